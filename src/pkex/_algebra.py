@@ -1,0 +1,317 @@
+"""The algebra of kernels: immutable nodes, and the normal form the engine works on.
+
+`Kernel` is any node. A `ColumnKernel` is a leaf: it gives one factor per column. `Sum`, `Product`
+and `Scale` are what ``+``, ``*`` and a number in front build. By the distributive law every kernel
+is a sum of `Term`, a coefficient times a product of leaves, and since Shapley values are linear a
+sum of terms is explained term by term.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pkex._validation import as_matrix, is_index, number
+
+__all__ = ["ColumnKernel", "Kernel", "Product", "Scale", "Sum", "Term"]
+
+Floats = NDArray[np.float64]
+Expansion = list[tuple[float, tuple["ColumnKernel", ...]]]
+Leaf = TypeVar("Leaf", bound="ColumnKernel")
+
+_MATRIX_BLOCK = 2**21  # factors that Kernel.__call__ evaluates at once: 16 MiB
+
+
+class Kernel:
+    """A sum of product kernels. Combine with ``+``, ``*`` and positive numbers."""
+
+    __array_ufunc__ = None  # so that numpy_number * kernel reaches __rmul__
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if not isinstance(other, Kernel):
+            return self.__rmul__(other)
+        if isinstance(self, Scale):
+            return self.factor * (self.kernel * other)
+        if isinstance(other, Scale):
+            return other.factor * (self * other.kernel)
+        return Product((self, other))
+
+    def __rmul__(self, other: float) -> Kernel:
+        if isinstance(other, Real):
+            return Scale(other, self)
+        return NotImplemented
+
+    def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Floats:
+        """Return the kernel matrix.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        Z : array of shape (n_points, n_columns), by default `X`
+
+        Returns
+        -------
+        array of shape (n_rows, n_points)
+
+        Examples
+        --------
+        >>> from pkex.kernels import RBF
+        >>> RBF(2.0)([[0.0, 0.0]], [[0.0, 0.0], [2.0, 2.0]]).round(4)
+        array([[1.    , 0.3679]])
+        """
+        x = as_matrix(X, "X")
+        z = x if Z is None else as_matrix(Z, "Z", x.shape[1])
+        terms = self.terms(x.shape[1])
+        self.check(x, "X")
+        self.check(z, "Z")
+        matrix = np.zeros((len(x), len(z)))
+        step = max(1, _MATRIX_BLOCK // z.size)
+        for start in range(0, len(x), step):
+            rows = slice(start, start + step)
+            for term in terms:
+                matrix[rows] += term.coefficient * term.factors(x[rows], z).prod(axis=2)
+        return matrix
+
+    def terms(self, n_columns: int) -> tuple[Term, ...]:
+        """Return the normal form for data of `n_columns` columns; check that it fits them."""
+        return tuple(Term(coefficient, leaves, n_columns) for coefficient, leaves in self._expand())
+
+    def check(self, X: Floats, name: str) -> None:
+        """Raise a ValueError where a column kernel is not defined on the values of `X`."""
+        for _, leaves in self._expand():
+            for leaf in leaves:
+                leaf.check_values(X if leaf.columns is None else X[:, leaf.columns], name)
+
+    @abstractmethod
+    def _expand(self) -> Expansion:
+        """Return the coefficient and the column kernels of every term."""
+
+
+@dataclass(frozen=True, repr=False)
+class ColumnKernel(Kernel):
+    """A product kernel that gives one factor per column; the base of a kernel of your own.
+
+    Override `factors`, for values of any shape whose last axis runs over the columns. Parameters
+    that differ by column are then arrays that broadcast along the last axis. Override `deficits`
+    as well where ``1 - factors`` would lose digits. Factors may be any real numbers: games with
+    factors outside [0, 1] are solved by the exact rule.
+
+    Parameters
+    ----------
+    columns : sequence of int, optional
+        The columns it is limited to; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pkex.kernels import ColumnKernel
+    >>> class Tent(ColumnKernel):
+    ...     def factors(self, x, z):
+    ...         return np.maximum(0.0, 1.0 - np.abs(x - z))
+    >>> Tent()([[0.0, 0.0]], [[0.5, 0.5]])
+    array([[0.25]])
+    """
+
+    columns: tuple[int, ...] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.columns is not None:
+            object.__setattr__(self, "columns", _columns(self.columns, type(self).__name__))
+
+    def __repr__(self) -> str:
+        names = [f.name for f in fields(self) if f.name != "columns"]
+        names += ["columns"] if self.columns is not None else []
+        inner = ", ".join(f"{name}={_short(getattr(self, name))}" for name in names)
+        return f"{type(self).__name__}({inner})"
+
+    def on(self: Leaf, *columns: int | Sequence[int]) -> Leaf:
+        """Return the same kernel limited to `columns`: ``RBF().on(0, 3)`` or ``.on([0, 3])``."""
+        given: Any = columns[0] if len(columns) == 1 and not is_index(columns[0]) else columns
+        return replace(self, columns=given)
+
+    @abstractmethod
+    def factors(self, x: Floats, z: Floats) -> Floats:
+        """Return ``k_j(x_j, z_j)`` elementwise; `x` and `z` broadcast, columns last."""
+
+    def deficits(self, x: Floats, z: Floats) -> Floats:
+        """Return ``1 - k_j(x_j, z_j)`` elementwise."""
+        return 1.0 - self.factors(x, z)
+
+    def check_values(self, X: Floats, name: str) -> None:
+        """Raise a ValueError when values in the covered columns lie outside the domain."""
+
+    def check_width(self, n_columns: int) -> None:
+        """Raise a ValueError when the kernel cannot be applied to data of `n_columns` columns."""
+        title = type(self).__name__
+        if self.columns is not None and max(self.columns) >= n_columns:
+            raise ValueError(
+                f"{title} is limited to column {max(self.columns)}, but the data have only "
+                f"{n_columns} columns (counted from 0)."
+            )
+        width = n_columns if self.columns is None else len(self.columns)
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name != "columns" and isinstance(value, tuple) and len(value) != width:
+                raise ValueError(
+                    f"{title} has {len(value)} values of {f.name}, but it covers {width} "
+                    "columns; give one number, or one per covered column."
+                )
+
+    def _expand(self) -> Expansion:
+        return [(1.0, (self,))]
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(Kernel):
+    """``k_1 + k_2 + ...``; sums inside are flattened."""
+
+    kernels: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", _flat(self.kernels, Sum))
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.kernels))
+
+    def _expand(self) -> Expansion:
+        return [term for kernel in self.kernels for term in kernel._expand()]
+
+
+@dataclass(frozen=True, repr=False)
+class Product(Kernel):
+    """``k_1 * k_2 * ...``; products inside are flattened."""
+
+    kernels: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", _flat(self.kernels, Product))
+
+    def __repr__(self) -> str:
+        return " * ".join(_grouped(kernel) for kernel in self.kernels)
+
+    def _expand(self) -> Expansion:
+        expansion: Expansion = [(1.0, ())]
+        for kernel in self.kernels:
+            expansion = [
+                (a * b, left + right) for a, left in expansion for b, right in kernel._expand()
+            ]
+        return expansion
+
+
+@dataclass(frozen=True, repr=False)
+class Scale(Kernel):
+    """``factor * kernel`` with a positive factor; a factor inside is multiplied in."""
+
+    factor: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        factor = number(self.factor, "the factor of a kernel")
+        if factor <= 0.0:
+            raise ValueError(f"the factor of a kernel must be positive, got {factor!r}.")
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"Scale needs a kernel, got {type(self.kernel).__name__}.")
+        if isinstance(self.kernel, Scale):
+            factor *= self.kernel.factor
+            object.__setattr__(self, "kernel", self.kernel.kernel)
+        object.__setattr__(self, "factor", factor)
+
+    def __repr__(self) -> str:
+        return f"{self.factor!r} * {_grouped(self.kernel)}"
+
+    def _expand(self) -> Expansion:
+        return [(self.factor * c, leaves) for c, leaves in self.kernel._expand()]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One product kernel of a normal form: ``coefficient * prod over leaves``.
+
+    Parameters
+    ----------
+    coefficient : float
+    leaves : tuple of ColumnKernel
+    n_columns : int
+        Number of columns of the data; a column covered by no leaf has the factor 1.
+    """
+
+    coefficient: float
+    leaves: tuple[ColumnKernel, ...]
+    n_columns: int
+
+    def __post_init__(self) -> None:
+        for leaf in self.leaves:
+            leaf.check_width(self.n_columns)
+
+    def factors(self, x: Floats, z: Floats) -> Floats:
+        """Return the factor of every column, shape (rows, points, columns)."""
+        result = np.ones((len(x), len(z), self.n_columns))
+        for leaf in self.leaves:
+            columns = slice(None) if leaf.columns is None else list(leaf.columns)
+            result[:, :, columns] *= leaf_values(leaf, leaf.factors, x, z)
+        return result
+
+
+def leaf_values(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats:
+    """Evaluate `leaf.factors` or `leaf.deficits` for all pairs: (rows, points, covered columns).
+
+    Overflow and division by zero inside a kernel lead to the right limit (a factor of 0 or 1), so
+    they are no cause for a warning; a NaN is, and is refused.
+    """
+    if leaf.columns is not None:
+        x, z = x[:, leaf.columns], z[:, leaf.columns]
+    left, right = x[:, None, :], z[None, :, :]
+    with np.errstate(over="ignore", divide="ignore", under="ignore", invalid="ignore"):
+        values = np.asarray(method(left, right), dtype=np.float64)
+    expected = np.broadcast_shapes(left.shape, right.shape)
+    if values.shape != expected:
+        raise ValueError(
+            f"{leaf!r} returned factors of shape {values.shape} for values that broadcast to "
+            f"{expected}; it must return one factor for each entry, elementwise."
+        )
+    return values
+
+
+def _columns(columns: object, title: str) -> tuple[int, ...]:
+    entries = (columns,) if is_index(columns) else columns
+    if isinstance(entries, str) or not isinstance(entries, Sequence | np.ndarray | range):
+        raise TypeError(f"{title} columns must be a sequence of integers, got {columns!r}.")
+    for entry in entries:
+        if not is_index(entry):
+            raise TypeError(f"{title} columns must be integers, got {entry!r}.")
+    result = tuple(int(entry) for entry in entries)
+    if not result or min(result) < 0 or len(set(result)) < len(result):
+        raise ValueError(
+            f"{title} columns must be different and count from 0, at least one; got {columns!r}."
+        )
+    return result
+
+
+def _flat(kernels: Sequence[Kernel], node: type[Sum] | type[Product]) -> tuple[Kernel, ...]:
+    flat: list[Kernel] = []
+    for kernel in kernels:
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"{node.__name__} needs kernels, got {type(kernel).__name__}.")
+        flat.extend(kernel.kernels if isinstance(kernel, node) else [kernel])
+    if not flat:
+        raise ValueError(f"{node.__name__} needs at least one kernel.")
+    return tuple(flat)
+
+
+def _grouped(kernel: Kernel) -> str:
+    return f"({kernel!r})" if isinstance(kernel, Sum) else repr(kernel)
+
+
+def _short(value: object) -> str:
+    if isinstance(value, tuple) and len(value) > 8:
+        return f"({', '.join(map(repr, value[:3]))}, ..., {value[-1]!r}; {len(value)} values)"
+    return getattr(value, "__name__", None) or repr(value)

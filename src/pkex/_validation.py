@@ -1,0 +1,148 @@
+"""Turning what users pass into float64 arrays, or into a sentence that says what is wrong.
+
+Every check names the argument, what was found, and what to do instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["as_floats", "as_matrix", "column_names", "default_names", "positive", "unique_names"]
+
+Floats = NDArray[np.float64]
+
+
+def as_floats(value: ArrayLike, name: str, names: Sequence[str] | None = None) -> Floats:
+    """Return `value` as a finite float64 array of any shape.
+
+    `names` are column names, used to say where the first bad entry stands.
+    """
+    if value is None:
+        raise TypeError(f"{name} is None; pass an array of numbers.")
+    if hasattr(value, "toarray"):
+        raise TypeError(f"{name} is a sparse matrix; pass a dense array, e.g. {name}.toarray().")
+    try:
+        raw = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} is ragged: its rows differ in length. Pass a rectangular array."
+        ) from error
+    if raw.dtype.kind not in "buifO":
+        raise TypeError(
+            f"{name} has dtype {raw.dtype}; only real numbers are supported. Encode text and dates "
+            "as numbers first (for category codes see pkex.kernels.Categorical)."
+        )
+    try:
+        array = raw.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{name} holds values that are not numbers ({error}). Encode text as numbers first "
+            "(for category codes see pkex.kernels.Categorical)."
+        ) from error
+    finite = np.isfinite(array)
+    if not finite.all():
+        place = tuple(int(i) for i in np.argwhere(~finite)[0])
+        where = f"at index {place}"
+        if array.ndim == 2:
+            column = repr(names[place[1]]) if names and place[1] < len(names) else place[1]
+            where = f"in row {place[0]}, column {column}"
+        raise ValueError(
+            f"{name} contains NaN or infinity ({finite.size - finite.sum()} of {finite.size} "
+            f"entries, the first {where}). Impute or drop such rows first."
+        )
+    return array
+
+
+def as_matrix(
+    value: ArrayLike,
+    name: str,
+    n_columns: int | None = None,
+    names: Sequence[str] | None = None,
+) -> Floats:
+    """Return `value` as a finite float64 matrix (rows, columns) with at least one of each."""
+    array = as_floats(value, name, names)
+    if array.ndim != 2:
+        hint = f" A single row is {name}[None, :]." if array.ndim == 1 else ""
+        raise ValueError(
+            f"{name} must be two-dimensional (rows, columns), got shape {array.shape}.{hint}"
+        )
+    if n_columns is not None and array.shape[1] != n_columns:
+        raise ValueError(
+            f"{name} has {array.shape[1]} columns, but {n_columns} are expected: the columns of "
+            "the points the model was built from, in the same order."
+        )
+    if 0 in array.shape:
+        raise ValueError(f"{name} is empty (shape {array.shape}); at least one row is needed.")
+    return array
+
+
+def column_names(value: object) -> tuple[str, ...] | None:
+    """Return the column names of a data frame when they are all strings, else None."""
+    columns: Any = getattr(value, "columns", None)
+    if not isinstance(columns, Iterable):
+        return None
+    names = tuple(columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def default_names(prefix: str, count: int) -> tuple[str, ...]:
+    """Return ``x0, x1, ...`` as scikit-learn names columns that have no name."""
+    return tuple(f"{prefix}{i}" for i in range(count))
+
+
+def unique_names(value: Iterable[str], name: str, count: int) -> tuple[str, ...]:
+    """Return `value` as a tuple of `count` different strings."""
+    if isinstance(value, str):
+        raise TypeError(f"{name} must be a sequence of strings, got the single string {value!r}.")
+    names = tuple(value)
+    for entry in names:
+        if not isinstance(entry, str):
+            raise TypeError(f"{name} must hold strings, got {entry!r}; use str(...) on each.")
+    if len(names) != count:
+        raise ValueError(f"{name} has {len(names)} entries, but {count} are needed.")
+    if len(set(names)) != count:
+        twice = next(entry for entry in names if names.count(entry) > 1)
+        raise ValueError(f"{name} holds {twice!r} more than once; names must differ.")
+    return names
+
+
+def is_index(value: object) -> bool:
+    """Tell whether `value` can serve as an integer index (a bool cannot)."""
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
+def number(value: object, name: str) -> float:
+    """Return `value` as a finite float."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__}).")
+    result = float(value)
+    if not math.isfinite(result):
+        raise ValueError(f"{name} must be finite, got {value!r}.")
+    return result
+
+
+def positive(value: object, name: str) -> float | tuple[float, ...]:
+    """Return one positive finite number, or a tuple of them (one per column)."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        entries = tuple(number(entry, f"{name}[{i}]") for i, entry in enumerate(value))
+        if not entries:
+            raise ValueError(f"{name} is empty; give one number, or one per column.")
+    else:
+        entries = (number(value, name),)
+    for entry in entries:
+        if entry <= 0.0:
+            raise ValueError(
+                f"{name} must be positive, got {entry!r}; give one positive number, or one per "
+                "column."
+            )
+    return entries if isinstance(value, Sequence | np.ndarray) else entries[0]
