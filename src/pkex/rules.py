@@ -1,0 +1,216 @@
+"""Quadrature rules for the diagonal formula, each with a proven error.
+
+For one pair of points with deficits ``u_i = 1 - k_i`` the Shapley value of player j is
+
+    phi_j = -u_j * integral_0^1 prod_{i != j} (1 - t u_i) dt                    (Owen 1972)
+
+and a rule replaces the integral by ``sum_l w_l prod_{i != j} (1 - t_l u_i)``. When all factors lie
+in [0, 1] the product is ``E[(1-t)^K]`` with K the number of successes among independent trials of
+probabilities ``u_i``, so the integral is ``E[1/(K+1)]`` and a rule is judged by what it makes of
+``(1-t)^k``. Three families:
+
+*Gauss-Legendre* with ``ceil(players / 2)`` nodes integrates the polynomial exactly, for any real
+factors. Only this family covers factors outside [0, 1].
+
+*Few-node Gauss-Legendre.* With m nodes the error ``e_k = 1/(k+1) - sum_l w_l (1-t_l)^k`` is 0 for
+``k < 2m`` and never negative. Let h be the convex majorant of ``e`` whose increments are the
+running maxima of those of ``e``, and ``lam = sum_i u_i`` the mean of K. By Hoeffding (1956,
+theorem 3) ``E h(K)`` is at most its value for a binomial K of the same mean, hence for a Poisson
+one; by Jensen ``E[1/(K+1)] >= 1/(1 + lam)``. So the relative error is at most
+
+    (1 + lam) * E h(Poisson(lam)),
+
+which grows with lam and does not depend on the number of players: `lam_max` tabulates the largest
+lam for which m nodes meet a tolerance.
+
+*Log-Chebyshev exponential sums* ``1/x = sum_l w_l exp(-s_l x)`` on [1, R] (Braess and Hackbusch)
+with ``t_l = 1 - exp(-s_l)``: the relative error for every pair of at most R players is bounded by
+``max_k |(k+1) sum_l w_l (1-t_l)^k - 1|``, at any lam, with a number of nodes that grows like
+``log R``.
+
+The bounds hold for the nodes and weights as stored. Those of Gauss-Legendre are right to 2^-52
+relatively, and to ``0.75 * 2^-52`` up to 64 nodes. With rounding of relative size r that costs at
+most ``r (1 + c)``, c the largest ``(k+1) sum_l w_l k t_l (1-t_l)^(k-1)``, which is 1 where the rule
+is exact and at most 1.5 elsewhere: in both cases at most 2^-51. What the bounds leave out is the
+rounding of the factors and products themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._gauss import gauss_legendre
+from pkex._validation import number
+
+__all__ = ["FULL_PRECISION", "Ladder", "Rule", "exact", "few_node", "ladder", "log_chebyshev"]
+
+Floats = NDArray[np.float64]
+
+_NODE_ROUNDING = 2.0**-51
+_TIGHTEST = 2.0**-52
+FULL_PRECISION = _TIGHTEST + _NODE_ROUNDING
+"""The relative error that ``tol=None`` certifies, and the smallest `tol`."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rule:
+    """Nodes and weights for the diagonal formula, the games they cover, and a proven error.
+
+    Attributes
+    ----------
+    family : str
+        "gauss-legendre", "few-node gauss-legendre" or "log-chebyshev".
+    nodes, weights : arrays of shape (size,)
+    max_players : int
+        The largest number of players it covers.
+    max_lam : float
+        The largest sum of deficits of a pair it covers; infinite when there is no limit.
+    any_factors : bool
+        Whether it covers factors outside [0, 1].
+    relative_error : float
+        Bound on the relative error of the integral of every pair it covers with factors in [0, 1].
+        For other factors the exact rule's nodes are rounded alike, but the integrand may cancel.
+
+    Examples
+    --------
+    >>> from pkex import rules
+    >>> rules.few_node(8)
+    Rule(few-node gauss-legendre, 8 nodes, lam <= 2.83, relative error <= 6.7e-16)
+    """
+
+    family: str
+    nodes: Floats
+    weights: Floats
+    max_players: int
+    max_lam: float
+    any_factors: bool
+    relative_error: float
+
+    @property
+    def size(self) -> int:
+        """Number of nodes."""
+        return len(self.nodes)
+
+    def covers(self, n_players: int, lam: float = math.inf, *, any_factors: bool = False) -> bool:
+        """Tell whether the bound holds for a pair game of this size, sum of deficits and kind."""
+        fits = n_players <= self.max_players and lam <= self.max_lam
+        return fits and (self.any_factors or not any_factors)
+
+    def __repr__(self) -> str:
+        domain = "" if self.max_players >= 2**62 else f", players <= {self.max_players}"
+        domain += "" if math.isinf(self.max_lam) else f", lam <= {self.max_lam:.3g}"
+        return (
+            f"Rule({self.family}, {self.size} nodes{domain}, "
+            f"relative error <= {self.relative_error:.2g})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """The rules for one number of players and tolerance, cheapest first.
+
+    A pair takes the first rule whose limit is not below its sum of deficits; `limits` ascends and
+    ends with infinity. It covers factors between `lower` and 1.
+    """
+
+    rules: tuple[Rule, ...]
+    limits: Floats
+    n_players: int
+    lower: float = 0.0
+
+    @property
+    def fallback(self) -> Rule:
+        """The rule for pairs with other factors."""
+        return exact(self.n_players)
+
+
+def exact(n_players: int) -> Rule:
+    """Return the Gauss-Legendre rule that is exact for `n_players` players and any factors."""
+    size = (n_players + 1) // 2
+    nodes, weights = gauss_legendre(size)
+    return Rule("gauss-legendre", nodes, weights, 2 * size, math.inf, True, _NODE_ROUNDING)
+
+
+def few_node(size: int, tol: float | None = None) -> Rule:
+    """Return Gauss-Legendre with `size` nodes, limited to the lam where `tol` is certified."""
+    level = _level(tol)
+    table = _data()["lam_max"][repr(level)]
+    if not 1 <= size <= len(table):
+        raise ValueError(f"few-node rules have 1 to {len(table)} nodes, got {size}.")
+    nodes, weights = gauss_legendre(size)
+    error = level + _NODE_ROUNDING if level == _TIGHTEST else level
+    family = "few-node gauss-legendre"
+    return Rule(family, nodes, weights, 2**63 - 1, table[size - 1], False, error)
+
+
+def log_chebyshev(n_players: int, tol: float | None = None) -> Rule | None:
+    """Return the smallest exponential sum for `n_players`, or None beyond the shipped table."""
+    for entry in _data()["log_chebyshev"][repr(_level(tol))]:
+        if entry["max_players"] >= n_players:
+            nodes, weights = np.array(entry["nodes"]), np.array(entry["weights"])
+            nodes.flags.writeable = weights.flags.writeable = False
+            players, error = entry["max_players"], entry["relative_error"]
+            return Rule("log-chebyshev", nodes, weights, players, math.inf, False, error)
+    return None
+
+
+@lru_cache(maxsize=1024)
+def ladder(n_players: int, tol: float | None = None) -> Ladder:
+    """Return the rules worth using for `n_players` players at relative error `tol`.
+
+    Parameters
+    ----------
+    n_players : int
+    tol : float, optional
+        Accepted relative error of the integral of each pair; full double precision by default.
+
+    Examples
+    --------
+    >>> from pkex import rules
+    >>> [rule.size for rule in rules.ladder(5).rules]
+    [1, 2, 3]
+    >>> rules.ladder(1000).rules[-1].family
+    'log-chebyshev'
+    """
+    last = log_chebyshev(n_players, tol)
+    if last is None or (n_players + 1) // 2 <= last.size:
+        last = exact(n_players)
+    sizes = range(1, min(last.size - 1, len(_data()["lam_max"][repr(_TIGHTEST)])) + 1)
+    rules = [few_node(size, tol) for size in sizes]
+    limits = np.array([rule.max_lam for rule in rules] + [math.inf])
+    return Ladder((*rules, last), limits, n_players)
+
+
+def check_tol(tol: object) -> float | None:
+    """Return `tol` as a float or None, or raise."""
+    if tol is None:
+        return None
+    value = number(tol, "tol")
+    if not FULL_PRECISION <= value < 1.0:
+        raise ValueError(
+            f"tol must be at least {FULL_PRECISION:.2g}, which double precision certifies, and "
+            f"below 1; got {value!r}. None asks for full double precision."
+        )
+    return value
+
+
+def _level(tol: float | None) -> float:
+    """Return the largest shipped tolerance that meets `tol`."""
+    if tol is None:
+        return _TIGHTEST
+    return float(max(t for t in _data()["tolerances"] if t <= tol))
+
+
+@cache
+def _data() -> dict[str, Any]:
+    text = files("pkex").joinpath("rules.json").read_text(encoding="utf-8")
+    data: dict[str, Any] = json.loads(text)
+    return data
