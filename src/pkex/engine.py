@@ -1,0 +1,140 @@
+"""The one primitive: weighted sums of the Shapley values of product games over pairs of points.
+
+Everything pkex explains is such a sum; only the pairs and their weights differ (a model at x: the
+pairs (x, x_i) with weights alpha_i). The engine cuts the rows and points into blocks that fit a
+memory budget, hands the blocks to threads, and adds up what the hot loop returns. Blocks do not
+depend on the number of threads and are added in a fixed order, so neither do the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex import twin
+from pkex._algebra import Term
+from pkex.backend import game_class
+from pkex.rules import Rule, ladder
+
+__all__ = ["Sums", "shapley_sums"]
+
+Floats = NDArray[np.float64]
+Task = tuple[twin.Game, slice, slice]
+
+_BLOCK = 2**19  # entries of the largest array of a block: 4 MiB, about six of which live at once
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What `shapley_sums` returns.
+
+    Attributes
+    ----------
+    values : array of shape (rows, players, sets)
+        Weighted sums of the Shapley values of the pairs of each row.
+    totals : array of shape (rows, sets)
+        Weighted sums of the kernel values, i.e. of the worth of all players together.
+    bases : array of shape (sets,) or (rows, sets)
+        Weighted sums of the worth of no player.
+    tolerance : array of shape (rows, sets)
+        How far ``values.sum(axis=1)`` may be from ``totals - bases`` by certificate and rounding.
+    rules : tuple of Rule
+        The rules that were used, the largest bound first.
+    """
+
+    values: Floats
+    totals: Floats
+    bases: Floats
+    tolerance: Floats
+    rules: tuple[Rule, ...]
+
+    @property
+    def residual(self) -> Floats:
+        """``values.sum(axis=1) - (totals - bases)``: zero but for the errors of the computation."""
+        difference: Floats = self.values.sum(axis=1) - (self.totals - self.bases)
+        return difference
+
+
+def shapley_sums(
+    terms: tuple[Term, ...],
+    players: tuple[tuple[int, ...], ...],
+    X: Floats,
+    Z: Floats,
+    weights: Floats,
+    *,
+    tol: float | None = None,
+    n_jobs: int | None = 1,
+) -> Sums:
+    """Return the weighted sums over `Z` of the pairs' Shapley values, for every row of `X`.
+
+    Parameters
+    ----------
+    terms : tuple of Term
+        The normal form of the kernel.
+    players : tuple of tuples of int
+        The columns of each player; every column belongs to exactly one.
+    X : array of shape (rows, columns)
+    Z : array of shape (points, columns)
+    weights : array of shape (points, sets), or (rows, points, sets)
+        Several weight sets share the work of the pair values.
+    tol : float, optional
+        Accepted relative error per pair (see `pkex.rules`); full double precision by default.
+    n_jobs : int or None
+        Number of threads, as in joblib.
+    """
+    rungs = ladder(len(players), tol)
+    games = [game_class()(term, players, rungs) for term in terms]
+    x, z = np.asfortranarray(X), np.asfortranarray(Z)  # columns contiguous, as blocks read them
+    n_sets = weights.shape[-1]
+    values = np.zeros((len(X), len(players), n_sets))
+    totals, magnitudes = np.zeros((2, len(X), n_sets))
+    rules: set[Rule] = set()
+
+    tasks: list[Task] = [
+        (game, rows, points)
+        for game, (rows, points) in product(games, _blocks(len(X), len(Z), X.shape[1]))
+    ]
+
+    def run(game: twin.Game, rows: slice, points: slice) -> twin.Block:
+        local = weights[points] if weights.ndim == 2 else weights[rows, points]
+        return game.explain(x[rows], z[points], local)
+
+    for (game, rows, _), block in zip(tasks, _in_order(run, tasks, n_jobs), strict=True):
+        coefficient = game.term.coefficient
+        values[rows] += coefficient * block.values
+        totals[rows] += coefficient * block.totals
+        magnitudes[rows] += abs(coefficient) * block.magnitudes
+        rules.update(block.rules)
+
+    bases = sum(term.coefficient for term in terms) * weights.sum(axis=-2)
+    ranked = tuple(sorted(rules, key=lambda rule: (-rule.relative_error, rule.size)))
+    # Each value carries about 3 roundings per player and 1 per point; 16 leaves room.
+    rounding = 16.0 * (len(players) + len(Z) + 16) * 2.0**-53
+    tolerance = (ranked[0].relative_error + rounding) * magnitudes
+    return Sums(values, totals, bases, tolerance, ranked)
+
+
+def _blocks(n_rows: int, n_points: int, width: int) -> Iterator[tuple[slice, slice]]:
+    """Cut rows and points so that a block's arrays (pairs, width) stay below the budget."""
+    pairs = max(1, _BLOCK // width)
+    points = min(n_points, pairs)
+    rows = max(1, pairs // points)
+    for row in range(0, n_rows, rows):
+        for point in range(0, n_points, points):
+            yield slice(row, min(row + rows, n_rows)), slice(point, min(point + points, n_points))
+
+
+def _in_order(
+    run: Callable[[twin.Game, slice, slice], twin.Block], tasks: list[Task], n_jobs: int | None
+) -> Iterator[twin.Block]:
+    """Yield the results of the tasks in their order, computed by threads where that helps."""
+    if len(tasks) == 1 or joblib.effective_n_jobs(n_jobs) == 1:
+        return (run(*task) for task in tasks)
+    pool = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    blocks: Iterator[twin.Block] = pool(joblib.delayed(run)(*task) for task in tasks)
+    return blocks

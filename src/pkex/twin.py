@@ -1,0 +1,237 @@
+"""The hot loop in NumPy: the Shapley values of a block of pair games, contracted with weights.
+
+A native `Game` of the same signature stands in for the one here where it could be compiled (see
+`pkex.engine`); both pass the same tests.
+
+For the pairs of a block the deficits ``u`` of the players are evaluated once, each pair takes the
+cheapest rule of the ladder that covers it, and pairs with the same rule are swept together:
+
+    Q_j = sum_l w_l prod_{i != j} (a_i - t_l u_i),        phi_j = -u_j Q_j,
+
+with ``a_i`` the factor of an absent player, 1 under neutral removal, and ``u_i`` that factor minus
+the present one.
+
+The leave-one-out products come from a balanced tree instead of a chain of prefix and suffix
+products: upwards the product of every subtree, downwards the product of everything outside it.
+That is the same three multiplications per factor and node, and no division, but the number of
+NumPy calls grows with log(players) and every call runs over contiguous memory.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._algebra import ColumnKernel, Term, leaf_values
+from pkex.rules import Ladder, Rule
+
+__all__ = ["Block", "Game"]
+
+Floats = NDArray[np.float64]
+Players = tuple[tuple[int, ...], ...]
+
+_SWEEP = 2**17  # doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache
+_SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
+
+
+class Block(NamedTuple):
+    """What the hot loop returns for a block of rows and points.
+
+    Attributes
+    ----------
+    values : array of shape (rows, players, sets)
+        Weighted sums over the points of the pairs' Shapley values.
+    totals : array of shape (rows, sets)
+        The same sums of the products of all factors.
+    magnitudes : array of shape (rows, sets)
+        The same sums of absolute terms, the scale that rounding errors are measured by.
+    rules : tuple of Rule
+        The rules that were used.
+    """
+
+    values: Floats
+    totals: Floats
+    magnitudes: Floats
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Game:
+    """The product games of one term: its columns gathered into players, and the rules for them.
+
+    Parameters
+    ----------
+    term : Term
+        The product kernel; its coefficient is left to the caller.
+    players : tuple of tuples of int
+        The columns of each player; every column belongs to exactly one.
+    ladder : Ladder
+        The rules for this number of players.
+    """
+
+    term: Term
+    players: Players
+    ladder: Ladder
+
+    def explain(self, x: Floats, z: Floats, weights: Floats, absent: Floats | None = None) -> Block:
+        """Explain the pair games of the rows `x` and the points `z`.
+
+        Parameters
+        ----------
+        x : array of shape (rows, columns)
+        z : array of shape (points, columns)
+        weights : array of shape (points, sets), or (rows, points, sets)
+        absent : array of shape (players, points), optional
+            The factors of absent players; 1 by default.
+        """
+        n_rows, n_points, n_players = len(x), len(z), len(self.players)
+        u = self.deficits(x, z)
+        factors = (1.0 - u).reshape(n_players, -1)
+        start = None
+        if absent is not None:
+            start = np.broadcast_to(absent[:, None, :], u.shape).reshape(n_players, -1)
+            u = absent[:, None, :] - 1.0 + u
+        u = u.reshape(n_players, -1)
+        integrals = np.empty_like(u)
+        assigned = self._assign(factors, u, start)
+        for rule, pairs in assigned:
+            step = max(1, _SWEEP // (n_players * rule.size))
+            for first in range(0, len(pairs), step):
+                chunk = pairs[first : first + step]
+                base = None if start is None else start[:, chunk]
+                integrals[:, chunk] = _leave_one_out(u[:, chunk], base, rule)
+        totals = np.multiply.reduce(factors, axis=0)
+        magnitudes = np.ones_like(totals)
+        if any(rule.any_factors for rule, _ in assigned):
+            largest = np.abs(factors) if start is None else np.maximum(abs(factors), abs(start))
+            magnitudes = np.multiply.reduce(np.maximum(1.0, largest), axis=0)
+            magnitudes *= 1.0 + np.abs(u).sum(axis=0)
+        values = np.multiply(integrals, -u, out=integrals)
+        shape = (n_rows, 1, n_points)
+        return Block(
+            values.reshape(n_players, n_rows, n_points).transpose(1, 0, 2) @ weights,
+            (totals.reshape(shape) @ weights)[:, 0],
+            (magnitudes.reshape(shape) @ np.abs(weights))[:, 0],
+            tuple(rule for rule, _ in assigned),
+        )
+
+    def deficits(self, x: Floats, z: Floats) -> Floats:
+        """Return ``1 - product of the player's factors``, shape (players, rows, points).
+
+        Factors are joined by ``u <- u + v (1 - u)``, which keeps the digits of small deficits.
+        """
+        players, term = self.players, self.term
+        plain = players == tuple((j,) for j in range(term.n_columns))
+        if plain and len(term.leaves) == 1 and term.leaves[0].columns is None:
+            return _by_column(term.leaves[0], x, z)
+        owner = {column: player for player, columns in enumerate(players) for column in columns}
+        joined = np.zeros((len(players), len(x), len(z)))
+        for leaf in term.leaves:
+            covered = range(term.n_columns) if leaf.columns is None else leaf.columns
+            for column, v in zip(covered, _by_column(leaf, x, z), strict=True):
+                u = joined[owner[column]]
+                u += v * (1.0 - u)
+        return joined
+
+    def _assign(
+        self, factors: Floats, u: Floats, start: Floats | None
+    ) -> list[tuple[Rule, NDArray[np.intp]]]:
+        """Return the rules that the pairs need, each with the indices of its pairs."""
+        ladder = self.ladder
+        lam = np.abs(u).sum(axis=0)
+        if not np.isfinite(lam).all():
+            raise ValueError(
+                f"the kernel gave NaN or infinite factors; its parts are {self.term.leaves!r}. "
+                "Check its parameters against the scale of the data."
+            )
+        steps = np.searchsorted(ladder.limits, lam)
+        outside = np.zeros(lam.shape, dtype=bool)
+        for ends in (factors,) if start is None else (factors, start):
+            if ends.min() < ladder.lower - _SLACK or ends.max() > 1.0 + _SLACK:
+                outside |= (ends.min(axis=0) < ladder.lower - _SLACK) | (
+                    ends.max(axis=0) > 1.0 + _SLACK
+                )
+        assigned = [(ladder.fallback, np.flatnonzero(outside))] if outside.any() else []
+        for step in np.unique(steps[~outside]):
+            pairs = np.flatnonzero((steps == step) & ~outside)
+            assigned.append((ladder.rules[step], pairs))
+        return assigned
+
+
+def _by_column(leaf: ColumnKernel, x: Floats, z: Floats) -> Floats:
+    """Return the deficits of the columns that `leaf` covers, shape (columns, rows, points)."""
+    return np.ascontiguousarray(np.moveaxis(leaf_values(leaf, leaf.deficits, x, z), -1, 0))
+
+
+def _leave_one_out(u: Floats, start: Floats | None, rule: Rule) -> Floats:
+    """Return ``sum_l w_l prod_{i != j} (a_i - t_l u_i)`` for every j.
+
+    `u` and `start`, the a_i, which are 1 by default, have shape (players, pairs).
+    """
+    n_players, n_pairs = u.shape
+    levels = _levels(n_players)
+    n_vertices = levels[-1].stop
+    step = min(rule.size, max(1, 8 * _SWEEP // (n_players * n_pairs)))
+    inside, outside = _workspace(2, step, n_vertices, n_pairs)
+    result = np.zeros_like(u)
+    for first in range(0, rule.size, step):
+        t, w = rule.nodes[first : first + step], rule.weights[first : first + step]
+        inside, outside = inside[: len(t)], outside[: len(t)]
+        leaves = inside[:, :n_players]
+        np.multiply(t[:, None, None], u, out=leaves)
+        np.subtract(1.0 if start is None else start, leaves, out=leaves)
+        outside[:, -1] = w[:, None]
+        _fill_outside(levels, inside, outside)
+        result += outside[:, :n_players].sum(axis=0)
+    return result
+
+
+@lru_cache(maxsize=256)
+def _levels(n_players: int) -> tuple[slice, ...]:
+    """Return where the levels of the tree stand, from the players up to the root."""
+    levels = [slice(0, n_players)]
+    while (width := levels[-1].stop - levels[-1].start) > 1:
+        levels.append(slice(levels[-1].stop, levels[-1].stop + (width + 1) // 2))
+    return tuple(levels)
+
+
+def _fill_outside(levels: tuple[slice, ...], inside: Floats, outside: Floats) -> None:
+    """Fill in the products inside every vertex, upwards, and outside it, downwards.
+
+    On axis 1 stand the vertices of all levels. The children of vertex i of a level are i and
+    ``half + i`` of the level below; with an odd number of them the last of the first half is an
+    only child.
+    """
+    for level, above in pairwise(levels):
+        half = above.stop - above.start
+        left, right = inside[:, level][:, :half], inside[:, level][:, half:]
+        couples = right.shape[1]
+        parents = inside[:, above]
+        np.multiply(left[:, :couples], right, out=parents[:, :couples])
+        parents[:, couples:] = left[:, couples:]
+    for above, level in pairwise(reversed(levels)):
+        half = above.stop - above.start
+        left, right = inside[:, level][:, :half], inside[:, level][:, half:]
+        couples = right.shape[1]
+        parents, children = outside[:, above], outside[:, level]
+        np.multiply(parents[:, :couples], right, out=children[:, :couples])
+        np.multiply(parents[:, :couples], left[:, :couples], out=children[:, half:])
+        children[:, couples:half] = parents[:, couples:]
+
+
+_local = threading.local()  # each thread's workspace, kept because new memory is slow to touch
+
+
+def _workspace(*shape: int) -> Floats:
+    size = math.prod(shape)
+    kept: Floats | None = getattr(_local, "workspace", None)
+    if kept is None or kept.size < size:
+        kept = _local.workspace = np.empty(size)
+    return kept[:size].reshape(shape)
