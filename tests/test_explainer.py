@@ -1,0 +1,189 @@
+"""Explainer and Explanation: shapes, names, groups, the additivity check, and bad input."""
+
+from __future__ import annotations
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import assert_close
+
+import pkex
+from pkex import AdditivityError, Explainer, KernelExpansion, explainer
+from pkex.kernels import RBF, Chi2, Custom, Periodic
+
+RNG = np.random.default_rng(11)
+POINTS, ROWS = RNG.random((20, 4)), RNG.random((3, 4))
+ALPHA = RNG.normal(size=20)
+EXPANSION = KernelExpansion(POINTS, ALPHA, RBF(0.7), 0.5, ["age", "zip", "city", "bmi"])
+TWO = KernelExpansion(POINTS, np.stack([ALPHA, -ALPHA], axis=1), RBF(0.7), [0.0, 1.0])
+
+
+def test_one_output():
+    explanation = Explainer(EXPANSION)(ROWS)
+    assert explanation.values.shape == (3, 4)
+    assert explanation.base_values.shape == explanation.predictions.shape == (3,)
+    assert_close(explanation.base_values, ALPHA.sum() + 0.5, 1e-15 * 20)
+    assert_close(explanation.data, ROWS, 0.0)
+    assert explanation.feature_names == EXPANSION.feature_names
+    assert explanation.output_names is None
+    assert len(explanation) == 3
+
+
+def test_several_outputs():
+    explanation = Explainer(TWO)(ROWS)
+    assert explanation.values.shape == (3, 4, 2)
+    assert explanation.base_values.shape == explanation.predictions.shape == (3, 2)
+    assert explanation.output_names == ("y0", "y1")
+    assert_close(explanation.values[..., 0], -explanation.values[..., 1], 1e-15)
+
+
+def test_as_shap_names_it():
+    one, two = Explainer(EXPANSION), Explainer(TWO)
+    assert isinstance(one.expected_value, float)
+    assert one.expected_value == EXPANSION.base_value
+    assert two.expected_value.shape == (2,)
+    assert_close(one.shap_values(ROWS), one(ROWS).values, 0.0)
+
+
+def test_one_row_and_one_column():
+    f = KernelExpansion(POINTS[:, :1], ALPHA, RBF())
+    explanation = Explainer(f)(ROWS[:1, :1])
+    assert_close(explanation.values[0], f.predict(ROWS[:1, :1]) - f.base_value, 1e-14)
+
+
+def test_the_result_says_how_exact_it_is():
+    explanation = Explainer(EXPANSION)(ROWS)
+    assert explanation.rule in explanation.rules
+    assert explanation.rule.relative_error == max(r.relative_error for r in explanation.rules)
+    assert explanation.rule.relative_error <= pkex.rules.FULL_PRECISION
+    assert 0.0 <= explanation.residual < 1e-13
+    for words in ("3 rows x 4 players", "neutral", "gauss-legendre", "relative error <="):
+        assert words in repr(explanation)
+    assert "1 row x 4 players x 2 outputs" in repr(Explainer(TWO)(ROWS[:1]))
+    assert "players=4" in repr(Explainer(EXPANSION))
+
+
+def test_groups_by_name_by_index_and_mixed():
+    by_name = Explainer(EXPANSION, groups={"address": ["city", "zip"]})(ROWS)
+    by_index = Explainer(EXPANSION, groups=[[1, 2]])(ROWS)
+    mixed = Explainer(EXPANSION, groups={"address": (np.int64(1), "city")})(ROWS)
+    assert by_name.feature_names == mixed.feature_names == ("age", "address", "bmi")
+    assert by_index.feature_names == ("age", "zip + city", "bmi")
+    assert_close(by_name.values, by_index.values, 0.0)
+    assert_close(by_name.values, mixed.values, 0.0)
+    assert by_name.data.shape == (3, 4)
+
+
+def test_a_group_is_not_the_sum_of_its_columns():
+    grouped = Explainer(EXPANSION, groups=[[1, 2]])(ROWS).values[:, 1]
+    apart = Explainer(EXPANSION)(ROWS).values[:, 1:3].sum(axis=1)
+    assert np.abs(grouped - apart).max() > 1e-6
+
+
+def test_a_frame_is_explained_by_its_columns():
+    frame = pd.DataFrame(ROWS, columns=EXPANSION.feature_names)
+    explain = Explainer(EXPANSION)
+    assert_close(explain(frame).values, explain(ROWS).values, 0.0)
+    with pytest.raises(ValueError, match="reorder"):
+        explain(frame[["zip", "age", "city", "bmi"]])
+
+
+def test_explainer_and_explanation_pickle():
+    explain = Explainer(EXPANSION, groups={"address": ["city", "zip"]}, tol=1e-8, n_jobs=1)
+    again = pickle.loads(pickle.dumps(explain))
+    first, second = explain(ROWS), pickle.loads(pickle.dumps(again(ROWS)))
+    assert_close(first.values, second.values, 0.0)
+    assert first.feature_names == second.feature_names
+
+
+def test_a_wrong_value_is_an_error_and_never_returned(monkeypatch):
+    honest = explainer.shapley_sums
+
+    def dishonest(*args, **options):
+        sums = honest(*args, **options)
+        sums.values[1, 2] += 1e-9
+        return sums
+
+    monkeypatch.setattr(explainer, "shapley_sums", dishonest)
+    with pytest.raises(AdditivityError, match=r"row 1, output 0 sum to .* rounding explains"):
+        Explainer(EXPANSION)(ROWS)
+
+
+def test_nan_values_are_an_error(monkeypatch):
+    honest = explainer.shapley_sums
+
+    def broken(*args, **options):
+        sums = honest(*args, **options)
+        sums.values[0, 0] = np.nan
+        return sums
+
+    monkeypatch.setattr(explainer, "shapley_sums", broken)
+    with pytest.raises(AdditivityError, match="row 0, output 0"):
+        Explainer(EXPANSION)(ROWS)
+
+
+def test_memory_stays_bounded():
+    """A block at a time: d = 1000 and n = 5000 take far less than the 40 MB times d of a table."""
+    f = KernelExpansion(RNG.normal(size=(5000, 1000)), np.ones(5000), RBF(30.0))
+    rows = RNG.normal(size=(3, 1000))
+    explain = Explainer(f, n_jobs=2)
+    explain(rows[:1, :])  # the rules are cached
+    tracemalloc.start()
+    explain(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 300e6
+
+
+def nan_factors(x, z):
+    return np.where(x > 0.5, np.nan, 1.0) * (z == z)
+
+
+CUSTOM = KernelExpansion(POINTS, ALPHA, Custom(nan_factors))
+HUGE = KernelExpansion(POINTS, ALPHA, Periodic(periodicity=1e-320))
+CHI2 = KernelExpansion(POINTS, ALPHA, Chi2())
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: Explainer(lambda x: x), TypeError, r"KernelExpansion, got function.*SVR"),
+        (lambda: Explainer(EXPANSION, tol=0.0), ValueError, "tol must be at least"),
+        (lambda: Explainer(EXPANSION, tol=1e-17), ValueError, "None asks for full"),
+        (lambda: Explainer(EXPANSION, tol=1.0), ValueError, "below 1"),
+        (lambda: Explainer(EXPANSION, tol=np.nan), ValueError, "finite"),
+        (lambda: Explainer(EXPANSION, tol="tight"), TypeError, "tol must be a number"),
+        (lambda: Explainer(EXPANSION, n_jobs=0), ValueError, "n_jobs"),
+        (lambda: Explainer(EXPANSION, n_jobs=1.5), TypeError, "n_jobs must be an integer"),
+        (lambda: Explainer(EXPANSION, threads=2), TypeError, "threads"),
+        (lambda: Explainer(EXPANSION, groups=3), TypeError, "groups must map"),
+        (lambda: Explainer(EXPANSION, groups="ab"), TypeError, "groups must map"),
+        (lambda: Explainer(EXPANSION, groups=["zip", "city"]), TypeError, "a group must be"),
+        (lambda: Explainer(EXPANSION, groups={"a": 1}), TypeError, "a group must be"),
+        (lambda: Explainer(EXPANSION, groups=[[1.5]]), TypeError, "names or indices"),
+        (lambda: Explainer(EXPANSION, groups=[[]]), ValueError, "at least one"),
+        (lambda: Explainer(EXPANSION, groups=[[1, "zip"]]), ValueError, "each once"),
+        (lambda: Explainer(EXPANSION, groups=[[1], [1, 2]]), ValueError, "more than one group"),
+        (lambda: Explainer(EXPANSION, groups=[["street"]]), ValueError, "'street'.*'age'"),
+        (lambda: Explainer(EXPANSION, groups=[[4]]), ValueError, "numbered 0 to 3"),
+        (lambda: Explainer(EXPANSION, groups=[[-1]]), ValueError, "numbered 0 to 3"),
+        (lambda: Explainer(EXPANSION, groups={"age": [1, 2]}), ValueError, "named 'age'"),
+        (lambda: Explainer(EXPANSION)(ROWS[:, :3]), ValueError, "3 columns, but 4"),
+        (lambda: Explainer(EXPANSION)(ROWS[0]), ValueError, r"X\[None, :\]"),
+        (lambda: Explainer(EXPANSION)(ROWS[:0]), ValueError, "empty"),
+        (lambda: Explainer(EXPANSION)(ROWS * np.nan), ValueError, "row 0, column 'age'"),
+        (lambda: Explainer(EXPANSION)(ROWS / 0.0), ValueError, "infinity"),
+        (lambda: Explainer(EXPANSION)(ROWS.astype(str)), TypeError, "real numbers"),
+        (lambda: Explainer(EXPANSION)(None), TypeError, "X is None"),
+        (lambda: Explainer(CHI2)(-ROWS), ValueError, "non-negative"),
+        (lambda: Explainer(CUSTOM)(ROWS), ValueError, "NaN or infinite factors.*nan_factors"),
+        (lambda: Explainer(HUGE)(ROWS), ValueError, "NaN or infinite factors.*Periodic"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_bad_input_gets_a_sentence(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
