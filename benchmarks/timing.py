@@ -1,0 +1,30 @@
+"""How everything here is timed: one thread, minimum over repeats, as the machine is shared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+__all__ = ["growth", "seconds"]
+
+
+def seconds(run: Callable[[], object], *, repeats: int = 7, limit: float = 10.0) -> float:
+    """Return the shortest time of a call, over `repeats` calls or as many as fit in `limit`."""
+    best, spent = np.inf, 0.0
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        elapsed = time.perf_counter() - start
+        best, spent = min(best, elapsed), spent + elapsed
+        if spent > limit:
+            break
+    return float(best)
+
+
+def growth(times: dict[int, float], small: int, large: int) -> float | None:
+    """Return the exponent p of ``time ~ size^p`` between two sizes, where both were measured."""
+    if small not in times or large not in times:
+        return None
+    return float(np.log(times[large] / times[small]) / np.log(large / small))
