@@ -54,7 +54,7 @@ def test_matrix_is_the_sum_of_products_of_factors(case):
 
 
 @pytest.mark.parametrize("case", COLUMN_KERNELS, ids=str)
-@pytest.mark.parametrize("width", (1e-6, 1e-2, 1.0, 1e2, 1e6))
+@pytest.mark.parametrize("width", [1e-6, 1e-2, 1.0, 1e2, 1e6])
 def test_factors_and_deficits_keep_their_digits(case, width):
     """Relative to the value itself: factors below 1 and deficits close to 0 alike."""
     if case.name == "custom":
