@@ -19,6 +19,7 @@ from pkex.kernels import (
     Cauchy,
     Chi2,
     ColumnKernel,
+    Constant,
     Custom,
     Kernel,
     Laplacian,
@@ -145,6 +146,7 @@ KERNELS = [
             * (Cauchy(s, columns=p) + Matern(s, nu=2.5, columns=p))
         ),
     ),
+    Case("with-constant", lambda s, p: (RBF(s, columns=p) + Constant(0.5)) * Cauchy(columns=p)),
     Case("one-column", lambda s, p: RBF(s[:1], columns=p[:1])),
     Case("cosine", lambda s, p: Custom(cosine, columns=p), unit=False),
     Case("growing", lambda s, p: Custom(growing, columns=p), unit=False),

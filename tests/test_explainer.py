@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import tracemalloc
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_close
 
 import pkex
-from pkex import AdditivityError, Explainer, KernelExpansion, explainer
+from pkex import (
+    AdditivityError,
+    Explainer,
+    KernelExpansion,
+    UnsupportedModelError,
+    engine,
+    explainer,
+)
 from pkex.kernels import RBF, Chi2, Custom, Periodic
 
 RNG = np.random.default_rng(11)
@@ -150,7 +159,7 @@ CHI2 = KernelExpansion(POINTS, ALPHA, Chi2())
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: Explainer(lambda x: x), TypeError, r"KernelExpansion, got function.*SVR"),
+        (lambda: Explainer(lambda x: x), UnsupportedModelError, r"function is not.*supported"),
         (lambda: Explainer(EXPANSION, tol=0.0), ValueError, "tol must be at least"),
         (lambda: Explainer(EXPANSION, tol=1e-17), ValueError, "None asks for full"),
         (lambda: Explainer(EXPANSION, tol=1.0), ValueError, "below 1"),
@@ -187,3 +196,33 @@ CHI2 = KernelExpansion(POINTS, ALPHA, Chi2())
 def test_bad_input_gets_a_sentence(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+def test_a_progress_bar_on_request_and_only_for_long_calls(monkeypatch, capsys):
+    monkeypatch.setattr(engine, "_BLOCK", 100)
+    explain = Explainer(EXPANSION, n_jobs=1)
+    assert_close(explain(ROWS, progress=True).values, explain(ROWS).values, 0.0)
+    assert capsys.readouterr() == ("", "")  # it took less than two seconds
+    monkeypatch.setattr(engine, "_BAR_DELAY", 0.0)
+    explain(ROWS, progress=True)
+    assert "pkex: 100%" in capsys.readouterr().err
+
+
+def test_no_progress_bar_without_tqdm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    Explainer(EXPANSION)(ROWS)
+    with pytest.raises(ImportError, match=r"pip install \"pkex\[progress\]\""):
+        Explainer(EXPANSION)(ROWS, progress=True)
+
+
+def test_inside_a_worker_of_joblib_it_takes_one_thread(monkeypatch):
+    monkeypatch.setattr(engine, "_BLOCK", 100)
+    explain = Explainer(EXPANSION, n_jobs=-1)
+
+    monkeypatch.setattr(engine, "effective_n_jobs", None)  # threads of its own would fail now
+    calls = joblib.Parallel(n_jobs=2, prefer="threads")(
+        joblib.delayed(explain)(ROWS) for _ in range(2)
+    )
+    assert_close(calls[0].values, calls[1].values, 0.0)
+    with pytest.raises(TypeError):
+        explain(ROWS)

@@ -8,10 +8,11 @@ proofs, `pkex.reference` the algorithms of the paper (PKeX-Shapley; Mohammadi, C
 
 from pkex import kernels, reference, rules
 from pkex.backend import show_config
-from pkex.errors import AdditivityError
+from pkex.errors import AdditivityError, UnsupportedModelError
 from pkex.expansion import KernelExpansion
 from pkex.explainer import Explainer
 from pkex.explanation import Explanation
+from pkex.readers import as_expansion
 
 __version__ = "0.1.0.dev0"
 
@@ -20,6 +21,8 @@ __all__ = [
     "Explainer",
     "Explanation",
     "KernelExpansion",
+    "UnsupportedModelError",
+    "as_expansion",
     "kernels",
     "reference",
     "rules",

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pkex._validation import as_matrix, is_index, number
 
-__all__ = ["ColumnKernel", "Kernel", "Product", "Scale", "Sum", "Term"]
+__all__ = ["ColumnKernel", "Constant", "Kernel", "Product", "Scale", "Sum", "Term"]
 
 Floats = NDArray[np.float64]
 Expansion = list[tuple[float, tuple["ColumnKernel", ...]]]
@@ -230,6 +230,27 @@ class Scale(Kernel):
 
     def _expand(self) -> Expansion:
         return [(self.factor * c, leaves) for c, leaves in self.kernel._expand()]
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """The constant kernel, which no column takes part in.
+
+    >>> from pkex.kernels import RBF, Constant
+    >>> (Constant(2.0) + RBF())([[0.0]], [[0.0]])
+    array([[3.]])
+    """
+
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        value = number(self.value, "Constant value")
+        if value <= 0.0:
+            raise ValueError(f"Constant value must be positive, got {value!r}.")
+        object.__setattr__(self, "value", value)
+
+    def _expand(self) -> Expansion:
+        return [(self.value, ())]
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,14 @@ Floats = NDArray[np.float64]
 
 
 def as_floats(value: ArrayLike, name: str, names: Sequence[str] | None = None) -> Floats:
-    """Return `value` as a finite float64 array of any shape.
+    """Return `value`, which may be sparse, as a finite dense float64 array of any shape.
 
     `names` are column names, used to say where the first bad entry stands.
     """
     if value is None:
         raise TypeError(f"{name} is None; pass an array of numbers.")
-    if hasattr(value, "toarray"):
-        raise TypeError(f"{name} is a sparse matrix; pass a dense array, e.g. {name}.toarray().")
     try:
-        raw = np.asarray(value)
+        raw = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
     except ValueError as error:
         raise ValueError(
             f"{name} is ragged: its rows differ in length. Pass a rectangular array."

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-import joblib
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from pkex import twin
@@ -27,6 +28,7 @@ Floats = NDArray[np.float64]
 Task = tuple[twin.Game, slice, slice]
 
 _BLOCK = 2**19  # entries of the largest array of a block: 4 MiB, about six of which live at once
+_BAR_DELAY = 2.0  # seconds before a progress bar appears
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,15 @@ class Sums:
     tolerance: Floats
     rules: tuple[Rule, ...]
 
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.values + other.values,
+            self.totals + other.totals,
+            self.bases + other.bases,
+            self.tolerance + other.tolerance,
+            _ranked({*self.rules, *other.rules}),
+        )
+
     @property
     def residual(self) -> Floats:
         """``values.sum(axis=1) - (totals - bases)``: zero but for the errors of the computation."""
@@ -69,6 +80,7 @@ def shapley_sums(
     *,
     tol: float | None = None,
     n_jobs: int | None = 1,
+    progress: bool = False,
 ) -> Sums:
     """Return the weighted sums over `Z` of the pairs' Shapley values, for every row of `X`.
 
@@ -85,7 +97,9 @@ def shapley_sums(
     tol : float, optional
         Accepted relative error per pair (see `pkex.rules`); full double precision by default.
     n_jobs : int or None
-        Number of threads, as in joblib.
+        Number of threads, as in joblib; one inside a worker of joblib.
+    progress : bool
+        Whether to show a progress bar (tqdm) when it takes longer than two seconds.
     """
     rungs = ladder(len(players), tol)
     games = [game_class()(term, players, rungs) for term in terms]
@@ -104,7 +118,10 @@ def shapley_sums(
         local = weights[points] if weights.ndim == 2 else weights[rows, points]
         return game.explain(x[rows], z[points], local)
 
-    for (game, rows, _), block in zip(tasks, _in_order(run, tasks, n_jobs), strict=True):
+    blocks = _in_order(run, tasks, n_jobs)
+    if progress:
+        blocks = _with_bar(blocks, len(tasks))
+    for (game, rows, _), block in zip(tasks, blocks, strict=True):
         coefficient = game.term.coefficient
         values[rows] += coefficient * block.values
         totals[rows] += coefficient * block.totals
@@ -112,11 +129,15 @@ def shapley_sums(
         rules.update(block.rules)
 
     bases = sum(term.coefficient for term in terms) * weights.sum(axis=-2)
-    ranked = tuple(sorted(rules, key=lambda rule: (-rule.relative_error, rule.size)))
+    ranked = _ranked(rules)
     # Each value carries about 3 roundings per player and 1 per point; 16 leaves room.
     rounding = 16.0 * (len(players) + len(Z) + 16) * 2.0**-53
     tolerance = (ranked[0].relative_error + rounding) * magnitudes
     return Sums(values, totals, bases, tolerance, ranked)
+
+
+def _ranked(rules: set[Rule]) -> tuple[Rule, ...]:
+    return tuple(sorted(rules, key=lambda rule: (-rule.relative_error, -rule.size)))
 
 
 def _blocks(n_rows: int, n_points: int, width: int) -> Iterator[tuple[slice, slice]]:
@@ -133,8 +154,20 @@ def _in_order(
     run: Callable[[twin.Game, slice, slice], twin.Block], tasks: list[Task], n_jobs: int | None
 ) -> Iterator[twin.Block]:
     """Yield the results of the tasks in their order, computed by threads where that helps."""
-    if len(tasks) == 1 or joblib.effective_n_jobs(n_jobs) == 1:
+    # Inside a worker of somebody else's joblib.Parallel the cores are taken already.
+    if len(tasks) == 1 or get_active_backend()[0].nesting_level or effective_n_jobs(n_jobs) == 1:
         return (run(*task) for task in tasks)
-    pool = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    blocks: Iterator[twin.Block] = pool(joblib.delayed(run)(*task) for task in tasks)
+    pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    blocks: Iterator[twin.Block] = pool(delayed(run)(*task) for task in tasks)
     return blocks
+
+
+def _with_bar(blocks: Iterator[twin.Block], total: int) -> Iterator[twin.Block]:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError('progress=True needs tqdm: pip install "pkex[progress]".') from error
+    bar: Iterator[twin.Block] = tqdm(
+        blocks, total=total, delay=_BAR_DELAY, desc="pkex", unit="block"
+    )
+    return bar

@@ -3,13 +3,16 @@
     f(x) = sum_i alpha_i k(x, x_i) + offset
 
 A support vector machine, kernel ridge regression and the mean of a Gaussian process are all of
-this form; they differ in how they find the coefficients.
+this form; they differ in how they find the coefficients. A model that first prepares its columns
+(a pipeline with a scaler or an encoder) is ``f(T(x))`` with a `Preparation` T. Outputs that have
+kernels or preparations of their own make an `ExpansionSum`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +20,34 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._algebra import Kernel
 from pkex._validation import as_floats, as_matrix, column_names, default_names, unique_names
 
-__all__ = ["KernelExpansion"]
+__all__ = ["ExpansionSum", "KernelExpansion", "Preparation"]
 
 Floats = NDArray[np.float64]
 
 _PREDICT_BLOCK = 2**21  # entries of the kernel matrix that predict holds at once: 16 MiB
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """What a model does to its input before the kernel sees it, each output from one column.
+
+    Attributes
+    ----------
+    transform : callable
+        Takes the rows as the user has them, returns a matrix (rows, prepared columns).
+    names : tuple of str
+        Names of the columns as the user has them.
+    origins : tuple of int
+        For each prepared column the input column it is made from.
+    before : callable, optional
+        Applied to the rows first: steps that mix columns, so that the explanation is in terms of
+        what comes out of them and `names` are the names of that.
+    """
+
+    transform: Callable[[Any], Any]
+    names: tuple[str, ...]
+    origins: tuple[int, ...]
+    before: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -41,6 +67,8 @@ class KernelExpansion:
         Names of the columns; by default those of a data frame, else ``x0, x1, ...``.
     output_names : sequence of str, optional
         Names of the outputs; by default ``y0, y1, ...`` when there are several.
+    preparation : Preparation, optional
+        What is done to rows before the kernel; it gives the feature names then.
 
     Examples
     --------
@@ -58,6 +86,7 @@ class KernelExpansion:
     offset: Floats
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...] | None
+    preparation: Preparation | None
 
     def __init__(
         self,
@@ -67,6 +96,8 @@ class KernelExpansion:
         offset: ArrayLike = 0.0,
         feature_names: Iterable[str] | None = None,
         output_names: Iterable[str] | None = None,
+        *,
+        preparation: Preparation | None = None,
     ) -> None:
         if not isinstance(kernel, Kernel):
             raise TypeError(
@@ -87,30 +118,31 @@ class KernelExpansion:
         shift = as_floats(offset, "offset")
         shift = shift[0] if shift.shape == (1,) and alpha.ndim == 1 else shift
         if shift.shape not in ((), alpha.shape[1:]):
-            outputs = alpha.shape[1] if alpha.ndim == 2 else 1
             raise ValueError(
-                f"offset must be one number or one for each of the {outputs} outputs; got shape "
-                f"{shift.shape}."
+                f"offset must be one number or one for each of the {alpha[0].size} outputs; got "
+                f"shape {shift.shape}."
             )
         kernel.terms(n_columns)
         kernel.check(matrix, "points")
-        if feature_names is None:
-            names = found or default_names("x", n_columns)
-        else:
+        if preparation is not None:
+            names = preparation.names  # of the input; the points have columns of their own
+        elif feature_names is not None:
             names = unique_names(feature_names, "feature_names", n_columns)
-        outputs_named: tuple[str, ...] | None = None
+        else:
+            names = found or default_names("x", n_columns)
+        outputs: tuple[str, ...] | None = None
         if output_names is not None:
-            outputs_named = unique_names(output_names, "output_names", alpha[0].size)
+            outputs = unique_names(output_names, "output_names", alpha[0].size)
         elif alpha.ndim == 2:
-            outputs_named = default_names("y", alpha.shape[1])
-        shift = np.broadcast_to(shift, alpha.shape[1:]).copy()
+            outputs = default_names("y", alpha.shape[1])
         for name, value in (
             ("points", _frozen(np.asfortranarray(matrix))),  # as the engine reads it
             ("coefficients", _frozen(alpha)),
             ("kernel", kernel),
-            ("offset", _frozen(shift)),
+            ("offset", _frozen(np.broadcast_to(shift, alpha.shape[1:]).copy())),
             ("feature_names", names),
-            ("output_names", outputs_named),
+            ("output_names", outputs),
+            ("preparation", preparation),
         ):
             object.__setattr__(self, name, value)
 
@@ -123,28 +155,30 @@ class KernelExpansion:
         )
 
     @property
+    def parts(self) -> tuple[KernelExpansion, ...]:
+        """The expansions that it is a sum of: itself."""
+        return (self,)
+
+    @property
     def base_value(self) -> Floats:
         """The value of the empty coalition: every factor replaced by 1."""
         worth = sum(term.coefficient for term in self.kernel.terms(self.points.shape[1]))
         base: Floats = worth * self.coefficients.sum(axis=0) + self.offset
-        return base
+        return np.asarray(base)
 
-    def check_rows(self, X: ArrayLike) -> Floats:
-        """Return `X` as a float64 matrix that fits the expansion, or raise."""
-        names = column_names(X)
-        if (
-            names is not None
-            and names != self.feature_names
-            and len(names) == len(self.feature_names)
-        ):
-            raise ValueError(
-                f"the columns of X are {list(names)}, but the expansion was built with "
-                f"{list(self.feature_names)}; reorder them with X[list(expansion.feature_names)], "
-                "or pass X.to_numpy() if the order is right and only the names differ."
-            )
+    def prepare(self, X: ArrayLike) -> Floats:
+        """Return the rows as the kernel sees them: float64, checked, and prepared."""
+        if self.preparation is not None:
+            X = self.preparation.transform(X)
         rows = as_matrix(X, "X", self.points.shape[1], self.feature_names)
         self.kernel.check(rows, "X")
         return rows
+
+    def columns_of(self, feature: int) -> tuple[int, ...]:
+        """Return the columns of the points that are made from an input column."""
+        if self.preparation is None:
+            return (feature,)
+        return tuple(j for j, i in enumerate(self.preparation.origins) if i == feature)
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return f at the rows of `X`.
@@ -157,7 +191,7 @@ class KernelExpansion:
         -------
         array of shape (n_rows,) or (n_rows, n_outputs)
         """
-        rows = self.check_rows(X)
+        rows = self.prepare(seen(self, X))
         step = max(1, _PREDICT_BLOCK // len(self.points))
         parts = [
             self.kernel(rows[start : start + step], self.points) @ self.coefficients
@@ -165,6 +199,93 @@ class KernelExpansion:
         ]
         prediction: Floats = np.concatenate(parts) + self.offset
         return prediction
+
+
+@dataclass(frozen=True, eq=False)
+class ExpansionSum:
+    """A sum of expansions of the same input, for outputs that have kernels of their own.
+
+    Every part has all the outputs, with coefficients 0 for those that it takes no part in.
+    """
+
+    parts: tuple[KernelExpansion, ...]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the input columns."""
+        return self.parts[0].feature_names
+
+    @property
+    def output_names(self) -> tuple[str, ...] | None:
+        """Names of the outputs."""
+        return self.parts[0].output_names
+
+    @property
+    def preparation(self) -> Preparation | None:
+        """The preparation of the first part, for the steps before and the names."""
+        return self.parts[0].preparation
+
+    @property
+    def base_value(self) -> Floats:
+        """The value of the empty coalition."""
+        base: Floats = np.sum([part.base_value for part in self.parts], axis=0)
+        return base
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the sum at the rows of `X`, shape (n_rows,) or (n_rows, n_outputs)."""
+        prediction: Floats = np.sum([part.predict(X) for part in self.parts], axis=0)
+        return prediction
+
+
+def seen(expansion: KernelExpansion | ExpansionSum, X: Any) -> Any:
+    """Return `X` after the steps that mix columns, with the names of its columns checked."""
+    preparation = expansion.preparation
+    if preparation is not None and preparation.before is not None:
+        X = preparation.before(X)
+    names, known = column_names(X), expansion.feature_names
+    unnamed = default_names("x", len(known))  # fitted without names, so that any will do
+    if names is not None and len(names) == len(known) and known not in (names, unnamed):
+        raise ValueError(
+            f"the columns of X are {list(names)}, but the model was fitted with {list(known)}; "
+            "reorder them, or pass X.to_numpy() if the order is right and only the names differ."
+        )
+    return X
+
+
+def evolve(
+    expansion: KernelExpansion | ExpansionSum, **changes: Any
+) -> KernelExpansion | ExpansionSum:
+    """Return the expansion with some of its constructor's arguments changed, in every part."""
+    kept = ("points", "coefficients", "kernel", "offset", "feature_names", "output_names")
+    parts = tuple(
+        KernelExpansion(**{name: getattr(part, name) for name in (*kept, "preparation")} | changes)
+        for part in expansion.parts
+    )
+    return parts[0] if len(parts) == 1 else ExpansionSum(parts)
+
+
+def stack(
+    expansions: Sequence[KernelExpansion | ExpansionSum], output_names: Sequence[str]
+) -> KernelExpansion | ExpansionSum:
+    """Return one expansion whose outputs are those of the given ones, in their order."""
+    widths = [expansion.base_value.size for expansion in expansions]
+    parts: list[KernelExpansion] = []
+    for i, expansion in enumerate(expansions):
+        edges = (sum(widths[:i]), sum(widths[i + 1 :]))
+        for part in expansion.parts:
+            alpha = part.coefficients.reshape(len(part.points), -1)
+            padded = {
+                "coefficients": np.pad(alpha, ((0, 0), edges)),
+                "offset": np.pad(np.atleast_1d(part.offset), edges),
+                "output_names": output_names,
+            }
+            parts += evolve(part, **padded).parts
+    first = parts[0]
+    if any(p.kernel != first.kernel or p.preparation is not None for p in parts):
+        return ExpansionSum(tuple(parts))
+    joined = {name: [getattr(p, name) for p in parts] for name in ("points", "coefficients")}
+    offset = np.sum([p.offset for p in parts], axis=0)
+    return evolve(first, offset=offset, **{n: np.concatenate(v) for n, v in joined.items()})
 
 
 def _frozen(array: Floats) -> Floats:

@@ -1,18 +1,22 @@
-"""`Explainer`: exact Shapley values of a kernel expansion, row by row."""
+"""`Explainer`: exact Shapley values of a model that is a kernel expansion, row by row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import add
+from typing import Any
 
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._validation import is_index
+from pkex._validation import as_matrix, is_index
 from pkex.engine import Sums, shapley_sums
 from pkex.errors import AdditivityError
-from pkex.expansion import KernelExpansion
+from pkex.expansion import ExpansionSum, KernelExpansion, seen
 from pkex.explanation import Explanation
+from pkex.readers import Reading, check_agreement, read
 from pkex.rules import check_tol
 
 __all__ = ["Explainer"]
@@ -21,13 +25,17 @@ Floats = NDArray[np.float64]
 Column = str | int
 Groups = Mapping[str, Iterable[Column]] | Sequence[Iterable[Column]]
 
+_CHECKED = 5  # rows of every call whose prediction is compared with the model's own
+
 
 class Explainer:
     """Exact Shapley values with neutral removal: an absent feature's kernel factor becomes 1.
 
     Parameters
     ----------
-    model : KernelExpansion
+    model : fitted estimator or KernelExpansion
+        Anything that `pkex.as_expansion` reads: support vector machines, kernel ridge regression,
+        Gaussian processes, pipelines and searches around them, or an expansion of your own.
     groups : mapping of name to columns, or sequence of sequences of columns, optional
         Columns, by name or index, that act as one player; every other column is a player of its
         own. A group's value is that of one merged player, not the sum of its columns' values.
@@ -40,36 +48,35 @@ class Explainer:
     Examples
     --------
     >>> import pkex
-    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF(), 0.5)
-    >>> explanation = pkex.Explainer(f)([[0.0, 1.0]])
-    >>> explanation.values.round(4)
-    array([[-0.6321, -0.3161]])
-    >>> explanation.base_values, (explanation.predictions - f.predict([[0.0, 1.0]])).round(12)
-    (array([3.5]), array([0.]))
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.svm import SVR
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = SVR(C=50.0).fit(X, y)
+    >>> explanation = pkex.Explainer(model)(X[:3])
+    >>> explanation.values.shape
+    (3, 10)
+    >>> float(abs(explanation.predictions - model.predict(X[:3])).max()) < 1e-9
+    True
     """
 
     def __init__(
         self,
-        model: KernelExpansion,
+        model: Any,
         *,
         groups: Groups | None = None,
         tol: float | None = None,
         n_jobs: int | None = -1,
     ) -> None:
-        if not isinstance(model, KernelExpansion):
-            raise TypeError(
-                f"Explainer needs a pkex.KernelExpansion, got {type(model).__name__}. Build one "
-                "from the model's points, coefficients and kernel, e.g. for a fitted SVR: "
-                "KernelExpansion(svr.support_vectors_, svr.dual_coef_[0], "
-                "RBF.from_gamma(gamma), svr.intercept_)."
-            )
         if n_jobs is not None and not is_index(n_jobs):
             raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
         joblib.effective_n_jobs(n_jobs)  # refuses 0
-        self.expansion = model
-        self.players, self.player_names = _players(groups, model.feature_names)
+        given = isinstance(model, KernelExpansion | ExpansionSum)
+        reading = Reading(model, None) if given else read(model)
+        self.expansion: KernelExpansion | ExpansionSum = reading.expansion
+        self.players, self.player_names = _players(groups, self.expansion.feature_names)
         self.tol = check_tol(tol)
         self.n_jobs = n_jobs
+        self._reading = reading
 
     def __repr__(self) -> str:
         return f"Explainer({self.expansion!r}, players={len(self.players)}, tol={self.tol})"
@@ -84,38 +91,31 @@ class Explainer:
         """Return the values alone, shape (n_rows, n_players) or (n_rows, n_players, n_outputs)."""
         return self(X).values
 
-    def __call__(self, X: ArrayLike) -> Explanation:
+    def __call__(self, X: ArrayLike, *, progress: bool = False) -> Explanation:
         """Explain the rows of `X`.
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_columns)
+        X : array or data frame of shape (n_rows, n_columns)
+        progress : bool, default False
+            Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
 
         Raises
         ------
         AdditivityError
             When values and base value miss the prediction by more than the certificate of the
-            rule and rounding allow.
+            rule and rounding allow, or the model's own prediction is another.
         """
         expansion = self.expansion
-        rows = expansion.check_rows(X)
-        alpha = expansion.coefficients
-        sums = shapley_sums(
-            expansion.kernel.terms(rows.shape[1]),
-            self.players,
-            rows,
-            expansion.points,
-            alpha.reshape(len(alpha), -1),
-            tol=self.tol,
-            n_jobs=self.n_jobs,
-        )
+        table = seen(expansion, X)
+        sums = reduce(add, (self._explain(part, table, progress) for part in expansion.parts))
         _check_additivity(sums)
-        values = sums.values if alpha.ndim == 2 else sums.values[:, :, 0]
         base = np.asarray(expansion.base_value)
-        return Explanation(
+        values = sums.values if base.ndim else sums.values[:, :, 0]
+        explanation = Explanation(
             values=values,
-            base_values=np.broadcast_to(base, (len(rows), *base.shape)).copy(),
-            data=rows,
+            base_values=np.broadcast_to(base, (len(values), *base.shape)).copy(),
+            data=_data(table, expansion),
             feature_names=self.player_names,
             column_names=expansion.feature_names,
             players=self.players,
@@ -124,6 +124,33 @@ class Explainer:
             rules=sums.rules,
             residual=float(np.abs(sums.residual).max()),
         )
+        if self._reading.own is not None:
+            head: Any = X[:_CHECKED]  # type: ignore[index]
+            ours = (explanation.base_values + values.sum(axis=1))[:_CHECKED]
+            check_agreement(expansion, ours, self._reading.own(head))
+        return explanation
+
+    def _explain(self, part: KernelExpansion, table: Any, progress: bool) -> Sums:
+        alpha = part.coefficients
+        rows = part.prepare(table)
+        return shapley_sums(
+            part.kernel.terms(rows.shape[1]),
+            tuple(tuple(j for i in player for j in part.columns_of(i)) for player in self.players),
+            rows,
+            part.points,
+            alpha.reshape(len(alpha), -1),
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            progress=progress,
+        )
+
+
+def _data(table: Any, expansion: KernelExpansion | ExpansionSum) -> NDArray[Any]:
+    """Return the rows as the user knows them: numbers, or objects where there is text."""
+    if expansion.preparation is None:
+        return as_matrix(table, "X")
+    array = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
+    return array.astype(np.float64 if array.dtype.kind in "buif" else object)
 
 
 def _check_additivity(sums: Sums) -> None:

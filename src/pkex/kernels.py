@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import ColumnKernel, Kernel, Product, Scale, Sum
+from pkex._algebra import ColumnKernel, Constant, Kernel, Product, Scale, Sum
 from pkex._validation import number, positive
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Cauchy",
     "Chi2",
     "ColumnKernel",
+    "Constant",
     "Custom",
     "Kernel",
     "Laplacian",

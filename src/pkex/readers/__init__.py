@@ -1,0 +1,197 @@
+"""From a fitted model to a `KernelExpansion`.
+
+A reader is a function from a model to a `Reading`. It is found by the dotted name of the model's
+class, or of a class it derives from, with the private parts of the module's path left out
+(``sklearn.svm.SVR``), so that no library is imported before one of its models is read. Libraries
+can add theirs with `register`.
+
+Every reading is guarded: the expansion's prediction is compared with the model's own, once on a
+few points when it is read and on some rows of every call of an Explainer. A disagreement is an
+error, never a wrong explanation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pkex._algebra import Kernel
+from pkex.errors import AdditivityError, UnsupportedModelError
+from pkex.expansion import ExpansionSum, KernelExpansion
+
+__all__ = ["Reading", "as_expansion", "check_agreement", "read", "register", "supported"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An expansion, and the function of the model that it must agree with."""
+
+    expansion: KernelExpansion | ExpansionSum
+    own: Callable[[Any], Any] | None
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a user adds to a model that does not tell its kernel: kernel and training points."""
+
+    kernel: Kernel | None = None
+    points: Any = None
+
+
+Reader = Callable[[Any, Given], Reading]
+
+_readers: dict[str, str | Reader] = {}
+
+
+def register(*names: str) -> Callable[[Reader], Reader]:
+    """Return a decorator that registers a reader for classes of these dotted names.
+
+    The reader is called with the model and what the user gave along with it, and returns a
+    `Reading`.
+
+    Examples
+    --------
+    >>> from pkex.readers import Reading, register
+    >>> @register("mylibrary.MyMachine")
+    ... def read_my_machine(model, given):
+    ...     f = pkex.KernelExpansion(model.points, model.alpha, pkex.kernels.RBF(model.width))
+    ...     return Reading(f, model.predict)
+    """
+
+    def add(reader: Reader) -> Reader:
+        _readers.update(dict.fromkeys(names, reader))
+        return reader
+
+    return add
+
+
+def supported() -> tuple[str, ...]:
+    """Return the dotted names of the classes that have a reader."""
+    return tuple(sorted(_readers))
+
+
+def as_expansion(
+    model: Any, *, kernel: Kernel | None = None, points: ArrayLike | None = None
+) -> KernelExpansion | ExpansionSum:
+    """Read a fitted model as a kernel expansion.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        A support vector machine, kernel ridge regression, Gaussian process, kernel PCA or density
+        of scikit-learn, or a pipeline, search or other wrapper around one.
+    kernel : Kernel, optional
+        The pkex kernel that the model was trained with, for models with ``kernel="precomputed"``
+        or a callable kernel.
+    points : array of shape (n_samples, n_columns), optional
+        The training points, for models with ``kernel="precomputed"``.
+
+    Returns
+    -------
+    KernelExpansion, or ExpansionSum when several outputs have kernels of their own
+
+    Raises
+    ------
+    UnsupportedModelError
+        When the model is no kernel expansion or its kernel does not factorise over columns.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.svm import SVR
+    >>> pkex.as_expansion(SVR(gamma=0.5).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]))
+    KernelExpansion(3 points, 1 columns, 1 output, kernel=RBF(length_scale=1.0))
+    """
+    if isinstance(model, KernelExpansion | ExpansionSum):
+        return model
+    return read(model, Given(kernel, points)).expansion
+
+
+def read(model: Any, given: Given | None = None) -> Reading:
+    """Return the reading of a model by the reader of its class."""
+    if isinstance(model, type):
+        raise UnsupportedModelError(
+            f"{model.__name__} is a class; pass a fitted instance: {model.__name__}().fit(X, y)."
+        )
+    for cls in type(model).__mro__:
+        reader = _readers.get(_public_name(cls))
+        if isinstance(reader, str):
+            module, _, name = reader.partition(":")
+            reader = getattr(import_module(module), name)
+        if reader is not None:
+            found: Reading = reader(model, given or Given())
+            return found
+    raise UnsupportedModelError(
+        f"{type(model).__name__} is not a model that pkex can read. It reads scikit-learn's "
+        "support vector machines, kernel ridge regression, Gaussian processes, kernel PCA and "
+        "density, and pipelines, searches and other wrappers around them "
+        "(pkex.readers.supported() lists all); "
+        "another model f(x) = sum_i alpha_i k(x, x_i) + offset can be passed as "
+        "pkex.KernelExpansion(points, coefficients, kernel, offset)."
+    )
+
+
+def guarded(expansion: KernelExpansion | ExpansionSum, own: Callable[[Any], Any]) -> Reading:
+    """Return a reading after comparing the expansion with the model on a few of its points."""
+    for part in expansion.parts:
+        rows = part.points[:: max(1, len(part.points) // 5)][:5]
+        rows = np.ascontiguousarray(rows)
+        check_agreement(expansion, expansion.predict(rows), own(rows))
+    return Reading(expansion, own)
+
+
+def check_agreement(expansion: KernelExpansion | ExpansionSum, ours: Any, own: Any) -> None:
+    """Raise when predictions differ by more than the rounding of a sum of this size."""
+    own = np.asarray(own, dtype=np.float64).reshape(np.shape(ours))
+    scale = 0.0
+    for part in expansion.parts:
+        worth = sum(term.coefficient for term in part.kernel.terms(part.points.shape[1]))
+        scale = scale + worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.offset)
+    gap = np.abs(ours - own)
+    if not np.all(gap <= 1e-9 * (scale + np.abs(own))):
+        raise AdditivityError(
+            f"the expansion that was read predicts {np.ravel(ours)[np.nanargmax(gap)]:.8g} where "
+            f"the model predicts {np.ravel(own)[np.nanargmax(gap)]:.8g}. The model may have been "
+            "changed after fitting, or pkex reads it wrongly: please report it."
+        )
+
+
+def _public_name(cls: type) -> str:
+    path = [part for part in cls.__module__.split(".") if not part.startswith("_")]
+    return ".".join([*path, cls.__qualname__])
+
+
+_SKLEARN = {
+    "models": {
+        "svm.SVR": "regression_machine",
+        "svm.NuSVR": "regression_machine",
+        "svm.SVC": "classification_machine",
+        "svm.NuSVC": "classification_machine",
+        "svm.OneClassSVM": "one_class_machine",
+        "kernel_ridge.KernelRidge": "kernel_ridge",
+        "decomposition.KernelPCA": "kernel_pca",
+        "neighbors.KernelDensity": "kernel_density",
+        "gaussian_process.GaussianProcessRegressor": "gaussian_process",
+        "gaussian_process.GaussianProcessClassifier": "gaussian_process_classifier",
+    },
+    "wrappers": {
+        "pipeline.Pipeline": "pipeline",
+        "model_selection.BaseSearchCV": "search",
+        "frozen.FrozenEstimator": "frozen",
+        "compose.TransformedTargetRegressor": "transformed_target",
+        "multioutput.MultiOutputRegressor": "multi_output",
+        "multiclass.OneVsRestClassifier": "one_vs_rest",
+        "multiclass.OneVsOneClassifier": "one_vs_one",
+        "calibration.CalibratedClassifierCV": "calibrated",
+    },
+}
+for _module, _names in _SKLEARN.items():
+    for _name, _function in _names.items():
+        _readers[f"sklearn.{_name}"] = f"pkex.readers.sklearn_{_module}:{_function}"

@@ -1,0 +1,131 @@
+"""Which input column each output column of a scikit-learn transformer is made from.
+
+Scalers, encoders, imputers of single columns, selectors and their compositions treat columns one by
+one; `origins` follows them. A transformer that is not known to do so is taken to mix columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["origins"]
+
+_ONE_TO_ONE = {
+    "Binarizer",
+    "MaxAbsScaler",
+    "MinMaxScaler",
+    "OrdinalEncoder",
+    "PowerTransformer",
+    "QuantileTransformer",
+    "RobustScaler",
+    "StandardScaler",
+}
+
+
+def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
+    """Return the input column of every output column, or None where columns are mixed.
+
+    Parameters
+    ----------
+    transformer : fitted transformer, or "passthrough"
+    names : sequence of str
+        Names of its input columns.
+    """
+    n_columns = len(names)
+    kind = type(transformer).__name__
+    if transformer in ("passthrough", None) or kind in _ONE_TO_ONE:
+        return list(range(n_columns))
+    if kind == "FunctionTransformer":
+        plain = transformer.func is None or isinstance(transformer.func, np.ufunc)
+        one_to_one = plain or transformer.feature_names_out == "one-to-one"
+        return list(range(n_columns)) if one_to_one else None
+    if kind == "OneHotEncoder":
+        return _repeat(transformer._n_features_outs)
+    if kind == "KBinsDiscretizer":
+        ordinal = transformer.encode == "ordinal"
+        return list(range(n_columns)) if ordinal else _repeat(transformer.n_bins_)
+    if kind == "SplineTransformer":
+        return _repeat([transformer.n_features_out_ // n_columns] * n_columns)
+    if kind == "TargetEncoder":
+        several = transformer.target_type_ == "multiclass"
+        return _repeat([len(transformer.classes_) if several else 1] * n_columns)
+    if kind == "SimpleImputer":
+        return _imputed(transformer)
+    if kind == "MissingIndicator":
+        return [int(i) for i in transformer.features_]
+    if hasattr(transformer, "get_support"):
+        return [int(i) for i in transformer.get_support(indices=True)]
+    if kind == "Pipeline":
+        return _in_sequence([step for _, step in transformer.steps], names)
+    if kind == "FeatureUnion":
+        return _side_by_side([step for _, step in transformer.transformer_list], names)
+    if kind == "ColumnTransformer":
+        return _by_columns(transformer, names)
+    return None
+
+
+def _repeat(counts: Sequence[int]) -> list[int]:
+    return [column for column, count in enumerate(counts) for _ in range(int(count))]
+
+
+def _imputed(imputer: Any) -> list[int]:
+    empty = [value is None or value != value for value in imputer.statistics_]  # NaN is not itself
+    kept = [i for i, none in enumerate(empty) if imputer.keep_empty_features or not none]
+    indicated = imputer.indicator_.features_ if imputer.add_indicator else []
+    return kept + [int(i) for i in indicated]
+
+
+def _in_sequence(steps: Sequence[Any], names: Sequence[str]) -> list[int] | None:
+    found: list[int] = list(range(len(names)))
+    current = list(names)
+    for step in steps:
+        local = origins(step, current)
+        if local is None:
+            return None
+        found = [found[i] for i in local]
+        current = [names[i] for i in found]
+    return found
+
+
+def _side_by_side(steps: Sequence[Any], names: Sequence[str]) -> list[int] | None:
+    found: list[int] = []
+    for step in steps:
+        local = [] if step == "drop" else origins(step, names)
+        if local is None:
+            return None
+        found += local
+    return found
+
+
+def _by_columns(transformer: Any, names: Sequence[str]) -> list[int] | None:
+    found: dict[int, int] = {}
+    for name, step, given in transformer.transformers_:
+        outputs = transformer.output_indices_.get(name, slice(0, 0))
+        if step == "drop" or outputs.stop == outputs.start:
+            continue
+        columns = _indices(given, names)
+        local = origins(step, [names[i] for i in columns])
+        if local is None:
+            return None
+        places = range(outputs.start, outputs.stop)
+        found.update(zip(places, (columns[i] for i in local), strict=True))
+    return [found[i] for i in range(len(found))]
+
+
+def _indices(columns: Any, names: Sequence[str]) -> list[int]:
+    """Return the columns that a ColumnTransformer was given as indices."""
+    if isinstance(columns, slice):
+        start, stop = columns.start, columns.stop
+        start = names.index(start) if isinstance(start, str) else start
+        stop = names.index(stop) + 1 if isinstance(stop, str) else stop  # as pandas counts names
+        return list(range(*slice(start, stop, columns.step).indices(len(names))))
+    entries = np.atleast_1d(np.asarray(columns, dtype=object)).tolist()
+    if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
+        return [i for i, chosen in enumerate(entries) if chosen]
+    return [
+        names.index(entry) if isinstance(entry, str) else range(len(names))[int(entry)]
+        for entry in entries
+    ]

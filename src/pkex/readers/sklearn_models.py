@@ -1,0 +1,261 @@
+"""Readers of scikit-learn's kernel machines: their coefficients, in the sign their methods have.
+
+Each reader ends in `guarded`, which names the method of the model that the expansion stands for.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._algebra import Kernel
+from pkex._validation import as_matrix
+from pkex.errors import UnsupportedModelError
+from pkex.expansion import KernelExpansion, stack
+from pkex.kernels import RBF, Chi2, Laplacian
+from pkex.readers import Given, Reading, guarded
+from pkex.readers.sklearn_kernels import from_gaussian_process, no_product
+
+Floats = NDArray[np.float64]
+
+
+def regression_machine(model: Any, given: Given) -> Reading:
+    """SVR and NuSVR: `predict`."""
+    kernel, points = _machine(model, given)
+    f = KernelExpansion(
+        points, _dense(model.dual_coef_)[0], kernel, model.intercept_, _names(model)
+    )
+    return guarded(f, partial(_call, model, "predict", given))
+
+
+def one_class_machine(model: Any, given: Given) -> Reading:
+    """OneClassSVM: `decision_function`."""
+    kernel, points = _machine(model, given)
+    f = KernelExpansion(
+        points, _dense(model.dual_coef_)[0], kernel, model.intercept_, _names(model)
+    )
+    return guarded(f, partial(_call, model, "decision_function", given))
+
+
+def classification_machine(model: Any, given: Given) -> Reading:
+    """SVC and NuSVC: the decision function, for k classes one for each pair of classes.
+
+    A positive value speaks for the class named first. The scores of
+    ``decision_function_shape="ovr"`` count votes of these functions; votes are steps, not sums of
+    kernels, so no values can add up to them.
+    """
+    kernel, points = _machine(model, given)
+    classes, dual = model.classes_, _dense(model.dual_coef_)
+    if len(classes) == 2:
+        alpha, names = dual[0], [f"{classes[1]} vs {classes[0]}"]
+    else:
+        pairs = list(combinations(range(len(classes)), 2))
+        names = [f"{classes[i]} vs {classes[j]}" for i, j in pairs]
+        ends = np.concatenate([[0], np.cumsum(model.n_support_)])
+        alpha = np.zeros((dual.shape[1], len(pairs)))
+        for column, (i, j) in enumerate(pairs):
+            # libsvm's layout: row j - 1 for the vectors of class i < j, row i for those of class j
+            alpha[ends[i] : ends[i + 1], column] = dual[j - 1, ends[i] : ends[i + 1]]
+            alpha[ends[j] : ends[j + 1], column] = dual[i, ends[j] : ends[j + 1]]
+    f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model), names)
+    one_vs_one = copy(model).set_params(decision_function_shape="ovo", break_ties=False)
+    return guarded(f, partial(_call, one_vs_one, "decision_function", given))
+
+
+def kernel_ridge(model: Any, given: Given) -> Reading:
+    """KernelRidge: `predict`, for one or several targets."""
+    _fitted(model, "dual_coef_")
+    kernel, points = _pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
+    f = KernelExpansion(points, model.dual_coef_, kernel, 0.0, _names(model))
+    return guarded(f, partial(_call, model, "predict", given))
+
+
+def kernel_pca(model: Any, given: Given) -> Reading:
+    """KernelPCA: `transform`, each component with the centring of the kernel.
+
+    With scaled eigenvectors A the component is ``sum_i A_i kc(x, x_i)``, where the centred kernel
+    kc subtracts the means over the training points; that is an expansion with the coefficients
+    ``A_i - mean(A)`` and an offset.
+    """
+    _fitted(model, "eigenvectors_")
+    gamma = model.gamma if model.gamma is not None else getattr(model, "gamma_", None)
+    kernel, points = _pairwise(model, model.kernel, gamma, model.X_fit_, given)
+    used = model.eigenvalues_ > 0.0
+    scaled = np.zeros_like(model.eigenvectors_)
+    scaled[:, used] = model.eigenvectors_[:, used] / np.sqrt(model.eigenvalues_[used])
+    centre = model._centerer
+    f = KernelExpansion(
+        points,
+        scaled - scaled.mean(axis=0),
+        kernel,
+        (centre.K_fit_all_ - centre.K_fit_rows_) @ scaled,
+        _names(model),
+        model.get_feature_names_out() if scaled.shape[1] > 1 else None,
+    )
+    return guarded(f, partial(_call, model, "transform", given))
+
+
+def kernel_density(model: Any, given: Given) -> Reading:  # noqa: ARG001
+    """KernelDensity: the density itself, not its logarithm, which is no sum."""
+    _fitted(model, "tree_")
+    points = np.asarray(model.tree_.data)
+    if model.kernel == "gaussian" and model.metric in ("euclidean", "l2", "minkowski"):
+        kernel: Kernel = RBF(float(model.bandwidth_))
+    elif model.kernel == "exponential" and model.metric in ("manhattan", "l1", "cityblock"):
+        kernel = Laplacian(float(model.bandwidth_))
+    else:
+        raise UnsupportedModelError(
+            f"KernelDensity with kernel={model.kernel!r} and metric={model.metric!r} does not "
+            "factorise over columns; gaussian with the Euclidean metric and exponential with "
+            "metric='manhattan' do."
+        )
+    weights = model.tree_.sample_weight
+    alpha = np.ones(len(points)) if weights is None else np.array(weights)
+    own = partial(_density, model)
+    # the norm of the kernel is taken from the model's own density at one of its points
+    worth = float(kernel(points[:1], points)[0] @ alpha)
+    f = KernelExpansion(points, alpha * (own(points[:1])[0] / worth), kernel, 0.0, _names(model))
+    return guarded(f, own)
+
+
+def gaussian_process(model: Any, given: Given) -> Reading:
+    """GaussianProcessRegressor: the mean, in the units of the target."""
+    _fitted(
+        model, "X_train_", "It was not fitted; the prior of a Gaussian process is zero everywhere"
+    )
+    kernel = from_gaussian_process(model.kernel_, model.X_train_.shape[1])
+    f = KernelExpansion(
+        model.X_train_,
+        model.alpha_ * model._y_train_std,
+        kernel,
+        model._y_train_mean,
+        _names(model),
+    )
+    return guarded(f, partial(_call, model, "predict", given))
+
+
+def gaussian_process_classifier(model: Any, given: Given) -> Reading:  # noqa: ARG001
+    """GaussianProcessClassifier: the latent mean; for several classes that of each machine."""
+    _fitted(model, "base_estimator_")
+    base, classes, names = model.base_estimator_, model.classes_, _names(model)
+    if len(classes) == 2:
+        labels = [f"{classes[1]} vs {classes[0]}"]
+        return guarded(_laplace(base, names, labels), partial(_latent, base))
+    if model.multi_class == "one_vs_rest":
+        labels = [str(label) for label in classes]
+    else:
+        labels = [f"{b} vs {a}" for a, b in combinations(classes, 2)]
+    parts = [_laplace(machine, names, None) for machine in base.estimators_]
+    for part, machine in zip(parts, base.estimators_, strict=True):
+        guarded(part, partial(_latent, machine))
+    return Reading(stack(parts, labels), partial(_latents, tuple(base.estimators_)))
+
+
+def _laplace(machine: Any, names: Any, labels: list[str] | None) -> KernelExpansion:
+    kernel = from_gaussian_process(machine.kernel_, machine.X_train_.shape[1])
+    alpha = machine.y_train_ - machine.pi_
+    return KernelExpansion(machine.X_train_, alpha, kernel, 0.0, names, labels)
+
+
+def _latent(machine: Any, X: Any) -> Floats:
+    mean: Floats = machine.kernel_(machine.X_train_, np.asarray(X)).T @ (
+        machine.y_train_ - machine.pi_
+    )
+    return mean
+
+
+def _latents(machines: tuple[Any, ...], X: Any) -> Floats:
+    return np.stack([_latent(machine, X) for machine in machines], axis=1)
+
+
+def _density(model: Any, X: Any) -> Floats:
+    density: Floats = np.exp(_call(model, "score_samples", Given(), X))
+    return density
+
+
+def _call(model: Any, method: str, given: Given, X: Any) -> Any:
+    """Call a method of the model, on the kernel matrix where that is what the model takes.
+
+    The call is made with a plain array that may be written to (scikit-learn's chi2 insists), and
+    on a copy of the model that does not expect names with it.
+    """
+    rows = np.array(_dense(X), dtype=np.float64)
+    if getattr(model, "kernel", None) == "precomputed" and given.kernel is not None:
+        rows = given.kernel(rows, given.points)
+    plain = copy(model)
+    plain.__dict__.pop("feature_names_in_", None)
+    return getattr(plain, method)(rows)
+
+
+def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
+    """Return the kernel of a fitted support vector machine, and its support vectors."""
+    _fitted(model, "dual_coef_")
+    if callable(model.kernel):
+        kernel = given.kernel or model.kernel
+        points = given.points if given.points is not None else model._BaseLibSVM__Xfit
+        return _own_kernel(model, kernel), as_matrix(points, "points")[model.support_]
+    if model.kernel == "precomputed":
+        kernel, points = _precomputed(model, given)
+        return kernel, points[model.support_]
+    if model.kernel == "rbf":
+        return RBF.from_gamma(float(model._gamma)), _dense(model.support_vectors_)
+    raise no_product(f"{type(model).__name__}(kernel={model.kernel!r})")
+
+
+def _pairwise(
+    model: Any, name: Any, gamma: float | None, training: Any, given: Given
+) -> tuple[Kernel, Floats]:
+    """Return the kernel of a model that calls `sklearn.metrics.pairwise`, and its points."""
+    if name == "precomputed":
+        return _precomputed(model, given)
+    points = _dense(training)
+    if callable(name):
+        return _own_kernel(model, given.kernel or name), points
+    rate = 1.0 / points.shape[1] if gamma is None else float(gamma)
+    if name == "rbf":
+        return RBF.from_gamma(rate), points
+    if name == "laplacian":
+        return Laplacian(1.0 / rate), points
+    if name == "chi2":
+        return Chi2(rate if gamma is not None else 1.0), points
+    raise no_product(f"{type(model).__name__}(kernel={name!r})")
+
+
+def _own_kernel(model: Any, kernel: Any) -> Kernel:
+    if isinstance(kernel, Kernel):
+        return kernel
+    raise UnsupportedModelError(
+        f"{type(model).__name__} has a kernel of its own ({kernel!r}), whose factors cannot be "
+        "read off; pass the same kernel as a pkex kernel: pkex.as_expansion(model, kernel=...)."
+    )
+
+
+def _precomputed(model: Any, given: Given) -> tuple[Kernel, Floats]:
+    if given.kernel is None or given.points is None:
+        raise UnsupportedModelError(
+            f"{type(model).__name__} was fitted with kernel='precomputed' and knows neither its "
+            "kernel nor its points; pass both: "
+            "pkex.as_expansion(model, kernel=..., points=X_train)."
+        )
+    return _own_kernel(model, given.kernel), as_matrix(given.points, "points")
+
+
+def _fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:
+    if not hasattr(model, attribute):
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} cannot be explained. {reason}: call fit first."
+        )
+
+
+def _dense(array: Any) -> Floats:
+    dense: Floats = array.toarray() if hasattr(array, "toarray") else np.asarray(array)
+    return dense
+
+
+def _names(model: Any) -> Any:
+    return getattr(model, "feature_names_in_", None)

@@ -1,0 +1,221 @@
+"""Readers of scikit-learn's pipelines and meta-estimators: what they add to the model inside."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._validation import default_names
+from pkex.errors import UnsupportedModelError
+from pkex.expansion import ExpansionSum, KernelExpansion, Preparation, evolve, stack
+from pkex.readers import Given, Reading, read
+from pkex.readers.sklearn_columns import origins
+from pkex.readers.sklearn_models import _fitted
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Fitted transformers, applied one after the other; a function that can be pickled."""
+
+    transformers: tuple[Any, ...]
+
+    def __call__(self, X: Any) -> Any:
+        """Return the rows after all steps, as a dense array or frame."""
+        for transformer in self.transformers:
+            X = transformer.transform(X)
+        return X.toarray() if hasattr(X, "toarray") else X
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One function after another."""
+
+    first: Callable[[Any], Any]
+    second: Callable[[Any], Any]
+
+    def __call__(self, X: Any) -> Any:
+        """Return ``second(first(X))``."""
+        return self.second(self.first(X))
+
+
+def pipeline(model: Any, given: Given) -> Reading:
+    """Pipeline: explained in its input columns as long as no step mixes them.
+
+    Columns that a step makes from one input column (one-hot codes, say) become one player. After a
+    step that mixes columns (PCA) its outputs are what is explained, and a warning says so.
+    """
+    *before, (_, final) = model.steps
+    if final in (None, "passthrough") or not hasattr(model, "n_features_in_"):
+        raise UnsupportedModelError(
+            "this Pipeline cannot be explained: it has to be fitted and to end in a kernel machine."
+        )
+    inner = read(final, given)
+    steps = tuple(step for _, step in before if step not in (None, "passthrough"))
+    names = _input_names(model)
+    mixing, columns = None, list(range(len(names)))
+    for place, step in enumerate(steps):
+        local = origins(step, [names[i] for i in columns])
+        if local is None:
+            mixing, names = place, _output_names(steps[: place + 1], names)
+            columns = list(range(len(names)))
+        else:
+            columns = [columns[i] for i in local]
+    if mixing is not None:
+        warnings.warn(
+            f"{type(steps[mixing]).__name__} mixes columns, so the values are for its outputs "
+            f"({', '.join(names[:3])}{', ...' if len(names) > 3 else ''}), not for the columns of "
+            "the input.",
+            stacklevel=4,
+        )
+    cut = 0 if mixing is None else mixing + 1
+    parts = [
+        _prepared(part, Steps(steps[cut:]), names, columns, Steps(steps[:cut]) if cut else None)
+        for part in inner.expansion.parts
+    ]
+    expansion = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+    own = None if inner.own is None else Chain(Steps(steps), inner.own)
+    return Reading(expansion, own)
+
+
+def search(model: Any, given: Given) -> Reading:
+    """GridSearchCV and its relatives: the best estimator."""
+    _fitted(model, "best_estimator_", "It has no best_estimator_: refit must be on")
+    return read(model.best_estimator_, given)
+
+
+def frozen(model: Any, given: Given) -> Reading:
+    """FrozenEstimator: the estimator inside."""
+    return read(model.estimator, given)
+
+
+def transformed_target(model: Any, given: Given) -> Reading:
+    """TransformedTargetRegressor, when the way back to the target's units is affine."""
+    _fitted(model, "regressor_")
+    inner = read(model.regressor_, given)
+    back = model.transformer_.inverse_transform
+    n_outputs = inner.expansion.base_value.size
+    zero = np.asarray(back(np.zeros((1, n_outputs))), dtype=np.float64)
+    slope = np.asarray(back(np.eye(n_outputs)), dtype=np.float64) - zero
+    sizes = np.geomspace(0.1, 100.0, 8)[:, None]
+    probe = sizes * np.random.default_rng(0).normal(size=(8, n_outputs))
+    with np.errstate(all="ignore"):
+        there = np.asarray(back(probe), dtype=np.float64)
+    expected = probe @ slope + zero
+    if not np.allclose(there, expected, rtol=1e-9, atol=1e-9 * np.abs(slope).max()):
+        raise UnsupportedModelError(
+            f"TransformedTargetRegressor with {type(model.transformer_).__name__} predicts a "
+            "nonlinear function of a kernel expansion, and values cannot add up to that. Explain "
+            "model.regressor_, in the units of the transformed target."
+        )
+    expansion = inner.expansion
+    parts: list[KernelExpansion] = []
+    for number, part in enumerate(expansion.parts):
+        alpha = part.coefficients.reshape(len(part.points), -1) @ slope
+        offset = np.atleast_1d(part.offset) @ slope + (zero[0] if number == 0 else 0.0)
+        parts += evolve(part, coefficients=alpha, offset=offset).parts
+    changed = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+    return Reading(_renamed(changed, model), model.predict)
+
+
+def multi_output(model: Any, given: Given) -> Reading:
+    """MultiOutputRegressor: one output for each of its estimators."""
+    _fitted(model, "estimators_")
+    return _several(model, given, default_names("y", len(model.estimators_)))
+
+
+def one_vs_rest(model: Any, given: Given) -> Reading:
+    """OneVsRestClassifier: the decision function of each class."""
+    _fitted(model, "estimators_")
+    classes = model.classes_
+    if len(model.estimators_) == 1:
+        return _several(model, given, [f"{classes[1]} vs {classes[0]}"])
+    return _several(model, given, [str(label) for label in classes])
+
+
+def one_vs_one(model: Any, given: Given) -> Reading:
+    """OneVsOneClassifier: the decision function of each pair of classes.
+
+    The scores of its own `decision_function` count votes, and votes are no sums of kernels.
+    """
+    _fitted(model, "estimators_")
+    return _several(model, given, [f"{b} vs {a}" for a, b in combinations(model.classes_, 2)])
+
+
+def calibrated(model: Any, given: Given) -> Reading:
+    """CalibratedClassifierCV is refused: a sigmoid of an expansion is no expansion."""
+    del given
+    raise UnsupportedModelError(
+        f"{type(model).__name__} predicts probabilities, a nonlinear function of a kernel "
+        "expansion, and values cannot add up to that. Explain the machine inside: "
+        "pkex.Explainer(model.calibrated_classifiers_[0].estimator)."
+    )
+
+
+def _several(model: Any, given: Given, names: Sequence[str]) -> Reading:
+    readings = [read(estimator, given) for estimator in model.estimators_]
+    expansion = stack([reading.expansion for reading in readings], names)
+    own = partial(_side_by_side, tuple(reading.own for reading in readings if reading.own))
+    return Reading(_renamed(expansion, model), own)
+
+
+def _side_by_side(functions: tuple[Callable[[Any], Any], ...], X: Any) -> Floats:
+    X = np.asarray(X) if hasattr(X, "columns") else X  # the estimators inside saw no names
+    return np.column_stack([function(X) for function in functions])
+
+
+def _renamed(
+    expansion: KernelExpansion | ExpansionSum, model: Any
+) -> KernelExpansion | ExpansionSum:
+    """Return the expansion with the names that the wrapper saw and the model inside did not."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or expansion.preparation is not None:
+        return expansion
+    return evolve(expansion, feature_names=names)
+
+
+def _prepared(
+    part: KernelExpansion,
+    steps: Steps,
+    names: Sequence[str],
+    columns: Sequence[int],
+    before: Steps | None,
+) -> KernelExpansion:
+    """Put the steps of a pipeline in front of what the model inside prepares itself."""
+    transform: Callable[[Any], Any] = steps
+    inside = part.preparation
+    if inside is not None:
+        if inside.before is not None:
+            raise UnsupportedModelError(
+                "a step that mixes columns inside a nested pipeline is not supported; put the "
+                "steps of both pipelines into one."
+            )
+        transform = Chain(steps, inside.transform)
+        columns = [columns[i] for i in inside.origins]
+    preparation = Preparation(transform, tuple(names), tuple(columns), before)
+    changed = evolve(part, preparation=preparation)
+    assert isinstance(changed, KernelExpansion)
+    return changed
+
+
+def _input_names(model: Any) -> tuple[str, ...]:
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return default_names("x", int(model.n_features_in_))
+    return tuple(str(name) for name in names)
+
+
+def _output_names(steps: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of what comes out of the steps."""
+    current: Any = np.asarray(names, dtype=object)
+    for step in steps:
+        current = step.get_feature_names_out(current)
+    return tuple(str(name) for name in current)
