@@ -151,10 +151,10 @@ def test_one_group_of_all_columns_takes_everything(case):
 def test_weights_by_row_equal_a_loop_over_rows():
     kernel, points, rows, _, _ = problem(KERNELS[0], 5)
     weights = np.random.default_rng(3).normal(size=(len(rows), len(points), 4))
-    terms, players = kernel.terms(5), tuple((j,) for j in range(5))
-    together = engine.shapley_sums(terms, players, rows, points, weights)
+    plan = engine.Plan(kernel.terms(5), tuple((j,) for j in range(5)))
+    together = engine.shapley_sums(plan, rows, points, weights)
     for i in range(len(rows)):
-        alone = engine.shapley_sums(terms, players, rows[i : i + 1], points, weights[i])
+        alone = engine.shapley_sums(plan, rows[i : i + 1], points, weights[i])
         assert_close(together.values[i], alone.values[0], 1e-14)
         assert_close(together.bases[i], alone.bases, 1e-14)
 

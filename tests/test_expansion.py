@@ -70,8 +70,10 @@ def test_names_come_from_the_frame():
     assert_close(f.predict(frame), f.predict(POINTS), 0.0)
     with pytest.raises(ValueError, match=r"columns of X are .*'bp', 'bmi'.*reorder"):
         f.predict(frame[["age", "bp", "bmi"]])
-    with pytest.raises(ValueError, match="2 columns, but 3"):
+    with pytest.raises(ValueError, match=r"columns of X are \['age', 'bp'\]"):
         f.predict(frame[["age", "bp"]])
+    with pytest.raises(ValueError, match="2 columns, but 3"):
+        f.predict(frame[["age", "bp"]].to_numpy())
     assert KernelExpansion(POINTS, ALPHA, RBF()).feature_names == ("x0", "x1", "x2")
 
 

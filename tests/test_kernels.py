@@ -74,6 +74,12 @@ def test_factors_and_deficits_keep_their_digits(case, width):
             assert abs(factors[i, j] - (1 - u)) <= 1e-12 * (1 - u) + 1e-45
 
 
+def test_two_single_rows_give_a_number():
+    """As scikit-learn's pairwise_kernels calls a metric of the user's own."""
+    assert RBF()(X[0], Z[0]) == RBF()(X[:1], Z[:1])[0, 0]
+    assert_close(pairwise.pairwise_kernels(X, Z, metric=RBF()), RBF()(X, Z), 0.0)
+
+
 def test_extreme_values_give_the_limits():
     x = np.array([[0.0, 1e300, -1e308, 5e-324]])
     with np.errstate(all="raise"):

@@ -51,7 +51,7 @@ class Kernel:
         return NotImplemented
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Floats:
-        """Return the kernel matrix.
+        """Return the kernel matrix, so that a kernel can serve scikit-learn as a callable.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class Kernel:
 
         Returns
         -------
-        array of shape (n_rows, n_points)
+        array of shape (n_rows, n_points); for two single rows, as KernelRidge calls it, a number
 
         Examples
         --------
@@ -68,6 +68,8 @@ class Kernel:
         >>> RBF(2.0)([[0.0, 0.0]], [[0.0, 0.0], [2.0, 2.0]]).round(4)
         array([[1.    , 0.3679]])
         """
+        if Z is not None and np.ndim(X) == np.ndim(Z) == 1:
+            return self(np.atleast_2d(X), np.atleast_2d(Z))[0, 0]  # type: ignore[no-any-return]
         x = as_matrix(X, "X")
         z = x if Z is None else as_matrix(Z, "Z", x.shape[1])
         terms = self.terms(x.shape[1])

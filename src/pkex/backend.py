@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 from importlib import import_module
-from typing import Literal, overload
+from typing import Literal, cast, overload
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def game_class() -> type[twin.Game]:
     if choice == "numpy":
         return twin.Game
     try:
-        native: type[twin.Game] = import_module("pkex.native").Game
+        import pkex.native
     except ImportError as error:
         if choice == "native":
             raise ImportError(
@@ -38,7 +38,7 @@ def game_class() -> type[twin.Game]:
                 "install it again where a C++17 compiler is found, or unset PKEX_BACKEND."
             ) from error
         return twin.Game
-    return native
+    return cast("type[twin.Game]", pkex.native.Game)  # another class of the same signature
 
 
 @overload
@@ -68,7 +68,7 @@ def show_config(mode: Literal["stdout", "dicts"] = "stdout") -> Config | None:
         "backend": "native" if native else "numpy",
         "compiler": built.get("compiler", "none"),
         "instruction set": built.get("isa", "as NumPy chooses"),
-        "instruction sets built": built.get("isas", "none"),
+        "instruction sets built": ", ".join(built.get("isas", ["none"])),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "machine": platform.machine(),

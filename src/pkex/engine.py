@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -22,7 +24,7 @@ from pkex._algebra import Term
 from pkex.backend import game_class
 from pkex.rules import Rule, ladder
 
-__all__ = ["Sums", "shapley_sums"]
+__all__ = ["Plan", "Sums", "shapley_sums"]
 
 Floats = NDArray[np.float64]
 Task = tuple[twin.Game, slice, slice]
@@ -64,25 +66,15 @@ class Sums:
             _ranked({*self.rules, *other.rules}),
         )
 
-    @property
+    @cached_property
     def residual(self) -> Floats:
         """``values.sum(axis=1) - (totals - bases)``: zero but for the errors of the computation."""
         difference: Floats = self.values.sum(axis=1) - (self.totals - self.bases)
         return difference
 
 
-def shapley_sums(
-    terms: tuple[Term, ...],
-    players: tuple[tuple[int, ...], ...],
-    X: Floats,
-    Z: Floats,
-    weights: Floats,
-    *,
-    tol: float | None = None,
-    n_jobs: int | None = 1,
-    progress: bool = False,
-) -> Sums:
-    """Return the weighted sums over `Z` of the pairs' Shapley values, for every row of `X`.
+class Plan:
+    """What a sum of games needs before it sees data, made once and used for many calls.
 
     Parameters
     ----------
@@ -90,28 +82,63 @@ def shapley_sums(
         The normal form of the kernel.
     players : tuple of tuples of int
         The columns of each player; every column belongs to exactly one.
+    tol : float, optional
+        Accepted relative error per pair (see `pkex.rules`); full double precision by default.
+    """
+
+    def __init__(
+        self,
+        terms: tuple[Term, ...],
+        players: tuple[tuple[int, ...], ...],
+        tol: float | None = None,
+    ) -> None:
+        self.terms, self.players, self.tol = terms, players, tol
+        self.worth = sum(term.coefficient for term in terms)
+        self._games: list[twin.Game] = []
+
+    def games(self) -> list[twin.Game]:
+        """Return the games of the terms for the backend in use."""
+        kind = game_class()
+        if not self._games or type(self._games[0]) is not kind:
+            rungs = ladder(len(self.players), self.tol)
+            self._games = [kind(term, self.players, rungs) for term in self.terms]
+        return self._games
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_games": []}  # they are made again where they are needed
+
+
+def shapley_sums(
+    plan: Plan,
+    X: Floats,
+    Z: Floats,
+    weights: Floats,
+    *,
+    n_jobs: int | None = 1,
+    progress: bool = False,
+) -> Sums:
+    """Return the weighted sums over `Z` of the pairs' Shapley values, for every row of `X`.
+
+    Parameters
+    ----------
+    plan : Plan
     X : array of shape (rows, columns)
     Z : array of shape (points, columns)
     weights : array of shape (points, sets), or (rows, points, sets)
         Several weight sets share the work of the pair values.
-    tol : float, optional
-        Accepted relative error per pair (see `pkex.rules`); full double precision by default.
     n_jobs : int or None
         Number of threads, as in joblib; one inside a worker of joblib.
     progress : bool
         Whether to show a progress bar (tqdm) when it takes longer than two seconds.
     """
-    rungs = ladder(len(players), tol)
-    games = [game_class()(term, players, rungs) for term in terms]
     x, z = np.asfortranarray(X), np.asfortranarray(Z)  # columns contiguous, as blocks read them
-    n_sets = weights.shape[-1]
-    values = np.zeros((len(X), len(players), n_sets))
+    n_players, n_sets = len(plan.players), weights.shape[-1]
+    values = np.zeros((len(X), n_players, n_sets))
     totals, magnitudes = np.zeros((2, len(X), n_sets))
     rules: set[Rule] = set()
-
     tasks: list[Task] = [
         (game, rows, points)
-        for game, (rows, points) in product(games, _blocks(len(X), len(Z), X.shape[1]))
+        for game, (rows, points) in product(plan.games(), _blocks(len(X), len(Z), X.shape[1]))
     ]
 
     def run(game: twin.Game, rows: slice, points: slice) -> twin.Block:
@@ -128,12 +155,11 @@ def shapley_sums(
         magnitudes[rows] += abs(coefficient) * block.magnitudes
         rules.update(block.rules)
 
-    bases = sum(term.coefficient for term in terms) * weights.sum(axis=-2)
     ranked = _ranked(rules)
     # Each value carries about 3 roundings per player and 1 per point; 16 leaves room.
-    rounding = 16.0 * (len(players) + len(Z) + 16) * 2.0**-53
+    rounding = 16.0 * (n_players + len(Z) + 16) * 2.0**-53
     tolerance = (ranked[0].relative_error + rounding) * magnitudes
-    return Sums(values, totals, bases, tolerance, ranked)
+    return Sums(values, totals, plan.worth * weights.sum(axis=-2), tolerance, ranked)
 
 
 def _ranked(rules: set[Rule]) -> tuple[Rule, ...]:

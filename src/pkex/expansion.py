@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -159,12 +160,12 @@ class KernelExpansion:
         """The expansions that it is a sum of: itself."""
         return (self,)
 
-    @property
+    @cached_property
     def base_value(self) -> Floats:
         """The value of the empty coalition: every factor replaced by 1."""
         worth = sum(term.coefficient for term in self.kernel.terms(self.points.shape[1]))
         base: Floats = worth * self.coefficients.sum(axis=0) + self.offset
-        return np.asarray(base)
+        return _frozen(np.asarray(base))
 
     def prepare(self, X: ArrayLike) -> Floats:
         """Return the rows as the kernel sees them: float64, checked, and prepared."""
@@ -173,12 +174,6 @@ class KernelExpansion:
         rows = as_matrix(X, "X", self.points.shape[1], self.feature_names)
         self.kernel.check(rows, "X")
         return rows
-
-    def columns_of(self, feature: int) -> tuple[int, ...]:
-        """Return the columns of the points that are made from an input column."""
-        if self.preparation is None:
-            return (feature,)
-        return tuple(j for j, i in enumerate(self.preparation.origins) if i == feature)
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return f at the rows of `X`.
@@ -225,7 +220,7 @@ class ExpansionSum:
         """The preparation of the first part, for the steps before and the names."""
         return self.parts[0].preparation
 
-    @property
+    @cached_property
     def base_value(self) -> Floats:
         """The value of the empty coalition."""
         base: Floats = np.sum([part.base_value for part in self.parts], axis=0)
@@ -243,8 +238,10 @@ def seen(expansion: KernelExpansion | ExpansionSum, X: Any) -> Any:
     if preparation is not None and preparation.before is not None:
         X = preparation.before(X)
     names, known = column_names(X), expansion.feature_names
+    if names is None:
+        return X
     unnamed = default_names("x", len(known))  # fitted without names, so that any will do
-    if names is not None and len(names) == len(known) and known not in (names, unnamed):
+    if known not in (names, unnamed):
         raise ValueError(
             f"the columns of X are {list(names)}, but the model was fitted with {list(known)}; "
             "reorder them, or pass X.to_numpy() if the order is right and only the names differ."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -11,12 +12,12 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._validation import as_matrix, is_index
-from pkex.engine import Sums, shapley_sums
+from pkex._validation import is_index
+from pkex.engine import Plan, Sums, shapley_sums
 from pkex.errors import AdditivityError
 from pkex.expansion import ExpansionSum, KernelExpansion, seen
 from pkex.explanation import Explanation
-from pkex.readers import Reading, check_agreement, read
+from pkex.readers import check_agreement, read
 from pkex.rules import check_tol
 
 __all__ = ["Explainer"]
@@ -70,13 +71,15 @@ class Explainer:
         if n_jobs is not None and not is_index(n_jobs):
             raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
         joblib.effective_n_jobs(n_jobs)  # refuses 0
-        given = isinstance(model, KernelExpansion | ExpansionSum)
-        reading = Reading(model, None) if given else read(model)
-        self.expansion: KernelExpansion | ExpansionSum = reading.expansion
+        self._own: Callable[[Any], Any] | None = None
+        if not isinstance(model, KernelExpansion | ExpansionSum):
+            reading = read(model)
+            model, self._own = reading.expansion, reading.own
+        self.expansion: KernelExpansion | ExpansionSum = model
         self.players, self.player_names = _players(groups, self.expansion.feature_names)
         self.tol = check_tol(tol)
         self.n_jobs = n_jobs
-        self._reading = reading
+        self._plans = [self._plan(part) for part in self.expansion.parts]
 
     def __repr__(self) -> str:
         return f"Explainer({self.expansion!r}, players={len(self.players)}, tol={self.tol})"
@@ -108,14 +111,16 @@ class Explainer:
         """
         expansion = self.expansion
         table = seen(expansion, X)
-        sums = reduce(add, (self._explain(part, table, progress) for part in expansion.parts))
+        prepared = [part.prepare(table) for part in expansion.parts]
+        parts = zip(expansion.parts, self._plans, prepared, strict=True)
+        sums = reduce(add, (self._explain(*part, progress) for part in parts))
         _check_additivity(sums)
-        base = np.asarray(expansion.base_value)
+        base = expansion.base_value
         values = sums.values if base.ndim else sums.values[:, :, 0]
         explanation = Explanation(
             values=values,
-            base_values=np.broadcast_to(base, (len(values), *base.shape)).copy(),
-            data=_data(table, expansion),
+            base_values=np.full((len(values), *base.shape), base),
+            data=prepared[0] if expansion.preparation is None else _data(table),
             feature_names=self.player_names,
             column_names=expansion.feature_names,
             players=self.players,
@@ -124,32 +129,32 @@ class Explainer:
             rules=sums.rules,
             residual=float(np.abs(sums.residual).max()),
         )
-        if self._reading.own is not None:
+        if self._own is not None and expansion.preparation is not None:
+            # what the preparation does could not be checked without rows of the user's own
             head: Any = X[:_CHECKED]  # type: ignore[index]
-            ours = (explanation.base_values + values.sum(axis=1))[:_CHECKED]
-            check_agreement(expansion, ours, self._reading.own(head))
+            check_agreement(expansion, explanation.predictions[:_CHECKED], self._own(head))
         return explanation
 
-    def _explain(self, part: KernelExpansion, table: Any, progress: bool) -> Sums:
-        alpha = part.coefficients
-        rows = part.prepare(table)
-        return shapley_sums(
-            part.kernel.terms(rows.shape[1]),
-            tuple(tuple(j for i in player for j in part.columns_of(i)) for player in self.players),
-            rows,
-            part.points,
-            alpha.reshape(len(alpha), -1),
-            tol=self.tol,
-            n_jobs=self.n_jobs,
-            progress=progress,
-        )
+    def _plan(self, part: KernelExpansion) -> Plan:
+        """Return the games of a part: a player has all columns made from its input columns."""
+        made_from: dict[int, list[int]] = defaultdict(list)
+        n_columns = part.points.shape[1]
+        origins = range(n_columns) if part.preparation is None else part.preparation.origins
+        for column, origin in enumerate(origins):
+            made_from[origin].append(column)
+        players = tuple(tuple(j for i in player for j in made_from[i]) for player in self.players)
+        return Plan(part.kernel.terms(n_columns), players, self.tol)
+
+    def _explain(self, part: KernelExpansion, plan: Plan, rows: Floats, progress: bool) -> Sums:
+        alpha = part.coefficients.reshape(len(part.points), -1)
+        return shapley_sums(plan, rows, part.points, alpha, n_jobs=self.n_jobs, progress=progress)
 
 
-def _data(table: Any, expansion: KernelExpansion | ExpansionSum) -> NDArray[Any]:
+def _data(table: Any) -> NDArray[Any]:
     """Return the rows as the user knows them: numbers, or objects where there is text."""
-    if expansion.preparation is None:
-        return as_matrix(table, "X")
     array = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
+    if array.dtype.kind in "SU":  # NumPy turns numbers beside text into text
+        array = np.asarray(table, dtype=object)
     return array.astype(np.float64 if array.dtype.kind in "buif" else object)
 
 

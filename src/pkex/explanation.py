@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex import _display, _interop, _storage
+from pkex._selection import Axis, select
 from pkex.rules import Rule
 
 __all__ = ["Explanation"]
@@ -18,6 +22,8 @@ Floats = NDArray[np.float64]
 class Explanation:
     """Exact Shapley values of some rows.
 
+    ``explanation[rows, features, outputs]`` selects from it; see `__getitem__`.
+
     Attributes
     ----------
     values : array of shape (n_rows, n_players) or (n_rows, n_players, n_outputs)
@@ -25,7 +31,7 @@ class Explanation:
     base_values : array of shape (n_rows,) or (n_rows, n_outputs)
         The value of the empty coalition.
     data : array of shape (n_rows, n_columns)
-        The rows that were explained.
+        The rows that were explained: float64, or object where the table has text.
     feature_names : tuple of str
         Names of the players: columns, or groups of columns.
     column_names : tuple of str
@@ -42,11 +48,28 @@ class Explanation:
         The largest ``|base + sum of values - prediction|``, which was checked to be rounding.
     removal : str
         What it means that a feature is absent; "neutral" replaces its kernel factor by 1.
+    predictions : array of shape (n_rows,) or (n_rows, n_outputs)
+        ``base_values + values.sum(axis=1)``, over all features: a selection of features keeps the
+        predictions of the explanation it was taken from.
+    complete : bool
+        Whether all features are there; False after a selection of some.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> points, names = [[0.0, 0.0], [1.0, 1.0]], ["age", "bmi"]
+    >>> f = pkex.KernelExpansion(points, [1.0, 2.0], pkex.kernels.RBF(), 0.5, names)
+    >>> explanation = pkex.Explainer(f)([[0.0, 1.0], [2.0, 1.0]])
+    >>> explanation[:, "bmi"].values.round(4)
+    array([[-0.3935],
+           [-0.2234]])
+    >>> print(str(explanation[0]).splitlines()[1])
+      row 0: 2.32 = 3.5 (base) - 0.7869 (age) - 0.3935 (bmi)
     """
 
     values: Floats
     base_values: Floats
-    data: Floats
+    data: NDArray[Any]
     feature_names: tuple[str, ...]
     column_names: tuple[str, ...]
     players: tuple[tuple[int, ...], ...]
@@ -55,22 +78,216 @@ class Explanation:
     rules: tuple[Rule, ...]
     residual: float
     removal: str = "neutral"
+    predictions: Floats = None  # type: ignore[assignment]  # set below
+    complete: bool = True
+
+    def __post_init__(self) -> None:
+        _check_shapes(self)
+        if self.predictions is None:
+            total = self.base_values + self.values.sum(axis=1)
+            object.__setattr__(self, "predictions", total)
 
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
-    def predictions(self) -> Floats:
-        """``base_values + values.sum(axis=1)``, shape (n_rows,) or (n_rows, n_outputs)."""
-        total: Floats = self.base_values + self.values.sum(axis=1)
-        return total
-
     def __repr__(self) -> str:
-        shape = " x ".join(
-            f"{size} {noun}{'s' if size != 1 else ''}"
-            for size, noun in zip(self.values.shape, ("row", "player", "output"), strict=False)
+        return _display.text(self)
+
+    def _repr_html_(self) -> str:
+        return _display.html_table(self)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the outputs; empty when there is one and it has no name."""
+        if self.output_names is None and self.values.ndim == 3:
+            return tuple(f"y{i}" for i in range(self.values.shape[2]))
+        return self.output_names or ()
+
+    def __getitem__(self, key: Any) -> Explanation:
+        """Select rows, features and outputs: ``explanation[rows, features, outputs]``.
+
+        Rows are chosen by number, features and outputs by name or number, and each by a slice, a
+        list or a boolean mask, too; what is left out is kept whole, and ``...`` stands for what is
+        left out before the end, as in ``explanation[..., "a vs b"]``.
+
+        The result is an `Explanation` again. Its rows and features stay axes even when one is
+        chosen, so ``explanation[0]`` has values of shape (1, n_players); a single output does not,
+        so ``explanation[..., "a vs b"]`` has values of shape (n_rows, n_players). `data` is cut to
+        the columns of the chosen features, while `predictions` stay those of the model.
+
+        Raises
+        ------
+        KeyError
+            For a name that is not there; the message has those that are.
+        IndexError
+            For a number out of range and whatever else cannot be chosen.
+        """
+        axes = [Axis("row", len(self)), Axis("feature", len(self.players), self.feature_names)]
+        if self.values.ndim == 3:
+            axes.append(Axis("output", self.values.shape[2], self.outputs))
+        rows, features, *outputs = select(key, axes)
+        values = self.values[np.ix_(rows, features, *outputs)]
+        base_values = self.base_values[np.ix_(rows, *outputs)]
+        predictions = self.predictions[np.ix_(rows, *outputs)]
+        names = self.output_names
+        if outputs:
+            names = tuple(self.outputs[k] for k in outputs[0])
+            if len(names) == 1:
+                values, base_values = values[:, :, 0], base_values[:, 0]
+                predictions = predictions[:, 0]
+        players, columns = self.players, tuple(range(len(self.column_names)))
+        if len(features) < len(players) or (features != np.arange(len(players))).any():
+            players = tuple(players[i] for i in features)
+            columns = tuple(dict.fromkeys(column for player in players for column in player))
+            players = tuple(tuple(map(columns.index, player)) for player in players)
+        return replace(
+            self,
+            values=values,
+            base_values=base_values,
+            predictions=predictions,
+            data=self.data[rows][:, columns],
+            feature_names=tuple(self.feature_names[i] for i in features),
+            column_names=tuple(self.column_names[i] for i in columns),
+            players=players,
+            output_names=names,
+            complete=self.complete and len(features) == len(self.players),
         )
-        return (
-            f"Explanation({shape}, {self.removal} removal, {self.rule.size}-node {self.rule.family}"
-            f", relative error <= {self.rule.relative_error:.2g}, residual {self.residual:.1e})"
+
+    def to_shap(self) -> Any:
+        """Return a `shap.Explanation`, for shap's plots.
+
+        It has one entry of data per player: ``data`` has a number, ``display_data`` what shap
+        prints. A column of text has integer codes and its text; a group of several columns has NaN,
+        so that beeswarm shows it in grey and scatter not at all, and its columns spelled out.
+
+        Most of shap's plots take one output: ``explanation[..., "a vs b"].to_shap()``, or shap's
+        own ``[:, :, "a vs b"]``. Those of one row take ``explanation.to_shap()[0]``. The plots that
+        add up (waterfall, force, decision) need all features: of a selection they show the base
+        value plus what was selected. What shap labels ``E[f(X)]`` is the base value, whatever the
+        removal.
+
+        Returns
+        -------
+        shap.Explanation
+
+        Examples
+        --------
+        ::
+
+            shap.plots.beeswarm(explanation.to_shap())
+            shap.plots.waterfall(explanation.to_shap()[0])
+            shap.plots.scatter(explanation.to_shap()[:, "bmi"])
+        """
+        return _interop.to_shap(self)
+
+    def to_shapiq(self, row: int, output: str | int | None = None) -> Any:
+        """Return the values of one row as `shapiq.InteractionValues` of order 1, index "SV".
+
+        Parameters
+        ----------
+        row : int
+        output : str or int, optional
+            Which output; needed when there are several.
+
+        Returns
+        -------
+        shapiq.InteractionValues
+        """
+        return _interop.to_shapiq(self._one_output(output, "to_shapiq"), row)
+
+    def to_frame(self, output: str | int | None = None, *, totals: bool = True) -> Any:
+        """Return a pandas data frame with one line per row and one column per feature.
+
+        Parameters
+        ----------
+        output : str or int, optional
+            Which output. By default all: when there are several, the columns have two levels,
+            output and feature, so that ``frame["a vs b"]`` is the frame of one output.
+        totals : bool, default True
+            Whether columns ``base_value`` and ``prediction`` follow the features. The features and
+            the base value sum to the prediction, unless only some features were selected.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF(), 0.5)
+        >>> pkex.Explainer(f)([[0.0, 1.0]]).to_frame().round(4)
+               x0      x1  base_value  prediction
+        0 -0.7869 -0.3935         3.5      2.3196
+        """
+        chosen = self if output is None else self._one_output(output, "to_frame")
+        return _interop.to_frame(chosen, totals)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the explanation to a file, which `load` reads; an existing file is replaced.
+
+        The file is an npz archive with a JSON header, without pickle, and named exactly `path`. It
+        is written whole or not at all.
+        """
+        _storage.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Explanation:
+        """Return the explanation that `save` wrote to `path`.
+
+        Raises
+        ------
+        ValueError
+            When the file is damaged, is no explanation, or was written by a newer pkex.
+        """
+        return _storage.load(cls, path)
+
+    def _with_output_axis(self) -> tuple[Floats, Floats, Floats]:
+        """Return values, base values and predictions with an axis of outputs, even of one."""
+        values, base_values, predictions = self.values, self.base_values, self.predictions
+        if values.ndim == 3:
+            return values, base_values, predictions
+        return values[:, :, np.newaxis], base_values[:, np.newaxis], predictions[:, np.newaxis]
+
+    def _one_output(self, output: str | int | None, caller: str) -> Explanation:
+        """Return the explanation of one output."""
+        if self.values.ndim == 3:
+            if output is None:
+                raise ValueError(
+                    f"the explanation has {len(self.outputs)} outputs; choose one, e.g. "
+                    f"{caller}(output={self.outputs[0]!r})."
+                )
+            one = self[:, :, output]
+            if one.values.ndim == 3:
+                raise IndexError(f"{caller} takes one output, got {output!r}.")
+            return one
+        if output is not None:
+            select(output, [Axis("output", 1, self.outputs)])
+        return self
+
+
+def _check_shapes(explanation: Explanation) -> None:
+    """Refuse parts that do not fit together."""
+    values, data = explanation.values, explanation.data
+    if values.ndim not in (2, 3) or (values.ndim == 3 and values.shape[2] == 1):
+        raise ValueError(
+            "values must have shape (n_rows, n_players), or (n_rows, n_players, n_outputs) for "
+            f"several outputs; got {values.shape}."
         )
+    totals = values.shape[:1] + values.shape[2:]
+    n_outputs = 1 if values.ndim == 2 else values.shape[2]
+    n_players, n_columns = values.shape[1], len(explanation.column_names)
+    for name, found, expected in (
+        ("base_values", explanation.base_values.shape, totals),
+        ("predictions", np.shape(explanation.predictions), totals),
+        ("data", data.shape, (values.shape[0], n_columns)),
+        ("feature_names", (len(explanation.feature_names),), (n_players,)),
+        ("players", (len(explanation.players),), (n_players,)),
+        ("output_names", (len(explanation.outputs or (0,)),), (n_outputs,)),
+    ):
+        if found != expected and not (name == "predictions" and explanation.predictions is None):
+            raise ValueError(
+                f"{name} must have shape {expected} to go with values of shape {values.shape} and "
+                f"{n_columns} columns; got {found}."
+            )
+    if any(not 0 <= c < n_columns for player in explanation.players for c in player):
+        raise ValueError(f"players must consist of columns 0 to {n_columns - 1} of the data.")

@@ -83,7 +83,7 @@ class Rule:
     --------
     >>> from pkex import rules
     >>> rules.few_node(8)
-    Rule(few-node gauss-legendre, 8 nodes, lam <= 2.83, relative error <= 6.7e-16)
+    Rule(few-node gauss-legendre, 8 nodes, lam <= 2.79, relative error <= 6.7e-16)
     """
 
     family: str

@@ -5,9 +5,9 @@ class, or of a class it derives from, with the private parts of the module's pat
 (``sklearn.svm.SVR``), so that no library is imported before one of its models is read. Libraries
 can add theirs with `register`.
 
-Every reading is guarded: the expansion's prediction is compared with the model's own, once on a
-few points when it is read and on some rows of every call of an Explainer. A disagreement is an
-error, never a wrong explanation.
+Every reading is guarded: the expansion's prediction is compared with the model's own on a few
+points when it is read, and where the model prepares its columns first, also on some rows of every
+call of an Explainer. A disagreement is an error, never a wrong explanation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Reading:
     """An expansion, and the function of the model that it must agree with."""
 
     expansion: KernelExpansion | ExpansionSum
-    own: Callable[[Any], Any] | None
+    own: Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
@@ -138,29 +138,39 @@ def read(model: Any, given: Given | None = None) -> Reading:
     )
 
 
-def guarded(expansion: KernelExpansion | ExpansionSum, own: Callable[[Any], Any]) -> Reading:
+def guarded(
+    expansion: KernelExpansion | ExpansionSum, own: Callable[[Any], Any], tol: float = 1e-9
+) -> Reading:
     """Return a reading after comparing the expansion with the model on a few of its points."""
+    if expansion.preparation is not None:
+        return Reading(expansion, own)  # there are no rows as the user has them to compare on
     for part in expansion.parts:
         rows = part.points[:: max(1, len(part.points) // 5)][:5]
         rows = np.ascontiguousarray(rows)
-        check_agreement(expansion, expansion.predict(rows), own(rows))
+        check_agreement(expansion, expansion.predict(rows), own(rows), tol)
     return Reading(expansion, own)
 
 
-def check_agreement(expansion: KernelExpansion | ExpansionSum, ours: Any, own: Any) -> None:
-    """Raise when predictions differ by more than the rounding of a sum of this size."""
+def check_agreement(
+    expansion: KernelExpansion | ExpansionSum, ours: Any, own: Any, tol: float = 1e-9
+) -> None:
+    """Raise when predictions differ by more than `tol` times the size of the sums."""
     own = np.asarray(own, dtype=np.float64).reshape(np.shape(ours))
-    scale = 0.0
-    for part in expansion.parts:
-        worth = sum(term.coefficient for term in part.kernel.terms(part.points.shape[1]))
-        scale = scale + worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.offset)
+    scale = sum(largest(part) for part in expansion.parts)
     gap = np.abs(ours - own)
-    if not np.all(gap <= 1e-9 * (scale + np.abs(own))):
+    if not np.all(gap <= tol * (scale + np.abs(own))):
+        worst = np.argmax(np.where(np.isnan(gap), np.inf, gap))
         raise AdditivityError(
-            f"the expansion that was read predicts {np.ravel(ours)[np.nanargmax(gap)]:.8g} where "
-            f"the model predicts {np.ravel(own)[np.nanargmax(gap)]:.8g}. The model may have been "
-            "changed after fitting, or pkex reads it wrongly: please report it."
+            f"the expansion that was read predicts {np.ravel(ours)[worst]:.8g} where the model "
+            f"predicts {np.ravel(own)[worst]:.8g}. The model may have been changed after fitting, "
+            "or pkex reads it wrongly: please report it."
         )
+
+
+def largest(part: KernelExpansion) -> Any:
+    """Return a bound on the size of the predictions, for each output."""
+    worth = sum(abs(term.coefficient) for term in part.kernel.terms(part.points.shape[1]))
+    return worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.offset)
 
 
 def _public_name(cls: type) -> str:

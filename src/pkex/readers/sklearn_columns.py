@@ -102,6 +102,8 @@ def _side_by_side(steps: Sequence[Any], names: Sequence[str]) -> list[int] | Non
 
 def _by_columns(transformer: Any, names: Sequence[str]) -> list[int] | None:
     found: dict[int, int] = {}
+    known = getattr(transformer, "feature_names_in_", None)
+    names = names if known is None else [str(name) for name in known]
     for name, step, given in transformer.transformers_:
         outputs = transformer.output_indices_.get(name, slice(0, 0))
         if step == "drop" or outputs.stop == outputs.start:

@@ -12,6 +12,8 @@ from functools import reduce
 from operator import add, mul
 from typing import Any
 
+import numpy as np
+
 from pkex._algebra import Kernel, Product, Scale, Sum
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import RBF, Chi2, Constant, Laplacian, Matern, Periodic
@@ -88,6 +90,10 @@ def _power(kernel: Kernel, exponent: float, shown: str) -> Kernel:
     if isinstance(kernel, RBF) and exponent > 0.0:
         scale, root = kernel.length_scale, math.sqrt(exponent)
         return RBF(tuple(s / root for s in scale) if isinstance(scale, tuple) else scale / root)
+    if isinstance(kernel, Laplacian) and exponent > 0.0:
+        return Laplacian(float(np.asarray(kernel.length_scale)) / exponent)
+    if isinstance(kernel, Chi2) and exponent > 0.0:
+        return Chi2(float(np.asarray(kernel.gamma)) * exponent)
     if exponent == int(exponent) and 1 <= exponent <= 8:
         return Product((kernel,) * int(exponent))
     if isinstance(kernel, Sum):

@@ -5,6 +5,7 @@ Each reader ends in `guarded`, which names the method of the model that the expa
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from functools import partial
 from itertools import combinations
@@ -23,13 +24,17 @@ from pkex.readers.sklearn_kernels import from_gaussian_process, no_product
 
 Floats = NDArray[np.float64]
 
+# the order of the norm behind the names that KernelDensity has for it
+_ORDERS = {"euclidean": 2, "l2": 2, "minkowski": 2, "p": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
+
 
 def regression_machine(model: Any, given: Given) -> Reading:
     """SVR and NuSVR: `predict`."""
     kernel, points = _machine(model, given)
-    f = KernelExpansion(
-        points, _dense(model.dual_coef_)[0], kernel, model.intercept_, _names(model)
-    )
+    alpha = _dense(model.dual_coef_)[0]
+    if not len(points):  # every target lies within epsilon of the intercept: a constant
+        points, alpha = np.zeros((1, points.shape[1])), np.zeros(1)
+    f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model))
     return guarded(f, partial(_call, model, "predict", given))
 
 
@@ -63,7 +68,8 @@ def classification_machine(model: Any, given: Given) -> Reading:
             alpha[ends[i] : ends[i + 1], column] = dual[j - 1, ends[i] : ends[i + 1]]
             alpha[ends[j] : ends[j + 1], column] = dual[i, ends[j] : ends[j + 1]]
     f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model), names)
-    one_vs_one = copy(model).set_params(decision_function_shape="ovo", break_ties=False)
+    one_vs_one = copy(model)
+    one_vs_one.decision_function_shape, one_vs_one.break_ties = "ovo", False
     return guarded(f, partial(_call, one_vs_one, "decision_function", given))
 
 
@@ -72,7 +78,7 @@ def kernel_ridge(model: Any, given: Given) -> Reading:
     _fitted(model, "dual_coef_")
     kernel, points = _pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
     f = KernelExpansion(points, model.dual_coef_, kernel, 0.0, _names(model))
-    return guarded(f, partial(_call, model, "predict", given))
+    return guarded(f, partial(_call, model, "predict", given), _pairwise_tol(kernel, points))
 
 
 def kernel_pca(model: Any, given: Given) -> Reading:
@@ -97,16 +103,18 @@ def kernel_pca(model: Any, given: Given) -> Reading:
         _names(model),
         model.get_feature_names_out() if scaled.shape[1] > 1 else None,
     )
-    return guarded(f, partial(_call, model, "transform", given))
+    return guarded(f, partial(_call, model, "transform", given), _pairwise_tol(kernel, points))
 
 
 def kernel_density(model: Any, given: Given) -> Reading:  # noqa: ARG001
     """KernelDensity: the density itself, not its logarithm, which is no sum."""
     _fitted(model, "tree_")
     points = np.asarray(model.tree_.data)
-    if model.kernel == "gaussian" and model.metric in ("euclidean", "l2", "minkowski"):
+    parameters = dict(model.metric_params or {})
+    order = parameters.pop("p", _ORDERS.get(model.metric))
+    if model.kernel == "gaussian" and order == 2 and not parameters:
         kernel: Kernel = RBF(float(model.bandwidth_))
-    elif model.kernel == "exponential" and model.metric in ("manhattan", "l1", "cityblock"):
+    elif model.kernel == "exponential" and order == 1 and not parameters:
         kernel = Laplacian(float(model.bandwidth_))
     else:
         raise UnsupportedModelError(
@@ -116,10 +124,20 @@ def kernel_density(model: Any, given: Given) -> Reading:  # noqa: ARG001
         )
     weights = model.tree_.sample_weight
     alpha = np.ones(len(points)) if weights is None else np.array(weights)
-    own = partial(_density, model)
+    exact = copy(model)
+    exact.rtol = exact.atol = 0.0
+    own = partial(_density, exact)
     # the norm of the kernel is taken from the model's own density at one of its points
     worth = float(kernel(points[:1], points)[0] @ alpha)
-    f = KernelExpansion(points, alpha * (own(points[:1])[0] / worth), kernel, 0.0, _names(model))
+    with np.errstate(over="ignore"):
+        unit = float(own(points[:1])[0]) / worth
+    if not 0.0 < unit < math.inf:
+        raise UnsupportedModelError(
+            f"the density of this KernelDensity over {points.shape[1]} columns is too "
+            f"{'small' if unit == 0.0 else 'large'} for double precision; scale the columns or "
+            "choose another bandwidth."
+        )
+    f = KernelExpansion(points, alpha * unit, kernel, 0.0, _names(model))
     return guarded(f, own)
 
 
@@ -224,6 +242,17 @@ def _pairwise(
     if name == "chi2":
         return Chi2(rate if gamma is not None else 1.0), points
     raise no_product(f"{type(model).__name__}(kernel={name!r})")
+
+
+def _pairwise_tol(kernel: Kernel, points: Floats) -> float:
+    """Return how well scikit-learn's rbf_kernel agrees with the formula.
+
+    It computes squared distances as ``|x|^2 + |z|^2 - 2 x z``, which loses digits far from 0.
+    """
+    if not isinstance(kernel, RBF):
+        return 1e-9
+    scaled = points / np.asarray(kernel.length_scale)
+    return 1e-9 + 16.0 * 2.0**-52 * float((scaled * scaled).sum(axis=1).max())
 
 
 def _own_kernel(model: Any, kernel: Any) -> Kernel:

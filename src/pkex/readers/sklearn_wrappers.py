@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, Preparation, evolve, stack
-from pkex.readers import Given, Reading, read
+from pkex.readers import Given, Reading, guarded, largest, read
 from pkex.readers.sklearn_columns import origins
 from pkex.readers.sklearn_models import _fitted
 
@@ -54,36 +54,35 @@ def pipeline(model: Any, given: Given) -> Reading:
     step that mixes columns (PCA) its outputs are what is explained, and a warning says so.
     """
     *before, (_, final) = model.steps
-    if final in (None, "passthrough") or not hasattr(model, "n_features_in_"):
+    if final in (None, "passthrough"):
         raise UnsupportedModelError(
-            "this Pipeline cannot be explained: it has to be fitted and to end in a kernel machine."
+            "this Pipeline cannot be explained: it has to end in a kernel machine."
         )
-    inner = read(final, given)
+    inner = read(final, given)  # refuses what is not fitted
     steps = tuple(step for _, step in before if step not in (None, "passthrough"))
-    names = _input_names(model)
-    mixing, columns = None, list(range(len(names)))
+    names = _input_names((*steps, final)[0])
+    cut, columns = 0, list(range(len(names)))
     for place, step in enumerate(steps):
         local = origins(step, [names[i] for i in columns])
-        if local is None:
-            mixing, names = place, _output_names(steps[: place + 1], names)
-            columns = list(range(len(names)))
-        else:
+        if local is not None:
             columns = [columns[i] for i in local]
-    if mixing is not None:
+            continue
+        n_outputs = len(_input_names((*steps, final)[place + 1]))
+        names = _output_names(steps[cut : place + 1], names, n_outputs)
+        cut, columns = place + 1, list(range(len(names)))
+    if cut:
         warnings.warn(
-            f"{type(steps[mixing]).__name__} mixes columns, so the values are for its outputs "
+            f"{type(steps[cut - 1]).__name__} mixes columns, so the values are for its outputs "
             f"({', '.join(names[:3])}{', ...' if len(names) > 3 else ''}), not for the columns of "
             "the input.",
             stacklevel=4,
         )
-    cut = 0 if mixing is None else mixing + 1
     parts = [
         _prepared(part, Steps(steps[cut:]), names, columns, Steps(steps[:cut]) if cut else None)
         for part in inner.expansion.parts
     ]
     expansion = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
-    own = None if inner.own is None else Chain(Steps(steps), inner.own)
-    return Reading(expansion, own)
+    return Reading(expansion, Chain(Steps(steps), inner.own))
 
 
 def search(model: Any, given: Given) -> Reading:
@@ -105,8 +104,10 @@ def transformed_target(model: Any, given: Given) -> Reading:
     n_outputs = inner.expansion.base_value.size
     zero = np.asarray(back(np.zeros((1, n_outputs))), dtype=np.float64)
     slope = np.asarray(back(np.eye(n_outputs)), dtype=np.float64) - zero
-    sizes = np.geomspace(0.1, 100.0, 8)[:, None]
-    probe = sizes * np.random.default_rng(0).normal(size=(8, n_outputs))
+    reach = max(float(np.max(largest(part))) for part in inner.expansion.parts)
+    sizes = np.geomspace(1e-4, 1.0, 12)[:, None] * max(1.0, reach)  # no prediction is larger
+    away = sizes * np.random.default_rng(0).uniform(0.5, 1.0, size=(12, n_outputs))
+    probe = np.concatenate([away, -away])
     with np.errstate(all="ignore"):
         there = np.asarray(back(probe), dtype=np.float64)
     expected = probe @ slope + zero
@@ -123,7 +124,8 @@ def transformed_target(model: Any, given: Given) -> Reading:
         offset = np.atleast_1d(part.offset) @ slope + (zero[0] if number == 0 else 0.0)
         parts += evolve(part, coefficients=alpha, offset=offset).parts
     changed = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
-    return Reading(_renamed(changed, model), model.predict)
+    own = partial(_original_units, inner.own, model.transformer_)
+    return guarded(_renamed(changed, model), own)
 
 
 def multi_output(model: Any, given: Given) -> Reading:
@@ -147,7 +149,13 @@ def one_vs_one(model: Any, given: Given) -> Reading:
     The scores of its own `decision_function` count votes, and votes are no sums of kernels.
     """
     _fitted(model, "estimators_")
-    return _several(model, given, [f"{b} vs {a}" for a, b in combinations(model.classes_, 2)])
+    if given.points is not None:
+        raise UnsupportedModelError(
+            "OneVsOneClassifier with a precomputed kernel cannot be read: each machine saw points "
+            "of its own. Use SVC(kernel='precomputed'), which is one-vs-one by itself."
+        )
+    names = [f"{b} vs {a}" for a, b in combinations(model.classes_, 2)]
+    return _several(model, given, names, plain=True)
 
 
 def calibrated(model: Any, given: Given) -> Reading:
@@ -160,16 +168,55 @@ def calibrated(model: Any, given: Given) -> Reading:
     )
 
 
-def _several(model: Any, given: Given, names: Sequence[str]) -> Reading:
+def _several(model: Any, given: Given, names: Sequence[str], *, plain: bool = False) -> Reading:
+    """Read the estimators side by side; `plain`: they were passed arrays and saw no names."""
     readings = [read(estimator, given) for estimator in model.estimators_]
     expansion = stack([reading.expansion for reading in readings], names)
-    own = partial(_side_by_side, tuple(reading.own for reading in readings if reading.own))
-    return Reading(_renamed(expansion, model), own)
+    prepared = [part.preparation for part in expansion.parts if part.preparation is not None]
+    if len(readings) > 1 and any(preparation.before for preparation in prepared):
+        raise UnsupportedModelError(
+            f"each estimator of this {type(model).__name__} mixes columns in a way of its own, so "
+            "they have no features in common. Explain them one by one: "
+            "pkex.Explainer(model.estimators_[0]); or put the step that mixes columns before the "
+            f"{type(model).__name__}, in a Pipeline."
+        )
+    own: Callable[[Any], Any] = partial(_side_by_side, tuple(r.own for r in readings))
+    if plain:
+        own, expansion = Chain(_unnamed, own), _without_names(expansion, model)
+    return guarded(_renamed(expansion, model), own)
 
 
 def _side_by_side(functions: tuple[Callable[[Any], Any], ...], X: Any) -> Floats:
-    X = np.asarray(X) if hasattr(X, "columns") else X  # the estimators inside saw no names
     return np.column_stack([function(X) for function in functions])
+
+
+def _unnamed(X: Any) -> Any:
+    return np.asarray(X) if hasattr(X, "columns") else X
+
+
+def _without_names(
+    expansion: KernelExpansion | ExpansionSum, model: Any
+) -> KernelExpansion | ExpansionSum:
+    """Return the expansion with preparations that strip the names which only the wrapper saw."""
+    parts: list[KernelExpansion] = []
+    for part in expansion.parts:
+        inside = part.preparation
+        if inside is None:
+            return expansion
+        names = getattr(model, "feature_names_in_", None)
+        changed = replace(
+            inside,
+            transform=Chain(_unnamed, inside.transform),
+            names=inside.names if names is None else tuple(names),
+        )
+        parts += evolve(part, preparation=changed).parts
+    return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+
+
+def _original_units(inside: Callable[[Any], Any], transformer: Any, X: Any) -> Floats:
+    prediction = np.asarray(inside(X))
+    back = transformer.inverse_transform(prediction.reshape(len(prediction), -1))
+    return np.asarray(back).reshape(prediction.shape)
 
 
 def _renamed(
@@ -206,16 +253,24 @@ def _prepared(
     return changed
 
 
-def _input_names(model: Any) -> tuple[str, ...]:
-    names = getattr(model, "feature_names_in_", None)
+def _input_names(step: Any) -> tuple[str, ...]:
+    """Return the names of the columns that a fitted step takes; none if it does not tell."""
+    while hasattr(step, "steps"):  # a pipeline takes what its first real step takes
+        step = next(inside for _, inside in step.steps if inside not in (None, "passthrough"))
+    names = getattr(step, "feature_names_in_", None)
     if names is None:
-        return default_names("x", int(model.n_features_in_))
+        return default_names("x", int(getattr(step, "n_features_in_", 0)))
     return tuple(str(name) for name in names)
 
 
-def _output_names(steps: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of what comes out of the steps."""
+def _output_names(steps: Sequence[Any], names: Sequence[str], count: int) -> tuple[str, ...]:
+    """Return the names of what comes out of the steps, of which the last mixes columns."""
     current: Any = np.asarray(names, dtype=object)
-    for step in steps:
-        current = step.get_feature_names_out(current)
+    try:
+        for step in steps:
+            current = step.get_feature_names_out(current)
+    except (AttributeError, ValueError):  # it has no names for them, or other inputs
+        current = ()
+    if len(set(current)) != count:
+        return default_names(type(steps[-1]).__name__.lower(), count)
     return tuple(str(name) for name in current)

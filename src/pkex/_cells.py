@@ -1,0 +1,59 @@
+"""The cells of a raw table: numbers, text, or missing.
+
+`Explanation.data` shows what the user passed, so its cells may be anything; what is drawn, printed
+or written to a file must agree on which of them are numbers and how they read.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+__all__ = ["cell_text", "is_missing", "is_number", "number_text"]
+
+
+def is_number(cell: object) -> bool:
+    """Tell whether `cell` is a real number (True and False are not)."""
+    return isinstance(cell, Real) and not isinstance(cell, bool | np.bool_)
+
+
+def is_missing(cell: Any) -> bool:
+    """Tell whether `cell` is None, NaN, NaT or pandas' NA: not equal to itself, or refusing to say.
+
+    Examples
+    --------
+    >>> [is_missing(cell) for cell in (None, float("nan"), 0.0, "nan")]
+    [True, True, False, False]
+    """
+    if cell is None:
+        return True
+    try:
+        return bool(cell != cell)
+    except TypeError:
+        return True
+
+
+def cell_text(cell: Any) -> str:
+    """Return `cell` as a person would write it.
+
+    Examples
+    --------
+    >>> [cell_text(cell) for cell in (1010.0, 0.123456789, "Wien", None)]
+    ['1010', '0.123457', 'Wien', 'missing']
+    """
+    if is_missing(cell):
+        return "missing"
+    return number_text(float(cell)) if is_number(cell) else str(cell)
+
+
+def number_text(number: float) -> str:
+    """Return `number` with six significant digits, or all digits left of the decimal point.
+
+    Examples
+    --------
+    >>> [number_text(number) for number in (1.0, 1234567.8, 12.3456789, 1e-9)]
+    ['1', '1234568', '12.3457', '1e-09']
+    """
+    return f"{number:.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:.6g}"

@@ -1,0 +1,129 @@
+"""How an `Explanation` looks: in a terminal, where its rows read as sums, and in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._cells import cell_text
+
+if TYPE_CHECKING:
+    from pkex.explanation import Explanation
+
+__all__ = ["headline", "html_table", "text"]
+
+Floats = NDArray[np.float64]
+
+_TEXT_LINES, _TEXT_FEATURES = 6, 4
+_HTML_LINES, _HTML_FEATURES = 9, 8
+_RAISES, _LOWERS = "255, 13, 87", "30, 136, 229"  # red and blue, as in shap's plots
+_STYLE = "text-align: right; vertical-align: top; padding: 0.2em 0.6em"
+
+
+def headline(explanation: Explanation) -> str:
+    """Return the size, the kind of removal and how exact the values are, in one line."""
+    nouns = ("row", "player", "output")
+    shape = " x ".join(
+        f"{size} {noun}{'s' if size != 1 else ''}"
+        for size, noun in zip(explanation.values.shape, nouns, strict=False)
+    )
+    rule = explanation.rule
+    return (
+        f"Explanation({shape}, {explanation.removal} removal, {rule.size}-node {rule.family}, "
+        f"relative error <= {rule.relative_error:.2g}, residual {explanation.residual:.1e})"
+    )
+
+
+def text(explanation: Explanation) -> str:
+    """Return the headline and, when there are few rows, each of them as a sum."""
+    lines = [headline(explanation)]
+    values, base_values, predictions = explanation._with_output_axis()
+    if predictions.size > _TEXT_LINES:
+        return lines[0]
+    for row, output in np.ndindex(predictions.shape):
+        phi = values[row, :, output]
+        base, prediction = base_values[row, output], predictions[row, output]
+        top = _most_important(np.abs(phi), _TEXT_FEATURES)
+        terms = [(phi[i], explanation.feature_names[i]) for i in top]
+        if _leaves_out(explanation, top):
+            terms.append((prediction - base - phi[top].sum(), "others"))
+        total = "".join(
+            f" {'-' if value < 0.0 else '+'} {abs(value):.4g} ({name})" for value, name in terms
+        )
+        name = f", {explanation.outputs[output]}" if explanation.outputs else ""
+        lines.append(f"  row {row}{name}: {prediction:.4g} = {base:.4g} (base){total}")
+    return "\n".join(lines)
+
+
+def html_table(explanation: Explanation) -> str:
+    """Return a table of the first rows and the most important features, each line a sum."""
+    values, base, predictions = explanation._with_output_axis()
+    n_rows, n_outputs = predictions.shape
+    top = _most_important(np.abs(values).sum(axis=(0, 2)), _HTML_FEATURES)
+    others = _leaves_out(explanation, top)
+    n_shown = min(n_rows, max(1, _HTML_LINES // n_outputs))
+    scale = np.abs(values[:n_shown][:, top]).max(initial=0.0) or 1.0
+
+    titles = ["row", *(["output"] if explanation.outputs else []), "base value"]
+    titles += [explanation.feature_names[i] for i in top]
+    titles += [*(["others"] if others else []), "prediction"]
+    lines = []
+    for row, output in np.ndindex(n_shown, n_outputs):
+        phi = values[row, top, output]
+        cells = [_cell(str(row))]
+        if explanation.outputs:
+            cells.append(_cell(explanation.outputs[output]))
+        cells.append(_cell(f"{base[row, output]:.4g}"))
+        cells += [
+            _cell(f"{value:+.4g}", _raw(explanation, row, i), value / scale)
+            for value, i in zip(phi, top, strict=True)
+        ]
+        if others:
+            rest = predictions[row, output] - base[row, output] - phi.sum()
+            cells.append(_cell(f"{rest:+.4g}"))
+        cells.append(_cell(f"<b>{predictions[row, output]:.4g}</b>", markup=True))
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    hidden = n_rows - n_shown
+    note = f"<div>and {hidden} more row{'s' if hidden != 1 else ''}</div>" if hidden else ""
+    head = "".join(f'<th style="{_STYLE}">{escape(title)}</th>' for title in titles)
+    return (
+        f'<div style="overflow-x: auto"><div>{escape(headline(explanation))}</div>'
+        f'<table style="font-variant-numeric: tabular-nums"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>{note}</div>"
+    )
+
+
+def _cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool = False) -> str:
+    """Return a cell, with a small note below and tinted where `strength` is not 0.
+
+    The tint is transparent and the colour of the text inherited, so that both light and dark pages
+    stay legible.
+    """
+    tint = ""
+    if strength:
+        colour = _RAISES if strength > 0.0 else _LOWERS
+        tint = f"; background: rgba({colour}, {0.35 * min(1.0, abs(strength)):.2f})"
+    below = f'<br><small style="opacity: 0.7">{escape(note)}</small>' if note else ""
+    shown = content if markup else escape(content)
+    return f'<td style="{_STYLE}{tint}">{shown}{below}</td>'
+
+
+def _raw(explanation: Explanation, row: int, player: int) -> str:
+    """Return the raw values of a player's columns, each cut to a readable length."""
+    texts = [cell_text(explanation.data[row, column]) for column in explanation.players[player]]
+    return ", ".join(entry if len(entry) <= 24 else entry[:23] + "…" for entry in texts[:3]) + (
+        ", …" if len(texts) > 3 else ""
+    )
+
+
+def _most_important(size: Floats, count: int) -> NDArray[np.intp]:
+    return np.argsort(-size, kind="stable")[:count]
+
+
+def _leaves_out(explanation: Explanation, shown: Sequence[int] | NDArray[np.intp]) -> bool:
+    """Tell whether the features shown are not all that the prediction is made of."""
+    return len(shown) < len(explanation.feature_names) or not explanation.complete

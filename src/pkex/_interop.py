@@ -1,0 +1,135 @@
+"""An `Explanation` in the forms of other libraries, which are imported only here and when used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._cells import cell_text, is_missing, is_number, number_text
+
+if TYPE_CHECKING:
+    from pkex.explanation import Explanation
+
+__all__ = ["player_data", "to_frame", "to_shap", "to_shapiq"]
+
+Floats = NDArray[np.float64]
+
+
+def to_shap(explanation: Explanation) -> Any:
+    """See `Explanation.to_shap`."""
+    shap = _optional("shap", "pkex[shap]")
+    if len(explanation) == 0:
+        raise ValueError("the explanation has no rows; shap cannot hold an empty one.")
+    data, display = player_data(explanation)
+    names: list[str] | str | None = None
+    if explanation.output_names is not None:
+        several = explanation.values.ndim == 3
+        names = list(explanation.output_names) if several else explanation.output_names[0]
+    return shap.Explanation(
+        values=explanation.values.copy(),
+        base_values=explanation.base_values.copy(),
+        data=data,
+        display_data=display,
+        feature_names=list(explanation.feature_names),
+        output_names=names,
+    )
+
+
+def to_shapiq(explanation: Explanation, row: int) -> Any:
+    """See `Explanation.to_shapiq`; `explanation` has one output here."""
+    shapiq = _optional("shapiq", "pkex[shapiq]")
+    one = explanation[row]
+    if len(one) != 1:
+        raise IndexError(f"to_shapiq takes the number of one row, got {row!r}.")
+    n_players = one.values.shape[1]
+    lookup = {(): 0} | {(player,): player + 1 for player in range(n_players)}
+    return shapiq.InteractionValues(
+        values=np.concatenate([one.base_values, one.values[0]]),
+        interaction_lookup=lookup,
+        index="SV",
+        min_order=0,
+        max_order=1,
+        n_players=n_players,
+        estimated=False,
+        baseline_value=float(one.base_values[0]),
+    )
+
+
+def to_frame(explanation: Explanation, totals: bool) -> Any:
+    """See `Explanation.to_frame`."""
+    pandas = _optional("pandas", "pandas")
+    names = explanation.feature_names
+    ends = ("base_value", "prediction") if totals else ()
+    taken = set(names).intersection(ends)
+    if taken:
+        raise ValueError(
+            f"a feature is named {taken.pop()!r}, as a column that to_frame adds; use "
+            "to_frame(totals=False)."
+        )
+    values, base, predictions = explanation._with_output_axis()
+    blocks = [
+        np.column_stack([values[:, :, k], *((base[:, k], predictions[:, k]) if totals else ())])
+        for k in range(values.shape[2])
+    ]
+    columns: Any = [*names, *ends]
+    if explanation.values.ndim == 3:
+        columns = pandas.MultiIndex.from_product(
+            [explanation.outputs, columns], names=["output", "feature"]
+        )
+    return pandas.DataFrame(np.hstack(blocks), columns=columns)
+
+
+def player_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:
+    """Return one number per row and player for colours and axes, and what to print in its place.
+
+    A player of one column has its raw value, printed with six digits; text becomes codes, in
+    alphabetical order. A player of several columns has no number: NaN, and its columns spelled out.
+    """
+    data = np.full((len(explanation), len(explanation.players)), np.nan)
+    texts: dict[int, list[str]] = {}
+    for player, columns in enumerate(explanation.players):
+        cells = explanation.data[:, columns]
+        if len(columns) > 1:
+            titles = [explanation.column_names[c] for c in columns]
+            texts[player] = [
+                f"({', '.join(f'{t}={cell_text(c)}' for t, c in zip(titles, row, strict=True))})"
+                for row in cells
+            ]
+        elif cells.dtype.kind == "f":
+            data[:, player] = cells[:, 0]
+        elif all(is_number(cell) or is_missing(cell) for cell in cells[:, 0]):
+            data[:, player] = [np.nan if is_missing(c) else float(c) for c in cells[:, 0]]
+        else:
+            data[:, player], texts[player] = _codes([cell_text(cell) for cell in cells[:, 0]])
+    # shap prints numbers with all digits they have, so they get no more than a person reads.
+    display = np.array([[float(number_text(number)) for number in row] for row in data])
+    display = display.astype(object) if texts else display
+    for player, column in texts.items():
+        display[:, player] = column
+    return data, display
+
+
+def _codes(texts: list[str]) -> tuple[Floats, list[str]]:
+    """Return the code of each text, and the texts as shap may print them.
+
+    shap's bar plot strips trailing zeros from text as well, which quotes prevent.
+    """
+    code = {text: i for i, text in enumerate(sorted(set(texts)))}
+    codes = np.array([code[text] for text in texts], dtype=np.float64)
+    if any(text.endswith("0") for text in code):
+        texts = [repr(text) for text in texts]
+    return codes, texts
+
+
+def _optional(module: str, requirement: str) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise ImportError(
+            f'this needs {module}, which is not installed: pip install "{requirement}".'
+        ) from error
