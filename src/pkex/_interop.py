@@ -86,7 +86,8 @@ def player_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:
     """Return one number per row and player for colours and axes, and what to print in its place.
 
     A player of one column has its raw value, printed with six digits; text becomes codes, in
-    alphabetical order. A player of several columns has no number: NaN, and its columns spelled out.
+    alphabetical order. A player of several columns has no number: NaN, and its columns spelled out
+    as far as a plot has room for them.
     """
     data = np.full((len(explanation), len(explanation.players)), np.nan)
     texts: dict[int, list[str]] = {}
@@ -94,10 +95,7 @@ def player_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:
         cells = explanation.data[:, columns]
         if len(columns) > 1:
             titles = [explanation.column_names[c] for c in columns]
-            texts[player] = [
-                f"({', '.join(f'{t}={cell_text(c)}' for t, c in zip(titles, row, strict=True))})"
-                for row in cells
-            ]
+            texts[player] = [_group_text(titles, row) for row in cells]
         elif cells.dtype.kind == "f":
             data[:, player] = cells[:, 0]
         elif all(is_number(cell) or is_missing(cell) for cell in cells[:, 0]):
@@ -110,6 +108,12 @@ def player_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:
     for player, column in texts.items():
         display[:, player] = column
     return data, display
+
+
+def _group_text(titles: list[str], cells: NDArray[Any]) -> str:
+    shown = [f"{title}={cell_text(cell)}" for title, cell in zip(titles, cells, strict=True)]
+    text = ", ".join(shown)
+    return f"({text})" if len(text) <= 40 else f"({len(shown)} columns)"
 
 
 def _codes(texts: list[str]) -> tuple[Floats, list[str]]:

@@ -132,10 +132,6 @@ def shapley_sums(
         Whether to show a progress bar (tqdm) when it takes longer than two seconds.
     """
     x, z = np.asfortranarray(X), np.asfortranarray(Z)  # columns contiguous, as blocks read them
-    n_players, n_sets = len(plan.players), weights.shape[-1]
-    values = np.zeros((len(X), n_players, n_sets))
-    totals, magnitudes = np.zeros((2, len(X), n_sets))
-    rules: set[Rule] = set()
     tasks: list[Task] = [
         (game, rows, points)
         for game, (rows, points) in product(plan.games(), _blocks(len(X), len(Z), X.shape[1]))
@@ -148,16 +144,23 @@ def shapley_sums(
     blocks = _in_order(run, tasks, n_jobs)
     if progress:
         blocks = _with_bar(blocks, len(tasks))
-    for (game, rows, _), block in zip(tasks, blocks, strict=True):
-        coefficient = game.term.coefficient
-        values[rows] += coefficient * block.values
-        totals[rows] += coefficient * block.totals
-        magnitudes[rows] += abs(coefficient) * block.magnitudes
-        rules.update(block.rules)
+    if len(tasks) == 1 and tasks[0][0].term.coefficient == 1.0:
+        values, totals, magnitudes, used = next(blocks)  # nothing to add up
+        rules = set(used)
+    else:
+        values = np.zeros((len(X), len(plan.players), weights.shape[-1]))
+        totals, magnitudes = np.zeros((2, len(X), weights.shape[-1]))
+        rules = set()
+        for (game, rows, _), block in zip(tasks, blocks, strict=True):
+            coefficient = game.term.coefficient
+            values[rows] += coefficient * block.values
+            totals[rows] += coefficient * block.totals
+            magnitudes[rows] += abs(coefficient) * block.magnitudes
+            rules.update(block.rules)
 
     ranked = _ranked(rules)
     # Each value carries about 3 roundings per player and 1 per point; 16 leaves room.
-    rounding = 16.0 * (n_players + len(Z) + 16) * 2.0**-53
+    rounding = 16.0 * (len(plan.players) + len(Z) + 16) * 2.0**-53
     tolerance = (ranked[0].relative_error + rounding) * magnitudes
     return Sums(values, totals, plan.worth * weights.sum(axis=-2), tolerance, ranked)
 

@@ -113,7 +113,7 @@ class Explainer:
         table = seen(expansion, X)
         prepared = [part.prepare(table) for part in expansion.parts]
         parts = zip(expansion.parts, self._plans, prepared, strict=True)
-        sums = reduce(add, (self._explain(*part, progress) for part in parts))
+        sums = reduce(add, [self._explain(*part, progress) for part in parts])
         _check_additivity(sums)
         base = expansion.base_value
         values = sums.values if base.ndim else sums.values[:, :, 0]
@@ -159,15 +159,16 @@ def _data(table: Any) -> NDArray[Any]:
 
 
 def _check_additivity(sums: Sums) -> None:
-    wrong = ~(np.abs(sums.residual) <= sums.tolerance)  # so that NaN is wrong, too
-    if wrong.any():
-        row, output = np.argwhere(wrong)[0]
-        raise AdditivityError(
-            f"the values of row {row}, output {output} sum to "
-            f"{sums.values[row, :, output].sum()!r}, but prediction minus base value is "
-            f"{(sums.totals - sums.bases)[row, output]!r}; rounding explains at most "
-            f"{sums.tolerance[row, output]:.1e}. Please report this with the kernel and the data."
-        )
+    right = np.abs(sums.residual) <= sums.tolerance  # NaN is not
+    if right.all():
+        return
+    row, output = np.argwhere(~right)[0]
+    raise AdditivityError(
+        f"the values of row {row}, output {output} sum to "
+        f"{sums.values[row, :, output].sum()!r}, but prediction minus base value is "
+        f"{(sums.totals - sums.bases)[row, output]!r}; rounding explains at most "
+        f"{sums.tolerance[row, output]:.1e}. Please report this with the kernel and the data."
+    )
 
 
 def _players(

@@ -1,0 +1,48 @@
+"""Why a OneClassSVM calls a row an outlier.
+
+    python examples/outlier.py [FOLDER]
+
+scikit-learn's breast cancer data: the machine learns what benign cells look like and scores
+malignant ones. Negative decisions are outliers; the values say which measurements make them so.
+Columns that measure the same thing are one player. Writes ``outlier.png``, a waterfall by shap.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import shap
+from sklearn.datasets import load_breast_cancer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
+
+import pkex
+
+mpl.use("Agg")
+
+from matplotlib import pyplot as plt
+
+
+def main() -> None:
+    """Fit, explain, print and draw."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = make_pipeline(StandardScaler(), OneClassSVM(nu=0.05)).fit(X[y == 1])
+    worst = X[y == 0].iloc[[model.decision_function(X[y == 0]).argmin()]]
+
+    size = [name for name in X if "radius" in name or "perimeter" in name or "area" in name]
+    explanation = pkex.Explainer(model, groups={"size of the nucleus": size})(worst)
+    print(explanation)
+    gap = abs(explanation.predictions - model.decision_function(worst)).max()
+    print(f"largest difference to the model's own decision function: {gap:.1e}")
+
+    shap.plots.waterfall(explanation.to_shap()[0], max_display=9, show=False)
+    path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "outlier.png"
+    plt.savefig(path, dpi=110, bbox_inches="tight")
+    print(f"picture: {path}")
+
+
+if __name__ == "__main__":
+    main()
