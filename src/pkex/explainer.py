@@ -131,8 +131,10 @@ class Explainer:
         )
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
-            head: Any = X[:_CHECKED]  # type: ignore[index]
-            check_agreement(expansion, explanation.predictions[:_CHECKED], self._own(head))
+            head: Any = X.tocsr() if hasattr(X, "tocsr") else X
+            check_agreement(
+                expansion, explanation.predictions[:_CHECKED], self._own(head[:_CHECKED])
+            )
         return explanation
 
     def _plan(self, part: KernelExpansion) -> Plan:

@@ -133,8 +133,8 @@ def prefix_suffix(factors: ArrayLike, weights: ArrayLike) -> Floats:
     .. math:: j \tilde\Gamma_{j,t} &= (j-t) \tilde\Gamma_{j-1,t} + t z_j \tilde\Gamma_{j-1,t-1} \\
               (j-1) H_{j,t} &= (j-1-t) H_{j+1,t} + (t+1) z_j H_{j+1,t+1}, \quad H_{d+1,t} = 1/d.
 
-    For factors in [0, 1] all entries lie in [0, 1] and nothing is subtracted. The prefixes are
-    stored, as in Proposition 4 (4 d^2 n bytes); of the suffixes, only the current row.
+    For factors in [0, 1] all entries lie in [0, 1] and nothing is subtracted. Both triangular
+    tables are stored, as in Proposition 4: 8 d^2 n bytes.
     """
     z, alpha = _game(factors, weights)
     n, d = z.shape
@@ -145,14 +145,15 @@ def prefix_suffix(factors: ArrayLike, weights: ArrayLike) -> Floats:
         prefix[:-1] = (j - t) / j * prefixes[-1]
         prefix[1:] += (t + 1) / j * z[:, j - 1] * prefixes[-1]
         prefixes.append(prefix)
-    phi, suffix = np.empty(d), np.full((d, n), 1.0 / d)
-    for j in range(d, 0, -1):
-        inner = np.einsum("tn,tn->n", prefixes[j - 1], suffix)
-        z_j = z[:, j - 1]
-        phi[j - 1] = alpha @ ((z_j - 1.0) * inner)
-        if j > 1:
-            t = np.arange(j - 1)[:, None]
-            suffix = (j - 1 - t) / (j - 1) * suffix[:-1] + (t + 1) / (j - 1) * z_j * suffix[1:]
+    suffixes = {d + 1: np.full((d, n), 1.0 / d)}
+    for j in range(d, 1, -1):
+        t, after = np.arange(j - 1)[:, None], suffixes[j + 1]
+        kept, added = (j - 1 - t) / (j - 1), (t + 1) / (j - 1)
+        suffixes[j] = kept * after[:-1] + added * z[:, j - 1] * after[1:]
+    phi = np.empty(d)
+    for j in range(1, d + 1):
+        inner = (prefixes[j - 1] * suffixes[j + 1]).sum(axis=0)
+        phi[j - 1] = alpha @ ((z[:, j - 1] - 1.0) * inner)
     return phi
 
 

@@ -218,7 +218,7 @@ def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
         points = given.points if given.points is not None else model._BaseLibSVM__Xfit
         return _own_kernel(model, kernel), as_matrix(points, "points")[model.support_]
     if model.kernel == "precomputed":
-        kernel, points = _precomputed(model, given)
+        kernel, points = _precomputed(model, given, int(model.shape_fit_[0]))
         return kernel, points[model.support_]
     if model.kernel == "rbf":
         return RBF.from_gamma(float(model._gamma)), _dense(model.support_vectors_)
@@ -230,7 +230,7 @@ def _pairwise(
 ) -> tuple[Kernel, Floats]:
     """Return the kernel of a model that calls `sklearn.metrics.pairwise`, and its points."""
     if name == "precomputed":
-        return _precomputed(model, given)
+        return _precomputed(model, given, len(training))
     points = _dense(training)
     if callable(name):
         return _own_kernel(model, given.kernel or name), points
@@ -258,20 +258,27 @@ def _pairwise_tol(kernel: Kernel, points: Floats) -> float:
 def _own_kernel(model: Any, kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
+    shown = getattr(kernel, "__name__", type(kernel).__name__)
     raise UnsupportedModelError(
-        f"{type(model).__name__} has a kernel of its own ({kernel!r}), whose factors cannot be "
-        "read off; pass the same kernel as a pkex kernel: pkex.as_expansion(model, kernel=...)."
+        f"{type(model).__name__} has a kernel of its own ({shown}), whose factors cannot be read "
+        "off; pass the same kernel as a pkex kernel: pkex.as_expansion(model, kernel=...)."
     )
 
 
-def _precomputed(model: Any, given: Given) -> tuple[Kernel, Floats]:
+def _precomputed(model: Any, given: Given, n_points: int) -> tuple[Kernel, Floats]:
     if given.kernel is None or given.points is None:
         raise UnsupportedModelError(
             f"{type(model).__name__} was fitted with kernel='precomputed' and knows neither its "
             "kernel nor its points; pass both: "
             "pkex.as_expansion(model, kernel=..., points=X_train)."
         )
-    return _own_kernel(model, given.kernel), as_matrix(given.points, "points")
+    points = as_matrix(given.points, "points")
+    if len(points) != n_points:
+        raise ValueError(
+            f"points has {len(points)} rows, but this {type(model).__name__} was fitted on the "
+            f"kernel matrix of {n_points} points; pass exactly these, in their order."
+        )
+    return _own_kernel(model, given.kernel), points
 
 
 def _fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:

@@ -67,8 +67,8 @@ def pipeline(model: Any, given: Given) -> Reading:
         if local is not None:
             columns = [columns[i] for i in local]
             continue
-        n_outputs = len(_input_names((*steps, final)[place + 1]))
-        names = _output_names(steps[cut : place + 1], names, n_outputs)
+        taken = _input_names((*steps, final)[place + 1])
+        names = _output_names(steps[cut : place + 1], names, taken)
         cut, columns = place + 1, list(range(len(names)))
     if cut:
         warnings.warn(
@@ -263,14 +263,21 @@ def _input_names(step: Any) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
-def _output_names(steps: Sequence[Any], names: Sequence[str], count: int) -> tuple[str, ...]:
-    """Return the names of what comes out of the steps, of which the last mixes columns."""
+def _output_names(
+    steps: Sequence[Any], names: Sequence[str], taken: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the names of what comes out of the steps, of which the last mixes columns.
+
+    `taken` are the names that the next step has for them, if any.
+    """
+    if taken != default_names("x", len(taken)):
+        return taken
     current: Any = np.asarray(names, dtype=object)
     try:
         for step in steps:
             current = step.get_feature_names_out(current)
     except (AttributeError, ValueError):  # it has no names for them, or other inputs
         current = ()
-    if len(set(current)) != count:
-        return default_names(type(steps[-1]).__name__.lower(), count)
+    if len(set(current)) != len(taken):
+        return default_names(type(steps[-1]).__name__.lower(), len(taken))
     return tuple(str(name) for name in current)
