@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -41,11 +43,40 @@ def test_the_configuration_is_printed(capsys):
         pkex.show_config("yaml")
 
 
+LONG = """
+import numpy as np, pkex
+rng = np.random.default_rng(0)
+f = pkex.KernelExpansion(rng.normal(size=(3000, 200)), np.ones(3000), pkex.kernels.RBF(0.1))
+explain = pkex.Explainer(f, n_jobs={n_jobs})
+explain(rng.normal(size=(1, 200)))
+print("started", flush=True)
+explain(rng.normal(size=(20000, 200)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send to a process")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_stops_a_long_call(n_jobs):
+    """It takes minutes when left alone; an interrupt ends it between two blocks."""
+    call = [sys.executable, "-c", LONG.format(n_jobs=n_jobs)]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"started\n"
+        time.sleep(0.5)
+        start = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=30)[1]
+        print(f"stopped after {time.perf_counter() - start:.2f} s")
+    assert b"KeyboardInterrupt" in errors
+    assert process.returncode == -signal.SIGINT
+
+
 def test_importing_pkex_imports_nothing_optional():
     """Heavy and optional packages are imported when used."""
     code = (
-        "import sys, pkex; heavy = {'matplotlib', 'pandas', 'shap', 'shapiq', 'torch', 'sklearn.svm'}"
-        "; print(sorted(heavy & set(sys.modules)))"
+        "import sys, pkex; heavy = {'matplotlib', 'pandas', 'shap', 'shapiq', 'tqdm', "
+        "'sklearn.svm'}; print(sorted(heavy & set(sys.modules)))"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert result.stdout.strip() == "[]"

@@ -8,14 +8,16 @@ depend on the number of threads and are added in a fixed order, so neither do th
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
@@ -186,9 +188,27 @@ def _in_order(
     # Inside a worker of somebody else's joblib.Parallel the cores are taken already.
     if len(tasks) == 1 or get_active_backend()[0].nesting_level or effective_n_jobs(n_jobs) == 1:
         return (run(*task) for task in tasks)
-    pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    blocks: Iterator[twin.Block] = pool(delayed(run)(*task) for task in tasks)
-    return blocks
+    return _by_threads(run, tasks, effective_n_jobs(n_jobs))
+
+
+def _by_threads(
+    run: Callable[[twin.Game, slice, slice], twin.Block], tasks: list[Task], n_threads: int
+) -> Iterator[twin.Block]:
+    """Yield the results in order, with a few tasks ahead so that the threads have work.
+
+    An interrupt leaves by the executor, which waits for the blocks that are under way.
+    """
+    with ThreadPoolExecutor(n_threads) as pool:
+        ahead: deque[Future[twin.Block]] = deque()
+        try:
+            for task in tasks:
+                ahead.append(pool.submit(run, *task))
+                if len(ahead) > 2 * n_threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _with_bar(blocks: Iterator[twin.Block], total: int) -> Iterator[twin.Block]:

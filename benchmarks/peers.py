@@ -1,0 +1,206 @@
+"""pkex beside the explainers that people use today, in one process and one thread each.
+
+    python -m benchmarks.peers [--quick]
+
+For SVR and Gaussian process regression with an RBF kernel (gamma = 1/d, standard normal data, all
+450 training points in the expansion) it times one row at d = 10 ... 1000, with every peer until it
+takes more than 60 s a row; one row with 5000 training points; and batches of 1, 10 and 1000 rows.
+It prints and stores times, ratios, memory and growth exponents (``benchmarks/results/peers.json``)
+and draws the figure of the README (``docs/peers.png``).
+
+`shapiq` explains the same game as pkex, exactly. shap's explainers solve another game, with
+features replaced from 100 background rows, and sample it; their default budgets are used. They
+are here because they are what one would reach for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shap
+from numpy.typing import NDArray
+from shapiq.explainer.product_kernel import ProductKernelExplainer
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as gp
+from sklearn.svm import SVR
+from threadpoolctl import threadpool_limits
+
+import pkex
+from benchmarks.timing import growth, peak_memory, seconds
+from pkex import reference
+
+Floats = NDArray[np.float64]
+Builder = Callable[[Any, Floats], Callable[[Floats], object]]
+
+SIZES = (10, 20, 50, 100, 200, 500, 1000)
+N_POINTS = 450
+LIMIT = 60.0
+HERE = Path(__file__).parent
+
+
+def fit(name: str, n: int, d: int) -> tuple[Any, Floats]:
+    """Return a fitted model with all n points in its expansion, and its training data."""
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(n, d))
+    y = X @ rng.normal(size=d) / np.sqrt(d) + 0.1 * rng.normal(size=n)
+    if name == "SVR":
+        return SVR(gamma=1.0 / d, epsilon=0.0, C=1.0).fit(X, y), X
+    kernel = gp.RBF(np.sqrt(d / 2.0))
+    return GaussianProcessRegressor(kernel, alpha=1e-2, optimizer=None).fit(X, y), X
+
+
+def by_pkex(backend: str) -> Builder:
+    """Return a builder for pkex with the native kernel or its NumPy twin."""
+
+    def build(model: Any, X: Floats) -> Callable[[Floats], object]:
+        del X
+        explain = pkex.Explainer(model, n_jobs=1)
+        name = backend
+
+        def run(rows: Floats) -> object:
+            os.environ["PKEX_BACKEND"] = name
+            return explain(rows)
+
+        return run
+
+    return build
+
+
+def by_prefix_suffix(model: Any, X: Floats) -> Callable[[Floats], object]:
+    """The paper's algorithm, kernel factors included."""
+    del X
+    expansion = pkex.as_expansion(model)
+    kernel: Any = expansion.parts[0].kernel
+    points, alpha = np.ascontiguousarray(expansion.parts[0].points), expansion.parts[0].coefficients
+    return lambda rows: reference.prefix_suffix(kernel.factors(rows[:1], points), alpha)
+
+
+def by_shapiq(model: Any, X: Floats) -> Callable[[Floats], object]:
+    """The same game, exactly."""
+    del X
+    explainer = ProductKernelExplainer(model)
+    return lambda rows: explainer.explain(rows[0])
+
+
+def by_shap(explainer: Any) -> Builder:
+    """Return a builder for one of shap's explainers with 100 background rows."""
+
+    def build(model: Any, X: Floats) -> Callable[[Floats], object]:
+        made = explainer(model.predict, X[:100])
+        if explainer is shap.PermutationExplainer:
+            evaluations = 10 * (2 * X.shape[1] + 1)  # its default, which needs saying at large d
+            return lambda rows: made(rows[:1], max_evals=evaluations, silent=True)
+        return lambda rows: made.shap_values(rows[:1], silent=True)
+
+    return build
+
+
+METHODS: dict[str, Builder] = {
+    "pkex": by_pkex("native"),
+    "pkex, NumPy": by_pkex("numpy"),
+    "prefix_suffix": by_prefix_suffix,
+    "shapiq ProductKernel": by_shapiq,
+    "shap Permutation": by_shap(shap.PermutationExplainer),
+    "shap Sampling": by_shap(shap.SamplingExplainer),
+    "shap Kernel": by_shap(shap.KernelExplainer),
+}
+
+
+def one_row(model_name: str, sizes: tuple[int, ...], limit: float) -> dict[str, Any]:
+    """Time one row for every method and size, and take its memory."""
+    times: dict[str, dict[int, float]] = {name: {} for name in METHODS}
+    memory: dict[str, dict[int, float]] = {name: {} for name in METHODS}
+    for d in sizes:
+        model, X = fit(model_name, N_POINTS, d)
+        row = np.random.default_rng(1).normal(size=(1, d))
+        for name, build in METHODS.items():
+            before = list(times[name].items())[-1:]
+            if before and before[0][1] * (d / before[0][0]) ** 1.5 > limit:
+                continue
+            run = build(model, X)
+            times[name][d] = seconds(lambda run=run, row=row: run(row), repeats=9, limit=5.0)  # type: ignore[misc]
+            memory[name][d] = peak_memory(lambda run=run, row=row: run(row))  # type: ignore[misc]
+            print(f"{model_name} d = {d:<5}{name:<22}{1e3 * times[name][d]:>14.3f} ms", flush=True)
+    ours = times["pkex"]
+    ratios = {
+        name: {d: t / ours[d] for d, t in measured.items()} for name, measured in times.items()
+    }
+    exponents = {
+        name: growth(measured, 100, max(measured)) if max(measured) > 100 else None
+        for name, measured in times.items()
+    }
+    return {"seconds": times, "ratio": ratios, "memory_mb": memory, "growth_from_100": exponents}
+
+
+def batches() -> dict[str, Any]:
+    """Time pkex for batches of rows, and for many training points."""
+    found: dict[str, Any] = {}
+    for n, d, sizes in ((N_POINTS, 20, (1, 10, 1000)), (5000, 20, (1, 10))):
+        model, _ = fit("SVR", n, d)
+        run = by_pkex("native")(model, np.empty((0, d)))
+        for size in sizes:
+            rows = np.random.default_rng(2).normal(size=(size, d))
+            taken = seconds(lambda run=run, rows=rows: run(rows), repeats=9, limit=5.0)  # type: ignore[misc]
+            key = f"n = {n}, d = {d}, {size} rows"
+            found[key] = {"seconds": taken, "microseconds_per_row": 1e6 * taken / size}
+            print(f"{key}: {1e6 * taken / size:.1f} us a row", flush=True)
+    return found
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """Draw time against the number of features, for both models."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    colours = ["#d1495b", "#e9a03b", "#5b8c5a", "#2e6f95", "#8a8a8a", "#b0b0b0", "#6d597a"]
+    markers = "osD^vP*"
+    fig, axes = plt.subplots(1, 2, figsize=(10, 4.3), sharey=True, layout="constrained")
+    for ax, model in zip(axes, ("SVR", "GPR"), strict=True):
+        for (name, times), colour, marker in zip(
+            results[model]["seconds"].items(), colours, markers, strict=True
+        ):
+            d = [int(size) for size in times]
+            ax.loglog(d, list(times.values()), color=colour, marker=marker, ms=5, label=name)
+        ax.set_xlabel("number of features d")
+        ax.set_title(f"{model}, {N_POINTS} training points", size=10)
+        ax.grid(which="major", color="0.9")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("seconds for one row, one thread")
+    axes[1].legend(frameon=False, size=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    fig.savefig(path, dpi=130)
+
+
+def main() -> None:
+    """Measure, print, store and draw."""
+    parser = argparse.ArgumentParser(description="pkex beside its peers")
+    parser.add_argument("--quick", action="store_true", help="d up to 50, nothing stored")
+    quick = parser.parse_args().quick
+    sizes, limit = (SIZES[:3], 2.0) if quick else (SIZES, LIMIT)
+    results: dict[str, Any] = {name: one_row(name, sizes, limit) for name in ("SVR", "GPR")}
+    results["batches"] = batches()
+    results["config"] = pkex.show_config("dicts")
+    for model in ("SVR", "GPR"):
+        print(f"\n{model}: how many times as long as pkex")
+        for name, ratio in results[model]["ratio"].items():
+            shown = "  ".join(f"d={d}: {r:,.0f}" for d, r in ratio.items())
+            print(f"  {name:<22}{shown}  growth {results[model]['growth_from_100'][name]}")
+    if not quick:
+        (HERE / "results").mkdir(exist_ok=True)
+        text = json.dumps(results, indent=1)
+        (HERE / "results" / "peers.json").write_text(text + "\n", encoding="utf-8")
+        draw(results, HERE.parent / "docs" / "peers.png")
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        main()
