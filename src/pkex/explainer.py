@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pkex._cells import is_number
 from pkex._validation import is_index
 from pkex.engine import Plan, Sums, shapley_sums
 from pkex.errors import AdditivityError
@@ -157,6 +158,8 @@ def _data(table: Any) -> NDArray[Any]:
     array = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
     if array.dtype.kind in "SU":  # NumPy turns numbers beside text into text
         array = np.asarray(table, dtype=object)
+    if array.dtype == object and all(map(is_number, array.flat)):
+        return array.astype(np.float64)
     return array.astype(np.float64 if array.dtype.kind in "buif" else object)
 
 

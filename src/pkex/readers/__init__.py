@@ -91,7 +91,8 @@ def as_expansion(
         The pkex kernel that the model was trained with, for models with ``kernel="precomputed"``
         or a callable kernel.
     points : array of shape (n_samples, n_columns), optional
-        The training points, for models with ``kernel="precomputed"``.
+        The training points, for models with ``kernel="precomputed"``. Such a model has seen a
+        matrix only, so that nothing but their number can be checked.
 
     Returns
     -------

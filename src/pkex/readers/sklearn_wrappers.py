@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, Preparation, evolve, stack
-from pkex.readers import Given, Reading, guarded, largest, read
+from pkex.readers import Given, Reader, Reading, guarded, largest, read
 from pkex.readers.sklearn_columns import origins
 from pkex.readers.sklearn_models import _fitted
 
@@ -47,6 +48,27 @@ class Chain:
         return self.second(self.first(X))
 
 
+def as_it_is(reader: Reader) -> Reader:
+    """Refuse a user's subclass that predicts otherwise than the wrapper it derives from."""
+
+    @wraps(reader)
+    def checked(model: Any, given: Given) -> Reading:
+        for cls in type(model).__mro__:
+            if cls.__module__.partition(".")[0] == "sklearn":
+                break
+            changed = {"predict", "decision_function", "transform"}.intersection(vars(cls))
+            if changed:
+                raise UnsupportedModelError(
+                    f"{cls.__name__} has a {changed.pop()} of its own, so that the model inside "
+                    "does not tell what it predicts; explain the model inside, or register a "
+                    "reader for it with pkex.readers.register."
+                )
+        return reader(model, given)
+
+    return checked
+
+
+@as_it_is
 def pipeline(model: Any, given: Given) -> Reading:
     """Pipeline: explained in its input columns as long as no step mixes them.
 
@@ -75,7 +97,7 @@ def pipeline(model: Any, given: Given) -> Reading:
             f"{type(steps[cut - 1]).__name__} mixes columns, so the values are for its outputs "
             f"({', '.join(names[:3])}{', ...' if len(names) > 3 else ''}), not for the columns of "
             "the input.",
-            stacklevel=4,
+            stacklevel=_outside(),
         )
     parts = [
         _prepared(part, Steps(steps[cut:]), names, columns, Steps(steps[:cut]) if cut else None)
@@ -85,17 +107,20 @@ def pipeline(model: Any, given: Given) -> Reading:
     return Reading(expansion, Chain(Steps(steps), inner.own))
 
 
+@as_it_is
 def search(model: Any, given: Given) -> Reading:
     """GridSearchCV and its relatives: the best estimator."""
     _fitted(model, "best_estimator_", "It has no best_estimator_: refit must be on")
     return read(model.best_estimator_, given)
 
 
+@as_it_is
 def frozen(model: Any, given: Given) -> Reading:
     """FrozenEstimator: the estimator inside."""
     return read(model.estimator, given)
 
 
+@as_it_is
 def transformed_target(model: Any, given: Given) -> Reading:
     """TransformedTargetRegressor, when the way back to the target's units is affine."""
     _fitted(model, "regressor_")
@@ -122,18 +147,21 @@ def transformed_target(model: Any, given: Given) -> Reading:
     for number, part in enumerate(expansion.parts):
         alpha = part.coefficients.reshape(len(part.points), -1) @ slope
         offset = np.atleast_1d(part.offset) @ slope + (zero[0] if number == 0 else 0.0)
-        parts += evolve(part, coefficients=alpha, offset=offset).parts
+        names = part.output_names if slope.shape[0] == slope.shape[1] else None
+        parts += evolve(part, coefficients=alpha, offset=offset, output_names=names).parts
     changed = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
     own = partial(_original_units, inner.own, model.transformer_)
     return guarded(_renamed(changed, model), own)
 
 
+@as_it_is
 def multi_output(model: Any, given: Given) -> Reading:
     """MultiOutputRegressor: one output for each of its estimators."""
     _fitted(model, "estimators_")
     return _several(model, given, default_names("y", len(model.estimators_)))
 
 
+@as_it_is
 def one_vs_rest(model: Any, given: Given) -> Reading:
     """OneVsRestClassifier: the decision function of each class."""
     _fitted(model, "estimators_")
@@ -143,6 +171,7 @@ def one_vs_rest(model: Any, given: Given) -> Reading:
     return _several(model, given, [str(label) for label in classes])
 
 
+@as_it_is
 def one_vs_one(model: Any, given: Given) -> Reading:
     """OneVsOneClassifier: the decision function of each pair of classes.
 
@@ -213,10 +242,18 @@ def _without_names(
     return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
 
 
+def _outside() -> int:
+    """Return the stack level, seen from the caller, of the first frame that is not of pkex."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pkex."):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def _original_units(inside: Callable[[Any], Any], transformer: Any, X: Any) -> Floats:
     prediction = np.asarray(inside(X))
-    back = transformer.inverse_transform(prediction.reshape(len(prediction), -1))
-    return np.asarray(back).reshape(prediction.shape)
+    back = np.asarray(transformer.inverse_transform(prediction.reshape(len(prediction), -1)))
+    return back if back.shape[1] > 1 else back[:, 0]
 
 
 def _renamed(

@@ -1,0 +1,447 @@
+"""Pipelines as users have them: tables of every kind in, the user's own columns and values out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from cases import assert_close
+from models import DIABETES, PATIENTS, TARGET, X, columns, dense
+from naive import shapley_by_enumeration
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import (
+    RFE,
+    SelectFromModel,
+    SelectPercentile,
+    VarianceThreshold,
+    f_regression,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    SplineTransformer,
+    StandardScaler,
+)
+from sklearn.svm import SVR
+
+import pkex
+from pkex import Explainer
+from pkex.readers.sklearn_columns import origins
+
+NAMES = tuple(DIABETES.columns)
+ROUNDING = 1e-9  # of 60 terms with coefficients up to C = 20: 1e-13, times what a scaler adds
+
+
+def plain():
+    return SVR(C=20.0)
+
+
+def scaled():
+    return make_pipeline(StandardScaler(), SVR(C=20.0, gamma=0.3))
+
+
+def encoded(**options):
+    """Return a pipeline that encodes text and scales numbers."""
+    one_hot = OneHotEncoder(**options)
+    numbers = ["age", "bmi", "s5"]
+    return make_pipeline(
+        columns((one_hot, ["sex", "pressure"]), (StandardScaler(), numbers)),
+        SVR(C=20.0, gamma=0.3),
+    )
+
+
+# ------------------------------------------------------------------------------- tables of numbers
+
+TABLES = {
+    "array": lambda X: X,
+    "array, Fortran order": np.asfortranarray,
+    "array, read-only": lambda X: np.lib.stride_tricks.as_strided(X, writeable=False),
+    "array of objects": lambda X: X.astype(object),
+    "nested lists": lambda X: X.tolist(),
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "pandas, other index": lambda X: pd.DataFrame(X, columns=NAMES, index=range(90, 90 + len(X))),
+    "pandas, objects": lambda X: pd.DataFrame(X, columns=NAMES).astype(object),
+    "pandas, nullable floats": lambda X: pd.DataFrame(X, columns=NAMES).astype("Float64"),
+    "pandas, numbers as names": lambda X: pd.DataFrame(X),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+    "csr matrix": scipy.sparse.csr_matrix,
+    "csc array": scipy.sparse.csc_array,
+    "coo matrix": scipy.sparse.coo_matrix,
+}
+NAMED = ("pandas", "pandas, other index", "pandas, objects", "pandas, nullable floats", "polars")
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("make", [plain, scaled], ids=["SVR", "scaler"])
+def test_a_model_is_explained_with_the_table_it_was_fitted_with(make, table):
+    """Values, names and data do not depend on how the same numbers are held."""
+    sparse = hasattr(TABLES[table](X), "tocsr")
+    if sparse and make is scaled:
+        model, reference = (make_pipeline(MaxAbsScaler(), plain()) for _ in range(2))
+    else:
+        model, reference = make(), make()
+    rows = TABLES[table](X[:4])
+    explanation = Explainer(model.fit(TABLES[table](X), TARGET))(rows)
+    expected = Explainer(reference.fit(X, TARGET))(X[:4])
+    assert_close(explanation.values, expected.values, ROUNDING)
+    assert_close(explanation.predictions, model.predict(rows), ROUNDING)
+    assert_close(explanation.data, X[:4], 0.0)
+    assert explanation.data.dtype == np.float64
+    assert explanation.feature_names == (NAMES if table in NAMED else ("x0", "x1", "x2", "x3"))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint8, bool, np.float32, np.float64])
+@pytest.mark.parametrize("make", [plain, scaled], ids=["SVR", "scaler"])
+@pytest.mark.parametrize("framed", [False, True], ids=["array", "frame"])
+def test_numbers_of_any_type(make, kind, framed):
+    digits = np.round(20 * np.abs(X)).astype(kind)
+    table = pd.DataFrame(digits, columns=NAMES) if framed else digits
+    model = make().fit(table, TARGET)
+    explanation = Explainer(model)(table[:3])
+    # a scaler computes in single precision for float32, and so does the model that is explained
+    assert_close(explanation.predictions, model.predict(table[:3]), ROUNDING)
+    assert_close(explanation.data, digits[:3].astype(float), 0.0)
+    assert explanation.data.dtype == np.float64
+
+
+def test_columns_of_different_types_in_one_frame():
+    frame = pd.DataFrame(
+        {
+            "i": np.arange(60) % 7,
+            "b": np.arange(60) % 3 == 0,
+            "f": X[:, 0].astype(np.float32),
+            "n": pd.array([1, 2, 3] * 20, dtype="Int64"),
+        }
+    )
+    model = scaled().fit(frame, TARGET)
+    explanation = Explainer(model)(frame[:5])
+    assert explanation.feature_names == ("i", "b", "f", "n")
+    assert_close(explanation.predictions, model.predict(frame[:5]), ROUNDING)
+    assert_close(explanation.data.astype(float), frame[:5].astype(float).to_numpy(), 0.0)
+
+
+@pytest.mark.parametrize("make", [plain, scaled], ids=["SVR", "scaler"])
+def test_one_row_is_the_row_among_many(make):
+    explain = Explainer(make().fit(DIABETES, TARGET))
+    many = explain(DIABETES)
+    for row in (0, 7, 59):
+        one = explain(DIABETES[row : row + 1])
+        assert one.values.shape == (1, 4)
+        assert_close(one.values[0], many.values[row], ROUNDING)
+
+
+@pytest.mark.parametrize("table", [X[0], X[0].tolist()])
+@pytest.mark.parametrize("make", [plain, scaled], ids=["SVR", "scaler"])
+def test_a_row_that_is_no_table_is_refused(make, table):
+    explain = Explainer(make().fit(X, TARGET))
+    with pytest.raises(ValueError, match=r"two-dimensional|2D array"):
+        explain(table)
+
+
+# ------------------------------------------------------------------------------------ text columns
+
+
+def value_of(model, row, origins):
+    """Return the game of an encoded pipeline, with its columns mapped to input columns by hand."""
+    svr, prepared = model[-1], np.asarray(model[:-1].transform(row))
+
+    def value(present):
+        kept = [j for j, origin in enumerate(origins) if origin in present]
+        gram = np.ones((1, len(svr.support_vectors_)))
+        if kept:
+            gram = rbf_kernel(prepared[:, kept], svr.support_vectors_[:, kept], gamma=svr.gamma)
+        return float((gram @ svr.dual_coef_[0] + svr.intercept_)[0])
+
+    return value
+
+
+TEXT = {
+    "pandas text": lambda frame: frame,
+    "pandas objects": lambda frame: frame.astype({"sex": object, "pressure": object}),
+    "pandas category": lambda frame: frame.astype({"sex": "category", "pressure": "category"}),
+    "pandas nullable": lambda frame: frame.convert_dtypes(),
+    "polars": lambda frame: pl.DataFrame(frame.to_dict("list")),
+    "polars category": lambda frame: pl.DataFrame(frame.to_dict("list")).with_columns(
+        pl.col("sex", "pressure").cast(pl.Categorical)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TEXT)
+def test_text_columns_are_one_player_each_and_shown_as_text(kind):
+    table = TEXT[kind](PATIENTS)
+    model = encoded(sparse_output=False).fit(table, TARGET)
+    explanation = Explainer(model)(table[:4])
+    assert explanation.feature_names == ("age", "sex", "bmi", "pressure", "s5")
+    assert explanation.data.dtype == object
+    assert explanation.data.tolist() == PATIENTS[:4].to_numpy().tolist()
+    value = value_of(model, table[:1], (1, 1, 3, 3, 3, 3, 0, 2, 4))
+    assert_close(explanation.values[0], shapley_by_enumeration(value, 5), ROUNDING)
+    assert_close(explanation.predictions, model.predict(table[:4]), ROUNDING)
+
+
+def test_text_in_nested_lists():
+    rows = PATIENTS.to_numpy().tolist()
+    model = make_pipeline(
+        columns((OneHotEncoder(), [1, 3]), remainder="passthrough"), SVR(C=20.0, gamma=1e-3)
+    ).fit(rows, TARGET)
+    explanation = Explainer(model)(rows[:2])
+    assert explanation.data.tolist() == rows[:2]  # numbers are numbers, text is text
+    assert_close(explanation.predictions, model.predict(rows[:2]), ROUNDING)
+
+
+def test_a_one_hot_player_is_not_the_sum_of_its_columns():
+    model = encoded(sparse_output=False).fit(PATIENTS, TARGET)
+    whole = Explainer(model)(PATIENTS[:4]).values[:, 3]
+    behind = model[:-1].transform(PATIENTS[:4])
+    columns_apart = Explainer(model[-1])(behind).values[:, 2:6].sum(axis=1)
+    assert np.abs(whole - columns_apart).max() > 1e-3
+
+
+@pytest.mark.parametrize("how", ["ignore", "infrequent_if_exist"])
+def test_a_category_that_was_never_seen(how):
+    options = {"min_frequency": 12} if how == "infrequent_if_exist" else {}
+    model = encoded(handle_unknown=how, **options).fit(PATIENTS, TARGET)
+    strange = PATIENTS[:3].assign(pressure="unheard of")
+    explanation = Explainer(model)(strange)
+    assert_close(explanation.predictions, model.predict(strange), ROUNDING)
+    assert (explanation.data[:, 3] == "unheard of").all()
+
+
+def test_a_category_that_was_never_seen_is_an_error_where_the_encoder_says_so():
+    explain = Explainer(encoded().fit(PATIENTS, TARGET))
+    with pytest.raises(ValueError, match="unknown categories"):
+        explain(PATIENTS[:3].assign(pressure="unheard of"))
+
+
+def test_missing_values_are_shown_as_missing():
+    holed = DIABETES.copy()
+    holed.iloc[::5, 1] = np.nan
+    model = make_pipeline(SimpleImputer(add_indicator=True), plain()).fit(holed, TARGET)
+    explanation = Explainer(model)(holed[:6])
+    np.testing.assert_array_equal(explanation.data, holed[:6].to_numpy())
+    assert_close(explanation.predictions, model.predict(holed[:6]), ROUNDING)
+
+
+def test_missing_text():
+    holed = PATIENTS.astype({"pressure": object})
+    holed.loc[::6, "pressure"] = None
+    model = encoded(handle_unknown="ignore").fit(holed, TARGET)
+    explanation = Explainer(model)(holed[:7])
+    assert_close(explanation.predictions, model.predict(holed[:7]), ROUNDING)
+
+
+def test_missing_values_are_refused_where_the_model_cannot_take_them():
+    holed = DIABETES[:3].copy()
+    holed.iloc[1, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        Explainer(plain().fit(DIABETES, TARGET))(holed)
+    with pytest.raises(ValueError, match="NaN"):
+        Explainer(scaled().fit(DIABETES, TARGET))(holed)
+
+
+# -------------------------------------------------------------------------------- names and order
+
+BAD_TABLES = {
+    "reordered": lambda frame: frame[list(frame.columns[::-1])],
+    "renamed": lambda frame: frame.rename(columns={"bmi": "BMI"}),
+    "missing": lambda frame: frame.drop(columns="s5"),
+    "extra": lambda frame: frame.assign(extra=1.0),
+}
+NAMED_MODELS = {
+    "SVR": lambda: plain().fit(DIABETES, TARGET),
+    "scaler": lambda: scaled().fit(DIABETES, TARGET),
+    "columns": lambda: make_pipeline(
+        columns((StandardScaler(), ["bmi", "age"]), remainder="passthrough"), plain()
+    ).fit(DIABETES, TARGET),
+}
+
+
+@pytest.mark.parametrize("model", NAMED_MODELS)
+@pytest.mark.parametrize("bad", BAD_TABLES)
+@pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_columns_that_are_not_those_of_the_fit_are_refused(model, bad, convert):
+    explain = Explainer(NAMED_MODELS[model]())
+    table = convert(BAD_TABLES[bad](DIABETES[:3]))
+    with pytest.raises(ValueError, match=r"columns|[Ff]eature names"):
+        explain(table)
+
+
+@pytest.mark.parametrize("model", NAMED_MODELS)
+@pytest.mark.parametrize("width", [3, 5])
+def test_the_wrong_number_of_columns_is_refused(model, width):
+    """Without names, too: rivals accept any width."""
+    unnamed = plain() if model == "SVR" else scaled()
+    if model == "columns":
+        unnamed = make_pipeline(columns((StandardScaler(), [0]), remainder="passthrough"), plain())
+    explain = Explainer(unnamed.fit(X, TARGET))
+    with pytest.raises(ValueError, match=f"{width} (columns|features)"):
+        explain(np.ones((2, width)))
+
+
+def test_a_frame_with_other_names_will_do_for_a_model_that_saw_none():
+    """As in scikit-learn, where only a pipeline's steps warn about it."""
+    explain = Explainer(plain().fit(X, TARGET))
+    assert explain(DIABETES[:2]).feature_names == ("x0", "x1", "x2", "x3")
+    behind = Explainer(scaled().fit(X, TARGET))
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        explanation = behind(DIABETES[:2])
+    assert explanation.feature_names == ("x0", "x1", "x2", "x3")
+
+
+def test_an_array_will_do_for_a_model_that_saw_names():
+    explain = Explainer(plain().fit(DIABETES, TARGET))
+    assert explain(X[:2]).feature_names == NAMES
+    behind = Explainer(scaled().fit(DIABETES, TARGET))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        explanation = behind(X[:2])
+    assert explanation.feature_names == NAMES
+
+
+# ----------------------------------------------------------------------------------------- groups
+
+ORIGINS = (1, 1, 3, 3, 3, 3, 0, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("groups", "names", "players"),
+    [
+        ({"body": ["bmi", "s5"]}, ("age", "sex", "body", "pressure"), [{0}, {1}, {2, 4}, {3}]),
+        ({"who": ["sex", "age"]}, ("who", "bmi", "pressure", "s5"), [{0, 1}, {2}, {3}, {4}]),
+        (
+            {"text": ["pressure", "sex"], "body": [2, "s5"]},
+            ("age", "text", "body"),
+            [{0}, {1, 3}, {2, 4}],
+        ),
+        ([["sex", "pressure"]], ("age", "sex + pressure", "bmi", "s5"), [{0}, {1, 3}, {2}, {4}]),
+    ],
+)
+def test_groups_of_columns_raw_and_one_hot(groups, names, players):
+    """A group is one player with all that is made from its columns: brute force over players."""
+    model = encoded(sparse_output=False).fit(PATIENTS, TARGET)
+    explanation = Explainer(model, groups=groups)(PATIENTS[:2])
+    assert explanation.feature_names == names
+    assert explanation.column_names == tuple(PATIENTS.columns)
+    value = value_of(model, PATIENTS[:1], ORIGINS)
+
+    def merged(present):
+        return value(frozenset().union(*(players[i] for i in present)))
+
+    assert_close(explanation.values[0], shapley_by_enumeration(merged, len(players)), ROUNDING)
+
+
+def test_groups_name_columns_of_the_input_and_not_codes():
+    model = encoded().fit(PATIENTS, TARGET)
+    with pytest.raises(ValueError, match=r"'sex_F'.*'age', 'sex', 'bmi', 'pressure', 's5'"):
+        Explainer(model, groups={"women": ["sex_F"]})
+
+
+# --------------------------------------------------------------------------- steps that mix columns
+
+
+class Centre(TransformerMixin, BaseEstimator):
+    """A user's own step: it takes the mean of a row away, and tells nothing about itself."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        X = np.asarray(X)
+        return X - X.mean(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("steps", "names"),
+    [
+        ([PCA(2)], ("pca0", "pca1")),
+        ([StandardScaler(), PCA(2), StandardScaler()], ("pca0", "pca1")),
+        ([PCA(3), PCA(2)], ("pca0", "pca1")),
+        ([FunctionTransformer(np.cumsum, kw_args={"axis": 1})], NAMES),
+        ([Centre()], ("centre0", "centre1", "centre2", "centre3")),
+        ([StandardScaler(), Centre(), StandardScaler()],
+         ("centre0", "centre1", "centre2", "centre3")),
+    ],
+)  # fmt: skip
+def test_after_a_step_that_mixes_columns_its_outputs_are_explained(steps, names):
+    model = make_pipeline(*steps, SVR(C=20.0, gamma=0.3)).fit(DIABETES, TARGET)
+    with pytest.warns(UserWarning, match=f"mixes columns.*{names[0]}"):
+        explain = Explainer(model)
+    explanation = explain(DIABETES[:3])
+    assert explanation.feature_names == names
+    assert_close(explanation.predictions, model.predict(DIABETES[:3]), ROUNDING)
+    last = max(i for i, step in enumerate(steps) if not isinstance(step, StandardScaler))
+    mixed = DIABETES[:3]
+    for _, step in model.steps[: last + 1]:
+        mixed = step.transform(mixed)
+    mixed = np.asarray(mixed)
+    assert_close(explanation.data, mixed, 0.0)
+    rest = model[last + 1 :]
+    if len(rest) == 1:
+        assert_close(Explainer(rest[-1])(mixed).values, explanation.values, ROUNDING)
+
+
+# ---------------------------------------------------------------- which column comes from which
+
+STEPS = [
+    OneHotEncoder(drop="if_binary", sparse_output=False),
+    OneHotEncoder(max_categories=3, sparse_output=False),
+    OneHotEncoder(min_frequency=15, drop="first", sparse_output=False),
+    OrdinalEncoder(min_frequency=4),
+    KBinsDiscretizer(4, encode="onehot-dense", strategy="uniform"),
+    KBinsDiscretizer(3, encode="onehot", strategy="kmeans", random_state=0),
+    SplineTransformer(n_knots=4, include_bias=False, extrapolation="linear"),
+    SelectFromModel(LinearRegression(), max_features=2),
+    RFE(LinearRegression(), n_features_to_select=3),
+    SelectPercentile(f_regression, percentile=50),
+    columns((columns((StandardScaler(), [1])), [0, 3]), (MinMaxScaler(), [2]), remainder="drop"),
+    columns(("passthrough", [3, 0]), remainder=make_pipeline(StandardScaler(), MinMaxScaler())),
+    columns((StandardScaler(), []), (MinMaxScaler(), [2, 1])),
+    FeatureUnion([("a", make_pipeline(MinMaxScaler(), SelectPercentile(percentile=50))),
+                  ("b", columns((StandardScaler(), [2])))]),
+    make_pipeline("passthrough", VarianceThreshold(), "passthrough"),
+    SimpleImputer(strategy="most_frequent"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
+def test_an_output_depends_on_the_column_it_is_said_to_be_made_from(step):
+    """Changing one column of the input changes those of its outputs, and no other."""
+    codes = np.round(X * 40) % 6 if "Encoder" in repr(step) else X.copy()
+    fitted = clone(step).fit(codes, TARGET > 150)
+    found = origins(fitted, ["x0", "x1", "x2", "x3"])
+    before = dense(fitted.transform(codes))
+    assert before.shape[1] == len(found)
+    for column in range(4):
+        other = codes.copy()
+        other[:, column] = codes[::-1, column]
+        moved = (dense(fitted.transform(other)) != before).any(axis=0)
+        assert set(np.flatnonzero(moved)) <= {j for j, i in enumerate(found) if i == column}
+        assert moved.any() == (column in found)
+
+
+def test_a_column_that_nothing_uses_has_no_effect():
+    """Dropped columns are players whose value is 0, so that the names are those of the input."""
+    model = make_pipeline(columns((OrdinalEncoder(), ["sex"])), SVR(C=20.0)).fit(PATIENTS, TARGET)
+    explanation = Explainer(model)(PATIENTS[:4])
+    assert explanation.feature_names == tuple(PATIENTS.columns)
+    assert (explanation.values[:, [0, 2, 3, 4]] == 0.0).all()
+    total = explanation.base_values + explanation.values[:, 1]
+    assert_close(total, model.predict(PATIENTS[:4]), ROUNDING)
+
+
+def test_as_expansion_of_a_pipeline_predicts_from_raw_rows():
+    model = encoded().fit(PATIENTS, TARGET)
+    expansion = pkex.as_expansion(model)
+    assert expansion.feature_names == tuple(PATIENTS.columns)
+    assert_close(expansion.predict(PATIENTS), model.predict(PATIENTS), ROUNDING)
