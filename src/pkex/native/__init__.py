@@ -1,0 +1,217 @@
+"""The hot loop in C++: the same `Game` as in `pkex.twin`, as fast as looking at every factor.
+
+What does not depend on the data is packed once, into a *program* for the compiled module: one entry
+per column factor, in the order of evaluation, with its kind and its parameters in the form that the
+formula uses; and the nodes, weights and limits of the ladder. A call then hands over the arrays.
+
+Kernels are known by their exact type. Any other kernel, and one whose parameters are so extreme
+that a reciprocal would lose digits, is evaluated in Python by its own `deficits` and handed over as
+a block of numbers.
+
+The compiled module chooses among the instruction sets that the processor has. The environment
+variable ``PKEX_ISA`` (v2, v3 or v4, read at import) keeps it to a lower one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import pkex.native._kernel as _kernel
+from pkex._algebra import ColumnKernel, Term, leaf_values
+from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Matern, Periodic
+from pkex.rules import Ladder, Rule
+from pkex.twin import Block
+
+__all__ = ["Game", "config"]
+
+Floats = NDArray[np.float64]
+Players = tuple[tuple[int, ...], ...]
+Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
+
+_KINDS = (
+    "none",
+    "given",
+    "rbf",
+    "laplacian",
+    "cauchy",
+    "matern-1.5",
+    "matern-2.5",
+    "chi2",
+    "periodic",
+    "categorical",
+)
+_NOT_FINITE, _NEEDS_FALLBACK = 1, 2
+_NOTHING = np.empty(0)
+
+config = _kernel.config
+"""Return the compiler, the instruction set in use, its number of lanes, and those there are."""
+
+
+def _precise(value: object) -> Any:
+    return np.asarray(value, dtype=np.longdouble)
+
+
+def _matern(leaf: Matern) -> Coded:
+    if leaf.nu == 0.5:
+        return "laplacian", 1.0 / _precise(leaf.length_scale), 0.0
+    root = np.sqrt(_precise(2.0 * leaf.nu))
+    return f"matern-{leaf.nu}", root / _precise(leaf.length_scale), 0.0
+
+
+_CODES: dict[type[ColumnKernel], Callable[[Any], Coded]] = {
+    RBF: lambda leaf: ("rbf", 0.5 / _precise(leaf.length_scale) ** 2, 0.0),
+    Laplacian: lambda leaf: ("laplacian", 1.0 / _precise(leaf.length_scale), 0.0),
+    Cauchy: lambda leaf: ("cauchy", 1.0 / _precise(leaf.length_scale) ** 2, 0.0),
+    Matern: _matern,
+    Chi2: lambda leaf: ("chi2", leaf.gamma, 0.0),
+    Periodic: lambda leaf: ("periodic", 2.0 / _precise(leaf.length_scale) ** 2, leaf.periodicity),
+    Categorical: lambda leaf: ("categorical", 1.0 - np.asarray(leaf.mismatch), 0.0),
+}
+
+
+def _code(leaf: ColumnKernel) -> Coded:
+    """Return what the compiled module needs to evaluate `leaf`, or that it is given."""
+    if type(leaf) not in _CODES:
+        return "given", 0.0, 0.0
+    with np.errstate(over="ignore", divide="ignore", under="ignore"):
+        kind, a, b = _CODES[type(leaf)](leaf)
+        a = np.asarray(a, dtype=np.float64)
+    if np.all((a >= 2.0**-1000) & (a <= 2.0**1000)):
+        return kind, a, b
+    return "given", 0.0, 0.0
+
+
+@dataclass(frozen=True)
+class Game:
+    """The product games of one term: its columns gathered into players, and the rules for them.
+
+    Parameters
+    ----------
+    term : Term
+        The product kernel; its coefficient is left to the caller.
+    players : tuple of tuples of int
+        The columns of each player; every column belongs to exactly one.
+    ladder : Ladder
+        The rules for this number of players.
+    """
+
+    term: Term
+    players: Players
+    ladder: Ladder
+
+    def explain(self, x: Floats, z: Floats, weights: Floats, absent: Floats | None = None) -> Block:
+        """Explain the pair games of the rows `x` and the points `z`.
+
+        Parameters
+        ----------
+        x : array of shape (rows, columns)
+        z : array of shape (points, columns)
+        weights : array of shape (points, sets), or (rows, points, sets)
+        absent : array of shape (players, points), optional
+            The factors of absent players; 1 by default.
+        """
+        n_rows, n_sets = len(x), weights.shape[-1]
+        values = np.empty((n_rows, len(self.players), n_sets))
+        totals, magnitudes = np.empty((2, n_rows, n_sets))
+        arrays = (x, z, weights, values, totals, magnitudes, absent, self._given(x, z))
+        program = self.__dict__.get("_full_program", self._program)
+        status, used = program.explain(*arrays)
+        if status == _NEEDS_FALLBACK:
+            status, used = self._full_program.explain(*arrays)
+        if status == _NOT_FINITE:
+            raise ValueError(
+                f"the kernel gave NaN or infinite factors; its parts are {self.term.leaves!r}. "
+                "Check its parameters against the scale of the data."
+            )
+        return Block(values, totals, magnitudes, tuple(map(self._rule, used)))
+
+    def evaluate(self, x: Floats, z: Floats) -> Floats:
+        """Only evaluate the factors: the sums of all deficits of each row, shape (rows,).
+
+        For benchmarks: no explanation can be faster than this.
+        """
+        sums = np.empty(len(x))
+        self._program.evaluate(x, z, sums, self._given(x, z))
+        return sums
+
+    def _given(self, x: Floats, z: Floats) -> Floats | None:
+        leaves = self._given_leaves
+        if not leaves:
+            return None
+        blocks = [np.moveaxis(leaf_values(leaf, leaf.deficits, x, z), -1, 0) for leaf in leaves]
+        return np.ascontiguousarray(np.concatenate(blocks))
+
+    def _rule(self, step: int) -> Rule:
+        rules = self.ladder.rules
+        return rules[step] if step < len(rules) else self.ladder.fallback
+
+    @cached_property
+    def _coded(self) -> tuple[tuple[ColumnKernel, Coded], ...]:
+        return tuple((leaf, _code(leaf)) for leaf in self.term.leaves)
+
+    @cached_property
+    def _given_leaves(self) -> tuple[ColumnKernel, ...]:
+        return tuple(leaf for leaf, (kind, _, _) in self._coded if kind == "given")
+
+    @cached_property
+    def _program(self) -> _kernel.Game:
+        return self._pack()
+
+    @cached_property
+    def _full_program(self) -> _kernel.Game:
+        """The program with the rule for factors out of range, which may be expensive to make."""
+        return self._pack(self.ladder.fallback)
+
+    def _pack(self, fallback: Rule | None = None, isa: str = "") -> _kernel.Game:
+        owner = {column: i for i, columns in enumerate(self.players) for column in columns}
+        kinds: list[int] = []
+        places: list[int] = []
+        owners: list[int] = []
+        a: list[Floats] = [_NOTHING]
+        b: list[Floats] = [_NOTHING]
+        n_given = 0
+        for leaf, (kind, first, second) in self._coded:
+            covered = range(self.term.n_columns) if leaf.columns is None else leaf.columns
+            width = len(covered)
+            kinds += [_KINDS.index(kind)] * width
+            owners += [owner[column] for column in covered]
+            a.append(np.broadcast_to(first, width))
+            b.append(np.broadcast_to(second, width))
+            if kind == "given":
+                covered = range(n_given, n_given + width)
+                n_given += width
+            places += covered
+        return _kernel.Game(
+            kinds=np.array(kinds, dtype=np.int64),
+            columns=np.array(places, dtype=np.int64),
+            players=np.array(owners, dtype=np.int64),
+            a=np.concatenate(a),
+            b=np.concatenate(b),
+            n_columns=self.term.n_columns,
+            n_given=n_given,
+            n_players=len(self.players),
+            **_packed_rules(self.ladder),
+            fallback_nodes=fallback.nodes if fallback else _NOTHING,
+            fallback_weights=fallback.weights if fallback else _NOTHING,
+            isa=isa,
+        )
+
+
+@lru_cache(maxsize=64)
+def _packed_rules(ladder: Ladder) -> dict[str, Any]:
+    """Return the rules one after the other; ladders are few and shared by many games."""
+    rules = ladder.rules
+    return {
+        "sizes": np.array([rule.size for rule in rules], dtype=np.int64),
+        "limits": np.asarray(ladder.limits, dtype=np.float64),
+        "any_factors": np.array([rule.any_factors for rule in rules], dtype=np.int64),
+        "nodes": np.concatenate([rule.nodes for rule in rules]),
+        "weights": np.concatenate([rule.weights for rule in rules]),
+        "lower": ladder.lower,
+    }

@@ -1,0 +1,52 @@
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+class Config(TypedDict):
+    compiler: str
+    isa: str
+    lanes: int
+    isas: tuple[str, ...]
+
+class Game:
+    def __init__(
+        self,
+        *,
+        kinds: Integers,
+        columns: Integers,
+        players: Integers,
+        a: Floats,
+        b: Floats,
+        n_columns: int,
+        n_given: int,
+        n_players: int,
+        sizes: Integers,
+        limits: Floats,
+        any_factors: Integers,
+        nodes: Floats,
+        weights: Floats,
+        lower: float,
+        fallback_nodes: Floats,
+        fallback_weights: Floats,
+        isa: str = "",
+    ) -> None: ...
+    def explain(
+        self,
+        x: Floats,
+        z: Floats,
+        weights: Floats,
+        values: Floats,
+        totals: Floats,
+        magnitudes: Floats,
+        absent: Floats | None = None,
+        given: Floats | None = None,
+    ) -> tuple[int, list[int]]: ...
+    def evaluate(self, x: Floats, z: Floats, sums: Floats, given: Floats | None = None) -> None: ...
+
+def function(name: str, values: Floats, to: Floats, isa: str = "") -> None: ...
+def multiply_add(steps: int, isa: str = "") -> float: ...
+def config() -> Config: ...

@@ -1,0 +1,233 @@
+// One call: the pair games of a block of rows and points, contracted with the weights.
+//
+// A row takes its points in tiles of a few vectors: the players' half deficits of a tile are
+// evaluated together, then each vector of pairs takes the cheapest rule that covers all its lanes
+// (factors.hpp, pairs.hpp). With one weight set the weights are folded into the sweep and the sums
+// stay vectors until the row is done; with several the values of a tile are stored and contracted
+// (contract.hpp).
+#pragma once
+
+#include "contract.hpp"
+#include "factors.hpp"
+#include "pairs.hpp"
+
+namespace PKEX_ISA {
+
+using pkex::Status;
+
+// Nodes counted from t = 1/2 are off by up to 2^-55, which changes a value by lam 2^-55 relatively:
+// up to here less than what the certificates allow for the rounding of nodes.
+constexpr double kCentredLam = 8.0;
+
+inline double sum_of_lanes(Vec value) {
+    double sum = lane(value, 0);
+    for (int i = 1; i < kLanes; ++i) sum += lane(value, i);
+    return sum;
+}
+
+// Adds up the values of one weight set.
+struct Add {
+    Vec* sums;
+    PKEX_INLINE void operator()(Index player, Vec value) const { sums[player] += value; }
+};
+
+// Stores the values of one vector of pairs of a tile.
+struct Keep {
+    double* values;
+    PKEX_INLINE void operator()(Index player, Vec value) const {
+        store(values + player * kTilePoints, value);
+    }
+};
+
+template <bool General>
+class Games {
+public:
+    Games(const Program& program, const Block& block, double* memory)
+        : program_(program), block_(block), space_(program, block.sets, memory) {}
+
+    Status explain() {
+        for (Index row = 0; row < block_.rows; ++row) {
+            gather(row);
+            space_.clear_sums();
+            total_ = magnitude_ = splat(0.0);
+            for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
+                const int vectors = evaluate(tile);
+                const bool one = block_.sets == 1;
+                const Status status = one ? one_set(tile, vectors) : many_sets(tile, vectors);
+                if (status != Status::kDone) return status;
+            }
+            block_.sets == 1 ? write_one_set(row) : write_many_sets(row);
+        }
+        return Status::kDone;
+    }
+
+    void sum_deficits() {
+        for (Index row = 0; row < block_.rows; ++row) {
+            gather(row);
+            double sum = 0.0;
+            for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
+                const int vectors = evaluate(tile);
+                for (int i = 0; i < vectors; ++i) {
+                    const Vec lam = 2.0 * half_lam(halves(i), space_.stride);
+                    for (int k = 0; k < kLanes && k < tile.count; ++k) sum += lane(lam, k);
+                }
+            }
+            block_.totals[row] = sum;
+        }
+    }
+
+private:
+    Vec* halves(int vector) const { return space_.halves + vector * space_.stride; }
+
+    double weight(Index row, Index point, Index set) const {
+        return block_.weights[row * block_.weights_row + point * block_.weights_point +
+                              set * block_.weights_set];
+    }
+
+    // The weights of a vector of pairs, of the only set; 0 in lanes without a pair.
+    Vec weight_vector(Index row, Index point, int count) const {
+        if (count == kLanes && block_.weights_point == 1) {
+            return load(block_.weights + row * block_.weights_row + point);
+        }
+        double lanes[kLanes] = {};
+        for (int k = 0; k < count; ++k) lanes[k] = weight(row, point + k, 0);
+        return load(lanes);
+    }
+
+    void gather(Index row) {
+        for (Index i = 0; i < program_.n_runs; ++i) {
+            const Run& run = program_.runs[i];
+            const bool from_data = run.kind != Kind::kGiven && run.kind != Kind::kNone;
+            const double* x = block_.x + row * block_.x_row;
+            for (Index f = run.begin; f < run.end; ++f) {
+                space_.x[f] = from_data ? x[program_.factors[f].column * block_.x_column] : 0.0;
+            }
+        }
+    }
+
+    // Evaluate the tile that begins at tile.point, set its number of points and return that of
+    // vectors: a full tile, or a single vector near the end of the row, or a part of one.
+    int evaluate(Tile& tile) {
+        const Index left = block_.points - tile.point;
+        const auto go = [&](auto evaluate, int count) {
+            tile.count = count;
+            evaluate(program_, block_, tile, space_.x, space_.halves, space_.stride);
+        };
+        if (left >= kTilePoints) {
+            go(evaluate_tile<kTile, false>, kTilePoints);
+            return kTile;
+        }
+        if (left >= kLanes) {
+            go(evaluate_tile<1, false>, kLanes);
+        } else {
+            go(evaluate_tile<1, true>, int(left));
+        }
+        return 1;
+    }
+
+    // Take the absent factors of the points from `point` on: a, and v = (a - p) / 2 from (1 - p)
+    // / 2.
+    void take_absent(Index point, int count, Vec* v) {
+        for (Index j = 0; j < program_.n_players; ++j) {
+            const double* from = block_.absent + j * block_.absent_player + point;
+            const Vec a = count < kLanes ? load_part(from, count) : load(from);
+            space_.absent[j] = a;
+            v[j] += 0.5 * (a - 1.0);
+        }
+    }
+
+    // The cheapest rule that covers all lanes of a vector of pairs, null when there is none.
+    const Rung* choose(const Players<General>& players, double lam) {
+        if ((General || program_.check_range) && players.out_of_range(program_.lower)) {
+            if (block_.fallback) block_.used[program_.n_rungs] = 1;
+            return block_.fallback;
+        }
+        Index step = 0;
+        while (step + 1 < program_.n_rungs && program_.rungs[step].limit < lam) ++step;
+        block_.used[step] = 1;
+        return program_.rungs + step;
+    }
+
+    // Solve the games of the vector of pairs that begins at `point`.
+    template <class Take>
+    Status vector(Index point, int count, Vec* v, Vec scale, const Take& take, Vec& product,
+                  Vec& magnitude) {
+        if (General) take_absent(point, count, v);
+        const Players<General> players = {v, space_.absent, program_.n_players};
+        const Vec lam = 2.0 * half_lam(v, space_.stride);
+        const double most = largest(lam);
+        if (most == HUGE_VAL) return Status::kNotFinite;
+        const Rung* rung = choose(players, most);
+        if (!rung) return Status::kNeedsFallback;
+        const bool centred = rung->pairs && most <= kCentredLam;
+        product = solve(players, *rung, centred, -2.0 * scale, space_, take);
+        magnitude = rung->any_factors ? players.magnitude(lam) : splat(1.0);
+        return Status::kDone;
+    }
+
+    Status one_set(const Tile& tile, int vectors) {
+        for (int i = 0; i < vectors; ++i) {
+            const Index point = tile.point + i * kLanes;
+            const int count = tile.count < kLanes ? tile.count : kLanes;
+            const Vec w = weight_vector(tile.row, point, count);
+            Vec product = splat(0.0), magnitude = splat(0.0);
+            const Add add = {space_.sums};
+            const Status status = vector(point, count, halves(i), w, add, product, magnitude);
+            if (status != Status::kDone) return status;
+            total_ += w * product;
+            magnitude_ += absolute(w) * magnitude;
+        }
+        return Status::kDone;
+    }
+
+    Status many_sets(const Tile& tile, int vectors) {
+        double products[kTilePoints], magnitudes[kTilePoints];
+        for (int i = 0; i < vectors; ++i) {
+            const Index point = tile.point + i * kLanes;
+            Vec product = splat(0.0), magnitude = splat(0.0);
+            const Keep keep = {space_.values + i * kLanes};
+            const Status status =
+                vector(point, tile.count, halves(i), splat(1.0), keep, product, magnitude);
+            if (status != Status::kDone) return status;
+            store(products + i * kLanes, product);
+            store(magnitudes + i * kLanes, magnitude);
+        }
+        for (int k = 0; k < tile.count; ++k) {
+            for (Index set = 0; set < block_.sets; ++set) {
+                const double w = weight(tile.row, tile.point + k, set);
+                space_.weights[k * space_.sets + set] = w;
+                space_.totals[set] += w * products[k];
+                space_.magnitudes[set] += (w < 0.0 ? -w : w) * magnitudes[k];
+            }
+        }
+        contract(space_.values, space_.stride, kTilePoints, tile.count, space_.weights,
+                 space_.many_sums, space_.sets);
+        return Status::kDone;
+    }
+
+    void write_one_set(Index row) const {
+        for (Index j = 0; j < program_.n_players; ++j) {
+            block_.values[row * program_.n_players + j] = sum_of_lanes(space_.sums[j]);
+        }
+        block_.totals[row] = sum_of_lanes(total_);
+        block_.magnitudes[row] = sum_of_lanes(magnitude_);
+    }
+
+    void write_many_sets(Index row) const {
+        const Index sets = block_.sets;
+        for (Index j = 0; j < program_.n_players; ++j) {
+            std::memcpy(block_.values + (row * program_.n_players + j) * sets,
+                        space_.many_sums + j * space_.sets, sizeof(double) * std::size_t(sets));
+        }
+        std::memcpy(block_.totals + row * sets, space_.totals, sizeof(double) * std::size_t(sets));
+        std::memcpy(block_.magnitudes + row * sets, space_.magnitudes,
+                    sizeof(double) * std::size_t(sets));
+    }
+
+    const Program& program_;
+    const Block& block_;
+    Workspace space_;
+    Vec total_, magnitude_;
+};
+
+}  // namespace PKEX_ISA

@@ -1,0 +1,193 @@
+// The deficits of the players, evaluated from the data: the one part that looks at every column.
+//
+// Each kind of column kernel is a small class with the formula, compiled into a loop of its own.
+// What is stored is half of the deficit, v = (1 - k) / 2, because the sweep works with polynomials
+// in 2t. The factors of a player with several columns are joined by
+//
+//     u <- u + w (1 - u),    in halves    v <- v + w' (1 - 2 v),
+//
+// which keeps the digits of small deficits.
+#pragma once
+
+#include "math.hpp"
+#include "program.hpp"
+
+namespace PKEX_ISA {
+
+using pkex::Block;
+using pkex::Factor;
+using pkex::Index;
+using pkex::Kind;
+using pkex::Program;
+using pkex::Run;
+
+// d (d a) rather than (d d) a: no intermediate overflows or underflows unless the result does.
+PKEX_INLINE Vec scaled_square(Vec d, double a) { return d * (d * a); }
+
+struct None {
+    explicit None(const Factor&) {}
+    PKEX_INLINE Vec operator()(Vec, Vec) const { return splat(0.0); }
+};
+
+struct Given {
+    explicit Given(const Factor&) {}
+    PKEX_INLINE Vec operator()(Vec, Vec deficit) const { return 0.5 * deficit; }
+};
+
+struct Rbf {
+    double a;
+    explicit Rbf(const Factor& factor) : a(factor.a) {}
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(scaled_square(x - z, a)); }
+};
+
+struct Laplacian {
+    double a;
+    explicit Laplacian(const Factor& factor) : a(factor.a) {}
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(absolute(x - z) * a); }
+};
+
+struct Cauchy {
+    double a;
+    explicit Cauchy(const Factor& factor) : a(factor.a) {}
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const {
+        const Vec s = at_most(scaled_square(x - z, a), 1e300);  // inf / inf would be NaN
+        return 0.5 * (s / (1.0 + s));
+    }
+};
+
+constexpr double kInverseFactorials[] = {// 1/19! to 1/3!
+                                         1.0 / 121645100408832000.0,
+                                         1.0 / 6402373705728000.0,
+                                         1.0 / 355687428096000.0,
+                                         1.0 / 20922789888000.0,
+                                         1.0 / 1307674368000.0,
+                                         1.0 / 87178291200.0,
+                                         1.0 / 6227020800.0,
+                                         1.0 / 479001600.0,
+                                         1.0 / 39916800.0,
+                                         1.0 / 3628800.0,
+                                         1.0 / 362880.0,
+                                         1.0 / 40320.0,
+                                         1.0 / 5040.0,
+                                         1.0 / 720.0,
+                                         1.0 / 120.0,
+                                         1.0 / 24.0,
+                                         1.0 / 6.0};
+
+// With r = a |x - z| the deficit is 1 - (1 + r + c r^2) exp(-r), c = 0 or 1/3. Below r = 1 it is
+// exp(-r) (exp(r) - 1 - r - c r^2) with the leading powers cancelled by hand, a series of positive
+// terms.
+template <bool Smoother>
+struct Matern {
+    double a;
+    explicit Matern(const Factor& factor) : a(factor.a) {}
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const {
+        const Vec r = at_most(absolute(x - z) * a, 1000.0);  // inf * 0 would be NaN
+        const Vec decay = exponential(-r);
+        const Vec polynomial = Smoother ? 1.0 + r * (1.0 + r * (1.0 / 3.0)) : 1.0 + r;
+        const Vec far = 0.5 - 0.5 * (polynomial * decay);
+        Vec series = splat(0.0);
+        for (double coefficient : kInverseFactorials) series = series * r + coefficient;
+        const Vec near = (0.5 * decay) * (r * r) * ((Smoother ? 1.0 / 6.0 : 0.5) + r * series);
+        return select(r < 1.0, near, far);
+    }
+};
+
+struct Chi2 {
+    double a;
+    explicit Chi2(const Factor& factor) : a(factor.a) {}
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const {
+        const Vec difference = x - z, total = x + z;
+        const Vec ratio = select(total > 0.0, difference / total, splat(0.0));
+        return half_deficit(a * (difference * ratio));
+    }
+};
+
+struct Periodic {
+    double a, period;
+    explicit Periodic(const Factor& factor) : a(factor.a), period(factor.b) {}
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const {
+        const Vec cycles = absolute(x - z) / period;
+        return half_deficit(scaled_square(sine_of_pi(absolute(cycles - nearest(cycles))), a));
+    }
+};
+
+struct Categorical {
+    double half;
+    explicit Categorical(const Factor& factor) : half(0.5 * factor.a) {}
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const {
+        return select(x == z, splat(0.0), splat(half));
+    }
+};
+
+// Load `count` doubles; the remaining lanes repeat the last one, so that they are as harmless.
+inline Vec load_part(const double* from, int count) {
+    double lanes[kLanes];
+    for (int i = 0; i < kLanes; ++i) lanes[i] = from[i < count ? i : count - 1];
+    return load(lanes);
+}
+
+// Where a tile of points stands in the block: `count` points from `point` on, of row `row`.
+struct Tile {
+    Index row, point;
+    int count;
+};
+
+// Evaluate the factors of a run for `Size` vectors of points. The half deficits of one vector of
+// points are contiguous over the players; `stride` is their padded number.
+template <class Kernel, int Size, bool Part>
+void evaluate_run(const Factor* factor, const Factor* end, const double* x, const double* columns,
+                  Index column_stride, int count, Vec* halves, Index stride) {
+    for (; factor != end; ++factor, ++x) {
+        const Kernel kernel(*factor);
+        const double* column = columns + factor->column * column_stride;
+        const Vec left = splat(*x);
+        Vec value[Size];
+        for (int i = 0; i < Size; ++i) {
+            const double* right = column + i * kLanes;
+            value[i] = kernel(left, Part ? load_part(right, count) : load(right));
+        }
+        Vec* to = halves + factor->player;
+        if (factor->first) {
+            for (int i = 0; i < Size; ++i) to[i * stride] = value[i];
+        } else {
+            for (int i = 0; i < Size; ++i) {
+                const Vec v = to[i * stride];
+                to[i * stride] = v + value[i] * (1.0 - 2.0 * v);
+            }
+        }
+    }
+}
+
+template <int Size, bool Part>
+void evaluate_tile(const Program& program, const Block& block, Tile tile, const double* x,
+                   Vec* halves, Index stride) {
+    for (Index i = 0; i < program.n_runs; ++i) {
+        const Run& run = program.runs[i];
+        const Factor* begin = program.factors + run.begin;
+        const Factor* end = program.factors + run.end;
+        const auto go = [&](auto evaluate, const double* columns, Index column_stride) {
+            evaluate(begin, end, x + run.begin, columns + tile.point, column_stride, tile.count,
+                     halves, stride);
+        };
+        const double* z = block.z;
+        const Index zs = block.z_column;
+        switch (run.kind) {
+            case Kind::kNone: go(evaluate_run<None, Size, Part>, z, zs); break;
+            case Kind::kGiven:
+                go(evaluate_run<Given, Size, Part>, block.given + tile.row * block.points,
+                   block.rows * block.points);
+                break;
+            case Kind::kRbf: go(evaluate_run<Rbf, Size, Part>, z, zs); break;
+            case Kind::kLaplacian: go(evaluate_run<Laplacian, Size, Part>, z, zs); break;
+            case Kind::kCauchy: go(evaluate_run<Cauchy, Size, Part>, z, zs); break;
+            case Kind::kMatern15: go(evaluate_run<Matern<false>, Size, Part>, z, zs); break;
+            case Kind::kMatern25: go(evaluate_run<Matern<true>, Size, Part>, z, zs); break;
+            case Kind::kChi2: go(evaluate_run<Chi2, Size, Part>, z, zs); break;
+            case Kind::kPeriodic: go(evaluate_run<Periodic, Size, Part>, z, zs); break;
+            case Kind::kCategorical: go(evaluate_run<Categorical, Size, Part>, z, zs); break;
+        }
+    }
+}
+
+}  // namespace PKEX_ISA

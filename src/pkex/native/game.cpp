@@ -1,0 +1,104 @@
+#include "game.hpp"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace pkex {
+namespace {
+
+void require(bool condition, const char* message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+// The distances of the lower nodes from t = 1/2, in units of 1/2; empty unless the nodes mirror
+// each other. 1 - 2 t is off by at most 2^-54, whatever the rounding of the upper node.
+std::vector<double> mirrored(const std::vector<double>& nodes) {
+    std::vector<double> pairs;
+    const std::size_t size = nodes.size();
+    for (std::size_t i = 0; i < (size + 1) / 2; ++i) {
+        if (!(std::fabs((nodes[i] + nodes[size - 1 - i]) - 1.0) <= 0x1p-51)) return {};
+        if (i < size / 2) pairs.push_back(1.0 - 2.0 * nodes[i]);
+    }
+    return pairs;
+}
+
+}  // namespace
+
+Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const Backend& backend)
+    : backend_(backend), n_columns_(parts.n_columns), n_given_(parts.n_given) {
+    require(parts.n_columns > 0 && parts.n_players > 0 && parts.n_given >= 0,
+            "a game needs at least one column and one player.");
+    take_factors(parts);
+    rungs_ = take_rules(rules);
+    require(!rungs_.empty(), "a ladder needs at least one rule.");
+    fallback_ = take_rules(fallback);
+    require(fallback_.size() <= 1, "there is at most one fallback.");
+    program_ = {factors_.data(),
+                Index(factors_.size()),
+                runs_.data(),
+                Index(runs_.size()),
+                parts.n_players,
+                rungs_.data(),
+                Index(rungs_.size()),
+                rules.lower,
+                parts.n_given > 0 || rules.lower > 0.0};
+}
+
+void Game::take_factors(const Parts& parts) {
+    const std::size_t count = parts.kinds.size();
+    require(parts.columns.size() == count && parts.players.size() == count &&
+                parts.a.size() == count && parts.b.size() == count,
+            "the arrays of the factors must have one length.");
+    std::vector<bool> seen(std::size_t(parts.n_players), false);
+    const auto add = [&](Kind kind, Index column, Index player, double a, double b) {
+        const Index index = Index(factors_.size());
+        if (runs_.empty() || runs_.back().kind != kind) runs_.push_back({kind, index, index});
+        runs_.back().end = index + 1;
+        factors_.push_back({column, player, !seen[std::size_t(player)], a, b});
+        seen[std::size_t(player)] = true;
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+        require(parts.kinds[i] > 0 && parts.kinds[i] < kKinds, "there is no such kind of factor.");
+        const Kind kind = Kind(parts.kinds[i]);
+        const Index columns = kind == Kind::kGiven ? parts.n_given : parts.n_columns;
+        require(parts.columns[i] >= 0 && parts.columns[i] < columns, "there is no such column.");
+        require(parts.players[i] >= 0 && parts.players[i] < parts.n_players,
+                "there is no such player.");
+        add(kind, parts.columns[i], parts.players[i], parts.a[i], parts.b[i]);
+    }
+    for (Index player = 0; player < parts.n_players; ++player) {
+        if (!seen[std::size_t(player)]) add(Kind::kNone, 0, player, 0.0, 0.0);
+    }
+}
+
+std::vector<Rung> Game::take_rules(const Rules& rules) {
+    const std::size_t count = rules.sizes.size();
+    require(rules.limits.size() == count && rules.any_factors.size() == count &&
+                rules.nodes.size() == rules.weights.size(),
+            "the arrays of the rules must have one length.");
+    std::vector<Rung> rungs;
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        require(rules.sizes[i] > 0 && std::size_t(rules.sizes[i]) <= rules.nodes.size() - first,
+                "the sizes of the rules must be positive and sum to the number of nodes.");
+        const std::size_t last = first + std::size_t(rules.sizes[i]);
+        std::vector<double> nodes(rules.nodes.begin() + Index(first),
+                                  rules.nodes.begin() + Index(last));
+        std::vector<double> pairs = mirrored(nodes);
+        for (double& node : nodes) node *= 2.0;
+        Rung rung = {rules.sizes[i], rules.limits[i], rules.any_factors[i],
+                     nullptr,        nullptr,         nullptr};
+        rung.nodes = numbers_.emplace_back(std::move(nodes)).data();
+        rung.weights = numbers_
+                           .emplace_back(rules.weights.begin() + Index(first),
+                                         rules.weights.begin() + Index(last))
+                           .data();
+        if (!pairs.empty()) rung.pairs = numbers_.emplace_back(std::move(pairs)).data();
+        rungs.push_back(rung);
+        first = last;
+    }
+    require(first == rules.nodes.size(), "the sizes of the rules must sum to the number of nodes.");
+    return rungs;
+}
+
+}  // namespace pkex

@@ -1,0 +1,263 @@
+// The Python module: takes arrays of any strides, checks them, and runs the hot loop without the
+// GIL.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <cmath>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+
+#include "game.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using pkex::Backend;
+using pkex::Block;
+using pkex::Game;
+using pkex::Index;
+
+using Reals = nb::ndarray<const double, nb::device::cpu>;
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
+using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>;
+using Given = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Result = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+
+void require(bool condition, const std::string& message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+template <class Array>
+void require_shape(const Array& array, const char* name, std::initializer_list<Index> shape) {
+    bool fits = array.ndim() == shape.size();
+    std::string text;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        const Index wanted = shape.begin()[i];
+        fits = fits && Index(array.shape(i)) == wanted;
+        text += (i ? ", " : "") + std::to_string(wanted);
+    }
+    require(fits, std::string(name) + " must have the shape (" + text + ").");
+    require(reinterpret_cast<std::uintptr_t>(array.data()) % alignof(double) == 0,
+            std::string(name) + " must be aligned.");
+}
+
+template <class T, class Array>
+std::vector<T> as_vector(const Array& array) {
+    std::vector<T> result(array.shape(0));
+    for (std::size_t i = 0; i < result.size(); ++i)
+        result[i] = T(array.data()[Index(i) * array.stride(0)]);
+    return result;
+}
+
+// A matrix whose rows are contiguous: the one given, or a copy.
+struct Rows {
+    const double* data;
+    Index stride;
+    std::vector<double> copy;
+
+    Rows(const double* from, Index rows, Index columns, Index row_stride, Index column_stride) {
+        data = from;
+        stride = row_stride;
+        if (column_stride == 1 || columns < 2) return;
+        copy.resize(std::size_t(rows) * std::size_t(columns));
+        for (Index i = 0; i < rows; ++i) {
+            for (Index k = 0; k < columns; ++k) {
+                copy[std::size_t(i * columns + k)] = from[i * row_stride + k * column_stride];
+            }
+        }
+        data = copy.data();
+        stride = columns;
+    }
+};
+
+struct AlignedDelete {
+    void operator()(double* memory) const { ::operator delete(memory, std::align_val_t{64}); }
+};
+using Memory = std::unique_ptr<double, AlignedDelete>;
+
+Memory allocate(Index doubles) {
+    const std::size_t bytes = sizeof(double) * std::size_t(doubles);
+    return Memory(static_cast<double*>(::operator new(bytes, std::align_val_t{64})));
+}
+
+pkex::Rules rules_of(const Integers& sizes, const Vector& limits, const Integers& any_factors,
+                     const Vector& nodes, const Vector& weights, double lower) {
+    const auto flags = as_vector<std::int64_t>(any_factors);
+    return {as_vector<Index>(sizes),  as_vector<double>(limits),  {flags.begin(), flags.end()},
+            as_vector<double>(nodes), as_vector<double>(weights), lower};
+}
+
+void make_game(Game* self, const Integers& kinds, const Integers& columns, const Integers& players,
+               const Vector& a, const Vector& b, Index n_columns, Index n_given, Index n_players,
+               const Integers& sizes, const Vector& limits, const Integers& any_factors,
+               const Vector& nodes, const Vector& weights, double lower,
+               const Vector& fallback_nodes, const Vector& fallback_weights,
+               const std::string& isa) {
+    const pkex::Parts parts = {as_vector<std::int32_t>(kinds),
+                               as_vector<Index>(columns),
+                               as_vector<Index>(players),
+                               as_vector<double>(a),
+                               as_vector<double>(b),
+                               n_columns,
+                               n_given,
+                               n_players};
+    pkex::Rules fallback = {};
+    fallback.nodes = as_vector<double>(fallback_nodes);
+    fallback.weights = as_vector<double>(fallback_weights);
+    if (!fallback.nodes.empty()) {
+        fallback.sizes = {Index(fallback.nodes.size())};
+        fallback.limits = {HUGE_VAL};
+        fallback.any_factors = {true};
+    }
+    const Backend& backend = isa.empty() ? pkex::default_backend() : pkex::backend_named(isa);
+    new (self)
+        Game(parts, rules_of(sizes, limits, any_factors, nodes, weights, lower), fallback, backend);
+}
+
+// The part of a block that both entry points share; `z` must live as long as the block.
+Block data_block(const Game& game, const Matrix& x, const Rows& z, Index points,
+                 const std::optional<Given>& given) {
+    Block block = {};
+    block.rows = Index(x.shape(0));
+    block.points = points;
+    block.sets = 1;
+    block.x = x.data();
+    block.x_row = x.stride(0);
+    block.x_column = x.stride(1);
+    block.z = z.data;
+    block.z_column = z.stride;
+    require(given.has_value() == (game.n_given() > 0), "given must go with the factors that are.");
+    if (given) {
+        require_shape(*given, "given", {game.n_given(), block.rows, block.points});
+        block.given = given->data();
+    }
+    return block;
+}
+
+Rows columns_of(const Game& game, const Matrix& x, const Matrix& z) {
+    require_shape(x, "x", {Index(x.shape(0)), game.n_columns()});
+    require_shape(z, "z", {Index(z.shape(0)), game.n_columns()});
+    return {z.data(), game.n_columns(), Index(z.shape(0)), z.stride(1), z.stride(0)};
+}
+
+// Returns the status and the indices of the rungs that were used; the fallback comes after the
+// last.
+nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Reals& weights,
+                  const Result& values, const Result& totals, const Result& magnitudes,
+                  const std::optional<Matrix>& absent, const std::optional<Given>& given) {
+    const Index players = game.program().n_players, points = Index(z.shape(0));
+    const Rows columns = columns_of(game, x, z);
+    Block block = data_block(game, x, columns, points, given);
+    require(weights.ndim() == 2 || weights.ndim() == 3,
+            "weights must have the shape (points, sets) or (rows, points, sets).");
+    const bool by_row = weights.ndim() == 3;
+    block.sets = Index(weights.shape(weights.ndim() - 1));
+    if (by_row) {
+        require_shape(weights, "weights", {block.rows, points, block.sets});
+    } else {
+        require_shape(weights, "weights", {points, block.sets});
+    }
+    block.weights = weights.data();
+    block.weights_row = by_row ? weights.stride(0) : 0;
+    block.weights_point = weights.stride(by_row ? 1 : 0);
+    block.weights_set = weights.stride(by_row ? 2 : 1);
+    require_shape(values, "values", {block.rows, players, block.sets});
+    require_shape(totals, "totals", {block.rows, block.sets});
+    require_shape(magnitudes, "magnitudes", {block.rows, block.sets});
+    block.values = values.data();
+    block.totals = totals.data();
+    block.magnitudes = magnitudes.data();
+    std::unique_ptr<Rows> missing;
+    if (absent) {
+        require_shape(*absent, "absent", {players, points});
+        missing = std::make_unique<Rows>(absent->data(), players, points, absent->stride(0),
+                                         absent->stride(1));
+        block.absent = missing->data;
+        block.absent_player = missing->stride;
+    }
+    block.fallback = game.fallback();
+    std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
+    block.used = used.data();
+    pkex::Status status = pkex::Status::kDone;
+    if (block.rows > 0 && block.sets > 0) {
+        const nb::gil_scoped_release released;
+        const Memory memory = allocate(game.backend().workspace(game.program(), block.sets));
+        status = game.backend().explain(game.program(), block, memory.get());
+    }
+    nb::list steps;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+        if (used[i]) steps.append(int(i));
+    }
+    return nb::make_tuple(int(status), steps);
+}
+
+// Only evaluates the factors, and sums their deficits over the players and points of each row.
+void evaluate(const Game& game, const Matrix& x, const Matrix& z, const Result& sums,
+              const std::optional<Given>& given) {
+    const Rows columns = columns_of(game, x, z);
+    Block block = data_block(game, x, columns, Index(z.shape(0)), given);
+    require_shape(sums, "sums", {block.rows});
+    block.totals = sums.data();
+    const nb::gil_scoped_release released;
+    const Memory memory = allocate(game.backend().workspace(game.program(), 1));
+    game.backend().evaluate(game.program(), block, memory.get());
+}
+
+// exp, expm1 (arguments <= 0) and sin(pi x) (0 <= x <= 1/2) as the kernels use them, for the tests.
+void function(const std::string& name, const Vector& from, const Result& to,
+              const std::string& isa) {
+    const Backend& backend = isa.empty() ? pkex::default_backend() : pkex::backend_named(isa);
+    require(name == "exp" || name == "expm1" || name == "sinpi",
+            "there is no function " + name + ".");
+    require_shape(to, "to", {Index(from.shape(0))});
+    const std::vector<double> arguments = as_vector<double>(from);
+    const int which = name == "exp" ? 0 : name == "expm1" ? 1 : 2;
+    backend.function(which, arguments.data(), to.data(), Index(arguments.size()));
+}
+
+double multiply_add(Index steps, const std::string& isa) {
+    const Backend& backend = isa.empty() ? pkex::default_backend() : pkex::backend_named(isa);
+    const nb::gil_scoped_release released;
+    return backend.multiply_add(steps);
+}
+
+nb::dict config() {
+    nb::dict result;
+    nb::list isas;
+    for (const Backend* backend : pkex::available_backends()) isas.append(backend->name);
+    result["compiler"] = PKEX_COMPILER;
+    result["isa"] = pkex::default_backend().name;
+    result["lanes"] = pkex::default_backend().lanes;
+    result["isas"] = nb::tuple(isas);
+    return result;
+}
+
+}  // namespace
+
+NB_MODULE(_kernel, module) {
+    module.doc() = "The hot loop, compiled: see pkex.native.";
+    if (pkex::available_backends().empty()) throw nb::import_error("the processor lacks SSE4.2.");
+    nb::class_<Game>(module, "Game")
+        .def("__init__", &make_game, nb::kw_only(), "kinds"_a.noconvert(), "columns"_a.noconvert(),
+             "players"_a.noconvert(), "a"_a.noconvert(), "b"_a.noconvert(), "n_columns"_a,
+             "n_given"_a, "n_players"_a, "sizes"_a.noconvert(), "limits"_a.noconvert(),
+             "any_factors"_a.noconvert(), "nodes"_a.noconvert(), "weights"_a.noconvert(), "lower"_a,
+             "fallback_nodes"_a.noconvert(), "fallback_weights"_a.noconvert(), "isa"_a = "")
+        .def("explain", &explain, "x"_a.noconvert(), "z"_a.noconvert(), "weights"_a.noconvert(),
+             "values"_a.noconvert(), "totals"_a.noconvert(), "magnitudes"_a.noconvert(),
+             "absent"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none())
+        .def("evaluate", &evaluate, "x"_a.noconvert(), "z"_a.noconvert(), "sums"_a.noconvert(),
+             "given"_a.noconvert() = nb::none());
+    module.def("function", &function, "name"_a, "values"_a.noconvert(), "to"_a.noconvert(),
+               "isa"_a = "");
+    module.def("multiply_add", &multiply_add, "steps"_a, "isa"_a = "");
+    module.def("config", &config);
+}

@@ -1,0 +1,167 @@
+// What the hot loop does with one vector of pairs besides the sweep: sums and checks over the
+// players, the polynomials that go into it, and the values that come out of it.
+#pragma once
+
+#include <cmath>
+
+#include "quads.hpp"
+#include "sweep.hpp"
+#include "workspace.hpp"
+
+namespace PKEX_ISA {
+
+constexpr double kSlack = 0x1p-50;  // how far a factor may leave its range by its own rounding
+
+// The players of one vector of pairs: v, and the factors a of absent players in the general game.
+template <bool General>
+struct Players {
+    const Vec* v;
+    const Vec* a;
+    Index count;
+
+    PKEX_INLINE Vec absent(Index j) const {
+        if constexpr (General) {
+            return a[j];
+        } else {
+            return splat(1.0);
+        }
+    }
+
+    PKEX_INLINE Vec present(Index j) const { return absent(j) - 2.0 * v[j]; }
+
+    // Whether a factor of any lane lies outside [lower, 1].
+    bool out_of_range(double lower) const {
+        Vec low = splat(1.0), high = splat(1.0);
+        const auto widen = [&](Vec factor) {
+            low = select(factor < low, factor, low);
+            high = select(factor > high, factor, high);
+        };
+        for (Index j = 0; j < count; ++j) {
+            widen(present(j));
+            if (General) widen(absent(j));
+        }
+        for (int i = 0; i < kLanes; ++i) {
+            if (lane(low, i) < lower - kSlack || lane(high, i) > 1.0 + kSlack) return true;
+        }
+        return false;
+    }
+
+    // The scale of the rounding errors, for factors of any size: prod max(1, |a|, |p|) (1 + lam).
+    Vec magnitude(Vec lam) const {
+        Vec result = 1.0 + lam;
+        for (Index j = 0; j < count; ++j) {
+            const Vec a_size = absolute(absent(j)), p_size = absolute(present(j));
+            const Vec larger = select(p_size > a_size, p_size, a_size);
+            result *= select(larger > 1.0, larger, splat(1.0));
+        }
+        return result;
+    }
+};
+
+// Half of lam = sum |u|; `stride` is a multiple of four.
+inline Vec half_lam(const Vec* v, Index stride) {
+    Vec sum[4] = {splat(0.0), splat(0.0), splat(0.0), splat(0.0)};
+    for (Index j = 0; j < stride; j += 4) {
+        for (int i = 0; i < 4; ++i) sum[i] += absolute(v[j + i]);
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// The largest lane, or infinity when a lane is not finite.
+inline double largest(Vec value) {
+    double most = 0.0;
+    for (int i = 0; i < kLanes; ++i) {
+        if (!(lane(value, i) < HUGE_VAL)) return HUGE_VAL;
+        if (lane(value, i) > most) most = lane(value, i);
+    }
+    return most;
+}
+
+// A source of polynomials: makes them, and the product of all present factors on the way.
+template <bool General, bool Centred>
+struct Fresh {
+    Players<General> players;
+    Vec product[4] = {splat(1.0), splat(1.0), splat(1.0), splat(1.0)};
+
+    explicit Fresh(const Players<General>& given) : players(given) {}
+
+    PKEX_INLINE void read(Index quad, Vec* c) {
+        const Vec* v = players.v + 4 * quad;
+        const Vec* a = players.a + 4 * quad;
+        multiply<General>(pair_of<General>(v, a), pair_of<General>(v + 2, a + 2), c);
+        if constexpr (Centred) recenter(c);
+        for (int i = 0; i < 4; ++i) product[i] *= players.present(4 * quad + i);
+    }
+
+    Vec total() const { return (product[0] * product[1]) * (product[2] * product[3]); }
+};
+
+// A sink of moments: makes the values of four players at a time and hands them to `take`.
+template <bool General, bool Centred, class Take>
+struct Finish {
+    Players<General> players;
+    Take take;
+
+    PKEX_INLINE void write(Index quad, Vec* m) const {
+        if constexpr (Centred) decenter(m);
+        Vec value[4];
+        leave_one_out<General>(players.v + 4 * quad, players.a + 4 * quad, m, value);
+        for (int i = 0; i < 4; ++i) take(4 * quad + i, value[i]);
+    }
+};
+
+// Source and sink for rules of more nodes than fit a group: arrays that outlive it.
+struct Stored {
+    const Vec* polynomials;
+
+    PKEX_INLINE void read(Index quad, Vec* c) const {
+        for (int k = 0; k < kCoefficients; ++k) c[k] = polynomials[quad * kCoefficients + k];
+    }
+};
+
+struct Gather {
+    Vec* moments;
+
+    PKEX_INLINE void write(Index quad, const Vec* m) const {
+        for (int k = 0; k < kMoments; ++k) moments[quad * kMoments + k] += m[k];
+    }
+};
+
+// Evaluate the values of all players with a rule and hand them to `take`, each times -scale / 2;
+// return the product of the present factors.
+template <bool General, bool Centred, class Take>
+Vec solve_in_groups(const Players<General>& players, const Rung& rung, Vec scale,
+                    const Workspace& space, const Take& take) {
+    Fresh<General, Centred> fresh(players);
+    for (Index quad = 0; quad < space.quads; ++quad) {
+        fresh.read(quad, space.polynomials + quad * kCoefficients);
+        for (int k = 0; k < kMoments; ++k) space.moments[quad * kMoments + k] = splat(0.0);
+    }
+    Stored stored = {space.polynomials};
+    const Gather gather = {space.moments};
+    if constexpr (Centred) {
+        sweep_mirrored(rung, scale, space.quads, space.chain, stored, gather);
+    } else {
+        sweep_single(rung, scale, space.quads, space.chain, stored, gather);
+    }
+    const Finish<General, Centred, Take> finish = {players, take};
+    for (Index quad = 0; quad < space.quads; ++quad) {
+        finish.write(quad, space.moments + quad * kMoments);
+    }
+    return fresh.total();
+}
+
+template <bool General, class Take>
+Vec solve(const Players<General>& players, const Rung& rung, bool centred, Vec scale,
+          const Workspace& space, const Take& take) {
+    if (!centred) return solve_in_groups<General, false>(players, rung, scale, space, take);
+    if (rung.size > kGroup + 1) {
+        return solve_in_groups<General, true>(players, rung, scale, space, take);
+    }
+    Fresh<General, true> fresh(players);
+    const Finish<General, true, Take> finish = {players, take};
+    sweep_mirrored(rung, scale, space.quads, space.chain, fresh, finish);
+    return fresh.total();
+}
+
+}  // namespace PKEX_ISA

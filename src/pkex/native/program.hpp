@@ -1,0 +1,101 @@
+// What the hot loop works on, as plain data that the code of every instruction set shares.
+//
+// A `Program` is all that does not depend on the data: the column factors in the order in which
+// they are evaluated, and the ladder of rules. A `Block` is one call: rows, points, weights and the
+// arrays for the results. Array positions are counted in doubles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pkex {
+
+using Index = std::ptrdiff_t;
+
+enum class Kind : std::int32_t {
+    kNone,        // factor 1, for players without columns
+    kGiven,       // deficits evaluated by the caller; `column` counts them
+    kRbf,         // a = 1 / (2 l^2)
+    kLaplacian,   // a = 1 / l
+    kCauchy,      // a = 1 / l^2
+    kMatern15,    // a = sqrt(3) / l
+    kMatern25,    // a = sqrt(5) / l
+    kChi2,        // a = gamma
+    kPeriodic,    // a = 2 / l^2, b = period
+    kCategorical  // a = 1 - mismatch
+};
+constexpr int kKinds = 10;
+
+struct Factor {
+    Index column;
+    Index player;
+    bool first;  // whether it is the first factor of its player
+    double a, b;
+};
+
+// Neighbouring factors of one kind.
+struct Run {
+    Kind kind;
+    Index begin, end;
+};
+
+// A rule for sums of deficits up to `limit`. In `pairs` the nodes of a rule that is symmetric about
+// t = 1/2 stand as distances from there, in units of 1/2; it is null for other rules.
+struct Rung {
+    Index size;
+    double limit;
+    bool any_factors;
+    const double* nodes;    // 2 t_l
+    const double* weights;  // w_l
+    const double* pairs;    // 1 - 2 t_l for the lower half
+};
+
+struct Program {
+    const Factor* factors;
+    Index n_factors;
+    const Run* runs;
+    Index n_runs;
+    Index n_players;
+    const Rung* rungs;
+    Index n_rungs;
+    double lower;      // the rungs cover factors from here to 1
+    bool check_range;  // whether present factors may lie elsewhere
+};
+
+struct Block {
+    Index rows, points, sets;
+    const double* x;
+    Index x_row, x_column;
+    const double* z;  // columns contiguous
+    Index z_column;
+    const double* given;   // (factors, rows, points), contiguous
+    const double* absent;  // (players, points), rows contiguous; null for the neutral game
+    Index absent_player;
+    const double* weights;
+    Index weights_row, weights_point, weights_set;
+    const Rung* fallback;  // the rule for factors out of range, or null
+    double* values;        // (rows, players, sets)
+    double* totals;        // (rows, sets)
+    double* magnitudes;    // (rows, sets)
+    std::uint8_t* used;    // one flag for each rung, and one for the fallback
+};
+
+enum class Status : int {
+    kDone,
+    kNotFinite,     // a factor is NaN or infinite
+    kNeedsFallback  // a factor is out of range and there is no fallback
+};
+
+// The entry points of one instruction set.
+struct Backend {
+    const char* name;
+    int lanes;
+    Index (*workspace)(const Program&, Index sets);  // in doubles, aligned to 64 bytes
+    Status (*explain)(const Program&, const Block&, double* workspace);
+    void (*evaluate)(const Program&, const Block&,
+                     double* workspace);  // totals (rows,): sum of lam
+    void (*function)(int which, const double* from, double* to, Index count);
+    double (*multiply_add)(Index steps);
+};
+
+}  // namespace pkex

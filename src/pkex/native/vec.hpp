@@ -1,0 +1,83 @@
+// A vector of doubles, one lane per pair of points.
+//
+// GCC and Clang give their vector types the arithmetic operators, so that a formula reads the same
+// for two, four or eight lanes; vec_portable.hpp has the same names for other compilers. Everything
+// stands in the namespace PKEX_ISA, which is another one for each instruction set the sources are
+// compiled for, and nothing from the standard library is instantiated here: a template compiled
+// for a newer processor must not end up in code that older ones run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+// For what must be merged into the loop that calls it.
+#if defined(__GNUC__)
+#define PKEX_INLINE __attribute__((always_inline)) inline
+#else
+#define PKEX_INLINE __forceinline
+#endif
+
+#if !defined(__GNUC__) || defined(PKEX_PORTABLE)
+#include "vec_portable.hpp"
+#else
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
+namespace PKEX_ISA {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 8;
+#elif defined(__AVX__)
+constexpr int kLanes = 4;
+#else
+constexpr int kLanes = 2;
+#endif
+
+typedef double Vec __attribute__((vector_size(8 * kLanes)));
+typedef std::int64_t Bits __attribute__((vector_size(8 * kLanes)));
+
+inline Vec splat(double value) { return value - Vec{}; }
+
+inline Vec load(const double* from) {
+    Vec value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+inline void store(double* to, Vec value) { std::memcpy(to, &value, sizeof value); }
+
+inline double lane(Vec value, int index) { return value[index]; }
+
+inline Bits bits(Vec value) { return (Bits)value; }
+inline Vec from_bits(Bits value) { return (Vec)value; }
+
+inline Vec select(Bits mask, Vec yes, Vec no) { return mask ? yes : no; }
+
+inline Vec absolute(Vec value) { return (Vec)((Bits)value & INT64_MAX); }
+
+// limit where value is above it, value elsewhere: a NaN stays.
+inline Vec at_most(Vec value, double limit) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_min_pd((__m512d)splat(limit), (__m512d)value);
+#elif defined(__AVX__)
+    return (Vec)_mm256_min_pd((__m256d)splat(limit), (__m256d)value);
+#else
+    return value > limit ? splat(limit) : value;
+#endif
+}
+
+// The value, but opaque to the compiler: a product behind it is not fused into the sums it enters.
+// Worth it where one product enters two sums and adders are units of their own.
+inline Vec unfused(Vec value) {
+#if defined(__x86_64__)
+    asm("" : "+v"(value));
+#endif
+    return value;
+}
+
+}  // namespace PKEX_ISA
+
+#endif

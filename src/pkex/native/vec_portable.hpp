@@ -1,0 +1,107 @@
+// The vector of vec.hpp as an array, for compilers without vector types; loops of fixed length that
+// an optimiser may turn into vector instructions.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace PKEX_ISA {
+
+constexpr int kLanes = 4;
+
+template <class T>
+struct Lanes {
+    T lane[kLanes];
+};
+
+using Vec = Lanes<double>;
+using Bits = Lanes<std::int64_t>;
+
+template <class T, class F>
+inline Lanes<T> each(F f) {
+    Lanes<T> result;
+    for (int i = 0; i < kLanes; ++i) result.lane[i] = f(i);
+    return result;
+}
+
+inline Vec splat(double value) {
+    return each<double>([&](int) { return value; });
+}
+
+#define PKEX_OPERATOR(op)                                                      \
+    inline Vec operator op(const Vec& a, const Vec& b) {                       \
+        return each<double>([&](int i) { return a.lane[i] op b.lane[i]; });    \
+    }                                                                          \
+    inline Vec operator op(double a, const Vec& b) { return splat(a) op b; }   \
+    inline Vec operator op(const Vec& a, double b) { return a op splat(b); }   \
+    inline Vec& operator op## = (Vec & a, const Vec& b) { return a = a op b; } \
+    inline Vec& operator op## = (Vec & a, double b) { return a = a op b; }
+PKEX_OPERATOR(+)
+PKEX_OPERATOR(-)
+PKEX_OPERATOR(*)
+PKEX_OPERATOR(/)
+#undef PKEX_OPERATOR
+
+inline Vec operator-(const Vec& a) {
+    return each<double>([&](int i) { return -a.lane[i]; });
+}
+
+#define PKEX_COMPARISON(op)                                                          \
+    inline Bits operator op(const Vec& a, const Vec& b) {                            \
+        return each<std::int64_t>([&](int i) { return -(a.lane[i] op b.lane[i]); }); \
+    }                                                                                \
+    inline Bits operator op(const Vec& a, double b) { return a op splat(b); }
+PKEX_COMPARISON(<)
+PKEX_COMPARISON(>)
+PKEX_COMPARISON(==)
+#undef PKEX_COMPARISON
+
+inline Bits operator<<(const Bits& a, int count) {
+    return each<std::int64_t>(
+        [&](int i) { return std::int64_t(std::uint64_t(a.lane[i]) << count); });
+}
+
+inline Bits operator+(const Bits& a, std::int64_t b) {
+    return each<std::int64_t>(
+        [&](int i) { return std::int64_t(std::uint64_t(a.lane[i]) + std::uint64_t(b)); });
+}
+
+inline Vec load(const double* from) {
+    Vec value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+}
+
+inline void store(double* to, const Vec& value) { std::memcpy(to, &value, sizeof value); }
+
+inline double lane(const Vec& value, int index) { return value.lane[index]; }
+
+inline Bits bits(const Vec& value) {
+    Bits result;
+    std::memcpy(&result, &value, sizeof result);
+    return result;
+}
+
+inline Vec from_bits(const Bits& value) {
+    Vec result;
+    std::memcpy(&result, &value, sizeof result);
+    return result;
+}
+
+inline Vec select(const Bits& mask, const Vec& yes, const Vec& no) {
+    return each<double>([&](int i) { return mask.lane[i] ? yes.lane[i] : no.lane[i]; });
+}
+
+inline Vec absolute(const Vec& value) {
+    return each<double>([&](int i) { return std::fabs(value.lane[i]); });
+}
+
+// limit where value is above it, value elsewhere: a NaN stays.
+inline Vec at_most(const Vec& value, double limit) {
+    return each<double>([&](int i) { return value.lane[i] > limit ? limit : value.lane[i]; });
+}
+
+inline Vec unfused(const Vec& value) { return value; }
+
+}  // namespace PKEX_ISA

@@ -1,0 +1,83 @@
+// The memory of one call, cut into the arrays of the hot loop.
+//
+// Players are padded to a multiple of four with half deficits 0 (and absent factors 1), sets to a
+// multiple of the lanes. All that one vector of pairs touches is a few hundred bytes per player.
+#pragma once
+
+#include "program.hpp"
+#include "quads.hpp"
+#include "sweep.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace PKEX_ISA {
+
+using pkex::Program;
+
+constexpr int kTile = 4;  // vectors of pairs whose factors are evaluated together
+constexpr int kTilePoints = kTile * kLanes;
+
+struct Workspace {
+    Index quads, stride, sets;
+    double* x;           // (factors,): the row's values
+    Vec* halves;         // (tile, stride)
+    Vec* absent;         // (stride,)
+    Vec* polynomials;    // (quads, coefficients)
+    Vec* chain;          // (quads, nodes of a group, 2)
+    Vec* moments;        // (quads, moments)
+    Vec* sums;           // (stride,): one set
+    double* values;      // (stride, tile points): many sets
+    double* weights;     // (tile points, sets)
+    double* many_sums;   // (stride, sets)
+    double* totals;      // (sets,)
+    double* magnitudes;  // (sets,)
+    Index size;          // of all arrays, in doubles
+
+    Workspace(const Program& program, Index n_sets, double* memory)
+        : quads((program.n_players + 3) / 4), stride(4 * quads), size(0) {
+        const bool many = n_sets != 1;
+        sets = many ? (n_sets + kLanes - 1) / kLanes * kLanes : 0;
+        const auto cut = [&](Index count) {
+            double* begin = memory ? memory + size : nullptr;
+            size += (count + kLanes - 1) / kLanes * kLanes;
+#if defined(__SANITIZE_ADDRESS__)  // part the arrays by memory that must not be touched
+            if (memory) __asan_poison_memory_region(memory + size, sizeof(double) * kLanes);
+            size += kLanes;
+#endif
+            return begin;
+        };
+        const auto cut_vectors = [&](Index count) {
+            return reinterpret_cast<Vec*>(cut(count * kLanes));
+        };
+        x = cut(program.n_factors);
+        halves = cut_vectors(kTile * stride);
+        absent = cut_vectors(stride);
+        polynomials = cut_vectors(kCoefficients * quads);
+        chain = cut_vectors(2 * (kGroup + 1) * quads);
+        moments = cut_vectors(kMoments * quads);
+        sums = cut_vectors(many ? 0 : stride);
+        values = cut(many ? stride * kTilePoints : 0);
+        weights = cut(kTilePoints * sets);
+        many_sums = cut(stride * sets);
+        totals = cut(sets);
+        magnitudes = cut(sets);
+        if (!memory) return;
+        for (Index j = 0; j < kTile * stride; ++j) halves[j] = splat(0.0);
+        for (Index j = 0; j < stride; ++j) absent[j] = splat(1.0);
+        std::memset(weights, 0, sizeof(double) * std::size_t(kTilePoints * sets));
+    }
+
+    void clear_sums() {
+        if (sets == 0) {
+            for (Index j = 0; j < stride; ++j) sums[j] = splat(0.0);
+        } else {
+            std::memset(many_sums, 0, sizeof(double) * std::size_t(stride * sets));
+            std::memset(totals, 0, sizeof(double) * std::size_t(sets));
+            std::memset(magnitudes, 0, sizeof(double) * std::size_t(sets));
+        }
+    }
+};
+
+}  // namespace PKEX_ISA
