@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/native/*.cpp src/pkex/native/*.hpp)
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint sanitize bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -19,8 +19,14 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+sanitize: $(VENV)/.installed
+	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON=$(BIN)/python scripts/sanitize.sh
+
 bench: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	$(BIN)/python -m benchmarks.scaling
+	$(BIN)/python -m benchmarks.native
+	$(BIN)/python -m benchmarks.peers
 
 $(VENV)/.installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
