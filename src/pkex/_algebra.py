@@ -85,16 +85,17 @@ class Kernel:
 
     def terms(self, n_columns: int) -> tuple[Term, ...]:
         """Return the normal form for data of `n_columns` columns; check that it fits them."""
-        return tuple(Term(coefficient, leaves, n_columns) for coefficient, leaves in self._expand())
+        expansion = self._expand(n_columns)
+        return tuple(Term(coefficient, leaves, n_columns) for coefficient, leaves in expansion)
 
     def check(self, X: Floats, name: str) -> None:
         """Raise a ValueError where a column kernel is not defined on the values of `X`."""
-        for _, leaves in self._expand():
+        for _, leaves in self._expand(X.shape[1]):
             for leaf in leaves:
                 leaf.check_values(X if leaf.columns is None else X[:, leaf.columns], name)
 
     @abstractmethod
-    def _expand(self) -> Expansion:
+    def _expand(self, n_columns: int) -> Expansion:
         """Return the coefficient and the column kernels of every term."""
 
 
@@ -168,7 +169,7 @@ class ColumnKernel(Kernel):
                     "columns; give one number, or one per covered column."
                 )
 
-    def _expand(self) -> Expansion:
+    def _expand(self, n_columns: int) -> Expansion:  # noqa: ARG002
         return [(1.0, (self,))]
 
 
@@ -184,8 +185,8 @@ class Sum(Kernel):
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.kernels))
 
-    def _expand(self) -> Expansion:
-        return [term for kernel in self.kernels for term in kernel._expand()]
+    def _expand(self, n_columns: int) -> Expansion:
+        return [term for kernel in self.kernels for term in kernel._expand(n_columns)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,11 +201,13 @@ class Product(Kernel):
     def __repr__(self) -> str:
         return " * ".join(_grouped(kernel) for kernel in self.kernels)
 
-    def _expand(self) -> Expansion:
+    def _expand(self, n_columns: int) -> Expansion:
         expansion: Expansion = [(1.0, ())]
         for kernel in self.kernels:
             expansion = [
-                (a * b, left + right) for a, left in expansion for b, right in kernel._expand()
+                (a * b, left + right)
+                for a, left in expansion
+                for b, right in kernel._expand(n_columns)
             ]
         return expansion
 
@@ -230,8 +233,8 @@ class Scale(Kernel):
     def __repr__(self) -> str:
         return f"{self.factor!r} * {_grouped(self.kernel)}"
 
-    def _expand(self) -> Expansion:
-        return [(self.factor * c, leaves) for c, leaves in self.kernel._expand()]
+    def _expand(self, n_columns: int) -> Expansion:
+        return [(self.factor * c, leaves) for c, leaves in self.kernel._expand(n_columns)]
 
 
 @dataclass(frozen=True)
@@ -251,7 +254,7 @@ class Constant(Kernel):
             raise ValueError(f"Constant value must be positive, got {value!r}.")
         object.__setattr__(self, "value", value)
 
-    def _expand(self) -> Expansion:
+    def _expand(self, n_columns: int) -> Expansion:  # noqa: ARG002
         return [(self.value, ())]
 
 

@@ -9,7 +9,7 @@ depend on the number of threads and are added in a fixed order, so neither do th
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,14 +24,17 @@ from numpy.typing import NDArray
 from pkex import twin
 from pkex._algebra import Term
 from pkex.backend import game_class
-from pkex.rules import Rule, ladder
+from pkex.narrow import as_narrow
+from pkex.rules import Rule, exact, general_ladder, ladder
 
-__all__ = ["Plan", "Sums", "shapley_sums"]
+__all__ = ["Background", "Plan", "Sums", "shapley_sums"]
 
 Floats = NDArray[np.float64]
-Task = tuple[twin.Game, slice, slice]
+Task = tuple[int, slice, slice]
 
-_BLOCK = 2**19  # entries of the largest array of a block: 4 MiB, about six of which live at once
+_BLOCK = 2**22  # column factors of a block at most; a backend may want less
+_ABSENT = 2**19  # factors of absent players evaluated at once
+_ABSENT_KEPT = 2**23  # and kept for the next call: 64 MiB
 _BAR_DELAY = 2.0  # seconds before a progress bar appears
 
 
@@ -75,6 +78,34 @@ class Sums:
         return difference
 
 
+@dataclass(frozen=True, eq=False)
+class Background:
+    """Rows that stand in for absent players, with weights that sum to 1.
+
+    Each row is a scenario: an absent player has the factor of that row. With `marginal` there is
+    one scenario, where an absent player has the mean of these factors.
+    """
+
+    rows: Floats
+    weights: Floats
+    marginal: bool = False
+
+    def scenarios(self, game: twin.Game, z: Floats) -> Iterator[tuple[float, Floats]]:
+        """Yield the weight of each scenario and its factors, shape (players, points)."""
+        step = max(1, 2 * _ABSENT // (len(game.players) * len(z)))
+        mean = np.zeros((len(game.players), len(z)))
+        for start in range(0, len(self.rows), step):
+            weights = self.weights[start : start + step]
+            factors = 1.0 - game.deficits(self.rows[start : start + step], z)
+            if self.marginal:
+                mean += np.einsum("b,jbi->ji", weights, factors)
+            else:
+                for b, weight in enumerate(weights):
+                    yield float(weight), np.ascontiguousarray(factors[:, b])
+        if self.marginal:
+            yield 1.0, mean
+
+
 class Plan:
     """What a sum of games needs before it sees data, made once and used for many calls.
 
@@ -86,6 +117,8 @@ class Plan:
         The columns of each player; every column belongs to exactly one.
     tol : float, optional
         Accepted relative error per pair (see `pkex.rules`); full double precision by default.
+    background : Background, optional
+        What absent players are replaced by; by default their factors become 1.
     """
 
     def __init__(
@@ -93,21 +126,66 @@ class Plan:
         terms: tuple[Term, ...],
         players: tuple[tuple[int, ...], ...],
         tol: float | None = None,
+        background: Background | None = None,
     ) -> None:
-        self.terms, self.players, self.tol = terms, players, tol
-        self.worth = sum(term.coefficient for term in terms)
+        self.players, self.tol, self.background = players, tol, background
+        narrow = [as_narrow(term, players) for term in terms]
+        self.narrow = [term for term in narrow if term is not None]
+        self.terms = [t for t, one in zip(terms, narrow, strict=True) if one is None]
         self._games: list[twin.Game] = []
+        self._absent: dict[tuple[int, int, int], list[tuple[float, Floats]]] = {}
 
     def games(self) -> list[twin.Game]:
         """Return the games of the terms for the backend in use."""
         kind = game_class()
-        if not self._games or type(self._games[0]) is not kind:
-            rungs = ladder(len(self.players), self.tol)
-            self._games = [kind(term, self.players, rungs) for term in self.terms]
-        return self._games
+        games = self._games
+        if not games or type(games[0]) is not kind:
+            general = self.background is not None
+            rungs = (general_ladder if general else ladder)(len(self.players), self.tol)
+            games = self._games = [kind(term, self.players, rungs) for term in self.terms]
+        return games
+
+    def scenarios(
+        self, number: int, points: slice, Z: Floats
+    ) -> Iterable[tuple[float, Floats | None]]:
+        """Return the scenarios of a term on some of the points; kept while there is room."""
+        if self.background is None:
+            return [(1.0, None)]
+        key = (number, points.start, points.stop)
+        if key in self._absent:
+            return self._absent[key]
+        game = self.games()[number]
+        evaluator = twin.Game(game.term, game.players, game.ladder)
+        found = self.background.scenarios(evaluator, Z[points])
+        count = 1 if self.background.marginal else len(self.background.rows)
+        if count * len(self.players) * len(Z) * len(self.terms) > _ABSENT_KEPT:
+            return found
+        return self._absent.setdefault(key, list(found))
+
+    def narrow_absent(self, Z: Floats) -> list[Floats]:
+        """Return what the narrow terms are worth without their players, at each point."""
+        rows, shares = None, None
+        if self.background is not None:
+            rows, shares = self.background.rows, self.background.weights
+        return [narrow.absent(Z, rows, shares) for narrow in self.narrow]
+
+    def bases(self, Z: Floats, weights: Floats) -> Floats:
+        """Return the weighted sums of the worth of no player, shape (sets,) or (rows, sets)."""
+        total = np.zeros(weights.shape[:-2] + weights.shape[-1:])
+        for without in self.narrow_absent(Z):
+            total += without @ weights
+        if self.background is None:
+            total += sum(term.coefficient for term in self.terms) * weights.sum(axis=-2)
+            return total
+        for number, term in enumerate(self.terms):
+            for _, points in _blocks(1, len(Z), Z.shape[1], _ABSENT):
+                for share, absent in self.scenarios(number, points, Z):
+                    product_of_all = np.prod(np.asarray(absent), axis=0)
+                    total += term.coefficient * share * (product_of_all @ weights[..., points, :])
+        return total
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_games": []}  # they are made again where they are needed
+        return self.__dict__ | {"_games": [], "_absent": {}}  # made again where they are needed
 
 
 def shapley_sums(
@@ -116,6 +194,7 @@ def shapley_sums(
     Z: Floats,
     weights: Floats,
     *,
+    bases: Floats | None = None,
     n_jobs: int | None = 1,
     progress: bool = False,
 ) -> Sums:
@@ -128,52 +207,86 @@ def shapley_sums(
     Z : array of shape (points, columns)
     weights : array of shape (points, sets), or (rows, points, sets)
         Several weight sets share the work of the pair values.
+    bases : array, optional
+        What `Plan.bases` returns for these points and weights, where it is known already.
     n_jobs : int or None
         Number of threads, as in joblib; one inside a worker of joblib.
     progress : bool
         Whether to show a progress bar (tqdm) when it takes longer than two seconds.
     """
     x, z = np.asfortranarray(X), np.asfortranarray(Z)  # columns contiguous, as blocks read them
+    games = plan.games()
+    entries = min([_BLOCK, *(game.entries for game in games)])
     tasks: list[Task] = [
-        (game, rows, points)
-        for game, (rows, points) in product(plan.games(), _blocks(len(X), len(Z), X.shape[1]))
+        (number, rows, points)
+        for number, (rows, points) in product(
+            range(len(games)), _blocks(len(X), len(Z), X.shape[1], entries)
+        )
     ]
 
-    def run(game: twin.Game, rows: slice, points: slice) -> twin.Block:
+    def run(number: int, rows: slice, points: slice) -> twin.Block:
         local = weights[points] if weights.ndim == 2 else weights[rows, points]
-        return game.explain(x[rows], z[points], local)
+        left, right = x[rows], z[points]
+        coefficient = games[number].term.coefficient
+        return _combined(
+            (coefficient * share, games[number].explain(left, right, local, absent))
+            for share, absent in plan.scenarios(number, points, z)
+        )
 
     blocks = _in_order(run, tasks, n_jobs)
     if progress:
         blocks = _with_bar(blocks, len(tasks))
-    if len(tasks) == 1 and tasks[0][0].term.coefficient == 1.0:
+    if len(tasks) == 1:
         values, totals, magnitudes, used = next(blocks)  # nothing to add up
         rules = set(used)
     else:
         values = np.zeros((len(X), len(plan.players), weights.shape[-1]))
         totals, magnitudes = np.zeros((2, len(X), weights.shape[-1]))
         rules = set()
-        for (game, rows, _), block in zip(tasks, blocks, strict=True):
-            coefficient = game.term.coefficient
-            values[rows] += coefficient * block.values
-            totals[rows] += coefficient * block.totals
-            magnitudes[rows] += abs(coefficient) * block.magnitudes
+        for (_, rows, _), block in zip(tasks, blocks, strict=True):
+            values[rows] += block.values
+            totals[rows] += block.totals
+            magnitudes[rows] += block.magnitudes
             rules.update(block.rules)
 
-    ranked = _ranked(rules)
-    # Each value carries about 3 roundings per player and 1 per point; 16 leaves room.
+    if plan.narrow:
+        for narrow, absent in zip(plan.narrow, plan.narrow_absent(z), strict=True):
+            narrow.add(x, z, weights, absent, values, totals, magnitudes)
+    ranked = _ranked(rules or {exact(1)})
+    # Each value carries about 3 roundings per player and 1 per point; 16 leaves room. The values
+    # of a pair sum to at most 1 under neutral removal, else to at most 2 per player.
     rounding = 16.0 * (len(plan.players) + len(Z) + 16) * 2.0**-53
-    tolerance = (ranked[0].relative_error + rounding) * magnitudes
-    return Sums(values, totals, plan.worth * weights.sum(axis=-2), tolerance, ranked)
+    spread = 1.0 if plan.background is None else 2.0 * len(plan.players)
+    tolerance = spread * (ranked[0].relative_error + rounding) * magnitudes
+    known = plan.bases(z, weights) if bases is None else bases
+    return Sums(values, totals, known, tolerance, ranked)
+
+
+def _combined(parts: Iterable[tuple[float, twin.Block]]) -> twin.Block:
+    """Return the weighted sum of the blocks of the scenarios."""
+    total: twin.Block | None = None
+    for share, block in parts:
+        if share != 1.0:
+            values, totals, magnitudes, rules = block
+            block = twin.Block(share * values, share * totals, abs(share) * magnitudes, rules)
+        if total is None:
+            total = block
+        else:
+            for sum_so_far, more in zip(total[:3], block[:3], strict=True):
+                sum_so_far += more
+            total = total._replace(rules=tuple({*total.rules, *block.rules}))
+    if total is None:
+        raise ValueError("the background has no rows.")
+    return total
 
 
 def _ranked(rules: set[Rule]) -> tuple[Rule, ...]:
     return tuple(sorted(rules, key=lambda rule: (-rule.relative_error, -rule.size)))
 
 
-def _blocks(n_rows: int, n_points: int, width: int) -> Iterator[tuple[slice, slice]]:
+def _blocks(n_rows: int, n_points: int, width: int, entries: int) -> Iterator[tuple[slice, slice]]:
     """Cut rows and points so that a block's arrays (pairs, width) stay below the budget."""
-    pairs = max(1, _BLOCK // width)
+    pairs = max(1, entries // width)
     points = min(n_points, pairs)
     rows = max(1, pairs // points)
     for row in range(0, n_rows, rows):
@@ -182,7 +295,7 @@ def _blocks(n_rows: int, n_points: int, width: int) -> Iterator[tuple[slice, sli
 
 
 def _in_order(
-    run: Callable[[twin.Game, slice, slice], twin.Block], tasks: list[Task], n_jobs: int | None
+    run: Callable[[int, slice, slice], twin.Block], tasks: list[Task], n_jobs: int | None
 ) -> Iterator[twin.Block]:
     """Yield the results of the tasks in their order, computed by threads where that helps."""
     # Inside a worker of somebody else's joblib.Parallel the cores are taken already.
@@ -192,7 +305,7 @@ def _in_order(
 
 
 def _by_threads(
-    run: Callable[[twin.Game, slice, slice], twin.Block], tasks: list[Task], n_threads: int
+    run: Callable[[int, slice, slice], twin.Block], tasks: list[Task], n_threads: int
 ) -> Iterator[twin.Block]:
     """Yield the results in order, with a few tasks ahead so that the threads have work.
 

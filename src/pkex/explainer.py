@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._cells import is_number
-from pkex._validation import is_index
-from pkex.engine import Plan, Sums, shapley_sums
-from pkex.errors import AdditivityError
+from pkex._validation import as_floats, is_index
+from pkex.engine import Background, Plan, Sums, shapley_sums
+from pkex.errors import AdditivityError, UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, seen
 from pkex.explanation import Explanation
+from pkex.kernels import has_neutral_removal
 from pkex.readers import check_agreement, read
 from pkex.rules import check_tol
 
@@ -31,13 +32,24 @@ _CHECKED = 5  # rows of every call whose prediction is compared with the model's
 
 
 class Explainer:
-    """Exact Shapley values with neutral removal: an absent feature's kernel factor becomes 1.
+    """Exact Shapley values of a kernel machine.
 
     Parameters
     ----------
     model : fitted estimator or KernelExpansion
         Anything that `pkex.as_expansion` reads: support vector machines, kernel ridge regression,
         Gaussian processes, pipelines and searches around them, or an expansion of your own.
+    background : array or data frame of shape (n_background, n_columns), optional
+        Rows that absent features are taken from, in the columns of the input. One row gives
+        baseline Shapley values.
+    removal : {"neutral", "interventional", "marginal"}, optional
+        What it means that a feature is absent. "neutral", the default without a background, is
+        the paper's: its kernel factor becomes 1. "interventional", the default with one: it has
+        the value of a background row, averaged over the rows, as in shap; values start at the
+        mean prediction over the background. "marginal": its kernel factor is the mean of its
+        factors over the background, as if columns were independent; as cheap as "neutral".
+    background_weights : array of shape (n_background,), optional
+        Weights of the background rows, positive; equal by default.
     groups : mapping of name to columns, or sequence of sequences of columns, optional
         Columns, by name or index, that act as one player; every other column is a player of its
         own. A group's value is that of one merged player, not the sum of its columns' values.
@@ -64,7 +76,10 @@ class Explainer:
     def __init__(
         self,
         model: Any,
+        background: ArrayLike | None = None,
         *,
+        removal: str | None = None,
+        background_weights: ArrayLike | None = None,
         groups: Groups | None = None,
         tol: float | None = None,
         n_jobs: int | None = -1,
@@ -80,15 +95,27 @@ class Explainer:
         self.players, self.player_names = _players(groups, self.expansion.feature_names)
         self.tol = check_tol(tol)
         self.n_jobs = n_jobs
-        self._plans = [self._plan(part) for part in self.expansion.parts]
+        self.removal = _removal(removal, background)
+        if self.removal == "neutral":
+            _refuse_linear(self.expansion)
+        weights = _shares(background, background_weights)
+        table = None if background is None else seen(self.expansion, background)
+        self._plans = [self._plan(part, table, weights) for part in self.expansion.parts]
+        self._bases = [
+            plan.bases(part.points, part.coefficients.reshape(len(part.points), -1))
+            for part, plan in zip(self.expansion.parts, self._plans, strict=True)
+        ]
 
     def __repr__(self) -> str:
-        return f"Explainer({self.expansion!r}, players={len(self.players)}, tol={self.tol})"
+        return (
+            f"Explainer({self.expansion!r}, removal={self.removal!r}, "
+            f"players={len(self.players)}, tol={self.tol})"
+        )
 
     @property
     def expected_value(self) -> float | Floats:
         """The base value, as shap's explainers name it; one number, or one per output."""
-        base = self.expansion.base_value
+        base = self._base_value()
         return base if base.ndim else float(base)
 
     def shap_values(self, X: ArrayLike) -> Floats:
@@ -113,10 +140,10 @@ class Explainer:
         expansion = self.expansion
         table = seen(expansion, X)
         prepared = [part.prepare(table) for part in expansion.parts]
-        parts = zip(expansion.parts, self._plans, prepared, strict=True)
+        parts = zip(expansion.parts, self._plans, self._bases, prepared, strict=True)
         sums = reduce(add, [self._explain(*part, progress) for part in parts])
         _check_additivity(sums)
-        base = expansion.base_value
+        base = self._base_value()
         values = sums.values if base.ndim else sums.values[:, :, 0]
         explanation = Explanation(
             values=values,
@@ -129,6 +156,7 @@ class Explainer:
             rule=sums.rules[0],
             rules=sums.rules,
             residual=float(np.abs(sums.residual).max()),
+            removal=self.removal,
         )
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
@@ -138,7 +166,13 @@ class Explainer:
             )
         return explanation
 
-    def _plan(self, part: KernelExpansion) -> Plan:
+    def _base_value(self) -> Floats:
+        """Return the value of the empty coalition, shape () or (n_outputs,)."""
+        parts = zip(self._bases, self.expansion.parts, strict=True)
+        bases = [bases.reshape(part.offset.shape) + part.offset for bases, part in parts]
+        return np.asarray(np.sum(bases, axis=0))
+
+    def _plan(self, part: KernelExpansion, table: Any, weights: Floats | None) -> Plan:
         """Return the games of a part: a player has all columns made from its input columns."""
         made_from: dict[int, list[int]] = defaultdict(list)
         n_columns = part.points.shape[1]
@@ -146,11 +180,68 @@ class Explainer:
         for column, origin in enumerate(origins):
             made_from[origin].append(column)
         players = tuple(tuple(j for i in player for j in made_from[i]) for player in self.players)
-        return Plan(part.kernel.terms(n_columns), players, self.tol)
+        background = None
+        if weights is not None:
+            rows = np.asfortranarray(part.prepare(table))
+            background = Background(rows, weights, self.removal == "marginal")
+        return Plan(part.kernel.terms(n_columns), players, self.tol, background)
 
-    def _explain(self, part: KernelExpansion, plan: Plan, rows: Floats, progress: bool) -> Sums:
+    def _explain(
+        self, part: KernelExpansion, plan: Plan, bases: Floats, rows: Floats, progress: bool
+    ) -> Sums:
         alpha = part.coefficients.reshape(len(part.points), -1)
-        return shapley_sums(plan, rows, part.points, alpha, n_jobs=self.n_jobs, progress=progress)
+        return shapley_sums(
+            plan, rows, part.points, alpha, bases=bases, n_jobs=self.n_jobs, progress=progress
+        )
+
+
+def _removal(removal: str | None, background: object) -> str:
+    """Return the name of the game, or raise when it does not go with the background."""
+    if removal is None:
+        return "neutral" if background is None else "interventional"
+    if removal not in ("neutral", "interventional", "marginal"):
+        raise ValueError(
+            f"removal must be 'neutral', 'interventional' or 'marginal', got {removal!r}."
+        )
+    if removal == "neutral" and background is not None:
+        raise ValueError("neutral removal takes no background: leave one of them out.")
+    if removal != "neutral" and background is None:
+        raise ValueError(
+            f"{removal} removal takes absent features from a background: pass some rows, e.g. "
+            "Explainer(model, X_train[:100])."
+        )
+    return removal
+
+
+def _refuse_linear(expansion: KernelExpansion | ExpansionSum) -> None:
+    for part in expansion.parts:
+        if not has_neutral_removal(part.kernel):
+            raise UnsupportedModelError(
+                f"the kernel {part.kernel!r} has a linear part, which does not factorise over "
+                "columns: it is a sum over them, and no factor of it could become 1. Pass a "
+                "background, Explainer(model, X_train[:100]), for values that start at the mean "
+                "prediction."
+            )
+
+
+def _shares(background: Any, weights: ArrayLike | None) -> Floats | None:
+    """Return the weights of the background rows, with the sum 1; None without a background."""
+    if background is None:
+        if weights is not None:
+            raise ValueError("background_weights were given without a background.")
+        return None
+    shape = getattr(background, "shape", None) or np.shape(background)
+    n_rows = int(shape[0]) if shape else 0
+    if weights is None:
+        return np.full(n_rows, 1.0 / max(1, n_rows))
+    shares = as_floats(weights, "background_weights")
+    if shares.shape != (n_rows,) or not (shares > 0.0).all():
+        raise ValueError(
+            f"background_weights must be {n_rows} positive numbers, one for each row of the "
+            f"background; got shape {shares.shape}."
+        )
+    normalised: Floats = shares / shares.sum()
+    return normalised
 
 
 def _data(table: Any) -> NDArray[Any]:

@@ -35,6 +35,7 @@ __all__ = [
     "Custom",
     "Kernel",
     "Laplacian",
+    "Linear",
     "Matern",
     "Periodic",
     "Product",
@@ -367,6 +368,39 @@ class Custom(ColumnKernel):
 
     def factors(self, x: Floats, z: Floats) -> Floats:
         return self.function(x, z)
+
+
+@dataclass(frozen=True, repr=False)
+class _Dot(ColumnKernel):
+    """The product ``x z``, a part of the linear kernel."""
+
+    def factors(self, x: Floats, z: Floats) -> Floats:
+        return x * z
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """Linear kernel ``sum_j x_j z_j``: a sum over columns, where the others are products.
+
+    It has no neutral removal, as there is no factor that could become 1; with a background its
+    values are those of a linear model.
+
+    Examples
+    --------
+    >>> from pkex.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    def _expand(self, n_columns: int) -> list[tuple[float, tuple[ColumnKernel, ...]]]:
+        return [(1.0, (_Dot(columns=(j,)),)) for j in range(n_columns)]
+
+
+def has_neutral_removal(kernel: Kernel) -> bool:
+    """Tell whether every part of the kernel is a product of factors that can become 1."""
+    inside = getattr(kernel, "kernels", None) or [getattr(kernel, "kernel", None)]
+    parts = [part for part in inside if isinstance(part, Kernel)]
+    return not isinstance(kernel, Linear) and all(map(has_neutral_removal, parts))
 
 
 def _make_positive(kernel: ColumnKernel, name: str) -> None:

@@ -28,18 +28,32 @@ with ``t_l = 1 - exp(-s_l)``: the relative error for every pair of at most R pla
 ``max_k |(k+1) sum_l w_l (1-t_l)^k - 1|``, at any lam, with a number of nodes that grows like
 ``log R``.
 
+The *general game* has factors ``a_i + t (p_i - a_i)``, a_i of an absent player and p_i of a present
+one. For all of them in [-1, 1] and ``lam = sum_i |p_i - a_i|`` write ``t = (1 + z) / 2``: on the
+Bernstein ellipse of z with parameter rho a factor is at most ``|c| + |h| (rho + 1/rho) / 2`` with
+``c = (a + p) / 2`` and ``h = (p - a) / 2``, hence at most ``1 + |h| ((rho + 1/rho) / 2 - 1)`` as
+``|c| + |h| <= 1``, and the integrand at most ``M = exp(lam (rho + 1/rho - 2) / 4)``. Its
+Chebyshev coefficients are at most ``2 M rho^-k``. m nodes are exact up to degree ``2m - 1``, odd
+degrees cancel, and the integral of ``T_k`` over [-1, 1] is at most ``2 / (k^2 - 1)`` and its
+quadrature at most 2. So the error on [0, 1] is at most
+
+    (2 + 2 / (4 m^2 - 1)) M rho^(-2m) / (1 - rho^-2)              for every rho > 1,
+
+relative to 1, the largest value that such a game can have (`ellipse`).
+
 The bounds hold for the nodes and weights as stored. Those of Gauss-Legendre are right to 2^-52
 relatively, and to ``0.75 * 2^-52`` up to 64 nodes. With rounding of relative size r that costs at
 most ``r (1 + c)``, c the largest ``(k+1) sum_l w_l k t_l (1-t_l)^(k-1)``, which is 1 where the rule
-is exact and at most 1.5 elsewhere: in both cases at most 2^-51. What the bounds leave out is the
-rounding of the factors and products themselves.
+is exact and at most 1.5 elsewhere: in both cases at most 2^-51. In the general game, where the
+slope of the integrand is at most lam, it costs ``2^-52 (1 + lam / 2)``. What the bounds leave out
+is the rounding of the factors and products themselves.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -50,7 +64,17 @@ from numpy.typing import NDArray
 from pkex._gauss import gauss_legendre
 from pkex._validation import number
 
-__all__ = ["FULL_PRECISION", "Ladder", "Rule", "exact", "few_node", "ladder", "log_chebyshev"]
+__all__ = [
+    "FULL_PRECISION",
+    "Ladder",
+    "Rule",
+    "ellipse",
+    "exact",
+    "few_node",
+    "general_ladder",
+    "ladder",
+    "log_chebyshev",
+]
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +100,8 @@ class Rule:
     any_factors : bool
         Whether it covers factors outside [0, 1].
     relative_error : float
-        Bound on the relative error of the integral of every pair it covers with factors in [0, 1].
+        Bound on the relative error of the integral of every pair it covers with factors in [0, 1];
+        in the general game, on its error relative to 1, the largest value there is.
         For other factors the exact rule's nodes are rounded alike, but the integrand may cancel.
 
     Examples
@@ -187,6 +212,45 @@ def ladder(n_players: int, tol: float | None = None) -> Ladder:
     rules = [few_node(size, tol) for size in sizes]
     limits = np.array([rule.max_lam for rule in rules] + [math.inf])
     return Ladder((*rules, last), limits, n_players)
+
+
+def ellipse(size: int, n_players: int, tol: float | None = None) -> Rule:
+    """Return Gauss-Legendre with `size` nodes for the general game, limited to a certified lam."""
+    accepted = _TIGHTEST if tol is None else tol / 2.0
+    rho = np.geomspace(1.01, 1e4, 2000)  # every one gives a valid limit
+    constant = 2.0 + 2.0 / (4.0 * size * size - 1.0)
+    room = np.log(accepted * (1.0 - rho**-2.0) / constant) + 2.0 * size * np.log(rho)
+    limit = max(0.0, float((4.0 * room / (rho + 1.0 / rho - 2.0)).max()))
+    rounding = _TIGHTEST * (1.0 + min(limit, 2.0 * n_players) / 2.0)
+    nodes, weights = gauss_legendre(size)
+    family = "ellipse gauss-legendre"
+    return Rule(family, nodes, weights, 2**63 - 1, limit, False, accepted + rounding)
+
+
+@lru_cache(maxsize=256)
+def general_ladder(n_players: int, tol: float | None = None) -> Ladder:
+    """Return the rules for the general game: factors of absent and present players in [-1, 1].
+
+    Parameters
+    ----------
+    n_players : int
+    tol : float, optional
+        Accepted error of the integral of each pair, relative to 1; full double precision by
+        default.
+
+    Examples
+    --------
+    >>> from pkex import rules
+    >>> [rule.size for rule in rules.general_ladder(50).rules][-3:]
+    [21, 24, 25]
+    """
+    last = replace(exact(n_players), relative_error=_TIGHTEST * (1.0 + n_players))
+    sizes = list(range(1, 17))
+    while sizes[-1] < last.size:
+        sizes.append(math.ceil(1.14 * sizes[-1]))
+    rules = [ellipse(size, n_players, tol) for size in sizes if size < last.size]
+    limits = np.array([rule.max_lam for rule in rules] + [math.inf])
+    return Ladder((*rules, last), limits, n_players, -1.0)
 
 
 def check_tol(tol: object) -> float | None:

@@ -24,7 +24,7 @@ import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,9 @@ class Game:
     term: Term
     players: Players
     ladder: Ladder
+
+    entries: ClassVar[int] = 2**19
+    """Column factors of a block that suit it: 4 MiB, about six arrays of which live at once."""
 
     def explain(self, x: Floats, z: Floats, weights: Floats, absent: Floats | None = None) -> Block:
         """Explain the pair games of the rows `x` and the points `z`.

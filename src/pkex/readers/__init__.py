@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._algebra import Kernel
 from pkex.errors import AdditivityError, UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion
+from pkex.kernels import has_neutral_removal
 
 __all__ = ["Reading", "as_expansion", "check_agreement", "read", "register", "supported"]
 
@@ -169,7 +170,10 @@ def check_agreement(
 
 
 def largest(part: KernelExpansion) -> Any:
-    """Return a bound on the size of the predictions, for each output."""
+    """Return a bound on the size of the predictions, for each output; a guess if linear."""
+    if not has_neutral_removal(part.kernel):
+        sizes = np.abs(part.kernel(part.points[:: max(1, len(part.points) // 5)], part.points))
+        return 10.0 * (sizes @ np.abs(part.coefficients)).max(axis=0) + np.abs(part.offset)
     worth = sum(abs(term.coefficient) for term in part.kernel.terms(part.points.shape[1]))
     return worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.offset)
 

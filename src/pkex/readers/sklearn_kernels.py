@@ -16,7 +16,16 @@ import numpy as np
 
 from pkex._algebra import Kernel, Product, Scale, Sum
 from pkex.errors import UnsupportedModelError
-from pkex.kernels import RBF, Chi2, Constant, Laplacian, Matern, Periodic
+from pkex.kernels import (
+    RBF,
+    Chi2,
+    Constant,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    has_neutral_removal,
+)
 
 __all__ = ["from_gaussian_process", "no_product"]
 
@@ -64,6 +73,9 @@ def _convert(kernel: Any, n_columns: int) -> Kernel | None:
         return Constant(kernel.constant_value)
     if name == "WhiteKernel":
         return None
+    if name == "DotProduct":
+        offset = float(kernel.sigma_0) ** 2
+        return Linear() if offset == 0.0 else Linear() + Constant(offset)
     if name == "RBF":
         return RBF(kernel.length_scale)
     if name == "PairwiseKernel" and kernel.metric in _PAIRWISE:
@@ -81,6 +93,8 @@ def _convert(kernel: Any, n_columns: int) -> Kernel | None:
 
 def _power(kernel: Kernel, exponent: float, shown: str) -> Kernel:
     """Return ``kernel ** exponent`` as a kernel, where that is a sum of products."""
+    if not has_neutral_removal(kernel):
+        raise no_product(shown)
     if isinstance(kernel, Constant):
         return Constant(kernel.value**exponent)
     if isinstance(kernel, Scale):

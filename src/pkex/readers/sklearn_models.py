@@ -18,7 +18,7 @@ from pkex._algebra import Kernel
 from pkex._validation import as_matrix
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import KernelExpansion, stack
-from pkex.kernels import RBF, Chi2, Laplacian
+from pkex.kernels import RBF, Chi2, Laplacian, Linear
 from pkex.readers import Given, Reading, guarded
 from pkex.readers.sklearn_kernels import from_gaussian_process, no_product
 
@@ -222,6 +222,8 @@ def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
         return kernel, points[model.support_]
     if model.kernel == "rbf":
         return RBF.from_gamma(float(model._gamma)), _dense(model.support_vectors_)
+    if model.kernel == "linear":
+        return Linear(), _dense(model.support_vectors_)
     raise no_product(f"{type(model).__name__}(kernel={model.kernel!r})")
 
 
@@ -239,6 +241,8 @@ def _pairwise(
         return RBF.from_gamma(rate), points
     if name == "laplacian":
         return Laplacian(1.0 / rate), points
+    if name == "linear":
+        return Linear(), points
     if name == "chi2":
         return Chi2(rate if gamma is not None else 1.0), points
     raise no_product(f"{type(model).__name__}(kernel={name!r})")

@@ -1,0 +1,82 @@
+"""Terms in which at most one player takes part: there is nothing to integrate.
+
+The game of such a term has ``v(S) = p`` with the player and ``a`` without, so its value is
+``p - a``, and a mean over background rows is a mean of ``a``. The linear kernel is a sum of such
+terms, one for each column; so is every kernel that is limited to one column, and a constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._algebra import Term, leaf_values
+
+__all__ = ["Narrow", "as_narrow"]
+
+Floats = NDArray[np.float64]
+
+_ROWS = 2**20  # pairs evaluated at once
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """A term, and the player that takes part in it; None for a constant."""
+
+    term: Term
+    player: int | None
+
+    def worth(self, x: Floats, z: Floats) -> Floats:
+        """Return the product of all factors, shape (rows, points)."""
+        product = np.full((len(x), len(z)), self.term.coefficient)
+        for leaf in self.term.leaves:
+            product *= leaf_values(leaf, leaf.factors, x, z).prod(axis=2)
+        return product
+
+    def absent(self, z: Floats, background: Floats | None, shares: Floats | None) -> Floats:
+        """Return what the term is worth without the player, shape (points,)."""
+        if self.player is None or background is None or shares is None:
+            return np.full(len(z), self.term.coefficient)
+        step = max(1, _ROWS // len(z))
+        parts = [
+            shares[start : start + step] @ self.worth(background[start : start + step], z)
+            for start in range(0, len(background), step)
+        ]
+        mean: Floats = np.sum(parts, axis=0)
+        return mean
+
+    def add(
+        self,
+        x: Floats,
+        z: Floats,
+        weights: Floats,
+        absent: Floats,
+        values: Floats,
+        totals: Floats,
+        magnitudes: Floats,
+    ) -> None:
+        """Add the term to the sums; `weights` have shape (points, sets) or (rows, points, sets)."""
+        step = max(1, _ROWS // len(z))
+        for start in range(0, len(x), step):
+            rows = slice(start, start + step)
+            local = weights if weights.ndim == 2 else weights[rows]
+            present = self.worth(x[rows], z)[:, None, :]
+            totals[rows] += (present @ local)[:, 0]
+            magnitudes[rows] += ((np.abs(present) + np.abs(absent)) @ np.abs(local))[:, 0]
+            if self.player is not None:
+                values[rows, self.player] += ((present - absent) @ local)[:, 0]
+
+
+def as_narrow(term: Term, players: tuple[tuple[int, ...], ...]) -> Narrow | None:
+    """Return the term as one of a single player, or None when several take part."""
+    columns = {
+        column
+        for leaf in term.leaves
+        for column in (range(term.n_columns) if leaf.columns is None else leaf.columns)
+    }
+    taking_part = [i for i, player in enumerate(players) if columns.intersection(player)]
+    if len(taking_part) > 1:
+        return None
+    return Narrow(term, taking_part[0] if taking_part else None)
