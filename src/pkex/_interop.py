@@ -13,14 +13,14 @@ from pkex._cells import cell_text, is_missing, is_number, number_text
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
 
-__all__ = ["player_data", "to_frame", "to_shap", "to_shapiq"]
+__all__ = ["optional", "player_data", "to_frame", "to_shap", "to_shapiq"]
 
 Floats = NDArray[np.float64]
 
 
 def to_shap(explanation: Explanation) -> Any:
     """See `Explanation.to_shap`."""
-    shap = _optional("shap", "pkex[shap]")
+    shap = optional("shap", "pkex[shap]")
     if len(explanation) == 0:
         raise ValueError("the explanation has no rows; shap cannot hold an empty one.")
     data, display = player_data(explanation)
@@ -40,7 +40,7 @@ def to_shap(explanation: Explanation) -> Any:
 
 def to_shapiq(explanation: Explanation, row: int) -> Any:
     """See `Explanation.to_shapiq`; `explanation` has one output here."""
-    shapiq = _optional("shapiq", "pkex[shapiq]")
+    shapiq = optional("shapiq", "pkex[shapiq]")
     one = explanation[row]
     if len(one) != 1:
         raise IndexError(f"to_shapiq takes the number of one row, got {row!r}.")
@@ -60,7 +60,7 @@ def to_shapiq(explanation: Explanation, row: int) -> Any:
 
 def to_frame(explanation: Explanation, totals: bool) -> Any:
     """See `Explanation.to_frame`."""
-    pandas = _optional("pandas", "pandas")
+    pandas = optional("pandas", "pandas")
     names = explanation.feature_names
     ends = ("base_value", "prediction") if totals else ()
     taken = set(names).intersection(ends)
@@ -128,11 +128,12 @@ def _codes(texts: list[str]) -> tuple[Floats, list[str]]:
     return codes, texts
 
 
-def _optional(module: str, requirement: str) -> Any:
+def optional(module: str, requirement: str) -> Any:
+    """Import a module that is needed only here, or say how to install it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module:
+        if error.name is None or not module.startswith(error.name):
             raise
         raise ImportError(
             f'this needs {module}, which is not installed: pip install "{requirement}".'

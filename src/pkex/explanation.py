@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pkex import _display, _interop, _storage
 from pkex._selection import Axis, select
+from pkex.importance import Importance
 from pkex.rules import Rule
 
 __all__ = ["Explanation"]
@@ -152,6 +153,21 @@ class Explanation:
             output_names=names,
             complete=self.complete and len(features) == len(self.players),
         )
+
+    def importance(self) -> Importance:
+        """Return the mean absolute value of each feature over the rows, with standard errors.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(12.0).reshape(6, 2) % 5.0
+        >>> f = pkex.KernelExpansion(X, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], pkex.kernels.RBF())
+        >>> pkex.Explainer(f)(X).importance()
+                    mean |value|
+        x0        4.492 ± 0.19
+        x1        4.008 ± 0.42
+        """
+        return Importance.of(self.values, self.feature_names, self.outputs)
 
     def to_shap(self) -> Any:
         """Return a `shap.Explanation`, for shap's plots.
