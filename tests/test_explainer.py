@@ -11,6 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_close
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
 
 import pkex
 from pkex import (
@@ -226,3 +229,43 @@ def test_inside_a_worker_of_joblib_it_takes_one_thread(monkeypatch):
     assert_close(calls[0].values, calls[1].values, 0.0)
     with pytest.raises(TypeError):
         explain(ROWS)
+
+
+def test_a_tolerance_on_a_pipeline_is_no_disagreement():
+    """What the rule leaves out must not be taken for a wrong reading."""
+    model = make_pipeline(StandardScaler(), SVR(C=10.0)).fit(POINTS, ALPHA)
+    explanation = Explainer(model, tol=1e-3)(POINTS)
+    assert explanation.rule.relative_error <= 1e-3
+
+
+def test_a_progress_bar_on_a_single_block():
+    assert len(Explainer(EXPANSION)(ROWS, progress=True)) == 3
+
+
+def test_columns_named_like_the_default_are_checked_as_well():
+    frame = pd.DataFrame(POINTS, columns=["x0", "x1", "x2", "x3"])
+    explain = Explainer(SVR().fit(frame, ALPHA))
+    with pytest.raises(ValueError, match="reorder"):
+        explain(frame[["x1", "x0", "x2", "x3"]])
+    named = pd.DataFrame(ROWS, columns=EXPANSION.feature_names)
+    with pytest.raises(ValueError, match=r"\['bmi'\] are missing"):
+        Explainer(EXPANSION)(named[["age", "zip", "city"]])
+
+
+def test_factors_that_overflow_are_told():
+    f = KernelExpansion(np.ones((2, 40)), [1.0, 1.0], Custom(lambda x, z: 1e10 * (x + z)))
+    with pytest.raises(ValueError, match="overflow in row 0"):
+        Explainer(f)(np.ones((1, 40)))
+
+
+def test_tiny_coefficients_are_no_error():
+    f = KernelExpansion(POINTS, 1e-322 * np.ones(20), RBF(0.7))
+    assert np.isfinite(Explainer(f)(ROWS).values).all()
+
+
+def test_masked_and_huge_entries_are_refused():
+    masked = np.ma.masked_array(ROWS, mask=ROWS > 0.9)
+    with pytest.raises(ValueError, match="masked"):
+        Explainer(EXPANSION)(masked)
+    with pytest.raises(TypeError, match="not numbers"):
+        Explainer(EXPANSION)([[10**400, 0, 0, 0]])

@@ -17,7 +17,9 @@ from pkex.kernels import (
     Categorical,
     Cauchy,
     Chi2,
+    ColumnKernel,
     Custom,
+    Kernel,
     Laplacian,
     Matern,
     Periodic,
@@ -160,6 +162,7 @@ def test_columns_limit_a_kernel():
         (lambda: Categorical(1.0), ValueError, "below 1"),
         (lambda: Categorical(-0.1), ValueError, "at least 0"),
         (lambda: Categorical("a"), TypeError, "must be a number"),
+        (lambda: Categorical([]), ValueError, "empty"),
         (lambda: Custom(3), TypeError, "needs a function"),
         (lambda: RBF(columns=[]), ValueError, "at least one"),
         (lambda: RBF(columns=[-1]), ValueError, "count from 0"),
@@ -182,3 +185,29 @@ def test_columns_limit_a_kernel():
 def test_bad_parameters_get_a_sentence(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+def test_a_subclass_that_changes_factors_does_not_inherit_deficits():
+    class Half(RBF):
+        def factors(self, x, z):
+            return 0.5 * super().factors(x, z)
+
+    assert_close(Half().deficits(X, X), np.full(X.shape, 0.5), 0.0)
+
+
+def test_factors_in_single_precision_or_lists_become_doubles():
+    for function in (lambda x, z: np.float32(0.1) + 0 * (x - z), lambda x, z: (x == z).tolist()):
+        deficits = Custom(function).deficits(X[:2], X[:2])
+        assert deficits.dtype == np.float64
+        assert_close(deficits, 1.0 - np.asarray(function(X[:2], X[:2]), dtype=np.float64), 0.0)
+
+
+def test_a_subclass_with_an_init_of_its_own_is_refused():
+    with pytest.raises(TypeError, match="fields of a @dataclass"):
+        type("Own", (ColumnKernel,), {"__init__": lambda self, c: None})
+
+
+def test_the_bases_cannot_be_used_themselves():
+    for base in (Kernel, ColumnKernel):
+        with pytest.raises(TypeError, match="abstract"):
+            base()

@@ -189,7 +189,21 @@ def test_a_rule_states_its_domain():
     assert "players <=" in repr(rules.log_chebyshev(100))
     assert rules.log_chebyshev(10**9) is None
     with pytest.raises(ValueError, match="few-node rules have 1 to"):
-        rules.few_node(0)
+        rules.few_node(1000)
+
+
+@pytest.mark.parametrize("bad", [0, -5, 2.5, None, "a", True])
+def test_bad_sizes_get_a_sentence(bad):
+    for make in (rules.exact, rules.few_node, rules.ladder, rules.log_chebyshev):
+        with pytest.raises(ValueError, match="integer of at least 1"):
+            make(bad)
+
+
+@pytest.mark.parametrize("bad", [0.0, 1e-20, 1.0, math.nan])
+def test_bad_tolerances_get_a_sentence(bad):
+    for make in (rules.ladder, rules.few_node, rules.log_chebyshev, rules.general_ladder):
+        with pytest.raises(ValueError, match="tol must be"):
+            make(5, bad)
 
 
 def test_the_data_are_well_formed():

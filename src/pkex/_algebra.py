@@ -8,7 +8,7 @@ sum of terms is explained term by term.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Real
@@ -28,7 +28,7 @@ Leaf = TypeVar("Leaf", bound="ColumnKernel")
 _MATRIX_BLOCK = 2**21  # factors that Kernel.__call__ evaluates at once: 16 MiB
 
 
-class Kernel:
+class Kernel(ABC):
     """A sum of product kernels. Combine with ``+``, ``*`` and positive numbers."""
 
     __array_ufunc__ = None  # so that numpy_number * kernel reaches __rmul__
@@ -115,16 +115,34 @@ class ColumnKernel(Kernel):
 
     Examples
     --------
+    A parameter is a field of a frozen dataclass, so that kernels can be compared and printed:
+
+    >>> from dataclasses import dataclass
     >>> import numpy as np
     >>> from pkex.kernels import ColumnKernel
-    >>> class Tent(ColumnKernel):
+    >>> @dataclass(frozen=True, repr=False)
+    ... class Tent(ColumnKernel):
+    ...     width: float = 1.0
     ...     def factors(self, x, z):
-    ...         return np.maximum(0.0, 1.0 - np.abs(x - z))
-    >>> Tent()([[0.0, 0.0]], [[0.5, 0.5]])
+    ...         return np.maximum(0.0, 1.0 - np.abs(x - z) / self.width)
+    >>> Tent(2.0)([[0.0, 0.0]], [[1.0, 1.0]])
     array([[0.25]])
+    >>> Tent(2.0).on(0, 1)
+    Tent(width=2.0, columns=(0, 1))
     """
 
     columns: tuple[int, ...] | None = field(default=None, kw_only=True)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            raise TypeError(
+                f"{cls.__name__} has an __init__ of its own; make its parameters fields of a "
+                "@dataclass(frozen=True), so that the kernel can be compared, printed and limited "
+                "to columns."
+            )
+        if "factors" in vars(cls) and "deficits" not in vars(cls):
+            cls.deficits = ColumnKernel.deficits  # type: ignore[method-assign]  # not a parent's
 
     def __post_init__(self) -> None:
         if self.columns is not None:
@@ -147,7 +165,7 @@ class ColumnKernel(Kernel):
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
         """Return ``1 - k_j(x_j, z_j)`` elementwise."""
-        return 1.0 - self.factors(x, z)
+        return 1.0 - np.asarray(self.factors(x, z), dtype=np.float64)
 
     def check_values(self, X: Floats, name: str) -> None:
         """Raise a ValueError when values in the covered columns lie outside the domain."""

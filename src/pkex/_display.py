@@ -32,9 +32,15 @@ def headline(explanation: Explanation) -> str:
         for size, noun in zip(explanation.values.shape, nouns, strict=False)
     )
     rule = explanation.rule
+    if any(used.family.endswith("any factors") for used in explanation.rules):
+        error = "exact up to rounding"
+    elif explanation.removal == "neutral":
+        error = f"relative error <= {rule.relative_error:.2g}"
+    else:
+        error = f"error <= {rule.relative_error:.2g} sum|alpha|"
     return (
         f"Explanation({shape}, {explanation.removal} removal, {rule.size}-node {rule.family}, "
-        f"relative error <= {rule.relative_error:.2g}, residual {explanation.residual:.1e})"
+        f"{error}, residual {explanation.residual:.1e})"
     )
 
 

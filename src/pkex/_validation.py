@@ -25,6 +25,8 @@ def as_floats(value: ArrayLike, name: str, names: Sequence[str] | None = None) -
     """
     if value is None:
         raise TypeError(f"{name} is None; pass an array of numbers.")
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked entries; fill them or drop such rows first.")
     try:
         raw = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
     except ValueError as error:
@@ -38,7 +40,7 @@ def as_floats(value: ArrayLike, name: str, names: Sequence[str] | None = None) -
         )
     try:
         array = raw.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
             f"{name} holds values that are not numbers ({error}). Encode text as numbers first "
             "(for category codes see pkex.kernels.Categorical)."

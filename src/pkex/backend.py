@@ -22,7 +22,7 @@ Config = dict[str, str]
 
 def game_class() -> type[twin.Game]:
     """Return the class whose `explain` is the hot loop."""
-    choice = os.environ.get("PKEX_BACKEND", "auto")
+    choice = os.environ.get("PKEX_BACKEND") or "auto"
     if choice not in ("auto", "native", "numpy"):
         raise ValueError(
             f"PKEX_BACKEND is {choice!r}; it can be 'auto', 'native' or 'numpy', or be left unset."

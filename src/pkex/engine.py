@@ -35,6 +35,7 @@ Task = tuple[int, slice, slice]
 _BLOCK = 2**22  # column factors of a block at most; a backend may want less
 _ABSENT = 2**19  # factors of absent players evaluated at once
 _ABSENT_KEPT = 2**23  # and kept for the next call: 64 MiB
+_SMALLEST = 5e-324  # the rounding error of results that underflow
 _BAR_DELAY = 2.0  # seconds before a progress bar appears
 
 
@@ -237,7 +238,7 @@ def shapley_sums(
     if progress:
         blocks = _with_bar(blocks, len(tasks))
     if len(tasks) == 1:
-        values, totals, magnitudes, used = next(blocks)  # nothing to add up
+        [(values, totals, magnitudes, used)] = blocks  # nothing to add up
         rules = set(used)
     else:
         values = np.zeros((len(X), len(plan.players), weights.shape[-1]))
@@ -258,6 +259,7 @@ def shapley_sums(
     rounding = 16.0 * (len(plan.players) + len(Z) + 16) * 2.0**-53
     spread = 1.0 if plan.background is None else 2.0 * len(plan.players)
     tolerance = spread * (ranked[0].relative_error + rounding) * magnitudes
+    tolerance += 4.0 * (len(plan.players) + len(Z)) * _SMALLEST * max(1, len(tasks))  # underflow
     known = plan.bases(z, weights) if bases is None else bases
     return Sums(values, totals, known, tolerance, ranked)
 

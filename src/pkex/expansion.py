@@ -130,7 +130,9 @@ class KernelExpansion:
         elif feature_names is not None:
             names = unique_names(feature_names, "feature_names", n_columns)
         else:
-            names = found or default_names("x", n_columns)
+            names = default_names("x", n_columns)
+            if found is not None:
+                names = unique_names(found, "the columns of points", n_columns)
         outputs: tuple[str, ...] | None = None
         if output_names is not None:
             outputs = unique_names(output_names, "output_names", alpha[0].size)
@@ -167,12 +169,14 @@ class KernelExpansion:
         base: Floats = worth * self.coefficients.sum(axis=0) + self.offset
         return _frozen(np.asarray(base))
 
-    def prepare(self, X: ArrayLike) -> Floats:
+    def prepare(self, X: ArrayLike, name: str = "X") -> Floats:
         """Return the rows as the kernel sees them: float64, checked, and prepared."""
+        names = self.feature_names
         if self.preparation is not None:
             X = self.preparation.transform(X)
-        rows = as_matrix(X, "X", self.points.shape[1], self.feature_names)
-        self.kernel.check(rows, "X")
+            names = tuple(names[origin] for origin in self.preparation.origins)
+        rows = as_matrix(X, name, self.points.shape[1], names)
+        self.kernel.check(rows, name)
         return rows
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -241,10 +245,12 @@ def seen(expansion: KernelExpansion | ExpansionSum, X: Any) -> Any:
     if names is None:
         return X
     unnamed = default_names("x", len(known))  # fitted without names, so that any will do
-    if known not in (names, unnamed):
+    if known != names and (known != unnamed or set(known) == set(names)):
+        missing = [name for name in known if name not in names]
+        advice = f"{missing} are missing" if missing else "reorder or drop columns"
         raise ValueError(
-            f"the columns of X are {list(names)}, but the model was fitted with {list(known)}; "
-            "reorder them, or pass X.to_numpy() if the order is right and only the names differ."
+            f"the columns of X are {list(names)}, but the model was fitted with {list(known)}: "
+            f"{advice}, or pass X.to_numpy() if only the names differ."
         )
     return X
 

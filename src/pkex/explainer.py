@@ -88,9 +88,10 @@ class Explainer:
             raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
         joblib.effective_n_jobs(n_jobs)  # refuses 0
         self._own: Callable[[Any], Any] | None = None
+        self._own_tol = 0.0
         if not isinstance(model, KernelExpansion | ExpansionSum):
             reading = read(model)
-            model, self._own = reading.expansion, reading.own
+            model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
         self.expansion: KernelExpansion | ExpansionSum = model
         self.players, self.player_names = _players(groups, self.expansion.feature_names)
         self.tol = check_tol(tol)
@@ -161,9 +162,10 @@ class Explainer:
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
             head: Any = X.tocsr() if hasattr(X, "tocsr") else X
-            check_agreement(
-                expansion, explanation.predictions[:_CHECKED], self._own(head[:_CHECKED])
-            )
+            first = slice(0, _CHECKED)
+            ours = sums.totals[first].reshape(explanation.predictions[first].shape)
+            ours = ours + sum(part.offset for part in expansion.parts)  # without the rule's error
+            check_agreement(expansion, ours, self._own(head[first]), self._own_tol)
         return explanation
 
     def _base_value(self) -> Floats:
@@ -182,7 +184,7 @@ class Explainer:
         players = tuple(tuple(j for i in player for j in made_from[i]) for player in self.players)
         background = None
         if weights is not None:
-            rows = np.asfortranarray(part.prepare(table))
+            rows = np.asfortranarray(part.prepare(table, "background"))
             background = Background(rows, weights, self.removal == "marginal")
         return Plan(part.kernel.terms(n_columns), players, self.tol, background)
 
@@ -235,11 +237,13 @@ def _shares(background: Any, weights: ArrayLike | None) -> Floats | None:
     if weights is None:
         return np.full(n_rows, 1.0 / max(1, n_rows))
     shares = as_floats(weights, "background_weights")
-    if shares.shape != (n_rows,) or not (shares > 0.0).all():
+    if shares.shape != (n_rows,):
         raise ValueError(
-            f"background_weights must be {n_rows} positive numbers, one for each row of the "
-            f"background; got shape {shares.shape}."
+            f"background_weights must be {n_rows} numbers, one for each row of the background; "
+            f"got shape {shares.shape}."
         )
+    if not (shares > 0.0).all():
+        raise ValueError(f"background_weights must be positive, got {shares.min():g}.")
     normalised: Floats = shares / shares.sum()
     return normalised
 
@@ -259,10 +263,15 @@ def _check_additivity(sums: Sums) -> None:
     if right.all():
         return
     row, output = np.argwhere(~right)[0]
+    if not np.isfinite(sums.tolerance[row, output]):
+        raise ValueError(
+            f"the products of the kernel's factors overflow in row {row}, so they have no values "
+            "in double precision; scale the kernel or the data."
+        )
     raise AdditivityError(
         f"the values of row {row}, output {output} sum to "
-        f"{sums.values[row, :, output].sum()!r}, but prediction minus base value is "
-        f"{(sums.totals - sums.bases)[row, output]!r}; rounding explains at most "
+        f"{sums.values[row, :, output].sum():.17g}, but prediction minus base value is "
+        f"{(sums.totals - sums.bases)[row, output]:.17g}; rounding explains at most "
         f"{sums.tolerance[row, output]:.1e}. Please report this with the kernel and the data."
     )
 

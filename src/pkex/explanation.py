@@ -41,8 +41,10 @@ class Explanation:
         The columns of each player.
     output_names : tuple of str, or None
     rule : Rule
-        The rule with the largest proven error among those used; ``rule.relative_error`` bounds the
-        relative error of the integral of every pair.
+        The rule with the largest proven error among those used. ``rule.relative_error`` bounds the
+        relative error of the integral of every pair under neutral removal, and the error relative
+        to 1 under the others; where a kernel's factors leave [0, 1] and [-1, 1], respectively, the
+        rule is exact up to rounding, which such factors may amplify.
     rules : tuple of Rule
         All rules used: each pair takes the cheapest one that covers it.
     residual : float

@@ -302,6 +302,8 @@ class Periodic(_Stationary):
 class Categorical(ColumnKernel):
     """1 where two category codes are equal, `mismatch` where they are not.
 
+    Codes are compared as doubles, which tell integers apart up to 2^53.
+
     Parameters
     ----------
     mismatch : float or sequence of float, default 0.0
@@ -323,6 +325,8 @@ class Categorical(ColumnKernel):
         given = np.asarray(self.mismatch)
         name = "Categorical mismatch"
         values = tuple(number(value, name) for value in np.atleast_1d(given).tolist())
+        if not values:
+            raise ValueError(f"{name} is empty; give one number, or one per column.")
         for value in values:
             if not 0.0 <= value < 1.0:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {value!r}.")

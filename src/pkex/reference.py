@@ -259,6 +259,11 @@ def _interpolated(z: Floats, alpha: Floats, nodes: NDArray[Any], big_n: NDArray[
 
 def _summed(f: KernelExpansion, x: ArrayLike, subset: Subset, removed: float) -> float | Floats:
     """Sum of c alpha_i prod_{j in S} (k_j - removed) over points i and terms c prod_j k_j."""
+    if getattr(f, "preparation", None) is not None or not hasattr(f, "points"):
+        raise TypeError(
+            "value and components take a KernelExpansion without a preparation; for a pipeline "
+            "read its last step, and pass the row as that step sees it."
+        )
     columns = _columns(f, subset)
     d = f.points.shape[1]
     row = as_floats(x, "x")

@@ -14,8 +14,9 @@ factors. Only this family covers factors outside [0, 1].
 
 *Few-node Gauss-Legendre.* With m nodes the error ``e_k = 1/(k+1) - sum_l w_l (1-t_l)^k`` is 0 for
 ``k < 2m`` and never negative. Let h be the convex majorant of ``e`` whose increments are the
-running maxima of those of ``e``, and ``lam = sum_i u_i`` the mean of K. By Hoeffding (1956,
-theorem 3) ``E h(K)`` is at most its value for a binomial K of the same mean, hence for a Poisson
+running maxima of those of ``e``, and ``lam = sum_i u_i`` over all players; the mean of K, which
+leaves one out, is at most that, and the bound below grows with lam. By Hoeffding (1956, theorem 3)
+``E h(K)`` is at most its value for a binomial K of the same mean, hence for a Poisson
 one; by Jensen ``E[1/(K+1)] >= 1/(1 + lam)``. So the relative error is at most
 
     (1 + lam) * E h(Poisson(lam)),
@@ -62,7 +63,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._gauss import gauss_legendre
-from pkex._validation import number
+from pkex._validation import is_index, number
 
 __all__ = [
     "FULL_PRECISION",
@@ -153,22 +154,28 @@ class Ladder:
 
     @property
     def fallback(self) -> Rule:
-        """The rule for pairs with other factors."""
-        return exact(self.n_players)
+        """The rule for pairs with other factors: exact up to rounding, which they may amplify."""
+        return _any_factors(self.n_players)
 
 
+@lru_cache(maxsize=256)
 def exact(n_players: int) -> Rule:
     """Return the Gauss-Legendre rule that is exact for `n_players` players and any factors."""
-    size = (n_players + 1) // 2
+    size = (_count(n_players, "n_players") + 1) // 2
     nodes, weights = gauss_legendre(size)
     return Rule("gauss-legendre", nodes, weights, 2 * size, math.inf, True, _NODE_ROUNDING)
+
+
+@lru_cache(maxsize=256)
+def _any_factors(n_players: int) -> Rule:
+    return replace(exact(n_players), family="gauss-legendre, any factors")
 
 
 def few_node(size: int, tol: float | None = None) -> Rule:
     """Return Gauss-Legendre with `size` nodes, limited to the lam where `tol` is certified."""
     level = _level(tol)
     table = _data()["lam_max"][repr(level)]
-    if not 1 <= size <= len(table):
+    if not 1 <= _count(size, "size") <= len(table):
         raise ValueError(f"few-node rules have 1 to {len(table)} nodes, got {size}.")
     nodes, weights = gauss_legendre(size)
     error = level + _NODE_ROUNDING if level == _TIGHTEST else level
@@ -178,6 +185,7 @@ def few_node(size: int, tol: float | None = None) -> Rule:
 
 def log_chebyshev(n_players: int, tol: float | None = None) -> Rule | None:
     """Return the smallest exponential sum for `n_players`, or None beyond the shipped table."""
+    _count(n_players, "n_players")
     for entry in _data()["log_chebyshev"][repr(_level(tol))]:
         if entry["max_players"] >= n_players:
             nodes, weights = np.array(entry["nodes"]), np.array(entry["weights"])
@@ -216,11 +224,15 @@ def ladder(n_players: int, tol: float | None = None) -> Ladder:
 
 def ellipse(size: int, n_players: int, tol: float | None = None) -> Rule:
     """Return Gauss-Legendre with `size` nodes for the general game, limited to a certified lam."""
+    tol = check_tol(tol)
     accepted = _TIGHTEST if tol is None else tol / 2.0
+    _count(size, "size")
     rho = np.geomspace(1.01, 1e4, 2000)  # every one gives a valid limit
     constant = 2.0 + 2.0 / (4.0 * size * size - 1.0)
     room = np.log(accepted * (1.0 - rho**-2.0) / constant) + 2.0 * size * np.log(rho)
     limit = max(0.0, float((4.0 * room / (rho + 1.0 / rho - 2.0)).max()))
+    if tol is not None:  # the rounding of the nodes, which grows with lam, takes the other half
+        limit = max(0.0, min(limit, tol / _TIGHTEST - 2.0))
     rounding = _TIGHTEST * (1.0 + min(limit, 2.0 * n_players) / 2.0)
     nodes, weights = gauss_legendre(size)
     family = "ellipse gauss-legendre"
@@ -236,13 +248,13 @@ def general_ladder(n_players: int, tol: float | None = None) -> Ladder:
     n_players : int
     tol : float, optional
         Accepted error of the integral of each pair, relative to 1; full double precision by
-        default.
+        default. The last rule, which is exact, has that of rounding, ``2^-52 (1 + n_players)``.
 
     Examples
     --------
     >>> from pkex import rules
     >>> [rule.size for rule in rules.general_ladder(50).rules][-3:]
-    [21, 24, 25]
+    [19, 22, 25]
     """
     last = replace(exact(n_players), relative_error=_TIGHTEST * (1.0 + n_players))
     sizes = list(range(1, 17))
@@ -266,8 +278,15 @@ def check_tol(tol: object) -> float | None:
     return value
 
 
+def _count(value: int, name: str) -> int:
+    if not is_index(value) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
+    return int(value)
+
+
 def _level(tol: float | None) -> float:
     """Return the largest shipped tolerance that meets `tol`."""
+    tol = check_tol(tol)
     if tol is None:
         return _TIGHTEST
     return float(max(t for t in _data()["tolerances"] if t <= tol))

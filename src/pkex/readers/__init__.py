@@ -29,13 +29,17 @@ __all__ = ["Reading", "as_expansion", "check_agreement", "read", "register", "su
 
 Floats = NDArray[np.float64]
 
+TOL = 2.0**-40
+"""How far predictions may be apart, relative to the sum of the absolute coefficients."""
+
 
 @dataclass(frozen=True)
 class Reading:
-    """An expansion, and the function of the model that it must agree with."""
+    """An expansion, and the function of the model that it must agree with, to a tolerance."""
 
     expansion: KernelExpansion | ExpansionSum
     own: Callable[[Any], Any]
+    tol: float = TOL
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def register(*names: str) -> Callable[[Reader], Reader]:
     """Return a decorator that registers a reader for classes of these dotted names.
 
     The reader is called with the model and what the user gave along with it, and returns a
-    `Reading`.
+    `Reading`, whose expansion is compared with the model before it is used.
 
     Examples
     --------
@@ -128,8 +132,7 @@ def read(model: Any, given: Given | None = None) -> Reading:
             module, _, name = reader.partition(":")
             reader = getattr(import_module(module), name)
         if reader is not None:
-            found: Reading = reader(model, given or Given())
-            return found
+            return _guarded(reader(model, given or Given()))
     raise UnsupportedModelError(
         f"{type(model).__name__} is not a model that pkex can read. It reads scikit-learn's "
         "support vector machines, kernel ridge regression, Gaussian processes, kernel PCA and "
@@ -140,27 +143,26 @@ def read(model: Any, given: Given | None = None) -> Reading:
     )
 
 
-def guarded(
-    expansion: KernelExpansion | ExpansionSum, own: Callable[[Any], Any], tol: float = 1e-9
-) -> Reading:
-    """Return a reading after comparing the expansion with the model on a few of its points."""
+def _guarded(reading: Reading) -> Reading:
+    """Return the reading after comparing the expansion with the model on a few of its points."""
+    expansion = reading.expansion
     if expansion.preparation is not None:
-        return Reading(expansion, own)  # there are no rows as the user has them to compare on
+        return reading  # there are no rows as the user has them to compare on
     for part in expansion.parts:
-        rows = part.points[:: max(1, len(part.points) // 5)][:5]
-        rows = np.ascontiguousarray(rows)
-        check_agreement(expansion, expansion.predict(rows), own(rows), tol)
-    return Reading(expansion, own)
+        rows = np.ascontiguousarray(part.points[:: max(1, len(part.points) // 5)][:5])
+        check_agreement(expansion, expansion.predict(rows), reading.own(rows), reading.tol)
+    return reading
 
 
 def check_agreement(
-    expansion: KernelExpansion | ExpansionSum, ours: Any, own: Any, tol: float = 1e-9
+    expansion: KernelExpansion | ExpansionSum, ours: Any, own: Any, tol: float = TOL
 ) -> None:
     """Raise when predictions differ by more than `tol` times the size of the sums."""
     own = np.asarray(own, dtype=np.float64).reshape(np.shape(ours))
     scale = sum(largest(part) for part in expansion.parts)
+    rounding = max(len(part.points) for part in expansion.parts) * 2.0**-52
     gap = np.abs(ours - own)
-    if not np.all(gap <= tol * (scale + np.abs(own))):
+    if not np.all(gap <= (tol + rounding) * scale + max(tol, 1e-9) * np.abs(own)):
         worst = np.argmax(np.where(np.isnan(gap), np.inf, gap))
         raise AdditivityError(
             f"the expansion that was read predicts {np.ravel(ours)[worst]:.8g} where the model "

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.feature_selection import SelectorMixin
 
 __all__ = ["origins"]
 
@@ -35,12 +36,15 @@ def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
         Names of its input columns.
     """
     n_columns = len(names)
-    kind = type(transformer).__name__
+    cls = type(transformer)
+    # somebody else's class of the same name may do anything
+    kind = cls.__name__ if cls.__module__.partition(".")[0] == "sklearn" else ""
+    if kind == "FrozenEstimator":
+        return origins(transformer.estimator, names)
     if transformer in ("passthrough", None) or kind in _ONE_TO_ONE:
         return list(range(n_columns))
     if kind == "FunctionTransformer":
-        plain = transformer.func is None or isinstance(transformer.func, np.ufunc)
-        one_to_one = plain or transformer.feature_names_out == "one-to-one"
+        one_to_one = transformer.func is None or isinstance(transformer.func, np.ufunc)
         return list(range(n_columns)) if one_to_one else None
     if kind == "OneHotEncoder":
         return _repeat(transformer._n_features_outs)
@@ -56,7 +60,7 @@ def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
         return _imputed(transformer)
     if kind == "MissingIndicator":
         return [int(i) for i in transformer.features_]
-    if hasattr(transformer, "get_support"):
+    if isinstance(transformer, SelectorMixin):
         return [int(i) for i in transformer.get_support(indices=True)]
     if kind == "Pipeline":
         return _in_sequence([step for _, step in transformer.steps], names)

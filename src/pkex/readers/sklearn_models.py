@@ -1,6 +1,6 @@
 """Readers of scikit-learn's kernel machines: their coefficients, in the sign their methods have.
 
-Each reader ends in `guarded`, which names the method of the model that the expansion stands for.
+Each returns the expansion together with the method of the model that it must agree with.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pkex._validation import as_matrix
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import KernelExpansion, stack
 from pkex.kernels import RBF, Chi2, Laplacian, Linear
-from pkex.readers import Given, Reading, guarded
+from pkex.readers import TOL, Given, Reading
 from pkex.readers.sklearn_kernels import from_gaussian_process, no_product
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ def regression_machine(model: Any, given: Given) -> Reading:
     if not len(points):  # every target lies within epsilon of the intercept: a constant
         points, alpha = np.zeros((1, points.shape[1])), np.zeros(1)
     f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model))
-    return guarded(f, partial(_call, model, "predict", given))
+    return Reading(f, partial(_call, model, "predict", given))
 
 
 def one_class_machine(model: Any, given: Given) -> Reading:
@@ -44,7 +44,7 @@ def one_class_machine(model: Any, given: Given) -> Reading:
     f = KernelExpansion(
         points, _dense(model.dual_coef_)[0], kernel, model.intercept_, _names(model)
     )
-    return guarded(f, partial(_call, model, "decision_function", given))
+    return Reading(f, partial(_call, model, "decision_function", given))
 
 
 def classification_machine(model: Any, given: Given) -> Reading:
@@ -70,7 +70,7 @@ def classification_machine(model: Any, given: Given) -> Reading:
     f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model), names)
     one_vs_one = copy(model)
     one_vs_one.decision_function_shape, one_vs_one.break_ties = "ovo", False
-    return guarded(f, partial(_call, one_vs_one, "decision_function", given))
+    return Reading(f, partial(_call, one_vs_one, "decision_function", given))
 
 
 def kernel_ridge(model: Any, given: Given) -> Reading:
@@ -78,7 +78,7 @@ def kernel_ridge(model: Any, given: Given) -> Reading:
     _fitted(model, "dual_coef_")
     kernel, points = _pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
     f = KernelExpansion(points, model.dual_coef_, kernel, 0.0, _names(model))
-    return guarded(f, partial(_call, model, "predict", given), _pairwise_tol(kernel, points))
+    return Reading(f, partial(_call, model, "predict", given), _pairwise_tol(kernel, points))
 
 
 def kernel_pca(model: Any, given: Given) -> Reading:
@@ -94,16 +94,17 @@ def kernel_pca(model: Any, given: Given) -> Reading:
     used = model.eigenvalues_ > 0.0
     scaled = np.zeros_like(model.eigenvectors_)
     scaled[:, used] = model.eigenvectors_[:, used] / np.sqrt(model.eigenvalues_[used])
+    scaled = scaled.astype(np.float64)
     centre = model._centerer
     f = KernelExpansion(
         points,
         scaled - scaled.mean(axis=0),
         kernel,
-        (centre.K_fit_all_ - centre.K_fit_rows_) @ scaled,
+        (np.float64(centre.K_fit_all_) - centre.K_fit_rows_.astype(np.float64)) @ scaled,
         _names(model),
         model.get_feature_names_out() if scaled.shape[1] > 1 else None,
     )
-    return guarded(f, partial(_call, model, "transform", given), _pairwise_tol(kernel, points))
+    return Reading(f, partial(_call, model, "transform", given), _pairwise_tol(kernel, points))
 
 
 def kernel_density(model: Any, given: Given) -> Reading:  # noqa: ARG001
@@ -138,7 +139,7 @@ def kernel_density(model: Any, given: Given) -> Reading:  # noqa: ARG001
             "choose another bandwidth."
         )
     f = KernelExpansion(points, alpha * unit, kernel, 0.0, _names(model))
-    return guarded(f, own)
+    return Reading(f, own)
 
 
 def gaussian_process(model: Any, given: Given) -> Reading:
@@ -154,7 +155,7 @@ def gaussian_process(model: Any, given: Given) -> Reading:
         model._y_train_mean,
         _names(model),
     )
-    return guarded(f, partial(_call, model, "predict", given))
+    return Reading(f, partial(_call, model, "predict", given))
 
 
 def gaussian_process_classifier(model: Any, given: Given) -> Reading:  # noqa: ARG001
@@ -163,14 +164,12 @@ def gaussian_process_classifier(model: Any, given: Given) -> Reading:  # noqa: A
     base, classes, names = model.base_estimator_, model.classes_, _names(model)
     if len(classes) == 2:
         labels = [f"{classes[1]} vs {classes[0]}"]
-        return guarded(_laplace(base, names, labels), partial(_latent, base))
+        return Reading(_laplace(base, names, labels), partial(_latent, base))
     if model.multi_class == "one_vs_rest":
         labels = [str(label) for label in classes]
     else:
         labels = [f"{b} vs {a}" for a, b in combinations(classes, 2)]
     parts = [_laplace(machine, names, None) for machine in base.estimators_]
-    for part, machine in zip(parts, base.estimators_, strict=True):
-        guarded(part, partial(_latent, machine))
     return Reading(stack(parts, labels), partial(_latents, tuple(base.estimators_)))
 
 
@@ -254,9 +253,9 @@ def _pairwise_tol(kernel: Kernel, points: Floats) -> float:
     It computes squared distances as ``|x|^2 + |z|^2 - 2 x z``, which loses digits far from 0.
     """
     if not isinstance(kernel, RBF):
-        return 1e-9
+        return TOL
     scaled = points / np.asarray(kernel.length_scale)
-    return 1e-9 + 16.0 * 2.0**-52 * float((scaled * scaled).sum(axis=1).max())
+    return TOL + 16.0 * 2.0**-52 * float((scaled * scaled).sum(axis=1).max())
 
 
 def _own_kernel(model: Any, kernel: Any) -> Kernel:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, Preparation, evolve, stack
-from pkex.readers import Given, Reader, Reading, guarded, largest, read
+from pkex.readers import Given, Reader, Reading, largest, read
 from pkex.readers.sklearn_columns import origins
 from pkex.readers.sklearn_models import _fitted
 
@@ -94,7 +94,8 @@ def pipeline(model: Any, given: Given) -> Reading:
         cut, columns = place + 1, list(range(len(names)))
     if cut:
         warnings.warn(
-            f"{type(steps[cut - 1]).__name__} mixes columns, so the values are for its outputs "
+            f"{type(steps[cut - 1]).__name__} mixes columns, or is not known to treat them one by "
+            "one, so the values are for its outputs "
             f"({', '.join(names[:3])}{', ...' if len(names) > 3 else ''}), not for the columns of "
             "the input.",
             stacklevel=_outside(),
@@ -104,7 +105,7 @@ def pipeline(model: Any, given: Given) -> Reading:
         for part in inner.expansion.parts
     ]
     expansion = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
-    return Reading(expansion, Chain(Steps(steps), inner.own))
+    return Reading(expansion, Chain(Steps(steps), inner.own), inner.tol)
 
 
 @as_it_is
@@ -151,7 +152,7 @@ def transformed_target(model: Any, given: Given) -> Reading:
         parts += evolve(part, coefficients=alpha, offset=offset, output_names=names).parts
     changed = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
     own = partial(_original_units, inner.own, model.transformer_)
-    return guarded(_renamed(changed, model), own)
+    return Reading(_renamed(changed, model), own, inner.tol)
 
 
 @as_it_is
@@ -212,7 +213,7 @@ def _several(model: Any, given: Given, names: Sequence[str], *, plain: bool = Fa
     own: Callable[[Any], Any] = partial(_side_by_side, tuple(r.own for r in readings))
     if plain:
         own, expansion = Chain(_unnamed, own), _without_names(expansion, model)
-    return guarded(_renamed(expansion, model), own)
+    return Reading(_renamed(expansion, model), own, max(r.tol for r in readings))
 
 
 def _side_by_side(functions: tuple[Callable[[Any], Any], ...], X: Any) -> Floats:
@@ -284,6 +285,11 @@ def _prepared(
             )
         transform = Chain(steps, inside.transform)
         columns = [columns[i] for i in inside.origins]
+    if len(columns) != part.points.shape[1]:
+        raise UnsupportedModelError(
+            f"the steps of this Pipeline give {len(columns)} columns as far as pkex can tell, but "
+            f"its last step was fitted to {part.points.shape[1]}; please report the steps."
+        )
     preparation = Preparation(transform, tuple(names), tuple(columns), before)
     changed = evolve(part, preparation=preparation)
     assert isinstance(changed, KernelExpansion)
