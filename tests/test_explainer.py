@@ -252,6 +252,13 @@ def test_columns_named_like_the_default_are_checked_as_well():
         Explainer(EXPANSION)(named[["age", "zip", "city"]])
 
 
+def test_what_is_known_already_cannot_be_given():
+    for model in (SVR().fit(POINTS, ALPHA), EXPANSION):
+        for given in ({"kernel": RBF()}, {"points": POINTS}):
+            with pytest.raises(ValueError, match="points="):
+                pkex.as_expansion(model, **given)
+
+
 def test_factors_that_overflow_are_told():
     f = KernelExpansion(np.ones((2, 40)), [1.0, 1.0], Custom(lambda x, z: 1e10 * (x + z)))
     with pytest.raises(ValueError, match="overflow in row 0"):

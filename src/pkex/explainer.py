@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from functools import reduce
 from operator import add
 from typing import Any
@@ -19,14 +19,13 @@ from pkex.errors import AdditivityError, UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, seen
 from pkex.explanation import Explanation
 from pkex.kernels import has_neutral_removal
+from pkex.players import Groups, players_of
 from pkex.readers import check_agreement, read
 from pkex.rules import check_tol
 
 __all__ = ["Explainer"]
 
 Floats = NDArray[np.float64]
-Column = str | int
-Groups = Mapping[str, Iterable[Column]] | Sequence[Iterable[Column]]
 
 _CHECKED = 5  # rows of every call whose prediction is compared with the model's own
 
@@ -93,7 +92,7 @@ class Explainer:
             reading = read(model)
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
         self.expansion: KernelExpansion | ExpansionSum = model
-        self.players, self.player_names = _players(groups, self.expansion.feature_names)
+        self.players, self.player_names = players_of(groups, self.expansion.feature_names)
         self.tol = check_tol(tol)
         self.n_jobs = n_jobs
         self.removal = _removal(removal, background)
@@ -274,66 +273,3 @@ def _check_additivity(sums: Sums) -> None:
         f"{(sums.totals - sums.bases)[row, output]:.17g}; rounding explains at most "
         f"{sums.tolerance[row, output]:.1e}. Please report this with the kernel and the data."
     )
-
-
-def _players(
-    groups: Groups | None, names: tuple[str, ...]
-) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
-    """Return the columns and the name of each player, in the order of their first columns."""
-    index = {name: i for i, name in enumerate(names)}
-    if groups is None:
-        named: list[tuple[str | None, Iterable[Column]]] = []
-    elif isinstance(groups, Mapping):
-        named = list(groups.items())
-    elif isinstance(groups, Sequence) and not isinstance(groups, str):
-        named = [(None, members) for members in groups]
-    else:
-        raise TypeError(
-            "groups must map names to columns, or be a list of lists of columns; got "
-            f"{type(groups).__name__}."
-        )
-    players: list[tuple[tuple[int, ...], str]] = []
-    taken: set[int] = set()
-    for name, members in named:
-        columns = _group_columns(members, index)
-        twice = taken.intersection(columns)
-        if twice:
-            raise ValueError(
-                f"column {names[min(twice)]!r} is in more than one group; a column can belong to "
-                "one player only."
-            )
-        taken.update(columns)
-        title = " + ".join(names[c] for c in columns) if name is None else str(name)
-        players.append((columns, title))
-    players += [((i,), name) for name, i in index.items() if i not in taken]
-    players.sort(key=lambda player: min(player[0]))
-    titles = tuple(title for _, title in players)
-    if len(set(titles)) < len(titles):
-        twice_named = next(title for title in titles if titles.count(title) > 1)
-        raise ValueError(f"two players are named {twice_named!r}; give the group another name.")
-    return tuple(columns for columns, _ in players), titles
-
-
-def _group_columns(members: Iterable[Column], index: Mapping[str, int]) -> tuple[int, ...]:
-    if isinstance(members, str) or not isinstance(members, Iterable):
-        raise TypeError(f"a group must be a list of column names or indices, got {members!r}.")
-    columns: list[int] = []
-    for member in members:
-        if isinstance(member, str):
-            if member not in index:
-                raise ValueError(
-                    f"groups name the column {member!r}; the columns are {list(index)}."
-                )
-            columns.append(index[member])
-        elif is_index(member):
-            if not 0 <= member < len(index):
-                raise ValueError(
-                    f"groups name column {member}, but the columns are numbered 0 to "
-                    f"{len(index) - 1}."
-                )
-            columns.append(int(member))
-        else:
-            raise TypeError(f"a group's columns must be names or indices, got {member!r}.")
-    if not columns or len(set(columns)) < len(columns):
-        raise ValueError(f"a group must hold at least one column, each once; got {columns}.")
-    return tuple(sorted(columns))

@@ -90,6 +90,7 @@ def brute_force(factors: ArrayLike, weights: ArrayLike) -> Floats:
     return phi
 
 
+@np.errstate(over="ignore", invalid="ignore")  # beyond its digits it may overflow
 def newton(factors: ArrayLike, weights: ArrayLike) -> Floats:
     r"""Theorem 1: elementary symmetric polynomials by Newton's identities, feature by feature.
 
@@ -157,6 +158,7 @@ def prefix_suffix(factors: ArrayLike, weights: ArrayLike) -> Floats:
     return phi
 
 
+@np.errstate(over="ignore", invalid="ignore")  # beyond its digits it may overflow
 def fft(factors: ArrayLike, weights: ArrayLike) -> Floats:
     r"""Appendix, Fourier: :math:`H_j(y) = \prod_{i \ne j} (1 + z_i y)` at the d-th roots of unity.
 
@@ -171,6 +173,7 @@ def fft(factors: ArrayLike, weights: ArrayLike) -> Floats:
     return _interpolated(z, alpha, roots, np.fft.fft(shapley_weights(d)) / d)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # beyond its digits it may overflow
 def chebyshev(factors: ArrayLike, weights: ArrayLike) -> Floats:
     r"""Appendix, Chebyshev: as `fft`, at the points :math:`y_\ell = \cos(\pi \ell / (d-1))`.
 

@@ -116,6 +116,10 @@ def as_expansion(
     KernelExpansion(3 points, 1 columns, 1 output, kernel=RBF(length_scale=1.0))
     """
     if isinstance(model, KernelExpansion | ExpansionSum):
+        if kernel is not None or points is not None:
+            raise ValueError(
+                "an expansion has its kernel and points; leave out kernel= and points=."
+            )
         return model
     return read(model, Given(kernel, points)).expansion
 

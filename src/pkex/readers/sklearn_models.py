@@ -107,9 +107,10 @@ def kernel_pca(model: Any, given: Given) -> Reading:
     return Reading(f, partial(_call, model, "transform", given), _pairwise_tol(kernel, points))
 
 
-def kernel_density(model: Any, given: Given) -> Reading:  # noqa: ARG001
+def kernel_density(model: Any, given: Given) -> Reading:
     """KernelDensity: the density itself, not its logarithm, which is no sum."""
     _fitted(model, "tree_")
+    _nothing(given, model)
     points = np.asarray(model.tree_.data)
     parameters = dict(model.metric_params or {})
     order = parameters.pop("p", _ORDERS.get(model.metric))
@@ -147,6 +148,7 @@ def gaussian_process(model: Any, given: Given) -> Reading:
     _fitted(
         model, "X_train_", "It was not fitted; the prior of a Gaussian process is zero everywhere"
     )
+    _nothing(given, model)
     kernel = from_gaussian_process(model.kernel_, model.X_train_.shape[1])
     f = KernelExpansion(
         model.X_train_,
@@ -158,9 +160,10 @@ def gaussian_process(model: Any, given: Given) -> Reading:
     return Reading(f, partial(_call, model, "predict", given))
 
 
-def gaussian_process_classifier(model: Any, given: Given) -> Reading:  # noqa: ARG001
+def gaussian_process_classifier(model: Any, given: Given) -> Reading:
     """GaussianProcessClassifier: the latent mean; for several classes that of each machine."""
     _fitted(model, "base_estimator_")
+    _nothing(given, model)
     base, classes, names = model.base_estimator_, model.classes_, _names(model)
     if len(classes) == 2:
         labels = [f"{classes[1]} vs {classes[0]}"]
@@ -219,6 +222,7 @@ def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
     if model.kernel == "precomputed":
         kernel, points = _precomputed(model, given, int(model.shape_fit_[0]))
         return kernel, points[model.support_]
+    _nothing(given, model)
     if model.kernel == "rbf":
         return RBF.from_gamma(float(model._gamma)), _dense(model.support_vectors_)
     if model.kernel == "linear":
@@ -235,6 +239,7 @@ def _pairwise(
     points = _dense(training)
     if callable(name):
         return _own_kernel(model, given.kernel or name), points
+    _nothing(given, model)
     rate = 1.0 / points.shape[1] if gamma is None else float(gamma)
     if name == "rbf":
         return RBF.from_gamma(rate), points
@@ -282,6 +287,14 @@ def _precomputed(model: Any, given: Given, n_points: int) -> tuple[Kernel, Float
             f"kernel matrix of {n_points} points; pass exactly these, in their order."
         )
     return _own_kernel(model, given.kernel), points
+
+
+def _nothing(given: Given, model: Any) -> None:
+    if given.kernel is not None or given.points is not None:
+        raise ValueError(
+            f"the kernel and points of this {type(model).__name__} are read from it; kernel= and "
+            "points= are for models with a callable or precomputed kernel."
+        )
 
 
 def _fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:
