@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 from importlib import import_module
-from typing import Literal, cast, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def game_class() -> type[twin.Game]:
                 "install it again where a C++17 compiler is found, or unset PKEX_BACKEND."
             ) from error
         return twin.Game
-    return cast("type[twin.Game]", pkex.native.Game)  # another class of the same signature
+    return pkex.native.Game
 
 
 @overload

@@ -155,9 +155,7 @@ class Plan:
         key = (number, points.start, points.stop)
         if key in self._absent:
             return self._absent[key]
-        game = self.games()[number]
-        evaluator = twin.Game(game.term, game.players, game.ladder)
-        found = self.background.scenarios(evaluator, Z[points])
+        found = self.background.scenarios(self.games()[number], Z[points])
         count = 1 if self.background.marginal else len(self.background.rows)
         if count * len(self.players) * len(Z) * len(self.terms) > _ABSENT_KEPT:
             return found
@@ -252,7 +250,8 @@ def shapley_sums(
 
     if plan.narrow:
         for narrow, absent in zip(plan.narrow, plan.narrow_absent(z), strict=True):
-            narrow.add(x, z, weights, absent, values, totals, magnitudes)
+            general = plan.background is not None
+            narrow.add(x, z, weights, absent, general, values, totals, magnitudes)
     ranked = _ranked(rules or {exact(1)})
     # Each value carries about 3 roundings per player and 1 per point; 16 leaves room. The values
     # of a pair sum to at most 1 under neutral removal, else to at most 2 per player.

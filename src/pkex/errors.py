@@ -1,6 +1,13 @@
-"""What pkex raises besides ValueError and TypeError."""
+"""What pkex raises besides ValueError and TypeError, and a message that several places share."""
 
-__all__ = ["AdditivityError", "UnsupportedModelError"]
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pkex._algebra import Term
+
+__all__ = ["AdditivityError", "UnsupportedModelError", "not_finite"]
 
 
 class AdditivityError(RuntimeError):
@@ -9,3 +16,11 @@ class AdditivityError(RuntimeError):
 
 class UnsupportedModelError(TypeError):
     """The model is not a kernel expansion with product kernels, or not one that pkex can read."""
+
+
+def not_finite(term: Term) -> ValueError:
+    """Return the error for a kernel whose factors are no numbers."""
+    return ValueError(
+        f"the kernel gave NaN or infinite factors; its parts are {term.leaves!r}. Check its "
+        "parameters against the scale of the data."
+    )

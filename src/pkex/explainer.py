@@ -243,6 +243,7 @@ def _shares(background: Any, weights: ArrayLike | None) -> Floats | None:
         )
     if not (shares > 0.0).all():
         raise ValueError(f"background_weights must be positive, got {shares.min():g}.")
+    shares = shares / shares.max()  # so that their sum does not overflow
     normalised: Floats = shares / shares.sum()
     return normalised
 

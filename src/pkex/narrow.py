@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import Term, leaf_values
+from pkex.errors import not_finite
 
 __all__ = ["Narrow", "as_narrow"]
 
@@ -33,7 +34,17 @@ class Narrow:
         product = np.full((len(x), len(z)), self.term.coefficient)
         for leaf in self.term.leaves:
             product *= leaf_values(leaf, leaf.factors, x, z).prod(axis=2)
+        if not np.isfinite(product).all():
+            raise not_finite(self.term)
         return product
+
+    def drop(self, x: Floats, z: Floats) -> Floats:
+        """Return the coefficient minus the worth, with the digits of a small difference."""
+        joined = np.zeros((len(x), len(z)))
+        for leaf in self.term.leaves:
+            for v in np.moveaxis(leaf_values(leaf, leaf.deficits, x, z), -1, 0):
+                joined += v * (1.0 - joined)
+        return self.term.coefficient * joined
 
     def absent(self, z: Floats, background: Floats | None, shares: Floats | None) -> Floats:
         """Return what the term is worth without the player, shape (points,)."""
@@ -53,11 +64,16 @@ class Narrow:
         z: Floats,
         weights: Floats,
         absent: Floats,
+        general: bool,
         values: Floats,
         totals: Floats,
         magnitudes: Floats,
     ) -> None:
-        """Add the term to the sums; `weights` have shape (points, sets) or (rows, points, sets)."""
+        """Add the term to the sums.
+
+        `weights` have shape (points, sets) or (rows, points, sets), and `absent` (points,); it is
+        the coefficient where there is no background, which is not `general`.
+        """
         step = max(1, _ROWS // len(z))
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
@@ -66,7 +82,8 @@ class Narrow:
             totals[rows] += (present @ local)[:, 0]
             magnitudes[rows] += ((np.abs(present) + np.abs(absent)) @ np.abs(local))[:, 0]
             if self.player is not None:
-                values[rows, self.player] += ((present - absent) @ local)[:, 0]
+                change = present - absent if general else -self.drop(x[rows], z)[:, None, :]
+                values[rows, self.player] += (change @ local)[:, 0]
 
 
 def as_narrow(term: Term, players: tuple[tuple[int, ...], ...]) -> Narrow | None:

@@ -24,12 +24,13 @@ import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import ColumnKernel, Term, leaf_values
+from pkex.errors import not_finite
 from pkex.rules import Ladder, Rule
 
 __all__ = ["Block", "Game"]
@@ -80,8 +81,10 @@ class Game:
     players: Players
     ladder: Ladder
 
-    entries: ClassVar[int] = 2**19
-    """Column factors of a block that suit it: 4 MiB, about six arrays of which live at once."""
+    @property
+    def entries(self) -> int:
+        """Column factors of a block that suit it: 4 MiB, about six arrays of which live at once."""
+        return 2**19
 
     def explain(self, x: Floats, z: Floats, weights: Floats, absent: Floats | None = None) -> Block:
         """Explain the pair games of the rows `x` and the points `z`.
@@ -151,10 +154,7 @@ class Game:
         ladder = self.ladder
         lam = np.abs(u).sum(axis=0)
         if not np.isfinite(lam).all():
-            raise ValueError(
-                f"the kernel gave NaN or infinite factors; its parts are {self.term.leaves!r}. "
-                "Check its parameters against the scale of the data."
-            )
+            raise not_finite(self.term)
         steps = np.searchsorted(ladder.limits, lam)
         outside = np.zeros(lam.shape, dtype=bool)
         for ends in (factors,) if start is None else (factors, start):

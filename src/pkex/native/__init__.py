@@ -15,7 +15,6 @@ variable ``PKEX_ISA`` (v2, v3 or v4, read at import) keeps it to a lower one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -23,15 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex.native._kernel as _kernel
-from pkex._algebra import ColumnKernel, Term, leaf_values
+from pkex import twin
+from pkex._algebra import ColumnKernel, leaf_values
+from pkex.errors import not_finite
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Matern, Periodic
 from pkex.rules import Ladder, Rule
-from pkex.twin import Block
 
 __all__ = ["Game", "config"]
 
 Floats = NDArray[np.float64]
-Players = tuple[tuple[int, ...], ...]
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
 
 _KINDS = (
@@ -87,40 +86,18 @@ def _code(leaf: ColumnKernel) -> Coded:
     return "given", 0.0, 0.0
 
 
-@dataclass(frozen=True)
-class Game:
-    """The product games of one term: its columns gathered into players, and the rules for them.
-
-    Parameters
-    ----------
-    term : Term
-        The product kernel; its coefficient is left to the caller.
-    players : tuple of tuples of int
-        The columns of each player; every column belongs to exactly one.
-    ladder : Ladder
-        The rules for this number of players.
-    """
-
-    term: Term
-    players: Players
-    ladder: Ladder
+class Game(twin.Game):
+    """The games of one term as in `pkex.twin`, explained by the compiled hot loop."""
 
     @cached_property
     def entries(self) -> int:
         """Column factors of a block that suit it: few where Python evaluates some of them."""
         return 2**19 if any(kind == "given" for _, (kind, _, _) in self._coded) else 2**22
 
-    def explain(self, x: Floats, z: Floats, weights: Floats, absent: Floats | None = None) -> Block:
-        """Explain the pair games of the rows `x` and the points `z`.
-
-        Parameters
-        ----------
-        x : array of shape (rows, columns)
-        z : array of shape (points, columns)
-        weights : array of shape (points, sets), or (rows, points, sets)
-        absent : array of shape (players, points), optional
-            The factors of absent players; 1 by default.
-        """
+    def explain(
+        self, x: Floats, z: Floats, weights: Floats, absent: Floats | None = None
+    ) -> twin.Block:
+        """Explain the pair games of the rows `x` and the points `z`, as `pkex.twin.Game` does."""
         n_rows, n_sets = len(x), weights.shape[-1]
         values = np.empty((n_rows, len(self.players), n_sets))
         totals, magnitudes = np.empty((2, n_rows, n_sets))
@@ -130,11 +107,8 @@ class Game:
         if status == _NEEDS_FALLBACK:
             status, used = self._full_program.explain(*arrays)
         if status == _NOT_FINITE:
-            raise ValueError(
-                f"the kernel gave NaN or infinite factors; its parts are {self.term.leaves!r}. "
-                "Check its parameters against the scale of the data."
-            )
-        return Block(values, totals, magnitudes, tuple(map(self._rule, used)))
+            raise not_finite(self.term)
+        return twin.Block(values, totals, magnitudes, tuple(map(self._rule, used)))
 
     def evaluate(self, x: Floats, z: Floats) -> Floats:
         """Only evaluate the factors: the sums of all deficits of each row, shape (rows,).
