@@ -26,7 +26,7 @@ PAGE = ROOT / "docs" / "support.md"
 # what a sentence is about, so that models of which the same is said share a line
 _SUBJECT = re.compile(
     r"^(the kernel of .+?(?= does not)|KernelDensity with .+?(?= does not)|this \w+(?= cannot)"
-    r"|\w+(?= is not a model))"
+    r"|\w+(?= is not a model)|the kernel .+?(?= has a linear part))"
 )
 _EXAMPLES = 6  # tests that a line names
 
@@ -41,8 +41,10 @@ model that is explained on a guess. Every model under "tested as" is fitted to r
 tests; its values are compared with brute force over all coalitions, computed from the model's own
 attributes, and base value plus values with the model's own output.
 
-A feature that is absent has the kernel factor 1. The values of an output named "a vs b" speak for a
-when they are positive.
+A feature that is absent has the kernel factor 1, or with a background, `pkex.Explainer(model,
+X_train[:100])`, the values of its rows. Kernels with a linear part need a background: they are sums
+over columns, and no factor of them could become 1. The values of an output named "a vs b" speak for
+a when they are positive.
 """
 
 NOTES = """\
@@ -96,14 +98,15 @@ def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
     yield "|---|---|---|"
     explained: dict[str, list[Any]] = {}
     refused: dict[str, list[Any]] = {}
-    for found, group in ((explained, cases), (refused, refusals)):
+    never = [refusal for refusal in refusals if not refusal.readable]
+    for found, group in ((explained, cases), (refused, never)):
         for case in group:
             model = case.model() if found is explained else case.make()
             for kind in dict.fromkeys(_nodes(model)):
                 found.setdefault(kind, []).append(case)
     for kind in sorted({*explained, *refused}):
         yield _row((f"`{kind}`", _listed(explained.get(kind, [])), _listed(refused.get(kind, []))))
-    yield ""
+    yield "\nA kernel with a `DotProduct` in it is explained with a background only.\n"
 
 
 def _transformers(cases: Iterable[Any]) -> Iterator[str]:
@@ -135,7 +138,8 @@ def _refusals(refusals: Iterable[Any]) -> Iterator[str]:
     for refusal in refusals:
         alike.setdefault(_SUBJECT.sub("...", _sentence(refusal.make())), []).append(refusal)
     for sentence, group in alike.items():
-        yield _row(("; ".join(refusal.name for refusal in group), sentence))
+        when = " (without a background)" if group[0].readable else ""
+        yield _row(("; ".join(refusal.name for refusal in group) + when, sentence))
     yield ""
 
 
@@ -144,7 +148,7 @@ def _sentence(model: Any) -> str:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* mixes columns")
         try:
-            pkex.as_expansion(model)
+            pkex.Explainer(model)
         except pkex.UnsupportedModelError as error:
             return re.sub(r" at 0x[0-9a-f]+", "", str(error))
     raise RuntimeError(f"{model!r} is among the refusals of tests/models.py, but it is explained.")

@@ -2,8 +2,9 @@
 
 Nothing here goes through pkex's readers. What a model is, as a game, is written down a second time
 from the attributes that its `predict` uses and from scikit-learn's own kernel functions, applied to
-the columns that are present; a column that is absent has the kernel factor 1. For pipelines, the
-input column that each prepared column is made from is written by hand.
+the columns that are present; a column that is absent has the kernel factor 1. Kernels with a linear
+part have no such factor: they come with a background, which absent columns take their values from.
+For pipelines, the input column that each prepared column is made from is written by hand.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
-from sklearn.metrics.pairwise import chi2_kernel, laplacian_kernel, rbf_kernel
+from sklearn.metrics.pairwise import chi2_kernel, laplacian_kernel, linear_kernel, rbf_kernel
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
@@ -155,17 +156,28 @@ class Machine:
     kernel: Callable[[Array, Array, list[int]], Array]
     prepare: Callable[[Any], Array] = dense
     origins: Sequence[int] | None = None
+    background: Any = None  # rows, in the columns of the input, that absent columns come from
 
     def value(self, prepared: Array, present: frozenset[int]) -> Array:
         """Return the outputs when only the input columns `present` take part."""
         origins = range(self.points.shape[1]) if self.origins is None else self.origins
         columns = [j for j, origin in enumerate(origins) if origin in present]
+        if self.background is not None:
+            rows = np.array(dense(self.prepare(self.background)))
+            rows[:, columns] = prepared[:, columns]
+            return (self.kernel(rows, self.points, [*origins]) @ self.alpha).mean(
+                axis=0
+            ) + self.offset
         gram = self.kernel(prepared[:, columns], self.points[:, columns], columns)
         return (gram @ self.alpha + self.offset)[0]
 
     @property
     def size(self) -> Array:
         """The sum of the magnitudes of the terms when no column is present, for each output."""
+        if self.background is not None:
+            rows, every = dense(self.prepare(self.background)), [*range(self.points.shape[1])]
+            sizes = np.abs(self.kernel(rows, self.points, every)).max(axis=0)
+            return sizes @ np.abs(self.alpha) + np.abs(self.offset)
         none = self.kernel(self.points[:1, :0], self.points[:, :0], [])
         return (np.abs(none) @ np.abs(self.alpha) + np.abs(self.offset))[0]
 
@@ -186,6 +198,11 @@ def pairwise(function: Callable[..., Array], gamma: float) -> Callable[..., Arra
         return function(x.copy(), z.copy(), gamma=gamma)
 
     return kernel
+
+
+def inner_products(x, z, columns):
+    """The linear kernel, which needs all columns."""
+    return linear_kernel(x, z)
 
 
 def tree(node: Any) -> Callable[..., Array]:
@@ -285,7 +302,8 @@ class ModelCase:
     """A fitted model to explain.
 
     `machines(model)` are its outputs side by side, as games of their own; `given` is what
-    `as_expansion` is told besides the model; `warns` are words of the warning that belongs to it.
+    `as_expansion` is told besides the model; `warns` are words of the warning that belongs to it;
+    `background` is what a kernel with a linear part needs.
     """
 
     name: str
@@ -300,6 +318,7 @@ class ModelCase:
     noise: str | None = None  # words of a warning of scikit-learn's own
     n_outputs: int = 1
     gram: Callable[[Any], Array] | None = None  # of a model that takes kernel matrices
+    background: Any = None
 
     def __str__(self) -> str:
         return self.name
@@ -441,6 +460,39 @@ def components(name, model, table=X, **how) -> ModelCase:
         return [machine(table, a - a.mean(axis=0), offset, pairwise(rbf_kernel, gamma))]
 
     return ModelCase(name, lambda: model.fit(table), table[:4], transform, machines, **how)
+
+
+def linear(name, model, table, y, own, coefficients, outputs=(), kernel=inner_products, **how):
+    """Return a case of a machine whose kernel has a linear part; it needs a background.
+
+    `coefficients(model)` are its points, their weights, and the offset.
+    """
+    background = table[10:17]
+    final = how.pop("final", lambda m: m)
+    prepare = how.pop("prepare", lambda m: dense)
+
+    def machines(m):
+        last = final(m)
+        shape = kernel(last) if kernel is not inner_products else kernel
+        found = machine(*coefficients(last), shape, prepare=prepare(m), background=background)
+        return [found]
+
+    return ModelCase(
+        name,
+        lambda: model.fit(table, y),
+        table[:: len(y) // 4][:4],
+        own,
+        machines,
+        tuple(outputs) or None,
+        n_outputs=max(1, len(outputs)),
+        background=background,
+        **how,
+    )
+
+
+def vectors(m):
+    """Return the support vectors of a machine, their weights and the intercept."""
+    return m.support_vectors_, dense(m.dual_coef_).T, m.intercept_
 
 
 def estimate(name, model, kernel, norm, weights=None) -> ModelCase:
@@ -663,7 +715,8 @@ PIPELINES = [
                 IDENTITY),
     in_pipeline("FunctionTransformer one-to-one",
                 [FunctionTransformer(doubled, feature_names_out="one-to-one"), StandardScaler()],
-                IDENTITY),
+                IDENTITY, features=tuple(DIABETES.columns),
+                warns="FunctionTransformer mixes columns"),
     in_pipeline("set_output pandas",
                 [StandardScaler().set_output(transform="pandas"),
                  columns((MinMaxScaler(), ["bp", "age"]), remainder="passthrough").set_output(
@@ -873,7 +926,68 @@ WRAPPERS = [
          CULTIVAR, each_decision, ONE_VS_ONE),
 ]  # fmt: skip
 
-MODELS = [*VECTOR_MACHINES, *RIDGES, *UNSUPERVISED, *PROCESSES, *PIPELINES, *WRAPPERS]
+
+def centred(table, count):
+    """Return what linear kernel PCA is made of: see `components`."""
+
+    def coefficients(m):
+        a = m.eigenvectors_ / np.sqrt(m.eigenvalues_)
+        gram = linear_kernel(table)
+        return table, a - a.mean(axis=0), (gram.mean() - gram.mean(axis=0)) @ a
+
+    names = tuple(f"kernelpca{k}" for k in range(count))
+    return {"coefficients": coefficients, "outputs": names}
+
+
+def tree_of(m):
+    """Return the kernel of a Gaussian process, for all columns."""
+    return tree(m.kernel_)
+
+
+def mean(m):
+    """Return what the mean of a Gaussian process is made of."""
+    return m.X_train_, m.alpha_, 0.0
+
+
+def latent_mean(m):
+    """Return what the latent mean of a binary GaussianProcessClassifier is made of."""
+    return m.X_train_, m.y_train_ - m.pi_, 0.0
+
+
+GPR = partial(GaussianProcessRegressor, alpha=0.5, optimizer=None)
+LINEAR = [
+    linear("SVR linear", SVR(kernel="linear", C=20.0), DIABETES, TARGET, predict, vectors),
+    linear("SVR linear on a sparse matrix", SVR(kernel="linear", C=20.0), SPARSE, TARGET, predict,
+           vectors),
+    linear("NuSVR linear", NuSVR(kernel="linear", C=20.0), X, TARGET, predict, vectors),
+    linear("OneClassSVM linear", OneClassSVM(kernel="linear", nu=0.3), X, TARGET, decision,
+           vectors),
+    linear("SVC linear, binary", SVC(kernel="linear"), CANCER, MALIGNANT, decision, vectors,
+           ("1 vs 0",)),
+    linear("SVC linear, 3 classes", SVC(kernel="linear"), IRIS, SPECIES, decision,
+           lambda m: (m.support_vectors_, by_pairs(m, SPECIES), m.intercept_), PAIRS3),
+    linear("KernelRidge linear", KernelRidge(alpha=0.1), X, TARGET, predict,
+           lambda m: (X, m.dual_coef_, 0.0)),
+    linear("KernelRidge linear, 2 targets", KernelRidge(alpha=0.1), X, TARGETS, predict,
+           lambda m: (X, m.dual_coef_, 0.0), ("y0", "y1")),
+    linear("KernelPCA linear", KernelPCA(2, kernel="linear"), WINE, CULTIVAR, transform,
+           **centred(WINE, 2)),
+    linear("GPR DotProduct", GPR(gp.DotProduct(0.5)), X, TARGET, predict, mean, kernel=tree_of),
+    linear("GPR DotProduct without an offset", GPR(gp.DotProduct(0.0, "fixed")), X, TARGET,
+           predict, mean, kernel=tree_of),
+    linear("GPR DotProduct + RBF", GPR(gp.DotProduct(0.5) + gp.RBF(ARD)), X, TARGET, predict, mean,
+           kernel=tree_of),
+    linear("GPR DotProduct * RBF", GPR(2.0 * gp.DotProduct(0.5) * gp.RBF(0.2)), X, TARGET, predict,
+           mean, kernel=tree_of),
+    linear("GPC DotProduct", GaussianProcessClassifier(gp.DotProduct(1.0), optimizer=None), CANCER,
+           MALIGNANT, latent, latent_mean, ("1 vs 0",), tree_of,
+           final=lambda m: m.base_estimator_),
+    linear("SVR linear behind a scaler", make_pipeline(StandardScaler(), SVR(kernel="linear")),
+           DIABETES, TARGET, predict, vectors, final=lambda m: m[-1],
+           prepare=lambda m: m[:-1].transform),
+]  # fmt: skip
+
+MODELS = [*VECTOR_MACHINES, *RIDGES, *UNSUPERVISED, *PROCESSES, *LINEAR, *PIPELINES, *WRAPPERS]
 
 # ------------------------------------------------------------------------------------- refusals
 
@@ -885,6 +999,7 @@ class Refusal:
     name: str
     make: Callable[[], Any]
     words: tuple[str, ...]
+    readable: bool = False  # refused for want of a background only
 
     def __str__(self) -> str:
         return self.name
@@ -901,14 +1016,17 @@ def refused_fit(name, model, *words, table=X, y=TARGET) -> Refusal:
     return Refusal(name, lambda: model.fit(table, y), words)
 
 
+def without_background(case: ModelCase) -> Refusal:
+    """Return the refusal of a model with a linear part when there is no background."""
+    return Refusal(case.name, case.model, ("linear part", "Pass a background"), readable=True)
+
+
 NO_PRODUCT = ("does not factorise over columns", "Kernels that factorise", "Refit")
 REFUSALS = [
-    refused_fit("SVR linear", SVR(kernel="linear"), "SVR", "'linear'", *NO_PRODUCT),
     refused_fit("SVR poly", SVR(kernel="poly"), "SVR", "'poly'", *NO_PRODUCT),
     refused_fit("SVC sigmoid", SVC(kernel="sigmoid"), "SVC", "'sigmoid'", *NO_PRODUCT,
                 table=IRIS, y=SPECIES),
     refused_fit("OneClassSVM poly", OneClassSVM(kernel="poly"), "OneClassSVM", "'poly'"),
-    refused_fit("KernelRidge linear", KernelRidge(), "KernelRidge", "'linear'", *NO_PRODUCT),
     refused_fit("KernelRidge cosine", KernelRidge(kernel="cosine"), "'cosine'", *NO_PRODUCT),
     refused_fit("KernelPCA poly", KernelPCA(2, kernel="poly"), "KernelPCA", "'poly'", *NO_PRODUCT),
     refused_fit("KernelDensity tophat", KernelDensity(kernel="tophat"), "'tophat'", "gaussian"),
@@ -922,7 +1040,7 @@ REFUSALS = [
     refused_process("GPR Matern ARD", gp.RBF(0.1) + gp.Matern(ARD), "Matern", *NO_PRODUCT),
     refused_process("GPR RationalQuadratic", gp.RationalQuadratic(), "RationalQuadratic",
                     *NO_PRODUCT),
-    refused_process("GPR DotProduct", gp.DotProduct() + gp.RBF(0.1), "DotProduct", *NO_PRODUCT),
+    refused_process("GPR square of DotProduct", gp.DotProduct() ** 2, "DotProduct", *NO_PRODUCT),
     refused_process("GPR ExpSineSquared, several columns", gp.ExpSineSquared(), "ExpSineSquared",
                     *NO_PRODUCT),
     refused_process("GPR PairwiseKernel polynomial", gp.PairwiseKernel(metric="polynomial"),
@@ -972,4 +1090,5 @@ REFUSALS = [
     Refusal("None", lambda: None, ("NoneType", "not a model that pkex can read")),
     Refusal("a string", lambda: "SVR", ("str is not a model",)),
     Refusal("a class", lambda: SVR, ("SVR is a class", "SVR().fit(X, y)")),
+    *map(without_background, LINEAR),
 ]  # fmt: skip

@@ -80,7 +80,7 @@ class Kernel(ABC):
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
             for term in terms:
-                matrix[rows] += term.coefficient * term.factors(x[rows], z).prod(axis=2)
+                matrix[rows] += term.worth(x[rows], z)
         return matrix
 
     def terms(self, n_columns: int) -> tuple[Term, ...]:
@@ -295,6 +295,13 @@ class Term:
     def __post_init__(self) -> None:
         for leaf in self.leaves:
             leaf.check_width(self.n_columns)
+
+    def worth(self, x: Floats, z: Floats) -> Floats:
+        """Return the coefficient times all factors, shape (rows, points)."""
+        product = np.full((len(x), len(z)), self.coefficient)
+        for leaf in self.leaves:
+            product *= leaf_values(leaf, leaf.factors, x, z).prod(axis=2)
+        return product
 
     def factors(self, x: Floats, z: Floats) -> Floats:
         """Return the factor of every column, shape (rows, points, columns)."""

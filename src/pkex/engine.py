@@ -134,7 +134,7 @@ class Plan:
         self.narrow = [term for term in narrow if term is not None]
         self.terms = [t for t, one in zip(terms, narrow, strict=True) if one is None]
         self._games: list[twin.Game] = []
-        self._absent: dict[tuple[int, int, int], list[tuple[float, Floats]]] = {}
+        self._absent: dict[tuple[int, int, int], tuple[Floats, list[tuple[float, Floats]]]] = {}
 
     def games(self) -> list[twin.Game]:
         """Return the games of the terms for the backend in use."""
@@ -153,13 +153,16 @@ class Plan:
         if self.background is None:
             return [(1.0, None)]
         key = (number, points.start, points.stop)
-        if key in self._absent:
-            return self._absent[key]
+        known = self._absent.get(key)
+        if known is not None and (known[0] is Z or np.array_equal(known[0], Z)):
+            return known[1]
         found = self.background.scenarios(self.games()[number], Z[points])
         count = 1 if self.background.marginal else len(self.background.rows)
         if count * len(self.players) * len(Z) * len(self.terms) > _ABSENT_KEPT:
             return found
-        return self._absent.setdefault(key, list(found))
+        kept = list(found)
+        self._absent[key] = (Z, kept)
+        return kept
 
     def narrow_absent(self, Z: Floats) -> list[Floats]:
         """Return what the narrow terms are worth without their players, at each point."""

@@ -375,7 +375,7 @@ class Custom(ColumnKernel):
 
 
 @dataclass(frozen=True, repr=False)
-class _Dot(ColumnKernel):
+class Dot(ColumnKernel):
     """The product ``x z``, a part of the linear kernel."""
 
     def factors(self, x: Floats, z: Floats) -> Floats:
@@ -397,7 +397,7 @@ class Linear(Kernel):
     """
 
     def _expand(self, n_columns: int) -> list[tuple[float, tuple[ColumnKernel, ...]]]:
-        return [(1.0, (_Dot(columns=(j,)),)) for j in range(n_columns)]
+        return [(1.0, (Dot(columns=(j,)),)) for j in range(n_columns)]
 
 
 def has_neutral_removal(kernel: Kernel) -> bool:

@@ -8,12 +8,14 @@ terms, one for each column; so is every kernel that is limited to one column, an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import Term, leaf_values
 from pkex.errors import not_finite
+from pkex.kernels import Dot
 
 __all__ = ["Narrow", "as_narrow"]
 
@@ -31,9 +33,7 @@ class Narrow:
 
     def worth(self, x: Floats, z: Floats) -> Floats:
         """Return the product of all factors, shape (rows, points)."""
-        product = np.full((len(x), len(z)), self.term.coefficient)
-        for leaf in self.term.leaves:
-            product *= leaf_values(leaf, leaf.factors, x, z).prod(axis=2)
+        product = self.term.worth(x, z)
         if not np.isfinite(product).all():
             raise not_finite(self.term)
         return product
@@ -50,6 +50,9 @@ class Narrow:
         """Return what the term is worth without the player, shape (points,)."""
         if self.player is None or background is None or shares is None:
             return np.full(len(z), self.term.coefficient)
+        if self.dot is not None:
+            mean_of_column = float(shares @ background[:, self.dot])
+            return self.term.coefficient * mean_of_column * z[:, self.dot]
         step = max(1, _ROWS // len(z))
         parts = [
             shares[start : start + step] @ self.worth(background[start : start + step], z)
@@ -74,6 +77,9 @@ class Narrow:
         `weights` have shape (points, sets) or (rows, points, sets), and `absent` (points,); it is
         the coefficient where there is no background, which is not `general`.
         """
+        if self.dot is not None and weights.ndim == 2 and general:
+            self._add_dot(x, z, weights, absent, values, totals, magnitudes)
+            return
         step = max(1, _ROWS // len(z))
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
@@ -84,6 +90,35 @@ class Narrow:
             if self.player is not None:
                 change = present - absent if general else -self.drop(x[rows], z)[:, None, :]
                 values[rows, self.player] += (change @ local)[:, 0]
+
+    @cached_property
+    def dot(self) -> int | None:
+        """The column of a term of the linear kernel, for which there is a closed form."""
+        match self.term.leaves:
+            case (Dot(columns=(column,)),):
+                return column
+        return None
+
+    def _add_dot(
+        self,
+        x: Floats,
+        z: Floats,
+        weights: Floats,
+        absent: Floats,
+        values: Floats,
+        totals: Floats,
+        magnitudes: Floats,
+    ) -> None:
+        """Add ``c x_j z_j``: one slope per set serves all rows."""
+        factors = self.term.coefficient * z[:, self.dot]
+        column = x[:, self.dot, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            present, size = column * (factors @ weights), np.abs(factors) @ np.abs(weights)
+            magnitudes += np.abs(column) * size + np.abs(absent) @ np.abs(weights)
+        if not np.isfinite(magnitudes).all():
+            raise not_finite(self.term)
+        totals += present
+        values[:, self.player] += present - absent @ weights
 
 
 def as_narrow(term: Term, players: tuple[tuple[int, ...], ...]) -> Narrow | None:

@@ -225,18 +225,24 @@ def ladder(n_players: int, tol: float | None = None) -> Ladder:
 def ellipse(size: int, n_players: int, tol: float | None = None) -> Rule:
     """Return Gauss-Legendre with `size` nodes for the general game, limited to a certified lam."""
     tol = check_tol(tol)
-    accepted = _TIGHTEST if tol is None else tol / 2.0
-    _count(size, "size")
-    rho = np.geomspace(1.01, 1e4, 2000)  # every one gives a valid limit
-    constant = 2.0 + 2.0 / (4.0 * size * size - 1.0)
-    room = np.log(accepted * (1.0 - rho**-2.0) / constant) + 2.0 * size * np.log(rho)
-    limit = max(0.0, float((4.0 * room / (rho + 1.0 / rho - 2.0)).max()))
+    accepted = _TIGHTEST
+    limit = _ellipse_limit(_count(size, "size"), _TIGHTEST)
     if tol is not None:  # the rounding of the nodes, which grows with lam, takes the other half
-        limit = max(0.0, min(limit, tol / _TIGHTEST - 2.0))
+        within = min(_ellipse_limit(size, tol / 2.0), tol / _TIGHTEST - 2.0)
+        if within > limit:  # else that rounding alone exceeds tol, and so it does in every rule
+            accepted, limit = tol / 2.0, within
     rounding = _TIGHTEST * (1.0 + min(limit, 2.0 * n_players) / 2.0)
     nodes, weights = gauss_legendre(size)
     family = "ellipse gauss-legendre"
     return Rule(family, nodes, weights, 2**63 - 1, limit, False, accepted + rounding)
+
+
+def _ellipse_limit(size: int, accepted: float) -> float:
+    """Return the largest lam for which the bound of `size` nodes is at most `accepted`."""
+    rho = np.geomspace(1.01, 1e4, 2000)  # every one gives a valid limit
+    constant = 2.0 + 2.0 / (4.0 * size * size - 1.0)
+    room = np.log(accepted * (1.0 - rho**-2.0) / constant) + 2.0 * size * np.log(rho)
+    return max(0.0, float((4.0 * room / (rho + 1.0 / rho - 2.0)).max()))
 
 
 @lru_cache(maxsize=256)
@@ -248,7 +254,7 @@ def general_ladder(n_players: int, tol: float | None = None) -> Ladder:
     n_players : int
     tol : float, optional
         Accepted error of the integral of each pair, relative to 1; full double precision by
-        default. The last rule, which is exact, has that of rounding, ``2^-52 (1 + n_players)``.
+        default. Rounding of the nodes, up to ``2^-52 (1 + n_players)``, is there at any `tol`.
 
     Examples
     --------
@@ -256,13 +262,18 @@ def general_ladder(n_players: int, tol: float | None = None) -> Ladder:
     >>> [rule.size for rule in rules.general_ladder(50).rules][-3:]
     [19, 22, 25]
     """
-    last = replace(exact(n_players), relative_error=_TIGHTEST * (1.0 + n_players))
-    sizes = list(range(1, 17))
-    while sizes[-1] < last.size:
-        sizes.append(math.ceil(1.14 * sizes[-1]))
-    rules = [ellipse(size, n_players, tol) for size in sizes if size < last.size]
-    limits = np.array([rule.max_lam for rule in rules] + [math.inf])
-    return Ladder((*rules, last), limits, n_players, -1.0)
+    largest = (_count(n_players, "n_players") + 1) // 2  # nodes, of the exact rule
+    most = 2.0 * n_players * (1.0 + 2.0**-40)  # lam of any game, with the slack of its factors
+    rules: list[Rule] = []
+    size = 1
+    while size < largest and (not rules or rules[-1].max_lam < most):
+        rules.append(ellipse(size, n_players, tol))
+        size = size + 1 if size < 16 else math.ceil(1.14 * size)
+    if not rules or rules[-1].max_lam < most:
+        error = _TIGHTEST * (1.0 + n_players)
+        rules.append(replace(exact(n_players), relative_error=error))
+    limits = np.array([rule.max_lam for rule in rules[:-1]] + [math.inf])
+    return Ladder(tuple(rules), limits, n_players, -1.0)
 
 
 def check_tol(tol: object) -> float | None:
