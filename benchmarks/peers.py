@@ -1,12 +1,14 @@
 """pkex beside the explainers that people use today, in one process and one thread each.
 
-    python -m benchmarks.peers [--quick]
+    python -m benchmarks.peers [--quick | --exact] [--limit SECONDS]
 
 For SVR and Gaussian process regression with an RBF kernel (gamma = 1/d, standard normal data, all
 450 training points in the expansion) it times one row at d = 10 ... 1000, with every peer until it
-takes more than 60 s a row; one row with 5000 training points; and batches of 1, 10 and 1000 rows.
-It prints and stores times, ratios, memory and growth exponents (``benchmarks/results/peers.json``)
-and draws the figure of the README (``docs/peers.png``).
+takes more than 60 s a row, or the limit given; one row with 5000 training points; and batches of 1,
+10 and 1000 rows. It prints and stores times, ratios, memory and growth exponents
+(``benchmarks/results/peers.json``) and draws the figure of the README (``docs/peers.png``).
+``--exact`` runs only the exact methods, in
+a minute, and adds the time of a row among 100, where the overhead of a call is shared.
 
 `shapiq` explains the same game as pkex, exactly. shap's explainers solve another game, with
 features replaced from 100 background rows, and sample it; their default budgets are used. They
@@ -96,6 +98,7 @@ def by_shap(explainer: Any) -> Builder:
         made = explainer(model.predict, X[:100])
         if explainer is shap.PermutationExplainer:
             evaluations = 10 * (2 * X.shape[1] + 1)  # its default, which needs saying at large d
+            made(X[:1], max_evals=2 * X.shape[1] + 1, silent=True)  # compiles, the first time
             return lambda rows: made(rows[:1], max_evals=evaluations, silent=True)
         return lambda rows: made.shap_values(rows[:1], silent=True)
 
@@ -140,6 +143,33 @@ def one_row(model_name: str, sizes: tuple[int, ...], limit: float) -> dict[str, 
     return {"seconds": times, "ratio": ratios, "memory_mb": memory, "growth_from_100": exponents}
 
 
+def exact_methods() -> dict[str, Any]:
+    """Time the exact methods side by side, pkex also for a row among 100."""
+    found: dict[str, Any] = {}
+    for model_name in ("SVR", "GPR"):
+        for d in (10, 50, 100, 1000):
+            model, X = fit(model_name, N_POINTS, d)
+            rows = np.random.default_rng(1).normal(size=(100, d))
+            many = by_pkex("native")(model, X)
+            times = {"pkex, a row of 100": seconds(lambda many=many, rows=rows: many(rows)) / 100}  # type: ignore[misc]
+            for name in ("pkex", "prefix_suffix", "shapiq ProductKernel"):
+                if name.startswith("shapiq") and d > 100:
+                    continue
+                run = METHODS[name](model, X)
+                times[name] = seconds(lambda run=run, rows=rows: run(rows[:1]), repeats=9)  # type: ignore[misc]
+            found[f"{model_name}, d = {d}"] = times
+            for name, taken in times.items():
+                ratios = ", ".join(
+                    f"{taken / times[base]:,.0f} times {base}"
+                    for base in ("pkex, a row of 100", "pkex")
+                )
+                print(
+                    f"{model_name} d = {d:<5}{name:<22}{1e6 * taken:>12.1f} us, {ratios}",
+                    flush=True,
+                )
+    return found
+
+
 def batches() -> dict[str, Any]:
     """Time pkex for batches of rows, and for many training points."""
     found: dict[str, Any] = {}
@@ -176,7 +206,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
         ax.grid(which="major", color="0.9")
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("seconds for one row, one thread")
-    axes[1].legend(frameon=False, size=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axes[1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     fig.savefig(path, dpi=130)
 
 
@@ -184,18 +214,25 @@ def main() -> None:
     """Measure, print, store and draw."""
     parser = argparse.ArgumentParser(description="pkex beside its peers")
     parser.add_argument("--quick", action="store_true", help="d up to 50, nothing stored")
-    quick = parser.parse_args().quick
-    sizes, limit = (SIZES[:3], 2.0) if quick else (SIZES, LIMIT)
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds a row may take")
+    parser.add_argument("--exact", action="store_true", help="only the exact methods")
+    options = parser.parse_args()
+    (HERE / "results").mkdir(exist_ok=True)
+    if options.exact:
+        text = json.dumps(exact_methods(), indent=1)
+        (HERE / "results" / "exact.json").write_text(text + "\n", encoding="utf-8")
+        return
+    quick = options.quick
+    sizes, limit = (SIZES[:3], 2.0) if quick else (SIZES, options.limit)
     results: dict[str, Any] = {name: one_row(name, sizes, limit) for name in ("SVR", "GPR")}
     results["batches"] = batches()
-    results["config"] = pkex.show_config("dicts")
+    results["config"] = pkex.show_config("dicts") | {"limit_seconds": str(limit)}
     for model in ("SVR", "GPR"):
         print(f"\n{model}: how many times as long as pkex")
         for name, ratio in results[model]["ratio"].items():
             shown = "  ".join(f"d={d}: {r:,.0f}" for d, r in ratio.items())
             print(f"  {name:<22}{shown}  growth {results[model]['growth_from_100'][name]}")
     if not quick:
-        (HERE / "results").mkdir(exist_ok=True)
         text = json.dumps(results, indent=1)
         (HERE / "results" / "peers.json").write_text(text + "\n", encoding="utf-8")
         draw(results, HERE.parent / "docs" / "peers.png")

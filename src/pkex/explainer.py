@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any
 
@@ -115,8 +115,8 @@ class Explainer:
     @property
     def expected_value(self) -> float | Floats:
         """The base value, as shap's explainers name it; one number, or one per output."""
-        base = self._base_value()
-        return base if base.ndim else float(base)
+        base = self._base
+        return base.copy() if base.ndim else float(base)
 
     def shap_values(self, X: ArrayLike) -> Floats:
         """Return the values alone, shape (n_rows, n_players) or (n_rows, n_players, n_outputs)."""
@@ -142,8 +142,8 @@ class Explainer:
         prepared = [part.prepare(table) for part in expansion.parts]
         parts = zip(expansion.parts, self._plans, self._bases, prepared, strict=True)
         sums = reduce(add, [self._explain(*part, progress) for part in parts])
-        _check_additivity(sums)
-        base = self._base_value()
+        residual = _check_additivity(sums)
+        base = self._base
         values = sums.values if base.ndim else sums.values[:, :, 0]
         explanation = Explanation(
             values=values,
@@ -155,7 +155,7 @@ class Explainer:
             output_names=expansion.output_names,
             rule=sums.rules[0],
             rules=sums.rules,
-            residual=float(np.abs(sums.residual).max()),
+            residual=residual,
             removal=self.removal,
         )
         if self._own is not None and expansion.preparation is not None:
@@ -167,8 +167,9 @@ class Explainer:
             check_agreement(expansion, ours, self._own(head[first]), self._own_tol)
         return explanation
 
-    def _base_value(self) -> Floats:
-        """Return the value of the empty coalition, shape () or (n_outputs,)."""
+    @cached_property
+    def _base(self) -> Floats:
+        """The value of the empty coalition, shape () or (n_outputs,)."""
         parts = zip(self._bases, self.expansion.parts, strict=True)
         bases = [bases.reshape(part.offset.shape) + part.offset for bases, part in parts]
         return np.asarray(np.sum(bases, axis=0))
@@ -258,10 +259,12 @@ def _data(table: Any) -> NDArray[Any]:
     return array.astype(np.float64 if array.dtype.kind in "buif" else object)
 
 
-def _check_additivity(sums: Sums) -> None:
-    right = np.abs(sums.residual) <= sums.tolerance  # NaN is not
+def _check_additivity(sums: Sums) -> float:
+    """Return the largest residual, or raise where rounding does not explain it."""
+    size = np.abs(sums.residual)
+    right = size <= sums.tolerance  # NaN is not
     if right.all():
-        return
+        return float(size.max())
     row, output = np.argwhere(~right)[0]
     if not np.isfinite(sums.tolerance[row, output]):
         raise ValueError(

@@ -307,5 +307,6 @@ def _check_shapes(explanation: Explanation) -> None:
                 f"{name} must have shape {expected} to go with values of shape {values.shape} and "
                 f"{n_columns} columns; got {found}."
             )
-    if any(not 0 <= c < n_columns for player in explanation.players for c in player):
+    columns = [column for player in explanation.players for column in player]
+    if columns and not 0 <= min(columns) <= max(columns) < n_columns:
         raise ValueError(f"players must consist of columns 0 to {n_columns - 1} of the data.")
