@@ -86,6 +86,7 @@ class Game:
         """Column factors of a block that suit it: 4 MiB, about six arrays of which live at once."""
         return 2**19
 
+    @np.errstate(over="ignore", invalid="ignore")  # the caller sees what overflowed
     def explain(self, x: Floats, z: Floats, weights: Floats, absent: Floats | None = None) -> Block:
         """Explain the pair games of the rows `x` and the points `z`.
 
@@ -121,13 +122,12 @@ class Game:
             magnitudes *= 1.0 + np.abs(u).sum(axis=0)
         values = np.multiply(integrals, -u, out=integrals)
         shape = (n_rows, 1, n_points)
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller sees what overflowed
-            return Block(
-                values.reshape(n_players, n_rows, n_points).transpose(1, 0, 2) @ weights,
-                (totals.reshape(shape) @ weights)[:, 0],
-                (magnitudes.reshape(shape) @ np.abs(weights))[:, 0],
-                tuple(rule for rule, _ in assigned),
-            )
+        return Block(
+            values.reshape(n_players, n_rows, n_points).transpose(1, 0, 2) @ weights,
+            (totals.reshape(shape) @ weights)[:, 0],
+            (magnitudes.reshape(shape) @ np.abs(weights))[:, 0],
+            tuple(rule for rule, _ in assigned),
+        )
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
         """Return ``1 - product of the player's factors``, shape (players, rows, points).
