@@ -75,7 +75,8 @@ class Sums:
     @cached_property
     def residual(self) -> Floats:
         """``values.sum(axis=1) - (totals - bases)``: zero but for the errors of the computation."""
-        difference: Floats = self.values.sum(axis=1) - (self.totals - self.bases)
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN where something overflowed
+            difference: Floats = self.values.sum(axis=1) - (self.totals - self.bases)
         return difference
 
 
