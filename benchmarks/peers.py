@@ -22,6 +22,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,9 +129,9 @@ def one_row(model_name: str, sizes: tuple[int, ...], limit: float) -> dict[str, 
             if before and before[0][1] * (d / before[0][0]) ** 1.5 > limit:
                 continue
             run = build(model, X)
-            times[name][d] = seconds(lambda run=run, row=row: run(row), repeats=9, limit=5.0)  # type: ignore[misc]
+            times[name][d] = seconds(partial(run, row), repeats=9, limit=5.0)
             if times[name][d] < 5.0:  # another call for the memory
-                memory[name][d] = peak_memory(lambda run=run, row=row: run(row))  # type: ignore[misc]
+                memory[name][d] = peak_memory(partial(run, row))
             print(f"{model_name} d = {d:<5}{name:<22}{1e3 * times[name][d]:>14.3f} ms", flush=True)
     ours = times["pkex"]
     ratios = {
@@ -151,12 +152,12 @@ def exact_methods() -> dict[str, Any]:
             model, X = fit(model_name, N_POINTS, d)
             rows = np.random.default_rng(1).normal(size=(100, d))
             many = by_pkex("native")(model, X)
-            times = {"pkex, a row of 100": seconds(lambda many=many, rows=rows: many(rows)) / 100}  # type: ignore[misc]
+            times = {"pkex, a row of 100": seconds(partial(many, rows)) / 100}
             for name in ("pkex", "prefix_suffix", "shapiq ProductKernel"):
                 if name.startswith("shapiq") and d > 100:
                     continue
                 run = METHODS[name](model, X)
-                times[name] = seconds(lambda run=run, rows=rows: run(rows[:1]), repeats=9)  # type: ignore[misc]
+                times[name] = seconds(partial(run, rows[:1]), repeats=9)
             found[f"{model_name}, d = {d}"] = times
             for name, taken in times.items():
                 ratios = ", ".join(
@@ -178,7 +179,7 @@ def batches() -> dict[str, Any]:
         run = by_pkex("native")(model, np.empty((0, d)))
         for size in sizes:
             rows = np.random.default_rng(2).normal(size=(size, d))
-            taken = seconds(lambda run=run, rows=rows: run(rows), repeats=9, limit=5.0)  # type: ignore[misc]
+            taken = seconds(partial(run, rows), repeats=9, limit=5.0)
             key = f"n = {n}, d = {d}, {size} rows"
             found[key] = {"seconds": taken, "microseconds_per_row": 1e6 * taken / size}
             print(f"{key}: {1e6 * taken / size:.1f} us a row", flush=True)
