@@ -21,6 +21,7 @@ from pkex import (
     Explainer,
     KernelExpansion,
     UnsupportedModelError,
+    _threads,
     engine,
     explainer,
 )
@@ -206,7 +207,7 @@ def test_a_progress_bar_on_request_and_only_for_long_calls(monkeypatch, capsys):
     explain = Explainer(EXPANSION, n_jobs=1)
     assert_close(explain(ROWS, progress=True).values, explain(ROWS).values, 0.0)
     assert capsys.readouterr() == ("", "")  # it took less than two seconds
-    monkeypatch.setattr(engine, "_BAR_DELAY", 0.0)
+    monkeypatch.setattr(_threads, "_BAR_DELAY", 0.0)
     explain(ROWS, progress=True)
     assert "pkex: 100%" in capsys.readouterr().err
 
@@ -222,7 +223,7 @@ def test_inside_a_worker_of_joblib_it_takes_one_thread(monkeypatch):
     monkeypatch.setattr(engine, "_BLOCK", 100)
     explain = Explainer(EXPANSION, n_jobs=-1)
 
-    monkeypatch.setattr(engine, "effective_n_jobs", None)  # threads of its own would fail now
+    monkeypatch.setattr(_threads, "effective_n_jobs", None)  # threads of its own would fail now
     calls = joblib.Parallel(n_jobs=2, prefer="threads")(
         joblib.delayed(explain)(ROWS) for _ in range(2)
     )

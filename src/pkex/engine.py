@@ -8,26 +8,23 @@ depend on the number of threads and are added in a fixed order, so neither do th
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from pkex import twin
 from pkex._algebra import Term
+from pkex._threads import in_order, with_bar
 from pkex.backend import game_class
 from pkex.narrow import as_narrow
 from pkex.rules import Rule, exact, general_ladder, ladder
 
-__all__ = ["Background", "Plan", "Sums", "shapley_sums"]
+__all__ = ["Background", "Plan", "Sums", "ranked", "shapley_sums"]
 
 Floats = NDArray[np.float64]
 Task = tuple[int, slice, slice]
@@ -36,7 +33,6 @@ _BLOCK = 2**22  # column factors of a block at most; a backend may want less
 _ABSENT = 2**19  # factors of absent players evaluated at once
 _ABSENT_KEPT = 2**23  # and kept for the next call: 64 MiB
 _SMALLEST = 5e-324  # the rounding error of results that underflow
-_BAR_DELAY = 2.0  # seconds before a progress bar appears
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +65,7 @@ class Sums:
             self.totals + other.totals,
             self.bases + other.bases,
             self.tolerance + other.tolerance,
-            _ranked({*self.rules, *other.rules}),
+            ranked({*self.rules, *other.rules}),
         )
 
     @cached_property
@@ -121,6 +117,8 @@ class Plan:
         Accepted relative error per pair (see `pkex.rules`); full double precision by default.
     background : Background, optional
         What absent players are replaced by; by default their factors become 1.
+    narrow : bool
+        Whether terms of a single player are kept apart; else they are games like the others.
     """
 
     def __init__(
@@ -129,11 +127,13 @@ class Plan:
         players: tuple[tuple[int, ...], ...],
         tol: float | None = None,
         background: Background | None = None,
+        *,
+        narrow: bool = True,
     ) -> None:
         self.players, self.tol, self.background = players, tol, background
-        narrow = [as_narrow(term, players) for term in terms]
-        self.narrow = [term for term in narrow if term is not None]
-        self.terms = [t for t, one in zip(terms, narrow, strict=True) if one is None]
+        narrow_terms = [as_narrow(term, players) if narrow else None for term in terms]
+        self.narrow = [term for term in narrow_terms if term is not None]
+        self.terms = [t for t, one in zip(terms, narrow_terms, strict=True) if one is None]
         self._games: list[twin.Game] = []
         self._absent: dict[tuple[int, int, int], tuple[Floats, list[tuple[float, Floats]]]] = {}
 
@@ -227,7 +227,8 @@ def shapley_sums(
         )
     ]
 
-    def run(number: int, rows: slice, points: slice) -> twin.Block:
+    def run(task: Task) -> twin.Block:
+        number, rows, points = task
         local = weights[points] if weights.ndim == 2 else weights[rows, points]
         left, right = x[rows], z[points]
         coefficient = games[number].term.coefficient
@@ -236,9 +237,9 @@ def shapley_sums(
             for share, absent in plan.scenarios(number, points, z)
         )
 
-    blocks = _in_order(run, tasks, n_jobs)
+    blocks = in_order(run, tasks, n_jobs)
     if progress:
-        blocks = _with_bar(blocks, len(tasks))
+        blocks = with_bar(blocks, len(tasks))
     if len(tasks) == 1:
         [(values, totals, magnitudes, used)] = blocks  # nothing to add up
         rules = set(used)
@@ -256,15 +257,15 @@ def shapley_sums(
         for narrow, absent in zip(plan.narrow, plan.narrow_absent(z), strict=True):
             general = plan.background is not None
             narrow.add(x, z, weights, absent, general, values, totals, magnitudes)
-    ranked = _ranked(rules or {exact(1)})
+    order = ranked(rules or {exact(1)})
     # Each value carries about 3 roundings per player and 1 per point; 16 leaves room. The values
     # of a pair sum to at most 1 under neutral removal, else to at most 2 per player.
     rounding = 16.0 * (len(plan.players) + len(Z) + 16) * 2.0**-53
     spread = 1.0 if plan.background is None else 2.0 * len(plan.players)
-    tolerance = spread * (ranked[0].relative_error + rounding) * magnitudes
+    tolerance = spread * (order[0].relative_error + rounding) * magnitudes
     tolerance += 4.0 * (len(plan.players) + len(Z)) * _SMALLEST * max(1, len(tasks))  # underflow
     known = plan.bases(z, weights) if bases is None else bases
-    return Sums(values, totals, known, tolerance, ranked)
+    return Sums(values, totals, known, tolerance, order)
 
 
 def _combined(parts: Iterable[tuple[float, twin.Block]]) -> twin.Block:
@@ -285,7 +286,8 @@ def _combined(parts: Iterable[tuple[float, twin.Block]]) -> twin.Block:
     return total
 
 
-def _ranked(rules: set[Rule]) -> tuple[Rule, ...]:
+def ranked(rules: set[Rule]) -> tuple[Rule, ...]:
+    """Return the rules, the one with the largest bound first."""
     return tuple(sorted(rules, key=lambda rule: (-rule.relative_error, -rule.size)))
 
 
@@ -297,44 +299,3 @@ def _blocks(n_rows: int, n_points: int, width: int, entries: int) -> Iterator[tu
     for row in range(0, n_rows, rows):
         for point in range(0, n_points, points):
             yield slice(row, min(row + rows, n_rows)), slice(point, min(point + points, n_points))
-
-
-def _in_order(
-    run: Callable[[int, slice, slice], twin.Block], tasks: list[Task], n_jobs: int | None
-) -> Iterator[twin.Block]:
-    """Yield the results of the tasks in their order, computed by threads where that helps."""
-    # Inside a worker of somebody else's joblib.Parallel the cores are taken already.
-    if len(tasks) == 1 or get_active_backend()[0].nesting_level or effective_n_jobs(n_jobs) == 1:
-        return (run(*task) for task in tasks)
-    return _by_threads(run, tasks, effective_n_jobs(n_jobs))
-
-
-def _by_threads(
-    run: Callable[[int, slice, slice], twin.Block], tasks: list[Task], n_threads: int
-) -> Iterator[twin.Block]:
-    """Yield the results in order, with a few tasks ahead so that the threads have work.
-
-    An interrupt leaves by the executor, which waits for the blocks that are under way.
-    """
-    with ThreadPoolExecutor(n_threads) as pool:
-        ahead: deque[Future[twin.Block]] = deque()
-        try:
-            for task in tasks:
-                ahead.append(pool.submit(run, *task))
-                if len(ahead) > 2 * n_threads:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _with_bar(blocks: Iterator[twin.Block], total: int) -> Iterator[twin.Block]:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        raise ImportError('progress=True needs tqdm: pip install "pkex[progress]".') from error
-    bar: Iterator[twin.Block] = tqdm(
-        blocks, total=total, delay=_BAR_DELAY, desc="pkex", unit="block"
-    )
-    return bar

@@ -8,12 +8,12 @@ from functools import cached_property, reduce
 from operator import add
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._cells import is_number
-from pkex._validation import as_floats, is_index
+from pkex._threads import check_n_jobs
+from pkex._validation import as_floats
 from pkex.engine import Background, Plan, Sums, shapley_sums
 from pkex.errors import AdditivityError, UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, seen
@@ -83,9 +83,7 @@ class Explainer:
         tol: float | None = None,
         n_jobs: int | None = -1,
     ) -> None:
-        if n_jobs is not None and not is_index(n_jobs):
-            raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
-        joblib.effective_n_jobs(n_jobs)  # refuses 0
+        check_n_jobs(n_jobs)
         self._own: Callable[[Any], Any] | None = None
         self._own_tol = 0.0
         if not isinstance(model, KernelExpansion | ExpansionSum):

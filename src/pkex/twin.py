@@ -19,8 +19,6 @@ NumPy calls grows with log(players) and every call runs over contiguous memory.
 
 from __future__ import annotations
 
-import math
-import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -30,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import ColumnKernel, Term, leaf_values
+from pkex._threads import workspace
 from pkex.errors import not_finite
 from pkex.rules import Ladder, Rule
 
@@ -98,7 +97,44 @@ class Game:
         absent : array of shape (players, points), optional
             The factors of absent players; 1 by default.
         """
-        n_rows, n_points, n_players = len(x), len(z), len(self.players)
+        shape = (len(x), 1, len(z))
+        values, totals, magnitudes, rules = self._solve(x, z, absent)
+        return Block(
+            values.reshape(-1, len(x), len(z)).transpose(1, 0, 2) @ weights,
+            (totals.reshape(shape) @ weights)[:, 0],
+            (magnitudes.reshape(shape) @ np.abs(weights))[:, 0],
+            rules,
+        )
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def add_pairs(self, x: Floats, z: Floats, values: Floats) -> tuple[tuple[Rule, ...], float]:
+        """Add the values of every pair, times the coefficient of the term, to `values`.
+
+        Parameters
+        ----------
+        x : array of shape (rows, columns)
+        z : array of shape (points, columns)
+        values : array of shape (players + 1, rows, points)
+            The last entry takes the products of all factors; the last axis is contiguous.
+
+        Returns
+        -------
+        rules : tuple of Rule
+            The rules that were used.
+        largest : float
+            The largest magnitude of a pair, as in `Block`.
+        """
+        found, totals, magnitudes, rules = self._solve(x, z, None)
+        shape, scale = (-1, len(x), len(z)), self.term.coefficient
+        values[:-1] += scale * found.reshape(shape)
+        values[-1] += scale * totals.reshape(shape)[0]
+        return rules, float(magnitudes.max(initial=0.0))
+
+    def _solve(
+        self, x: Floats, z: Floats, absent: Floats | None
+    ) -> tuple[Floats, Floats, Floats, tuple[Rule, ...]]:
+        """Return the values (players, pairs), products and magnitudes (pairs,), and the rules."""
+        n_players = len(self.players)
         u = self.deficits(x, z)
         factors = (1.0 - u).reshape(n_players, -1)
         start = None
@@ -121,13 +157,7 @@ class Game:
             magnitudes = np.multiply.reduce(np.maximum(1.0, largest), axis=0)
             magnitudes *= 1.0 + np.abs(u).sum(axis=0)
         values = np.multiply(integrals, -u, out=integrals)
-        shape = (n_rows, 1, n_points)
-        return Block(
-            values.reshape(n_players, n_rows, n_points).transpose(1, 0, 2) @ weights,
-            (totals.reshape(shape) @ weights)[:, 0],
-            (magnitudes.reshape(shape) @ np.abs(weights))[:, 0],
-            tuple(rule for rule, _ in assigned),
-        )
+        return values, totals, magnitudes, tuple(rule for rule, _ in assigned)
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
         """Return ``1 - product of the player's factors``, shape (players, rows, points).
@@ -183,7 +213,7 @@ def _leave_one_out(u: Floats, start: Floats | None, rule: Rule) -> Floats:
     levels = _levels(n_players)
     n_vertices = levels[-1].stop
     step = min(rule.size, max(1, 8 * _SWEEP // (n_players * n_pairs)))
-    inside, outside = _workspace(2, step, n_vertices, n_pairs)
+    inside, outside = workspace("sweep", 2, step, n_vertices, n_pairs)
     result = np.zeros_like(u)
     for first in range(0, rule.size, step):
         t, w = rule.nodes[first : first + step], rule.weights[first : first + step]
@@ -228,14 +258,3 @@ def _fill_outside(levels: tuple[slice, ...], inside: Floats, outside: Floats) ->
         np.multiply(parents[:, :couples], right, out=children[:, :couples])
         np.multiply(parents[:, :couples], left[:, :couples], out=children[:, half:])
         children[:, couples:half] = parents[:, couples:]
-
-
-_local = threading.local()  # each thread's workspace, kept because new memory is slow to touch
-
-
-def _workspace(*shape: int) -> Floats:
-    size = math.prod(shape)
-    kept: Floats | None = getattr(_local, "workspace", None)
-    if kept is None or kept.size < size:
-        kept = _local.workspace = np.empty(size)
-    return kept[:size].reshape(shape)

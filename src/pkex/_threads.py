@@ -1,0 +1,83 @@
+"""Blocks of work on threads: results in order, a progress bar, and memory that threads keep."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
+from numpy.typing import NDArray
+
+from pkex._validation import is_index
+
+__all__ = ["check_n_jobs", "in_order", "with_bar", "workspace"]
+
+Floats = NDArray[np.float64]
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_BAR_DELAY = 2.0  # seconds before a progress bar appears
+_local = threading.local()
+
+
+def check_n_jobs(n_jobs: int | None) -> None:
+    """Refuse what joblib would not take as a number of threads."""
+    if n_jobs is not None and not is_index(n_jobs):
+        raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
+    effective_n_jobs(n_jobs)  # refuses 0
+
+
+def in_order(
+    run: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None
+) -> Iterator[Result]:
+    """Yield the results of the tasks in their order, computed by threads where that helps."""
+    # Inside a worker of somebody else's joblib.Parallel the cores are taken already.
+    if len(tasks) == 1 or get_active_backend()[0].nesting_level or effective_n_jobs(n_jobs) == 1:
+        return map(run, tasks)
+    return _by_threads(run, tasks, effective_n_jobs(n_jobs))
+
+
+def _by_threads(
+    run: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int
+) -> Iterator[Result]:
+    """Yield the results in order, with a few tasks ahead so that the threads have work.
+
+    An interrupt leaves by the executor, which waits for the blocks that are under way.
+    """
+    with ThreadPoolExecutor(n_threads) as pool:
+        ahead: deque[Future[Result]] = deque()
+        try:
+            for task in tasks:
+                ahead.append(pool.submit(run, task))
+                if len(ahead) > 2 * n_threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def with_bar(blocks: Iterator[Result], total: int) -> Iterator[Result]:
+    """Show a progress bar over `total` blocks when they take longer than two seconds."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError('progress=True needs tqdm: pip install "pkex[progress]".') from error
+    bar: Iterator[Result] = tqdm(blocks, total=total, delay=_BAR_DELAY, desc="pkex", unit="block")
+    return bar
+
+
+def workspace(name: str, *shape: int) -> Floats:
+    """Return memory of this thread, which is kept because new memory is slow to touch."""
+    size = math.prod(shape)
+    kept: Floats | None = getattr(_local, name, None)
+    if kept is None or kept.size < size:
+        kept = np.empty(size)
+        setattr(_local, name, kept)
+    return kept[:size].reshape(shape)
