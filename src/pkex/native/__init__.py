@@ -110,6 +110,16 @@ class Game(twin.Game):
             raise not_finite(self.term)
         return twin.Block(values, totals, magnitudes, tuple(map(self._rule, used)))
 
+    def add_pairs(self, x: Floats, z: Floats, values: Floats) -> tuple[tuple[Rule, ...], float]:
+        """Add the values of every pair to `values`, as `pkex.twin.Game` does."""
+        # It adds to what is there, so there is no second try: only given factors leave the range.
+        program = self._full_program if self._given_leaves else self._program
+        given, scale = self._given(x, z), self.term.coefficient
+        status, used, largest = program.add_pairs(x, z, scale, values, given)
+        if status == _NOT_FINITE:
+            raise not_finite(self.term)
+        return tuple(map(self._rule, used)), largest
+
     def evaluate(self, x: Floats, z: Floats) -> Floats:
         """Only evaluate the factors: the sums of all deficits of each row, shape (rows,).
 

@@ -4,7 +4,7 @@
 // evaluated together, then each vector of pairs takes the cheapest rule that covers all its lanes
 // (factors.hpp, pairs.hpp). With one weight set the weights are folded into the sweep and the sums
 // stay vectors until the row is done; with several the values of a tile are stored and contracted
-// (contract.hpp).
+// (contract.hpp); or they are handed out pair by pair, for the caller to contract.
 #pragma once
 
 #include "contract.hpp"
@@ -13,6 +13,7 @@
 
 namespace PKEX_ISA {
 
+using pkex::Pairs;
 using pkex::Status;
 
 // Nodes counted from t = 1/2 are off by up to 2^-55, which changes a value by lam 2^-55 relatively:
@@ -57,6 +58,27 @@ public:
                 if (status != Status::kDone) return status;
             }
             block_.sets == 1 ? write_one_set(row) : write_many_sets(row);
+        }
+        return Status::kDone;
+    }
+
+    Status add_pairs(Pairs& pairs) {
+        for (Index row = 0; row < block_.rows; ++row) {
+            gather(row);
+            for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
+                const int vectors = evaluate(tile);
+                const Status status = keep(tile, vectors, splat(pairs.scale));
+                if (status != Status::kDone) return status;
+                double* to = pairs.values + row * pairs.row + tile.point;
+                for (Index j = 0; j < program_.n_players; ++j, to += pairs.player) {
+                    const double* from = space_.values + j * kTilePoints;
+                    for (int k = 0; k < tile.count; ++k) to[k] += from[k];
+                }
+                for (int k = 0; k < tile.count; ++k) {
+                    to[k] += pairs.scale * products_[k];
+                    if (!(magnitudes_[k] <= pairs.largest)) pairs.largest = magnitudes_[k];
+                }
+            }
         }
         return Status::kDone;
     }
@@ -180,24 +202,30 @@ private:
         return Status::kDone;
     }
 
-    Status many_sets(const Tile& tile, int vectors) {
-        double products[kTilePoints], magnitudes[kTilePoints];
+    // Store the values of the pairs of a tile, times `scale`, their products and magnitudes.
+    Status keep(const Tile& tile, int vectors, Vec scale) {
         for (int i = 0; i < vectors; ++i) {
             const Index point = tile.point + i * kLanes;
             Vec product = splat(0.0), magnitude = splat(0.0);
-            const Keep keep = {space_.values + i * kLanes};
+            const Keep take = {space_.values + i * kLanes};
             const Status status =
-                vector(point, tile.count, halves(i), splat(1.0), keep, product, magnitude);
+                vector(point, tile.count, halves(i), scale, take, product, magnitude);
             if (status != Status::kDone) return status;
-            store(products + i * kLanes, product);
-            store(magnitudes + i * kLanes, magnitude);
+            store(products_ + i * kLanes, product);
+            store(magnitudes_ + i * kLanes, magnitude);
         }
+        return Status::kDone;
+    }
+
+    Status many_sets(const Tile& tile, int vectors) {
+        const Status status = keep(tile, vectors, splat(1.0));
+        if (status != Status::kDone) return status;
         for (int k = 0; k < tile.count; ++k) {
             for (Index set = 0; set < block_.sets; ++set) {
                 const double w = weight(tile.row, tile.point + k, set);
                 space_.weights[k * space_.sets + set] = w;
-                space_.totals[set] += w * products[k];
-                space_.magnitudes[set] += (w < 0.0 ? -w : w) * magnitudes[k];
+                space_.totals[set] += w * products_[k];
+                space_.magnitudes[set] += (w < 0.0 ? -w : w) * magnitudes_[k];
             }
         }
         contract(space_.values, space_.stride, kTilePoints, tile.count, space_.weights,
@@ -227,7 +255,8 @@ private:
     const Program& program_;
     const Block& block_;
     Workspace space_;
-    Vec total_, magnitude_;
+    Vec total_, magnitude_;                                  // one set
+    double products_[kTilePoints], magnitudes_[kTilePoints];  // of the pairs of a tile
 };
 
 }  // namespace PKEX_ISA

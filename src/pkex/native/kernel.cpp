@@ -18,6 +18,10 @@ Status explain(const Program& program, const Block& block, double* memory) {
                         : Games<false>(program, block, memory).explain();
 }
 
+Status add_pairs(const Program& program, const Block& block, Pairs& pairs, double* memory) {
+    return Games<false>(program, block, memory).add_pairs(pairs);
+}
+
 void evaluate(const Program& program, const Block& block, double* memory) {
     Games<false>(program, block, memory).sum_deficits();
 }
@@ -56,7 +60,13 @@ double multiply_add(Index steps) {
 }  // namespace
 
 extern const pkex::Backend backend;
-const pkex::Backend backend = {
-    PKEX_STRING(PKEX_LEVEL), kLanes, workspace, explain, evaluate, function, multiply_add};
+const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
+                               kLanes,
+                               workspace,
+                               explain,
+                               add_pairs,
+                               evaluate,
+                               function,
+                               multiply_add};
 
 }  // namespace PKEX_ISA

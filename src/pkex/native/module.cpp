@@ -30,6 +30,7 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>;
 using Given = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Result = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using Cube = nb::ndarray<double, nb::ndim<3>, nb::device::cpu>;
 
 void require(bool condition, const std::string& message) {
     if (!condition) throw std::invalid_argument(message);
@@ -148,6 +149,14 @@ Rows columns_of(const Game& game, const Matrix& x, const Matrix& z) {
     return {z.data(), game.n_columns(), Index(z.shape(0)), z.stride(1), z.stride(0)};
 }
 
+nb::list steps_of(const std::vector<std::uint8_t>& used) {
+    nb::list steps;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+        if (used[i]) steps.append(int(i));
+    }
+    return steps;
+}
+
 // Returns the status and the indices of the rungs that were used; the fallback comes after the
 // last.
 nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Reals& weights,
@@ -192,11 +201,31 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
         const Memory memory = allocate(game.backend().workspace(game.program(), block.sets));
         status = game.backend().explain(game.program(), block, memory.get());
     }
-    nb::list steps;
-    for (std::size_t i = 0; i < used.size(); ++i) {
-        if (used[i]) steps.append(int(i));
+    return nb::make_tuple(int(status), steps_of(used));
+}
+
+// Adds `scale` times the values of every pair, and in the last place the products of all factors,
+// to `values`, whose points are contiguous. Returns the status, the rungs as `explain` does, and
+// the largest magnitude.
+nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double scale,
+                    const Cube& values, const std::optional<Given>& given) {
+    const Index points = Index(z.shape(0));
+    const Rows columns = columns_of(game, x, z);
+    Block block = data_block(game, x, columns, points, given);
+    require_shape(values, "values", {game.program().n_players + 1, block.rows, points});
+    require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
+    block.sets = 2;  // the workspace of several
+    block.fallback = game.fallback();
+    std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
+    block.used = used.data();
+    pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, 0.0};
+    pkex::Status status = pkex::Status::kDone;
+    {
+        const nb::gil_scoped_release released;
+        const Memory memory = allocate(game.backend().workspace(game.program(), block.sets));
+        status = game.backend().add_pairs(game.program(), block, pairs, memory.get());
     }
-    return nb::make_tuple(int(status), steps);
+    return nb::make_tuple(int(status), steps_of(used), pairs.largest);
 }
 
 // Only evaluates the factors, and sums their deficits over the players and points of each row.
@@ -254,6 +283,8 @@ NB_MODULE(_kernel, module) {
         .def("explain", &explain, "x"_a.noconvert(), "z"_a.noconvert(), "weights"_a.noconvert(),
              "values"_a.noconvert(), "totals"_a.noconvert(), "magnitudes"_a.noconvert(),
              "absent"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none())
+        .def("add_pairs", &add_pairs, "x"_a.noconvert(), "z"_a.noconvert(), "scale"_a,
+             "values"_a.noconvert(), "given"_a.noconvert() = nb::none())
         .def("evaluate", &evaluate, "x"_a.noconvert(), "z"_a.noconvert(), "sums"_a.noconvert(),
              "given"_a.noconvert() = nb::none());
     module.def("function", &function, "name"_a, "values"_a.noconvert(), "to"_a.noconvert(),

@@ -80,6 +80,15 @@ struct Block {
     std::uint8_t* used;    // one flag for each rung, and one for the fallback
 };
 
+// Where the values of single pairs go: (players and the product of all, rows, points), the points
+// contiguous. They are multiplied by `scale` and added to what is there.
+struct Pairs {
+    double* values;
+    Index player, row;
+    double scale;
+    double largest;  // magnitude so far
+};
+
 enum class Status : int {
     kDone,
     kNotFinite,     // a factor is NaN or infinite
@@ -92,6 +101,7 @@ struct Backend {
     int lanes;
     Index (*workspace)(const Program&, Index sets);  // in doubles, aligned to 64 bytes
     Status (*explain)(const Program&, const Block&, double* workspace);
+    Status (*add_pairs)(const Program&, const Block&, Pairs&, double* workspace);
     void (*evaluate)(const Program&, const Block&,
                      double* workspace);  // totals (rows,): sum of lam
     void (*function)(int which, const double* from, double* to, Index count);
