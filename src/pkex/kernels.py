@@ -20,10 +20,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pkex._algebra import ColumnKernel, Constant, Kernel, Product, Scale, Sum
-from pkex._validation import number, positive
+from pkex._validation import as_matrix, is_index, number, positive
+from pkex.bandwidth import MAX_ROWS, RandomState, median_distance, median_distances
 
 __all__ = [
     "RBF",
@@ -41,6 +42,7 @@ __all__ = [
     "Product",
     "Scale",
     "Sum",
+    "median_rbf",
 ]
 
 Floats = NDArray[np.float64]
@@ -99,6 +101,45 @@ class RBF(_Stationary):
     def deficits(self, x: Floats, z: Floats) -> Floats:
         scaled = self._scaled(x, z)
         return -np.expm1(-0.5 * scaled * scaled)
+
+
+def median_rbf(
+    X: ArrayLike,
+    *,
+    per_column: bool = False,
+    max_rows: int = MAX_ROWS,
+    random_state: RandomState = None,
+) -> RBF:
+    """Return the RBF kernel whose length scale is the median distance between rows.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+        For two samples both of them, one above the other.
+    per_column : bool, default False
+        Whether every column has a length scale of its own: its median distance times the square
+        root of the number of columns, so that the kernel is about as wide as with a single length
+        scale on standardised columns. Then units of columns do not matter.
+    max_rows : int, default 1000
+        Of more rows a random subsample of this size is taken.
+    random_state : int, Generator, RandomState or None
+        Chooses the subsample.
+
+    Examples
+    --------
+    >>> from pkex.kernels import median_rbf
+    >>> median_rbf([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    RBF(length_scale=5.0)
+    >>> median_rbf([[0.0, 0.0], [3.0, 400.0], [6.0, 800.0]], per_column=True)
+    RBF(length_scale=(4.242640687119286, 565.685424949238))
+    """
+    x = as_matrix(X, "X")
+    if not is_index(max_rows) or max_rows < 2:
+        raise ValueError(f"max_rows must be an integer of at least 2, got {max_rows!r}.")
+    if per_column:
+        scales = median_distances(x, max_rows, random_state) * math.sqrt(x.shape[1])
+        return RBF(tuple(scales))
+    return RBF(median_distance(x, max_rows, random_state))
 
 
 @dataclass(frozen=True, repr=False)
