@@ -29,7 +29,20 @@ _MATRIX_BLOCK = 2**21  # factors that Kernel.__call__ evaluates at once: 16 MiB
 
 
 class Kernel(ABC):
-    """A sum of product kernels. Combine with ``+``, ``*`` and positive numbers."""
+    """A sum of product kernels. Combine with ``+``, ``*`` and positive numbers.
+
+    A kernel is a function of two tables that returns their kernel matrix, so that scikit-learn
+    takes it as it is: ``SVC(kernel=RBF(2.0))``.
+
+    Examples
+    --------
+    >>> from pkex.kernels import RBF, Laplacian
+    >>> kernel = 0.5 * RBF(2.0) + Laplacian()
+    >>> kernel
+    0.5 * RBF(length_scale=2.0) + Laplacian(length_scale=1.0)
+    >>> kernel([[0.0, 0.0]])
+    array([[1.5]])
+    """
 
     __array_ufunc__ = None  # so that numpy_number * kernel reaches __rmul__
 
@@ -193,7 +206,14 @@ class ColumnKernel(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Sum(Kernel):
-    """``k_1 + k_2 + ...``; sums inside are flattened."""
+    """``k_1 + k_2 + ...``; sums inside are flattened.
+
+    Examples
+    --------
+    >>> from pkex.kernels import RBF, Constant, Sum
+    >>> RBF() + Constant(2.0) == Sum((RBF(), Constant(2.0)))
+    True
+    """
 
     kernels: tuple[Kernel, ...]
 
@@ -209,7 +229,14 @@ class Sum(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Product(Kernel):
-    """``k_1 * k_2 * ...``; products inside are flattened."""
+    """``k_1 * k_2 * ...``; products inside are flattened.
+
+    Examples
+    --------
+    >>> from pkex.kernels import RBF, Laplacian, Product
+    >>> RBF().on(0) * Laplacian().on(1) == Product((RBF().on(0), Laplacian().on(1)))
+    True
+    """
 
     kernels: tuple[Kernel, ...]
 
@@ -232,7 +259,14 @@ class Product(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Scale(Kernel):
-    """``factor * kernel`` with a positive factor; a factor inside is multiplied in."""
+    """``factor * kernel`` with a positive factor; a factor inside is multiplied in.
+
+    Examples
+    --------
+    >>> from pkex.kernels import RBF, Scale
+    >>> 2.0 * (3.0 * RBF()) == Scale(6.0, RBF())
+    True
+    """
 
     factor: float
     kernel: Kernel
@@ -295,6 +329,23 @@ class Term:
     def __post_init__(self) -> None:
         for leaf in self.leaves:
             leaf.check_width(self.n_columns)
+
+    def restricted(self, columns: Sequence[int]) -> Term:
+        """Return the term on data of these columns alone; the factors of the others become 1."""
+        leaves = []
+        for leaf in self.leaves:
+            covered = range(self.n_columns) if leaf.columns is None else leaf.columns
+            kept = [i for i, column in enumerate(covered) if column in columns]
+            if not kept:
+                continue
+            by_column = {
+                f.name: tuple(value[i] for i in kept)
+                for f in fields(leaf)
+                if f.name != "columns" and isinstance(value := getattr(leaf, f.name), tuple)
+            }
+            places = tuple(columns.index(covered[i]) for i in kept)
+            leaves.append(replace(leaf, columns=places, **by_column))
+        return Term(self.coefficient, tuple(leaves), len(columns))
 
     def worth(self, x: Floats, z: Floats) -> Floats:
         """Return the coefficient times all factors, shape (rows, points)."""

@@ -1,0 +1,163 @@
+"""`BlockMean`: a statistic as the mean over blocks of rows of weighted sums over their pairs.
+
+With one block this is MMD or HSIC itself. Disjoint blocks make it affordable for large samples: the
+cost grows with the rows times the size of a block, and the blocks show how much the mean varies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from pkex._algebra import Term
+from pkex._threads import in_order, with_bar
+from pkex.engine import Plan, ranked
+from pkex.errors import AdditivityError
+from pkex.pairs import PairSums, component_sum, pair_sums, permuted_sums, row_sums
+from pkex.rules import Rule
+from pkex.weights import Weights
+
+__all__ = ["BlockMean", "Estimate"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The values of a statistic, and of its permutations.
+
+    Attributes
+    ----------
+    values : array of shape (players,)
+    null_values : array of shape (permutations, players)
+    standard_errors : array of shape (players,)
+    standard_error : float
+        Of the sum of the values; like the others NaN for a single block.
+    residual : float
+        How far the sum of the values is from the statistic computed directly.
+    rules : tuple of Rule
+    """
+
+    values: Floats
+    null_values: Floats
+    standard_errors: Floats
+    standard_error: float
+    residual: float
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockMean:
+    """What a statistic is made of.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+    terms : tuple of Term
+        The normal form of the kernel.
+    players : tuple of tuples of int
+    blocks : tuple of (indices, Weights)
+        The rows of each block and the weights of their pairs.
+    tol : float or None
+    n_jobs : int or None
+    """
+
+    X: Floats
+    terms: tuple[Term, ...]
+    players: tuple[tuple[int, ...], ...]
+    blocks: tuple[tuple[Indices, Weights], ...]
+    tol: float | None
+    n_jobs: int | None
+
+    def estimate(
+        self, n_permutations: int, generator: np.random.Generator, progress: bool
+    ) -> Estimate:
+        """Return the values, and those of random permutations within the blocks."""
+        plan = self._plan(self.terms, self.players)
+        generators = generator.spawn(len(self.blocks)) if n_permutations else repeat(generator)
+
+        def run(task: tuple[tuple[Indices, Weights], np.random.Generator]) -> PairSums:
+            (rows, weights), random = task
+            if not n_permutations:
+                return pair_sums(plan, self.X[rows], weights, n_jobs=inner, progress=inner_bar)
+            shuffled = weights.shuffled(n_permutations, random)
+            return permuted_sums(plan, self.X[rows], shuffled, n_jobs=inner, progress=inner_bar)
+
+        single = len(self.blocks) == 1
+        inner, inner_bar = (self.n_jobs, progress) if single else (1, False)
+        tasks = list(zip(self.blocks, generators, strict=False))
+        with threadpool_limits(1, user_api="blas"):  # the threads here are enough
+            results = in_order(run, tasks, self.n_jobs)
+            parts = list(results if single or not progress else with_bar(results, len(tasks)))
+        return _mean(parts)
+
+    def value(self, subset: Sequence[int]) -> float:
+        """Return the statistic of some players, the kernel factors of the others being 1."""
+        columns = [column for player in subset for column in self.players[player]]
+        if not columns:
+            return 0.0
+        plan = self._plan(self._restricted(columns), (tuple(range(len(columns))),))
+        return self._mean_of(
+            lambda rows, weights: float(
+                pair_sums(plan, self.X[rows][:, columns], weights, n_jobs=self.n_jobs).values[0, 0]
+            )
+        )
+
+    def component(self, subset: Sequence[int]) -> float:
+        """Return what some players contribute together beyond all smaller subsets of them."""
+        columns = [column for player in subset for column in self.players[player]]
+        if not columns:
+            return 0.0
+        place = iter(range(len(columns)))
+        players = tuple(tuple(next(place) for _ in self.players[player]) for player in subset)
+        plan = self._plan(self._restricted(columns), players)
+        return self._mean_of(
+            lambda rows, weights: component_sum(
+                plan, self.X[rows][:, columns], weights, n_jobs=self.n_jobs
+            )
+        )
+
+    def row_values(self) -> Floats:
+        """Return the share of every row, shape (n_rows, players); 0 for rows in no block."""
+        plan = self._plan(self.terms, self.players)
+        values = np.zeros((len(self.X), len(self.players)))
+        for rows, weights in self.blocks:
+            found = row_sums(plan, self.X[rows], weights, n_jobs=self.n_jobs)
+            values[rows] = found / len(self.blocks)
+        return values
+
+    def _mean_of(self, of_block: Callable[[Indices, Weights], float]) -> float:
+        return float(np.mean([of_block(rows, weights) for rows, weights in self.blocks]))
+
+    def _plan(self, terms: tuple[Term, ...], players: tuple[tuple[int, ...], ...]) -> Plan:
+        return Plan(terms, players, self.tol, narrow=False)
+
+    def _restricted(self, columns: Sequence[int]) -> tuple[Term, ...]:
+        return tuple(term.restricted(columns) for term in self.terms)
+
+
+def _mean(parts: Sequence[PairSums]) -> Estimate:
+    """Return the mean over blocks, with its standard error; check that the values add up."""
+    sums = np.mean([part.values for part in parts], axis=0)
+    errors, error = np.full(len(sums), np.nan), np.nan
+    if len(parts) > 1:
+        values = np.array([part.values[:, 0] for part in parts])
+        errors = values.std(axis=0, ddof=1) / np.sqrt(len(parts))
+        error = float(values.sum(axis=1).std(ddof=1) / np.sqrt(len(parts)))
+    total = float(np.mean([part.totals[0] for part in parts]))
+    residual = abs(float(sums[:, 0].sum()) - total)
+    tolerance = max(part.tolerance for part in parts)
+    if not residual <= tolerance:
+        raise AdditivityError(
+            f"the values sum to {sums[:, 0].sum():.6g}, but the statistic is {total:.6g}; the "
+            f"difference {residual:.2g} is more than the {tolerance:.2g} that the rule and "
+            "rounding allow. Please report this as a bug, with the data if you can."
+        )
+    rules = ranked({rule for part in parts for rule in part.rules})
+    return Estimate(sums[:, 0], sums[:, 1:].T, errors, error, residual, rules)

@@ -1,0 +1,286 @@
+"""The weights of the pairs of one sample that make MMD and HSIC, as they are and permuted.
+
+Both statistics are ``sum_ij w_ij k(x_i, x_j)`` with symmetric weights that sum to 0. Permuting the
+labels of two samples, or the values of a target, permutes the weights.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._algebra import Kernel
+from pkex._threads import workspace
+
+__all__ = ["HSICWeights", "MMDWeights", "Shuffled", "Weights"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_PAIRS = 2**18  # entries of a target's kernel matrix evaluated at once: 2 MiB
+_KEPT = 2**24  # and kept, if all of them are no more: 128 MiB
+_SETS = 256  # weight sets made at once
+_UNITS = 2048  # rows, or joined rows, that a permutation test of MMD permutes at most
+_FEWEST_UNITS = 256  # of either sample, where rows are joined
+
+
+class Weights(ABC):
+    """Symmetric weights of the pairs of some rows, and what they become under permutations.
+
+    Attributes
+    ----------
+    with_self : bool
+        Whether a row is paired with itself.
+    total : float
+        An upper bound of the sum of absolute weights.
+    """
+
+    with_self: bool
+    total: float
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def block(self, rows: slice, points: slice) -> Floats:
+        """Return the weights of some pairs."""
+
+    @abstractmethod
+    def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
+        """Return the weights and those of `n_permutations` random permutations."""
+
+
+@dataclass(frozen=True)
+class Shuffled(ABC):
+    """Many sets of weights, for tiles of pairs.
+
+    Attributes
+    ----------
+    layers : tuple of integer arrays
+        The rows in the order of the tiles. Entry k of all layers is one *unit*, rows that are
+        permuted together; a tile has the sums over the pairs of two units. Later layers may end
+        before the first does.
+    with_self, total
+        As in `Weights`.
+    """
+
+    layers: tuple[Indices, ...]
+    with_self: bool
+    total: float
+
+    @abstractmethod
+    def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
+        """Return the weighted sums of `values` (players + 1, rows, points) for each set.
+
+        `counted` (points,) says how often each point is to be counted.
+        """
+
+    def finish(self, sums: Floats) -> Floats:
+        """Turn the sums of all tiles into those of the statistic, one column per set."""
+        return sums
+
+
+@dataclass(frozen=True)
+class MMDWeights(Weights):
+    """The weights of MMD^2 between the first `n` and the last `m` rows.
+
+    A pair has the weight ``c + s f_i f_j``, with f one of two numbers for the rows of each sample.
+    """
+
+    n: int
+    m: int
+    with_self: bool
+
+    total = 4.0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of both samples."""
+        return self.n + self.m
+
+    @cached_property
+    def _parts(self) -> tuple[float, float, float, float]:
+        """Return c, s and f of the rows of either sample."""
+        n, m = self.n, self.m
+        if self.with_self:
+            return 0.0, 1.0, 1.0 / n, -1.0 / m
+        xx, zz, xz = 1.0 / (n * (n - 1)), 1.0 / (m * (m - 1)), -1.0 / (n * m)
+        scale = xx + zz - 2.0 * xz
+        return (xx * zz - xz * xz) / scale, scale, (xx - xz) / scale, (xz - zz) / scale
+
+    def block(self, rows: slice, points: slice) -> Floats:
+        """Return the weights of some pairs."""
+        constant, scale, f_x, f_z = self._parts
+        f = np.repeat([f_x, f_z], [self.n, self.m])
+        return constant + scale * np.outer(f[rows], f[points])
+
+    def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
+        """Return the weights for permuted labels, the given ones first.
+
+        In large samples rows are joined at random into units of a few rows of one sample, and the
+        labels of units are permuted: a subgroup of the permutations of the rows, which gives an
+        exact test as well, for less work.
+        """
+        size = min(-(-self.n_rows // _UNITS), min(self.n, self.m) // _FEWEST_UNITS)
+        size = max(1, size)
+        samples = [np.arange(self.n), np.arange(self.n, self.n_rows)]
+        if size > 1:
+            samples = [generator.permutation(sample) for sample in samples]
+        n_units = [len(sample) // size for sample in samples]
+        layers = [
+            np.concatenate([s[k * u : (k + 1) * u] for s, u in zip(samples, n_units, strict=True)])
+            for k in range(size)
+        ]
+        singles = [s[size * u :] for s, u in zip(samples, n_units, strict=True)]
+        layers[0] = np.concatenate([layers[0], *singles])
+        parts = []
+        for sizes in (n_units, [len(rows) for rows in singles]):
+            labels = np.repeat([True, False], sizes)
+            table = np.empty((len(labels), n_permutations + 1), dtype=bool)
+            table[:, 0] = labels
+            for b in range(1, n_permutations + 1):
+                table[:, b] = generator.permutation(labels)
+            parts.append(table)
+        return _ShuffledLabels(
+            tuple(layers), self.with_self, self.total, np.concatenate(parts), self._parts
+        )
+
+
+@dataclass(frozen=True)
+class _ShuffledLabels(Shuffled):
+    """Weights of MMD: `first` (units, sets) tells which units count as the first sample's."""
+
+    first: NDArray[np.bool_]
+    parts: tuple[float, float, float, float]
+
+    def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
+        """Return ``sum f_i f_j values_ij`` for each set, and at the end the plain sum."""
+        n_values, n_rows, n_points = values.shape
+        flat = values.reshape(-1, n_points)
+        f_x, f_z = self.parts[2:]
+        n_sets = self.first.shape[1]
+        sums = np.empty((n_values, n_sets + 1))
+        for start in range(0, n_sets, _SETS):
+            sets = slice(start, min(start + _SETS, n_sets))
+            right = np.where(self.first[points, sets], f_x, f_z) * counted[:, None]
+            left = np.where(self.first[rows, sets], f_x, f_z)
+            half = workspace("contracted", len(flat), right.shape[1])
+            np.matmul(flat, right, out=half)
+            np.einsum("jib,ib->jb", half.reshape(n_values, n_rows, -1), left, out=sums[:, sets])
+        sums[:, -1] = (flat @ counted).reshape(n_values, n_rows).sum(axis=1)
+        return sums
+
+    def finish(self, sums: Floats) -> Floats:
+        """Return ``c sum values_ij + s sum f_i f_j values_ij``."""
+        constant, scale, _, _ = self.parts
+        finished: Floats = constant * sums[:, -1:] + scale * sums[:, :-1]
+        return finished
+
+
+class HSICWeights(Weights):
+    """The weights of HSIC with a target: its kernel matrix, centred.
+
+    They are ``s (l_ij - a_i - a_j + b)``; the biased estimator takes means over all pairs, the
+    unbiased one (Song et al. 2012) over pairs of different rows.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows, target columns)
+    kernel : Kernel
+    with_self : bool
+        Whether a row is paired with itself: the biased estimator.
+    """
+
+    def __init__(self, y: Floats, kernel: Kernel, with_self: bool) -> None:
+        self.y, self.kernel, self.with_self = y, kernel, with_self
+        n = len(y)
+        self._kept: Floats | None = None
+        step = max(1, _PAIRS // n)
+        blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+        matrix = np.empty((n, n)) if n * n <= _KEPT else None
+        row_sums, sizes = np.empty((2, n))
+        for rows in blocks:
+            part = kernel(y[rows], y)
+            if matrix is not None:
+                matrix[rows] = part
+            if not with_self:
+                part[np.arange(len(part)), np.arange(rows.start, rows.stop)] = 0.0
+            row_sums[rows], sizes[rows] = part.sum(axis=1), np.abs(part).sum(axis=1)
+        total = float(row_sums.sum())
+        if with_self:
+            self._scale = 1.0 / (n - 1) ** 2
+            self._row, self._all = row_sums / n, total / n**2
+        else:
+            self._scale = 1.0 / (n * (n - 3))
+            self._row, self._all = row_sums / (n - 2), total / ((n - 1) * (n - 2))
+        size = sizes.sum() + 2.0 * n * np.abs(self._row).sum() + n * n * abs(self._all)
+        self.total = float(self._scale * size)
+        if matrix is not None:
+            for rows in blocks:
+                self._centre(matrix[rows], np.arange(n)[rows], np.arange(n))
+            self._kept = matrix
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    def _centre(self, part: Floats, rows: Indices, points: Indices) -> None:
+        part -= self._row[rows, None]
+        part -= self._row[points]
+        part += self._all
+        part *= self._scale
+
+    def _at(self, rows: Indices, points: Indices, out: Floats) -> None:
+        """Write the weights of some rows and points, in any order, to `out`."""
+        if self._kept is not None:
+            places = rows[:, None] * self.n_rows + points
+            self._kept.ravel().take(places, out=out, mode="clip")
+        else:
+            out[...] = self.kernel(self.y[rows], self.y[points])
+            self._centre(out, rows, points)
+
+    def block(self, rows: slice, points: slice) -> Floats:
+        """Return the weights of some pairs."""
+        every = np.arange(self.n_rows)
+        part = np.empty((len(every[rows]), len(every[points])))
+        self._at(every[rows], every[points], part)
+        return part
+
+    def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
+        """Return the weights for permuted targets, the given ones first."""
+        rows = np.arange(self.n_rows)
+        orders = np.empty((n_permutations + 1, self.n_rows), dtype=np.intp)
+        orders[0] = rows
+        for b in range(1, n_permutations + 1):
+            orders[b] = generator.permutation(rows)
+        return _ShuffledTargets((rows,), self.with_self, self.total, self, orders)
+
+
+@dataclass(frozen=True)
+class _ShuffledTargets(Shuffled):
+    """Weights of HSIC: `orders` (sets, rows) says whose target each row has."""
+
+    weights: HSICWeights
+    orders: Indices
+
+    def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
+        """Return the weighted sums for each set."""
+        n_values, n_rows, n_points = values.shape
+        flat = (values * counted).reshape(n_values, -1)
+        sums = np.empty((n_values, len(self.orders)))
+        for start in range(0, len(self.orders), _SETS):
+            orders = self.orders[start : start + _SETS]
+            sets = workspace("weights", len(orders), n_rows, n_points)
+            for order, out in zip(orders, sets, strict=True):
+                self.weights._at(order[rows], order[points], out)
+            np.matmul(
+                flat, sets.reshape(len(orders), -1).T, out=sums[:, start : start + len(orders)]
+            )
+        return sums
