@@ -1,0 +1,339 @@
+"""`Attribution`: a statistic of samples, split into the shares of its columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._interop import optional
+from pkex._selection import Axis, select
+from pkex.estimate import BlockMean
+from pkex.kernels import Kernel
+from pkex.rules import Rule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pkex.plots import AttributionDisplay
+
+__all__ = ["Attribution"]
+
+Floats = NDArray[np.float64]
+
+_TIE = 1e-9  # relative difference below which a permuted statistic counts as equal
+_BAND = (0.025, 0.975)  # quantiles of the null band
+_LINES = 8  # players shown in a terminal
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution:
+    """The exact Shapley values of the columns for MMD or HSIC, made by `pkex.mmd` and `pkex.hsic`.
+
+    Attributes
+    ----------
+    values : array of shape (n_players,)
+        The share of each player in the statistic.
+    total : float
+        The statistic, which the values sum to.
+    p_value : float or None
+        Of the statistic, from the permutations; None without them.
+    p_values : array of shape (n_players,) or None
+        Of each value, from the same permutations. Not adjusted for their number; `to_frame` has
+        adjusted ones.
+    null_values : array of shape (n_permutations, n_players) or None
+        The values under the permutations.
+    null_totals : array of shape (n_permutations,) or None
+    statistic : {"MMD^2", "HSIC"}
+    estimator : {"unbiased", "biased"}
+    n_rows : tuple of int
+        Rows of the samples: of X and Z, or of X.
+    n_permutations : int
+    block_size : int or None
+    standard_error, standard_errors : float, array of shape (n_players,), or None
+        Of `total` and of `values`, over the blocks of the block estimator.
+    feature_names : tuple of str
+        Names of the players: columns, or groups of columns.
+    column_names : tuple of str
+    categorical : tuple of bool
+        Which columns hold categories.
+    players : tuple of tuples of int
+        The columns of each player.
+    kernel, target_kernel : Kernel
+        The kernels in use; there is a target kernel only for HSIC.
+    samples : tuple of two arrays
+        X and Z, or X and y, as they were passed.
+    sample_names : tuple of str
+        Names of the two samples, or of the columns of y.
+    rule, rules : Rule, tuple of Rule
+        As in `Explanation`.
+    residual : float
+        How far the values' sum is from the statistic computed directly, which was checked to be
+        rounding.
+
+    Examples
+    --------
+    >>> import numpy as np, pkex
+    >>> rng = np.random.default_rng(0)
+    >>> X, Z = rng.normal(size=(100, 2)), rng.normal(size=(120, 2))
+    >>> Z[:, 1] += 1.0
+    >>> pkex.mmd(X, Z, n_permutations=199, random_state=0)
+    Attribution(MMD^2 = 0.08389, unbiased, 100 + 120 rows, 2 players, p = 0.005)
+      x1  +0.09766   p = 0.005
+      x0  -0.01377   p = 1
+    """
+
+    statistic: str
+    estimator: str
+    values: Floats
+    null_values: Floats | None
+    standard_error: float | None
+    standard_errors: Floats | None
+    feature_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+    categorical: tuple[bool, ...]
+    players: tuple[tuple[int, ...], ...]
+    kernel: Kernel
+    block_size: int | None
+    residual: float
+    rule: Rule
+    rules: tuple[Rule, ...]
+    samples: tuple[NDArray[Any], NDArray[Any]]
+    sample_names: tuple[str, ...]
+    source: BlockMean = field(repr=False)
+    target_kernel: Kernel | None = None
+
+    @property
+    def total(self) -> float:
+        """The statistic."""
+        return float(self.values.sum())
+
+    @property
+    def n_rows(self) -> tuple[int, ...]:
+        """Rows of X and Z, or of X."""
+        first, second = self.samples
+        return (len(first), len(second)) if self.target_kernel is None else (len(first),)
+
+    @property
+    def n_permutations(self) -> int:
+        """Number of permutations."""
+        return 0 if self.null_values is None else len(self.null_values)
+
+    @cached_property
+    def null_totals(self) -> Floats | None:
+        """The statistic under the permutations."""
+        return None if self.null_values is None else self.null_values.sum(axis=1)
+
+    @cached_property
+    def p_value(self) -> float | None:
+        """The p-value of the statistic."""
+        if self.null_totals is None:
+            return None
+        return float(_p_values(np.array([self.total]), self.null_totals[:, None])[0])
+
+    @cached_property
+    def p_values(self) -> Floats | None:
+        """The p-values of the players."""
+        return None if self.null_values is None else _p_values(self.values, self.null_values)
+
+    @cached_property
+    def null_band(self) -> Floats | None:
+        """Where 95 % of the null values of each player lie, shape (2, n_players)."""
+        if self.null_values is None:
+            return None
+        band: Floats = np.quantile(self.null_values, _BAND, axis=0)
+        return band
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The players, the largest value first."""
+        return np.argsort(-self.values, kind="stable")
+
+    @cached_property
+    def row_values(self) -> Floats:
+        """The share of every row in every value, shape (n_rows, n_players); computed when asked.
+
+        The rows are those of X and then, for MMD, those of Z. Each pair of rows is shared equally
+        by the two, so the columns sum to `values`.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> rng = np.random.default_rng(0)
+        >>> X, Z = rng.normal(size=(50, 2)), rng.normal(size=(50, 2))
+        >>> Z[:10, 1] += 4.0
+        >>> shares = pkex.mmd(X, Z).row_values[50:, 1]
+        >>> bool(shares[:10].mean() > 0.0 > shares[10:].mean())
+        True
+        """
+        return self.source.row_values()
+
+    def value(self, subset: Iterable[str | int]) -> float:
+        """Return the statistic of some players alone: the factors of the others become 1.
+
+        Parameters
+        ----------
+        subset : iterable of names or numbers of players
+            The empty one has the value 0, all players together `total`.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> x = np.linspace(-1.0, 1.0, 20)
+        >>> attribution = pkex.hsic(np.column_stack([x, x**2]), x**2)
+        >>> bool(attribution.value(["x1"]) > attribution.value(["x0"]))
+        True
+        >>> bool(np.isclose(attribution.value(["x0", "x1"]), attribution.total))
+        True
+        """
+        return self.source.value(self._numbers(subset))
+
+    def component(self, subset: Iterable[str | int]) -> float:
+        """Return what some players contribute together, beyond what smaller subsets do.
+
+        These are the components of the functional decomposition (Theorems 2 and 3 of the paper):
+        those of all subsets sum to `total`, and those of the subsets of S to ``value(S)``.
+
+        Parameters
+        ----------
+        subset : iterable of names or numbers of players
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> x = np.linspace(-1.0, 1.0, 20)
+        >>> attribution = pkex.hsic(np.column_stack([x, x**2]), x**2)
+        >>> parts = [attribution.component(subset) for subset in ([0], [1], [0, 1])]
+        >>> bool(np.isclose(sum(parts), attribution.total))
+        True
+        """
+        return self.source.component(self._numbers(subset))
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one line per player, the largest value first.
+
+        Its columns are ``value``; ``standard_error`` with blocks; and with permutations
+        ``null_low`` and ``null_high``, between which 95 % of the null values lie, ``p_value``, and
+        the p-values adjusted for their number: ``p_holm`` (Holm, family-wise error) and ``p_bh``
+        (Benjamini and Hochberg, false discovery rate).
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> x = np.linspace(-1.0, 1.0, 20)
+        >>> attribution = pkex.hsic(np.column_stack([x, x**2]), x**2, n_permutations=99)
+        >>> list(attribution.to_frame().columns)
+        ['value', 'null_low', 'null_high', 'p_value', 'p_holm', 'p_bh']
+        """
+        from scipy.stats import false_discovery_control  # slow to import
+
+        pandas = optional("pandas", "pandas")
+        columns: dict[str, Floats] = {"value": self.values}
+        if self.standard_errors is not None:
+            columns["standard_error"] = self.standard_errors
+        if self.p_values is not None and self.null_band is not None:
+            columns["null_low"], columns["null_high"] = self.null_band
+            columns["p_value"] = self.p_values
+            columns["p_holm"] = holm(self.p_values)
+            columns["p_bh"] = false_discovery_control(self.p_values)
+        index = pandas.Index(self.feature_names, name="feature")
+        return pandas.DataFrame(columns, index=index).iloc[self.order]
+
+    def plot(
+        self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3
+    ) -> AttributionDisplay:
+        """Draw the values as bars over their null bands, with the marginals of the top columns.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw the bars alone; by default a new figure has the marginals beside them.
+        max_display : int, default 20
+            How many players to show at most.
+        marginals : int, default 3
+            Of how many columns of the players with the largest values to show the distribution.
+
+        Returns
+        -------
+        AttributionDisplay
+            With ``ax_``, ``figure_`` and ``marginal_axes_``.
+        """
+        from pkex.plots import AttributionDisplay
+
+        return AttributionDisplay(self).plot(ax, max_display=max_display, marginals=marginals)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a report that opens in a browser: one HTML file, written whole or not at all.
+
+        Examples
+        --------
+        >>> import os, tempfile, numpy as np, pkex
+        >>> attribution = pkex.mmd(np.eye(4), 1.0 - np.eye(4), n_permutations=19)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     attribution.report(os.path.join(folder, "report.html"))
+        ...     os.listdir(folder)
+        ['report.html']
+        """
+        from pkex.report import write
+
+        write(self, path)
+
+    def __repr__(self) -> str:
+        rows = " + ".join(map(str, self.n_rows))
+        count = len(self.players)
+        facts = [
+            f"{self.statistic} = {self.total:.4g}",
+            self.estimator,
+            f"{rows} rows",
+            f"{count} player{'s' if count != 1 else ''}",
+        ]
+        if self.standard_error is not None:
+            facts[0] += f" ± {self.standard_error:.2g}"
+        if self.p_value is not None:
+            facts.append(f"p = {self.p_value:.2g}")
+        lines = [f"Attribution({', '.join(facts)})"]
+        shown = self.order[:_LINES]
+        width = max(len(self.feature_names[i]) for i in shown)
+        for i in shown:
+            line = f"  {self.feature_names[i]:<{width}}  {self.values[i]:<+10.4g}"
+            if self.p_values is not None:
+                line += f" p = {self.p_values[i]:.2g}"
+            lines.append(line.rstrip())
+        if len(self.players) > _LINES:
+            lines.append(f"  and {len(self.players) - _LINES} more; see to_frame()")
+        return "\n".join(lines)
+
+    def _numbers(self, subset: Iterable[str | int]) -> list[int]:
+        if isinstance(subset, str | int):
+            raise TypeError(f"a subset is a list of players, e.g. [{subset!r}]; got {subset!r}.")
+        chosen = list(subset)
+        if not chosen:
+            return []
+        [found] = select(chosen, [Axis("feature", len(self.players), self.feature_names)])
+        return sorted({int(i) for i in found})
+
+
+def holm(p_values: Floats) -> Floats:
+    """Return p-values adjusted by Holm's method, which bounds the chance of any false alarm.
+
+    >>> holm(np.array([0.01, 0.04, 0.03]))
+    array([0.03, 0.06, 0.06])
+    """
+    order = np.argsort(p_values)
+    steps = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(1.0, steps)
+    return adjusted
+
+
+def _p_values(values: Floats, null: Floats) -> Floats:
+    """Return ``(k + 1) / (B + 1)`` for each column of `null`, equal values counted in k."""
+    slack = _TIE * np.maximum(np.abs(values), np.abs(null).max(axis=0))
+    exceeding = (null >= values - slack).sum(axis=0)
+    p: Floats = (exceeding + 1.0) / (len(null) + 1.0)
+    return p
