@@ -1,0 +1,143 @@
+"""`MMDDrift`: whether new data differ from reference data, and in which columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from pkex._tables import Table, as_table, codes
+from pkex.attribution import Attribution
+from pkex.bandwidth import RandomState, generator
+from pkex.discrepancy import mmd_of_tables, resolve_kernel
+from pkex.kernels import Kernel
+from pkex.players import Groups
+
+__all__ = ["MMDDrift"]
+
+
+class MMDDrift(BaseEstimator):  # type: ignore[misc]
+    """Compare samples with reference data, always by the same kernel.
+
+    Parameters
+    ----------
+    kernel, estimator, groups, block_size
+        As in `pkex.mmd`; the median heuristic looks at the reference data alone.
+    n_permutations : int, default 200
+        Number of permutations for the p-values.
+    max_reference : int, optional
+        Keep at most so many rows of the reference data, chosen at random. The time of a score
+        grows with the square of the number of rows.
+    random_state : int, Generator, RandomState or None
+    n_jobs : int or None, default -1
+
+    Attributes
+    ----------
+    reference_ : array of shape (n_reference, n_features_in_)
+        The reference data: all that is kept of them.
+    kernel_ : Kernel
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where the reference data have names.
+    categorical_ : tuple of bool
+        Which columns hold categories.
+
+    Examples
+    --------
+    >>> import numpy as np, pkex
+    >>> rng = np.random.default_rng(0)
+    >>> drift = pkex.MMDDrift(random_state=0).fit(rng.normal(size=(200, 3)))
+    >>> new = rng.normal(size=(100, 3))
+    >>> new[:, 2] *= 2.0
+    >>> attribution = drift.score(new)
+    >>> attribution.p_value < 0.01, attribution.feature_names[attribution.order[0]]
+    (True, 'x2')
+
+    It can be saved as other estimators of scikit-learn are, for example with joblib.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        *,
+        estimator: str = "unbiased",
+        groups: Groups | None = None,
+        n_permutations: int = 200,
+        block_size: int | None = None,
+        max_reference: int | None = None,
+        random_state: RandomState = None,
+        n_jobs: int | None = -1,
+    ) -> None:
+        self.kernel = kernel
+        self.estimator = estimator
+        self.groups = groups
+        self.n_permutations = n_permutations
+        self.block_size = block_size
+        self.max_reference = max_reference
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> MMDDrift:  # noqa: ARG002
+        """Keep the reference data and choose the kernel.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_reference, n_columns)
+        y : ignored
+        """
+        table = as_table(X, "X")
+        if len(table) < 2:
+            raise ValueError("X has 1 row; at least 2 are needed as a reference.")
+        random = generator(self.random_state)
+        if self.max_reference is not None and len(table) > self.max_reference:
+            if self.max_reference < 2:
+                raise ValueError(f"max_reference must be at least 2, got {self.max_reference}.")
+            rows = random.choice(len(table), self.max_reference, replace=False)
+            table = table.take(np.sort(rows))
+        self.kernel_ = resolve_kernel(self.kernel, table, codes(table), random)
+        self.reference_ = table.cells
+        self.categorical_ = table.categorical
+        self.n_features_in_ = len(table.names)
+        if table.named:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def score(self, X: Any, y: Any = None, *, progress: bool = False) -> Attribution:  # noqa: ARG002
+        """Compare `X` with the reference data.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            With the columns of the reference data.
+        y : ignored
+        progress : bool, default False
+            Whether to show a progress bar on long runs.
+
+        Returns
+        -------
+        Attribution
+            The statistic ``total``, its ``p_value``, and the ``values`` and ``p_values`` of the
+            columns. The reference data are the first sample.
+        """
+        check_is_fitted(self)
+        named = hasattr(self, "feature_names_in_")
+        names = tuple(self.feature_names_in_) if named else None
+        default = tuple(f"x{i}" for i in range(self.n_features_in_))
+        reference = Table(self.reference_, names or default, self.categorical_, named)
+        return mmd_of_tables(
+            reference,
+            as_table(X, "X"),
+            titles=("the reference data", "X"),
+            kernel=self.kernel_,
+            estimator=self.estimator,
+            groups=self.groups,
+            n_permutations=self.n_permutations,
+            block_size=self.block_size,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            progress=progress,
+        )

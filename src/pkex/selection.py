@@ -1,0 +1,150 @@
+"""`HSICSelector`: the columns that a target depends on, as a step of a scikit-learn pipeline."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pkex.attribution import Attribution
+from pkex.bandwidth import RandomState
+from pkex.discrepancy import hsic
+from pkex.kernels import Kernel
+
+__all__ = ["HSICSelector"]
+
+
+class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """Select the columns with the largest shares in the dependence of the target, by HSIC.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, optional
+        How many columns to keep, or which share of them, rounded up; half of them by default.
+        Not used with `alpha`.
+    alpha : float, optional
+        Instead keep the columns that a permutation test finds at this false discovery rate
+        (Benjamini and Hochberg).
+    kernel, target_kernel, estimator
+        As in `pkex.hsic`. For class labels that are numbers use ``target_kernel="categorical"``.
+    n_permutations : int, default 500
+        For the test; not used without `alpha`. The smallest p-value is ``1 / (n_permutations + 1)``
+        and is multiplied by the number of columns over that of the columns found.
+    random_state : int, Generator, RandomState or None
+    n_jobs : int or None
+
+    Attributes
+    ----------
+    scores_ : array of shape (n_features_in_,)
+        The shares.
+    pvalues_ : array of shape (n_features_in_,) or None
+        With `alpha`, not adjusted.
+    attribution_ : Attribution
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Where X has names.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> selector = pkex.HSICSelector(n_features_to_select=3).fit(X, y)
+    >>> list(selector.get_feature_names_out())
+    ['bmi', 'bp', 's5']
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: float | None = None,
+        *,
+        alpha: float | None = None,
+        kernel: Kernel | str | None = None,
+        target_kernel: Kernel | str | None = None,
+        estimator: str = "biased",
+        n_permutations: int = 500,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.alpha = alpha
+        self.kernel = kernel
+        self.target_kernel = target_kernel
+        self.estimator = estimator
+        self.n_permutations = n_permutations
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> HSICSelector:
+        """Find the columns of `X` that `y` depends on.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_columns)
+        y : array of shape (n_rows,) or (n_rows, n_targets)
+        """
+        if y is None:
+            raise ValueError("HSICSelector requires y to be passed, but the target y is None.")
+        table = X
+        X = validate_data(self, X, dtype=None, accept_sparse=("csr", "csc"), ensure_min_samples=2)
+        self._count(X.shape[1])
+        self.attribution_: Attribution = hsic(
+            table if hasattr(table, "columns") else X,
+            y,
+            kernel=self.kernel,
+            target_kernel=self.target_kernel,
+            estimator=self.estimator,
+            n_permutations=0 if self.alpha is None else self.n_permutations,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        self.scores_ = self.attribution_.values
+        self.pvalues_ = self.attribution_.p_values
+        return self
+
+    def _count(self, n_columns: int) -> int:
+        """Return how many columns to select; refuse parameters that make no sense."""
+        if self.alpha is not None:
+            if self.n_features_to_select is not None:
+                raise ValueError("give n_features_to_select or alpha, not both.")
+            if not isinstance(self.alpha, Real) or not 0.0 < self.alpha < 1.0:
+                raise ValueError(f"alpha must be between 0 and 1, got {self.alpha!r}.")
+            if self.n_permutations < 1:
+                raise ValueError(f"alpha needs n_permutations, got {self.n_permutations!r}.")
+            return 0
+        wanted = self.n_features_to_select
+        if wanted is None:
+            return max(1, n_columns // 2)
+        if isinstance(wanted, Integral) and not isinstance(wanted, bool):
+            if 0 < wanted <= n_columns:
+                return int(wanted)
+        elif isinstance(wanted, Real) and not isinstance(wanted, bool) and 0.0 < wanted <= 1.0:
+            return max(1, int(np.ceil(wanted * n_columns - 1e-9)))
+        raise ValueError(
+            f"n_features_to_select must be an integer from 1 to the number of columns, "
+            f"{n_columns}, or a share above 0 and up to 1.0; got {wanted!r}."
+        )
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        if self.alpha is not None and self.pvalues_ is not None:
+            from scipy.stats import false_discovery_control  # slow to import
+
+            found: NDArray[np.bool_] = false_discovery_control(self.pvalues_) <= self.alpha
+            return found
+        mask = np.zeros(len(self.scores_), dtype=bool)
+        mask[self.attribution_.order[: self._count(len(mask))]] = True
+        return mask
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
