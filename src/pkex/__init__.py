@@ -2,29 +2,76 @@
 
 A model ``f(x) = sum_i alpha_i k(x, x_i) + offset`` with a product kernel is a `KernelExpansion`;
 `Explainer` gives every feature its exact Shapley value, in time that grows about linearly with the
-number of features. `pkex.kernels` has the kernels, `pkex.rules` the quadrature rules and their
-proofs, `pkex.reference` the algorithms of the paper (PKeX-Shapley; Mohammadi, Chau, Muandet).
+number of features. `mmd` and `hsic` do so for the difference of two samples and for the dependence
+of a target on the columns, as an `Attribution`. `pkex.kernels` has the kernels, `pkex.rules` the
+quadrature rules and their proofs, `pkex.reference` the algorithms of the paper (PKeX-Shapley;
+Mohammadi, Chau, Muandet).
 """
 
-from pkex import kernels, reference, rules
-from pkex.backend import show_config
-from pkex.errors import AdditivityError, UnsupportedModelError
-from pkex.expansion import KernelExpansion
-from pkex.explainer import Explainer
-from pkex.explanation import Explanation
-from pkex.readers import as_expansion
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pkex import kernels, reference, rules
+    from pkex.attribution import Attribution
+    from pkex.backend import show_config
+    from pkex.discrepancy import hsic, mmd
+    from pkex.drift import MMDDrift
+    from pkex.errors import AdditivityError, UnsupportedModelError
+    from pkex.expansion import KernelExpansion
+    from pkex.explainer import Explainer
+    from pkex.explanation import Explanation
+    from pkex.readers import as_expansion
+    from pkex.selection import HSICSelector
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "AdditivityError",
+    "Attribution",
     "Explainer",
     "Explanation",
+    "HSICSelector",
     "KernelExpansion",
+    "MMDDrift",
     "UnsupportedModelError",
     "as_expansion",
+    "hsic",
     "kernels",
+    "mmd",
     "reference",
     "rules",
     "show_config",
 ]
+
+_HOMES = {  # where a name that is no module is defined; imported when the name is first used
+    "AdditivityError": "errors",
+    "Attribution": "attribution",
+    "Explainer": "explainer",
+    "Explanation": "explanation",
+    "HSICSelector": "selection",
+    "KernelExpansion": "expansion",
+    "MMDDrift": "drift",
+    "UnsupportedModelError": "errors",
+    "as_expansion": "readers",
+    "hsic": "discrepancy",
+    "mmd": "discrepancy",
+    "show_config": "backend",
+}
+
+
+if not TYPE_CHECKING:  # or type checkers would take every name
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            value = getattr(import_module(f"pkex.{_HOMES[name]}"), name)
+        elif name in {*__all__, *_HOMES.values()}:
+            value = import_module(f"pkex.{name}")
+        else:
+            raise AttributeError(f"module 'pkex' has no attribute {name!r}")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
