@@ -292,6 +292,7 @@ def resolve_kernel(
 ) -> Kernel:
     """Return the kernel itself, or the one that the median heuristic gives for the table."""
     if isinstance(kernel, Kernel):
+        kernel.terms(numbers.shape[1])  # refuses columns that are not there
         kernel.check(numbers, "the data")
         if not has_neutral_removal(kernel):
             raise ValueError(
@@ -337,8 +338,8 @@ def _target_kernel(
     kernel: Kernel | str | None, target: Table, numbers: Floats, random: RandomState
 ) -> Kernel:
     if isinstance(kernel, Kernel):
-        kernel.check(numbers, "y")
         kernel.terms(numbers.shape[1])
+        kernel.check(numbers, "y")
         return kernel
     if kernel is not None:
         _choice(kernel, "target_kernel", _TARGET_KERNELS, "a kernel of pkex.kernels")

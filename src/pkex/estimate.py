@@ -84,10 +84,12 @@ class BlockMean:
 
         def run(task: tuple[tuple[Indices, Weights], np.random.Generator]) -> PairSums:
             (rows, weights), random = task
-            if not n_permutations:
-                return pair_sums(plan, self.X[rows], weights, n_jobs=inner, progress=inner_bar)
-            shuffled = weights.shuffled(n_permutations, random)
-            return permuted_sums(plan, self.X[rows], shuffled, n_jobs=inner, progress=inner_bar)
+            x = self.X[rows]
+            with weights.held():
+                if not n_permutations:
+                    return pair_sums(plan, x, weights, n_jobs=inner, progress=inner_bar)
+                shuffled = weights.shuffled(n_permutations, random)
+                return permuted_sums(plan, x, shuffled, n_jobs=inner, progress=inner_bar)
 
         single = len(self.blocks) == 1
         inner, inner_bar = (self.n_jobs, progress) if single else (1, False)

@@ -7,6 +7,8 @@ labels of two samples, or the values of a target, permutes the weights.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,17 +37,19 @@ class Weights(ABC):
     ----------
     with_self : bool
         Whether a row is paired with itself.
-    total : float
-        An upper bound of the sum of absolute weights.
     """
 
     with_self: bool
-    total: float
 
     @property
     @abstractmethod
     def n_rows(self) -> int:
         """Number of rows."""
+
+    @property
+    @abstractmethod
+    def total(self) -> float:
+        """An upper bound of the sum of absolute weights."""
 
     @abstractmethod
     def block(self, rows: slice, points: slice) -> Floats:
@@ -54,6 +58,11 @@ class Weights(ABC):
     @abstractmethod
     def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
         """Return the weights and those of `n_permutations` random permutations."""
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep in memory for a while what makes weights fast to give."""
+        yield
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,10 @@ class MMDWeights(Weights):
     m: int
     with_self: bool
 
-    total = 4.0
+    @property
+    def total(self) -> float:
+        """The sum of absolute weights, or a little more."""
+        return 4.0
 
     @property
     def n_rows(self) -> int:
@@ -199,52 +211,68 @@ class HSICWeights(Weights):
 
     def __init__(self, y: Floats, kernel: Kernel, with_self: bool) -> None:
         self.y, self.kernel, self.with_self = y, kernel, with_self
-        n = len(y)
-        self._kept: Floats | None = None
-        step = max(1, _PAIRS // n)
-        blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
-        matrix = np.empty((n, n)) if n * n <= _KEPT else None
-        row_sums, sizes = np.empty((2, n))
-        for rows in blocks:
-            part = kernel(y[rows], y)
-            if matrix is not None:
-                matrix[rows] = part
-            if not with_self:
-                part[np.arange(len(part)), np.arange(rows.start, rows.stop)] = 0.0
-            row_sums[rows], sizes[rows] = part.sum(axis=1), np.abs(part).sum(axis=1)
-        total = float(row_sums.sum())
-        if with_self:
-            self._scale = 1.0 / (n - 1) ** 2
-            self._row, self._all = row_sums / n, total / n**2
-        else:
-            self._scale = 1.0 / (n * (n - 3))
-            self._row, self._all = row_sums / (n - 2), total / ((n - 1) * (n - 2))
-        size = sizes.sum() + 2.0 * n * np.abs(self._row).sum() + n * n * abs(self._all)
-        self.total = float(self._scale * size)
-        if matrix is not None:
-            for rows in blocks:
-                self._centre(matrix[rows], np.arange(n)[rows], np.arange(n))
-            self._kept = matrix
+        self._matrix: Floats | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.y)
 
-    def _centre(self, part: Floats, rows: Indices, points: Indices) -> None:
-        part -= self._row[rows, None]
-        part -= self._row[points]
-        part += self._all
-        part *= self._scale
+    @property
+    def total(self) -> float:
+        """An upper bound of the sum of absolute weights."""
+        return self._centring[3]
+
+    @cached_property
+    def _centring(self) -> tuple[float, Floats, float, float]:
+        """Return s, a and b, and the bound of the absolute weights."""
+        n = self.n_rows
+        row_sums, sizes = np.empty((2, n))
+        for rows in self._blocks():
+            part = self.kernel(self.y[rows], self.y)
+            if not self.with_self:
+                part[np.arange(len(part)), np.arange(rows.start, rows.stop)] = 0.0
+            row_sums[rows], sizes[rows] = part.sum(axis=1), np.abs(part).sum(axis=1)
+        total = float(row_sums.sum())
+        if self.with_self:
+            scale, a, b = 1.0 / (n - 1) ** 2, row_sums / n, total / n**2
+        else:
+            scale = 1.0 / (n * (n - 3))
+            a, b = row_sums / (n - 2), total / ((n - 1) * (n - 2))
+        size = sizes.sum() + 2.0 * n * np.abs(a).sum() + n * n * abs(b)
+        return scale, a, b, float(scale * size)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep all weights in memory for a while, unless they are too many."""
+        n = self.n_rows
+        if n * n <= _KEPT:
+            matrix, every = np.empty((n, n)), np.arange(n)
+            for rows in self._blocks():
+                self._at(every[rows], every, matrix[rows])
+            self._matrix = matrix
+        try:
+            yield
+        finally:
+            self._matrix = None
+
+    def _blocks(self) -> Iterator[slice]:
+        step = max(1, _PAIRS // self.n_rows)
+        for start in range(0, self.n_rows, step):
+            yield slice(start, min(start + step, self.n_rows))
 
     def _at(self, rows: Indices, points: Indices, out: Floats) -> None:
         """Write the weights of some rows and points, in any order, to `out`."""
-        if self._kept is not None:
+        if self._matrix is not None:
             places = rows[:, None] * self.n_rows + points
-            self._kept.ravel().take(places, out=out, mode="clip")
-        else:
-            out[...] = self.kernel(self.y[rows], self.y[points])
-            self._centre(out, rows, points)
+            self._matrix.ravel().take(places, out=out, mode="clip")
+            return
+        scale, a, b, _ = self._centring
+        out[...] = self.kernel(self.y[rows], self.y[points])
+        out -= a[rows, None]
+        out -= a[points]
+        out += b
+        out *= scale
 
     def block(self, rows: slice, points: slice) -> Floats:
         """Return the weights of some pairs."""
