@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -69,11 +68,19 @@ class Sums:
         )
 
     @cached_property
+    def checked(self) -> tuple[Floats, Floats]:
+        """The sums of the values over all players, and how far they are from totals - bases.
+
+        Both have shape (rows, sets), and are NaN where something overflowed.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            explained: Floats = np.add.reduce(self.values, axis=1)
+            return explained, explained - (self.totals - self.bases)
+
+    @property
     def residual(self) -> Floats:
-        """``values.sum(axis=1) - (totals - bases)``: zero but for the errors of the computation."""
-        with np.errstate(over="ignore", invalid="ignore"):  # NaN where something overflowed
-            difference: Floats = self.values.sum(axis=1) - (self.totals - self.bases)
-        return difference
+        """How far the sums of the values are from totals - bases."""
+        return self.checked[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,12 +154,9 @@ class Plan:
             games = self._games = [kind(term, self.players, rungs) for term in self.terms]
         return games
 
-    def scenarios(
-        self, number: int, points: slice, Z: Floats
-    ) -> Iterable[tuple[float, Floats | None]]:
+    def scenarios(self, number: int, points: slice, Z: Floats) -> Iterable[tuple[float, Floats]]:
         """Return the scenarios of a term on some of the points; kept while there is room."""
-        if self.background is None:
-            return [(1.0, None)]
+        assert self.background is not None
         key = (number, points.start, points.stop)
         known = self._absent.get(key)
         if known is not None and (known[0] is Z or np.array_equal(known[0], Z)):
@@ -183,7 +187,7 @@ class Plan:
         for number, term in enumerate(self.terms):
             for _, points in _blocks(1, len(Z), Z.shape[1], _ABSENT):
                 for share, absent in self.scenarios(number, points, Z):
-                    product_of_all = np.prod(np.asarray(absent), axis=0)
+                    product_of_all = np.prod(absent, axis=0)
                     total += term.coefficient * share * (product_of_all @ weights[..., points, :])
         return total
 
@@ -220,34 +224,32 @@ def shapley_sums(
     x, z = np.asfortranarray(X), np.asfortranarray(Z)  # columns contiguous, as blocks read them
     games = plan.games()
     entries = min([_BLOCK, *(game.entries for game in games)])
-    tasks: list[Task] = [
-        (number, rows, points)
-        for number, (rows, points) in product(
-            range(len(games)), _blocks(len(X), len(Z), X.shape[1], entries)
-        )
-    ]
+    blocks = list(_blocks(len(X), len(Z), X.shape[1], entries))
+    tasks = [(number, *block) for number in range(len(games)) for block in blocks]
 
     def run(task: Task) -> twin.Block:
         number, rows, points = task
         local = weights[points] if weights.ndim == 2 else weights[rows, points]
-        left, right = x[rows], z[points]
-        coefficient = games[number].term.coefficient
+        left, right, game = x[rows], z[points], games[number]
+        coefficient = game.term.coefficient
+        if plan.background is None:
+            return _scaled(coefficient, game.explain(left, right, local))
         return _combined(
-            (coefficient * share, games[number].explain(left, right, local, absent))
+            _scaled(coefficient * share, game.explain(left, right, local, absent))
             for share, absent in plan.scenarios(number, points, z)
         )
 
-    blocks = in_order(run, tasks, n_jobs)
+    results = in_order(run, tasks, n_jobs)
     if progress:
-        blocks = with_bar(blocks, len(tasks))
+        results = with_bar(results, len(tasks))
     if len(tasks) == 1:
-        [(values, totals, magnitudes, used)] = blocks  # nothing to add up
+        [(values, totals, magnitudes, used)] = results  # nothing to add up
         rules = set(used)
     else:
         values = np.zeros((len(X), len(plan.players), weights.shape[-1]))
         totals, magnitudes = np.zeros((2, len(X), weights.shape[-1]))
         rules = set()
-        for (_, rows, _), block in zip(tasks, blocks, strict=True):
+        for (_, rows, _), block in zip(tasks, results, strict=True):
             values[rows] += block.values
             totals[rows] += block.totals
             magnitudes[rows] += block.magnitudes
@@ -262,19 +264,23 @@ def shapley_sums(
     # of a pair sum to at most 1 under neutral removal, else to at most 2 per player.
     rounding = 16.0 * (len(plan.players) + len(Z) + 16) * 2.0**-53
     spread = 1.0 if plan.background is None else 2.0 * len(plan.players)
-    tolerance = spread * (order[0].relative_error + rounding) * magnitudes
-    tolerance += 4.0 * (len(plan.players) + len(Z)) * _SMALLEST * max(1, len(tasks))  # underflow
+    underflow = 4.0 * (len(plan.players) + len(Z)) * _SMALLEST * max(1, len(tasks))
+    tolerance = spread * (order[0].relative_error + rounding) * magnitudes + underflow
     known = plan.bases(z, weights) if bases is None else bases
     return Sums(values, totals, known, tolerance, order)
 
 
-def _combined(parts: Iterable[tuple[float, twin.Block]]) -> twin.Block:
-    """Return the weighted sum of the blocks of the scenarios."""
+def _scaled(share: float, block: twin.Block) -> twin.Block:
+    if share == 1.0:
+        return block
+    values, totals, magnitudes, rules = block
+    return twin.Block(share * values, share * totals, abs(share) * magnitudes, rules)
+
+
+def _combined(parts: Iterable[twin.Block]) -> twin.Block:
+    """Return the sum of the blocks of the scenarios."""
     total: twin.Block | None = None
-    for share, block in parts:
-        if share != 1.0:
-            values, totals, magnitudes, rules = block
-            block = twin.Block(share * values, share * totals, abs(share) * magnitudes, rules)
+    for block in parts:
         if total is None:
             total = block
         else:
@@ -288,6 +294,8 @@ def _combined(parts: Iterable[tuple[float, twin.Block]]) -> twin.Block:
 
 def ranked(rules: set[Rule]) -> tuple[Rule, ...]:
     """Return the rules, the one with the largest bound first."""
+    if len(rules) == 1:
+        return tuple(rules)
     return tuple(sorted(rules, key=lambda rule: (-rule.relative_error, -rule.size)))
 
 

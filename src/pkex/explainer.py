@@ -143,9 +143,12 @@ class Explainer:
         residual = _check_additivity(sums)
         base = self._base
         values = sums.values if base.ndim else sums.values[:, :, 0]
-        explanation = Explanation(
+        base_values = np.empty((len(values), *base.shape))
+        base_values[...] = base
+        explanation = Explanation._made(
             values=values,
-            base_values=np.full((len(values), *base.shape), base),
+            base_values=base_values,
+            predictions=base_values + sums.checked[0].reshape(base_values.shape),
             data=prepared[0] if expansion.preparation is None else _data(table),
             feature_names=self.player_names,
             column_names=expansion.feature_names,
@@ -155,6 +158,7 @@ class Explainer:
             rules=sums.rules,
             residual=residual,
             removal=self.removal,
+            complete=True,
         )
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
@@ -260,6 +264,8 @@ def _data(table: Any) -> NDArray[Any]:
 def _check_additivity(sums: Sums) -> float:
     """Return the largest residual, or raise where rounding does not explain it."""
     size = np.abs(sums.residual)
+    if size.size == 1 and size.item() <= sums.tolerance.item():  # numbers are faster than arrays
+        return float(size.item())
     right = size <= sums.tolerance  # NaN is not
     if right.all():
         return float(size.max())

@@ -90,6 +90,16 @@ class Explanation:
             total = self.base_values + self.values.sum(axis=1)
             object.__setattr__(self, "predictions", total)
 
+    @classmethod
+    def _made(cls, **parts: Any) -> Explanation:
+        """Return an explanation of parts that are all there and known to fit together.
+
+        A row is explained in less time than it takes to check them.
+        """
+        explanation = object.__new__(cls)
+        explanation.__dict__.update(parts)
+        return explanation
+
     def __len__(self) -> int:
         return len(self.values)
 
