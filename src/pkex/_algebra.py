@@ -9,8 +9,9 @@ sum of terms is explained term by term.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import compress
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -330,22 +331,15 @@ class Term:
         for leaf in self.leaves:
             leaf.check_width(self.n_columns)
 
-    def restricted(self, columns: Sequence[int]) -> Term:
-        """Return the term on data of these columns alone; the factors of the others become 1."""
+    def restricted(self, columns: Collection[int]) -> Term:
+        """Return the term in which the factors of all columns but these are 1."""
         leaves = []
         for leaf in self.leaves:
             covered = range(self.n_columns) if leaf.columns is None else leaf.columns
-            kept = [i for i, column in enumerate(covered) if column in columns]
-            if not kept:
-                continue
-            by_column = {
-                f.name: tuple(value[i] for i in kept)
-                for f in fields(leaf)
-                if f.name != "columns" and isinstance(value := getattr(leaf, f.name), tuple)
-            }
-            places = tuple(columns.index(covered[i]) for i in kept)
-            leaves.append(replace(leaf, columns=places, **by_column))
-        return Term(self.coefficient, tuple(leaves), len(columns))
+            kept = tuple(column in columns for column in covered)
+            if any(kept):
+                leaves.append(_restricted(leaf, tuple(covered), kept))
+        return Term(self.coefficient, tuple(leaves), self.n_columns)
 
     def worth(self, x: Floats, z: Floats) -> Floats:
         """Return the coefficient times all factors, shape (rows, points)."""
@@ -361,6 +355,35 @@ class Term:
             columns = slice(None) if leaf.columns is None else list(leaf.columns)
             result[:, :, columns] *= leaf_values(leaf, leaf.factors, x, z)
         return result
+
+
+@dataclass(frozen=True, repr=False)
+class _Part(ColumnKernel):
+    """A column kernel of which some factors are 1."""
+
+    leaf: ColumnKernel
+    kept: tuple[bool, ...]
+
+    def factors(self, x: Floats, z: Floats) -> Floats:
+        return np.where(self.kept, self.leaf.factors(x, z), 1.0)
+
+    def deficits(self, x: Floats, z: Floats) -> Floats:
+        return np.where(self.kept, self.leaf.deficits(x, z), 0.0)
+
+
+def _restricted(
+    leaf: ColumnKernel, covered: tuple[int, ...], kept: tuple[bool, ...]
+) -> ColumnKernel:
+    """Return `leaf` limited to some of the columns that it covers."""
+    parameters = {f.name: getattr(leaf, f.name) for f in fields(leaf) if f.name != "columns"}
+    if type(leaf).__module__ != "pkex.kernels" or any(map(callable, parameters.values())):
+        return _Part(leaf, kept, columns=covered)  # it may expect all its columns
+    chosen = {
+        name: tuple(compress(value, kept))
+        for name, value in parameters.items()
+        if isinstance(value, tuple)
+    }
+    return replace(leaf, columns=tuple(compress(covered, kept)), **chosen)
 
 
 def leaf_values(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,20 +79,20 @@ class BlockMean:
     ) -> Estimate:
         """Return the values, and those of random permutations within the blocks."""
         plan = self._plan(self.terms, self.players)
-        generators = generator.spawn(len(self.blocks)) if n_permutations else repeat(generator)
+        seeds = generator.integers(2**63, size=(len(self.blocks), 4))
 
-        def run(task: tuple[tuple[Indices, Weights], np.random.Generator]) -> PairSums:
-            (rows, weights), random = task
+        def run(task: tuple[tuple[Indices, Weights], Indices]) -> PairSums:
+            (rows, weights), seed = task
             x = self.X[rows]
             with weights.held():
                 if not n_permutations:
                     return pair_sums(plan, x, weights, n_jobs=inner, progress=inner_bar)
-                shuffled = weights.shuffled(n_permutations, random)
+                shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
                 return permuted_sums(plan, x, shuffled, n_jobs=inner, progress=inner_bar)
 
         single = len(self.blocks) == 1
         inner, inner_bar = (self.n_jobs, progress) if single else (1, False)
-        tasks = list(zip(self.blocks, generators, strict=False))
+        tasks = list(zip(self.blocks, seeds, strict=True))
         with threadpool_limits(1, user_api="blas"):  # the threads here are enough
             results = in_order(run, tasks, self.n_jobs)
             parts = list(results if single or not progress else with_bar(results, len(tasks)))
@@ -101,27 +100,24 @@ class BlockMean:
 
     def value(self, subset: Sequence[int]) -> float:
         """Return the statistic of some players, the kernel factors of the others being 1."""
-        columns = [column for player in subset for column in self.players[player]]
-        if not columns:
+        if not subset:
             return 0.0
-        plan = self._plan(self._restricted(columns), (tuple(range(len(columns))),))
+        joined = tuple(column for player in subset for column in self.players[player])
+        plan = self._restricted((joined,))
         return self._mean_of(
             lambda rows, weights: float(
-                pair_sums(plan, self.X[rows][:, columns], weights, n_jobs=self.n_jobs).values[0, 0]
+                pair_sums(plan, self.X[rows], weights, n_jobs=self.n_jobs).values[0, 0]
             )
         )
 
     def component(self, subset: Sequence[int]) -> float:
         """Return what some players contribute together beyond all smaller subsets of them."""
-        columns = [column for player in subset for column in self.players[player]]
-        if not columns:
+        if not subset:
             return 0.0
-        place = iter(range(len(columns)))
-        players = tuple(tuple(next(place) for _ in self.players[player]) for player in subset)
-        plan = self._plan(self._restricted(columns), players)
+        plan, count = self._restricted([self.players[player] for player in subset]), len(subset)
         return self._mean_of(
             lambda rows, weights: component_sum(
-                plan, self.X[rows][:, columns], weights, n_jobs=self.n_jobs
+                plan, self.X[rows], weights, count, n_jobs=self.n_jobs
             )
         )
 
@@ -140,8 +136,12 @@ class BlockMean:
     def _plan(self, terms: tuple[Term, ...], players: tuple[tuple[int, ...], ...]) -> Plan:
         return Plan(terms, players, self.tol, narrow=False)
 
-    def _restricted(self, columns: Sequence[int]) -> tuple[Term, ...]:
-        return tuple(term.restricted(columns) for term in self.terms)
+    def _restricted(self, players: Sequence[tuple[int, ...]]) -> Plan:
+        """Return the games of some players; one more has the other columns, with factors of 1."""
+        columns = [column for player in players for column in player]
+        rest = tuple(column for column in range(self.X.shape[1]) if column not in columns)
+        terms = tuple(term.restricted(columns) for term in self.terms)
+        return self._plan(terms, (*players, rest) if rest else tuple(players))
 
 
 def _mean(parts: Sequence[PairSums]) -> Estimate:

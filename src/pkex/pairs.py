@@ -96,8 +96,6 @@ def permuted_sums(
 
     def add(tile: Floats, rows: slice, points: slice, left: Floats, right: Floats) -> Found:
         x, z = left[rows], right[points]
-        if len(x) == 0 or len(z) == 0:
-            return []
         return [game.add_pairs(x, z, tile[:, : len(x), : len(z)]) for game in games]
 
     def run(rows: slice) -> tuple[Floats, Found]:
@@ -146,15 +144,20 @@ def row_sums(plan: Plan, X: Floats, weights: Weights, *, n_jobs: int | None = 1)
     return np.concatenate(list(in_order(run, tasks, n_jobs)))
 
 
-def component_sum(plan: Plan, X: Floats, weights: Weights, *, n_jobs: int | None = 1) -> float:
-    """Return the weighted sum over all pairs of the product of ``k_j - 1`` over all players."""
+def component_sum(
+    plan: Plan, X: Floats, weights: Weights, n_players: int, *, n_jobs: int | None = 1
+) -> float:
+    """Return the weighted sum over all pairs of the product of ``k_j - 1`` over some players.
+
+    They are the first `n_players` of the plan.
+    """
     x = np.asfortranarray(X)
     games, tasks = plan.games(), list(_row_blocks(plan, len(X)))
-    sign = (-1.0) ** len(plan.players)
+    sign = (-1.0) ** n_players
 
     def run(rows: slice) -> float:
         local = _without_self(weights, rows, slice(0, len(X)))
-        products = (game.deficits(x[rows], x).prod(axis=0) for game in games)
+        products = (game.deficits(x[rows], x)[:n_players].prod(axis=0) for game in games)
         parts = zip(games, products, strict=True)
         return sum(sign * g.term.coefficient * float(np.vdot(p, local)) for g, p in parts)
 

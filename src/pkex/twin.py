@@ -124,6 +124,8 @@ class Game:
         largest : float
             The largest magnitude of a pair, as in `Block`.
         """
+        if values.size == 0:
+            return (), 0.0
         found, totals, magnitudes, rules = self._solve(x, z, None)
         shape, scale = (-1, len(x), len(z)), self.term.coefficient
         values[:-1] += scale * found.reshape(shape)

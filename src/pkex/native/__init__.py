@@ -112,6 +112,8 @@ class Game(twin.Game):
 
     def add_pairs(self, x: Floats, z: Floats, values: Floats) -> tuple[tuple[Rule, ...], float]:
         """Add the values of every pair to `values`, as `pkex.twin.Game` does."""
+        if values.size == 0:
+            return (), 0.0
         # It adds to what is there, so there is no second try: only given factors leave the range.
         program = self._full_program if self._given_leaves else self._program
         given, scale = self._given(x, z), self.term.coefficient
