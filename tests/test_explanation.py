@@ -170,9 +170,9 @@ WIDE = Explainer(KernelExpansion(RNG.normal(size=(2, 30)), [1.0, 2.0], RBF()))([
 @pytest.mark.parametrize(
     ("take", "error", "words"),
     [
-        (lambda: ONE[25], IndexError, "no row 25: the explanation has 25 rows"),
+        (lambda: ONE[25], IndexError, "no row 25: there are 25, counted from 0"),
         (lambda: ONE[-26], IndexError, "no row -26"),
-        (lambda: ONE[:, 4], IndexError, "no feature 4: the explanation has 4 features"),
+        (lambda: ONE[:, 4], IndexError, "no feature 4: there are 4, counted from 0"),
         (lambda: SEVERAL[..., 3], IndexError, "no output 3"),
         (lambda: ONE[:, "bmx"], KeyError, "named 'bmx'; did you mean 'bmi'.*'age', 'zip'"),
         (lambda: ONE[:, "q"], KeyError, "no feature is named 'q'. The features are 'age'"),
@@ -445,7 +445,7 @@ def test_shapiq_plots(draw, plot):
         (lambda: SEVERAL.to_shapiq(0), ValueError, r"3 outputs; .* to_shapiq\(output='a vs b'\)"),
         (lambda: SEVERAL.to_shapiq(0, "a vs d"), KeyError, "did you mean"),
         (lambda: SEVERAL.to_shapiq(0, [0, 1]), IndexError, "takes one output"),
-        (lambda: ONE.to_shapiq(0, 1), IndexError, "no output 1: the explanation has 1 output,"),
+        (lambda: ONE.to_shapiq(0, 1), IndexError, "no output 1: there is one,"),
         (lambda: CLASSIFIED.to_shapiq(0, "q"), KeyError, "outputs are 'sick vs well'"),
         (lambda: ONE.to_shapiq(0, "q"), KeyError, "no output is named 'q'"),
         (lambda: ONE.to_shapiq(25), IndexError, "no row 25"),

@@ -90,8 +90,8 @@ def _position(axis: Axis, entry: Any, axes: Sequence[Axis]) -> int:
         )
     if not -axis.count <= entry < axis.count:
         raise IndexError(
-            f"there is no {axis.noun} {entry}: the explanation has {axis.count} {axis.noun}"
-            f"{'s' if axis.count != 1 else ''}, counted from 0."
+            f"there is no {axis.noun} {entry}: there "
+            f"{'is one' if axis.count == 1 else f'are {axis.count}'}, counted from 0."
         )
     return int(entry) % axis.count
 
