@@ -13,11 +13,11 @@ import zipfile
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 
 from pkex._cells import is_missing, is_number
+from pkex._files import write_whole
 from pkex.rules import Rule
 
 if TYPE_CHECKING:
@@ -30,22 +30,8 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, LookupError, OSError, TypeE
 
 
 def save(explanation: Explanation, path: str | os.PathLike[str]) -> None:
-    """Write `explanation` to `path`, whole or not at all: to a file beside it, then renamed."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise ValueError(f"{path} is a directory; give the name of a file, e.g. {path}/name.npz.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no directory {target.parent} to save in; create it.")
-    arrays = _pack(explanation)
-    beside = target.with_name(f".{uuid4().hex}.tmp")
-    try:
-        with beside.open("xb") as file:
-            np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
+    """Write `explanation` to `path`."""
+    write_whole(path, lambda file: np.savez(file, **_pack(explanation)), "name.npz")
 
 
 def load(kind: type[Explanation], path: str | os.PathLike[str]) -> Explanation:
@@ -89,6 +75,7 @@ def _pack(explanation: Explanation) -> dict[str, Any]:
         "removal": explanation.removal,
         "residual": _to_json(explanation.residual),
         "complete": explanation.complete,
+        "kernel": explanation.kernel,
         "rules": [_rule_header(rule) for rule in rules],
         "n_rules": len(explanation.rules),
         "rule": rules.index(explanation.rule),
@@ -140,6 +127,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
         "residual": float(_from_json(header["residual"])),
         "removal": header["removal"],
         "complete": header["complete"],
+        "kernel": header.get("kernel"),
     }
 
 
