@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -267,8 +267,26 @@ class Attribution:
 
         return AttributionDisplay(self).plot(ax, max_display=max_display, marginals=marginals)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        details: Mapping[str, object] | None = None,
+        sample_names: tuple[str, str] | None = None,
+    ) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file; an existing one is replaced.
+        title : str, optional
+            Heading of the report.
+        details : mapping of str to anything, optional
+            Facts that the attribution does not know, shown as text.
+        sample_names : tuple of two str, optional
+            What to call the samples of MMD, such as ``("last month", "today")``.
 
         Examples
         --------
@@ -281,7 +299,7 @@ class Attribution:
         """
         from pkex.report import write
 
-        write(self, path)
+        write(self, path, title=title, details=details, sample_names=sample_names)
 
     def __repr__(self) -> str:
         rows = " + ".join(map(str, self.n_rows))

@@ -159,6 +159,7 @@ class Explainer:
             residual=residual,
             removal=self.removal,
             complete=True,
+            kernel=self._kernel,
         )
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
@@ -168,6 +169,11 @@ class Explainer:
             ours = ours + sum(part.offset for part in expansion.parts)  # without the rule's error
             check_agreement(expansion, ours, self._own(head[first]), self._own_tol)
         return explanation
+
+    @cached_property
+    def _kernel(self) -> str:
+        """The kernels of the parts, as text."""
+        return "; ".join(dict.fromkeys(repr(part.kernel) for part in self.expansion.parts))
 
     @cached_property
     def _base(self) -> Floats:

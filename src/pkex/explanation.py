@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,6 +57,8 @@ class Explanation:
         predictions of the explanation it was taken from.
     complete : bool
         Whether all features are there; False after a selection of some.
+    kernel : str or None
+        The kernel of the model, as text; None where it is not known.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class Explanation:
     removal: str = "neutral"
     predictions: Floats = None  # type: ignore[assignment]  # set below
     complete: bool = True
+    kernel: str | None = None
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -249,6 +253,41 @@ class Explanation:
         """
         chosen = self if output is None else self._one_output(output, "to_frame")
         return _interop.to_frame(chosen, totals)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        """Write a report that opens in a browser: one HTML file, written whole or not at all.
+
+        It shows how the values were computed, the importance of the features, the values of all
+        rows, a single row of choice with its waterfall, and each feature's dependence.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file; an existing one is replaced.
+        title : str, optional
+            Heading of the report.
+        details : mapping of str to anything, optional
+            Facts that the explanation does not know, such as the model, shown as text.
+
+        Examples
+        --------
+        >>> import os, tempfile, pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF())
+        >>> explanation = pkex.Explainer(f)([[0.0, 1.0], [2.0, 1.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     explanation.report(os.path.join(folder, "report.html"), details={"model": f})
+        ...     os.listdir(folder)
+        ['report.html']
+        """
+        from pkex.report import write
+
+        write(self, path, title=title, details=details)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation to a file, which `load` reads; an existing file is replaced.

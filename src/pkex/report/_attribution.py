@@ -1,0 +1,116 @@
+"""What the report of an `Attribution` shows, as JSON: bars, null bands, p-values, marginals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+import pkex
+from pkex.attribution import Attribution, holm
+from pkex.report import _marginals
+from pkex.report._facts import Fact, accuracy, fact, features, kernel_text
+from pkex.report._page import finite
+
+__all__ = ["payload"]
+
+MAX_MARGINALS = 12
+_GROUP_COLUMNS = 3  # columns of a group that are drawn
+
+_TITLES = {
+    "MMD^2": "Which columns differ between the two samples",
+    "HSIC": "Which columns the target depends on",
+}
+
+
+def payload(
+    attribution: Attribution,
+    title: str | None,
+    details: list[Fact],
+    sample_names: tuple[str, str] | None,
+) -> dict[str, Any]:
+    """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
+    two_samples = attribution.target_kernel is None
+    samples = sample_names or _sample_names(attribution)
+    errors = attribution.standard_errors
+    return {
+        "kind": "attribution",
+        "title": title or _TITLES[attribution.statistic],
+        "version": pkex.__version__,
+        "facts": details + _facts(attribution),
+        "statistic": _statistic(attribution),
+        "samples": samples,
+        "two_samples": two_samples,
+        "n_targets": 0 if two_samples else len(attribution.sample_names),
+        "names": attribution.feature_names,
+        "order": attribution.order.tolist(),
+        "total": attribution.total,
+        "p_value": attribution.p_value,
+        "n_permutations": attribution.n_permutations,
+        "values": finite(attribution.values),
+        "errors": None if errors is None else finite(errors),
+        **_null(attribution),
+        "marginals": [
+            {"feature": player, "panels": _panels(attribution, player, samples)}
+            for player in attribution.order[:MAX_MARGINALS].tolist()
+        ],
+    }
+
+
+def _sample_names(attribution: Attribution) -> tuple[str, str]:
+    names = attribution.sample_names
+    if attribution.target_kernel is None:
+        return names[0], names[1]
+    return "X", names[0]
+
+
+def _null(attribution: Attribution) -> dict[str, Any]:
+    """Return what permutations say: bands, p-values, adjusted ones, and a histogram of totals."""
+    band, p, totals = attribution.null_band, attribution.p_values, attribution.null_totals
+    if band is None or p is None or totals is None:
+        return dict.fromkeys(("null_low", "null_high", "p", "holm", "bh", "null_totals"))
+    counts, edges = np.histogram(totals, bins=min(40, max(5, int(2 * len(totals) ** (1 / 3)))))
+    return {
+        "null_low": finite(band[0]),
+        "null_high": finite(band[1]),
+        "p": finite(p),
+        "holm": finite(holm(p)),
+        "bh": finite(false_discovery_control(p)),
+        "null_totals": {"edges": finite(edges), "counts": counts.tolist()},
+    }
+
+
+def _panels(
+    attribution: Attribution, player: int, samples: tuple[str, str]
+) -> list[dict[str, Any]]:
+    first, second = attribution.samples
+    panels = []
+    for column in attribution.players[player][:_GROUP_COLUMNS]:
+        if attribution.target_kernel is None:
+            picture = _marginals.between(first[:, column], second[:, column], samples)
+        else:
+            picture = _marginals.with_target(first[:, column], second[:, 0])
+        panels.append({"column": attribution.column_names[column], **picture})
+    return panels
+
+
+def _facts(attribution: Attribution) -> list[Fact]:
+    total, error = f"{attribution.total:.4g}", attribution.standard_error
+    facts = [fact(_statistic(attribution), total)]
+    if error is not None:
+        note = f"With its standard error over blocks of {attribution.block_size} rows."
+        facts = [fact(_statistic(attribution), f"{total} ± {error:.2g}", note)]
+    if attribution.p_value is not None:
+        note = f"One-sided, from {attribution.n_permutations} permutations."
+        facts.append(fact("p-value", f"{attribution.p_value:.3g}", note))
+    rows = " and ".join(str(count) for count in attribution.n_rows)
+    facts += [fact("Rows", rows), features(attribution), fact("Estimator", attribution.estimator)]
+    facts.append(fact("Kernel", kernel_text(attribution.kernel)))
+    if attribution.target_kernel is not None:
+        facts.append(fact("Kernel of the target", kernel_text(attribution.target_kernel)))
+    return facts + accuracy(attribution, "the integral of each pair of points")
+
+
+def _statistic(attribution: Attribution) -> str:
+    return attribution.statistic.replace("^2", "²")

@@ -1,0 +1,136 @@
+"""What the report of an `Explanation` shows, as JSON.
+
+All rows and features enter the importance. The pictures have at most `MAX_ROWS` rows and the
+`MAX_FEATURES` most important features; a row's waterfall is right all the same, because the largest
+values of each row come along where they belong to other features.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import pkex
+from pkex._cells import cell_text, is_missing, is_number
+from pkex.explanation import Explanation
+from pkex.report._facts import Fact, accuracy, fact, features, kernel_text
+from pkex.report._page import finite, pack
+
+__all__ = ["payload"]
+
+MAX_ROWS, MAX_FEATURES = 1000, 40
+WATERFALL = 12  # bars of one row
+_MAX_CELLS = 400_000  # of all outputs together
+_MAX_TEXT = 80
+
+_REMOVAL = {
+    "neutral": "An absent feature has the kernel factor 1.",
+    "interventional": "An absent feature has the value of a background row, averaged over the "
+    "background.",
+    "marginal": "An absent feature has its mean kernel factor over the background.",
+}
+
+
+def payload(explanation: Explanation, title: str | None, details: list[Fact]) -> dict[str, Any]:
+    """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
+    importance = explanation.importance()
+    values, base, predictions = explanation._with_output_axis()
+    n_rows, n_players, n_outputs = values.shape
+    shown = importance.order[:MAX_FEATURES]
+    rows = _sample(n_rows, _MAX_CELLS // (len(shown) * n_outputs))
+    means, errors = (
+        table.reshape(n_players, -1) for table in (importance.values, importance.errors)
+    )
+    kept, columns = values[rows], sorted({c for p in shown for c in explanation.players[p]})
+    return {
+        "kind": "explanation",
+        "title": title or "Which features drive the predictions",
+        "version": pkex.__version__,
+        "facts": details + _facts(explanation),
+        "n_rows": n_rows,
+        "rows": rows.tolist(),
+        "names": explanation.feature_names,
+        "outputs": explanation.outputs,
+        "complete": explanation.complete,
+        "waterfall": WATERFALL,
+        "importance": [
+            {"mean": finite(means[:, k]), "error": finite(errors[:, k])} for k in range(n_outputs)
+        ],
+        "features": shown.tolist(),
+        "players": [[columns.index(c) for c in explanation.players[p]] for p in shown],
+        "columns": [
+            {"name": explanation.column_names[c], **_column(explanation.data[rows, c])}
+            for c in columns
+        ],
+        "values": [pack(kept[:, shown, k]) for k in range(n_outputs)],
+        "base": [pack(base[rows, k], exact=True) for k in range(n_outputs)],
+        "predictions": [pack(predictions[rows, k], exact=True) for k in range(n_outputs)],
+        "extras": [_extras(explanation, kept[:, :, k], rows, shown) for k in range(n_outputs)],
+    }
+
+
+def _sample(n_rows: int, affordable: int) -> NDArray[np.intp]:
+    """Return the numbers of the rows to show: all, or a sample that is always the same."""
+    count = min(MAX_ROWS, max(100, affordable))
+    if n_rows <= count:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, count, replace=False))
+
+
+def _extras(
+    explanation: Explanation,
+    values: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    shown: NDArray[np.intp],
+) -> list[list[list[Any]]]:
+    """Return, for each row, those of its largest values that belong to features not shown."""
+    if len(shown) == values.shape[1]:
+        return []
+    largest = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :WATERFALL]
+    known = set(shown.tolist())
+    return [
+        [
+            [p, float(f"{values[i, p]:.7g}"), _raw(explanation, row, p)]
+            for p in largest[i].tolist()
+            if p not in known
+        ]
+        for i, row in enumerate(rows)
+    ]
+
+
+def _raw(explanation: Explanation, row: int, player: int) -> str:
+    """Return the raw value of a player, or those of its columns with their names."""
+    columns = explanation.players[player]
+    texts = [_cut(cell_text(explanation.data[row, c])) for c in columns]
+    if len(columns) == 1:
+        return texts[0]
+    pairs = zip(columns, texts, strict=True)
+    return ", ".join(f"{explanation.column_names[c]} = {text}" for c, text in pairs)
+
+
+def _column(cells: NDArray[Any]) -> dict[str, Any]:
+    """Return a column: its numbers, or the texts in it and the code of each cell."""
+    if all(is_number(cell) or is_missing(cell) for cell in cells):
+        return {"cells": pack([np.nan if is_missing(cell) else float(cell) for cell in cells])}
+    texts = [_cut(cell_text(cell)) for cell in cells]
+    levels = sorted(set(texts))
+    code = {text: i for i, text in enumerate(levels)}
+    return {"levels": levels, "cells": pack([code[text] for text in texts])}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
+
+
+def _facts(explanation: Explanation) -> list[Fact]:
+    facts = [fact("Rows", len(explanation)), features(explanation)]
+    if len(explanation.outputs) > 1:
+        facts.append(fact("Outputs", len(explanation.outputs)))
+    facts.append(fact("Removal", explanation.removal, _REMOVAL.get(explanation.removal, "")))
+    if explanation.kernel is not None:
+        facts.append(fact("Kernel", kernel_text(explanation.kernel)))
+    neutral = explanation.removal == "neutral"
+    unit = "the integral of each pair of points" if neutral else "the sum of |alpha|"
+    return facts + accuracy(explanation, unit)

@@ -1,0 +1,379 @@
+// The report of an Explanation: importance, beeswarm, one row, dependence.
+// `row` and `feature` are positions among the stored rows and features; report.rows and
+// report.features have their numbers in the table.
+
+const SHORT = 20; // features that a chart shows at first
+const { names, features, rows, outputs } = report;
+const nRows = rows.length;
+const nFeatures = features.length;
+const featureNames = features.map((player) => names[player]);
+const columns = report.columns.map((column) => ({ ...column, cells: unpack(column.cells) }));
+const stored = report.values.map((packed, k) => ({
+  values: unpack(packed), base: unpack(report.base[k]), predictions: unpack(report.predictions[k]),
+}));
+const state = { output: 0, row: 0, feature: 0, colour: -1 };
+const value = (row, feature) => stored[state.output].values[row * nFeatures + feature];
+
+// --- raw values
+
+/** Where a column's cells lie between its low and high ends, from 0 to 1; NaN where missing. */
+function shares(column) {
+  const sorted = column.cells.filter((cell) => !Number.isNaN(cell)).sort();
+  const at = (q) => sorted[Math.round(q * (sorted.length - 1))];
+  // outliers take the colour of the ends; a column of few different values keeps its whole range
+  let [low, high] = [at(0.05), at(0.95)];
+  if (!(low < high)) [low, high] = [at(0), at(1)];
+  return Float32Array.from(column.cells, (cell) =>
+    low < high ? Math.min(1, Math.max(0, (cell - low) / (high - low))) : cell - cell + 0.5);
+}
+const grey = new Float32Array(nRows).fill(NaN);
+const shade = report.players.map((player) => (player.length === 1 ? shares(columns[player[0]]) : grey));
+
+function cellText(column, row) {
+  const cell = column.cells[row];
+  if (column.levels) return column.levels[cell];
+  return Number.isNaN(cell) ? "missing" : fmt(cell, 6);
+}
+function rawText(feature, row) {
+  const player = report.players[feature];
+  if (player.length === 1) return cellText(columns[player[0]], row);
+  return player.map((c) => `${columns[c].name} = ${cellText(columns[c], row)}`).join(", ");
+}
+
+// --- head
+
+const summarised = nRows < report.n_rows || nFeatures < names.length;
+const several = outputs.length > 1;
+showHead(
+  `Each value is a feature's exact Shapley value: what it adds to the prediction of a row. ${report.complete
+    ? "The values of a row and the base value add up to the prediction."
+    : "Only some features were selected for this report; the others appear as one sum."}`,
+  summarised && `The pictures show ${[
+    nRows < report.n_rows && `${nRows} of ${fmt(report.n_rows, 9)} rows, drawn at random`,
+    nFeatures < names.length && `the ${nFeatures} most important of ${names.length} features`,
+  ].filter(Boolean).join(" and ")}. The importance is that of all rows and features; the largest values of a row are shown whatever their feature.`,
+);
+showFacts(["Rows", "Features", "Outputs", "Removal", "Certified error", "Additivity residual"]);
+sections.classList.add("half");
+
+const changed = { output: [], row: [] };
+function set(part, to) {
+  state[part] = to;
+  changed[part].forEach((update) => update());
+}
+if (several) {
+  document.querySelector(".hero").append(h("div", { class: "controls" },
+    choice("output", "Output", outputs.map((name, k) => [k, name]), 0, (k) => set("output", k))));
+}
+const ofOutput = () => (several ? ` of ${outputs[state.output]}` : "");
+
+// --- importance
+
+const importance = () => report.importance[state.output];
+const byImportance = () => {
+  const { mean } = importance();
+  return names.map((_, player) => player).sort((a, b) => mean[b] - mean[a]);
+};
+
+{
+  const { body } = section("importance", "Importance", "Importance",
+    "The mean absolute value over all rows. Whiskers are one standard error.");
+  const figure = h("div", { class: "figure" });
+  const all = h("details");
+  const shown = { count: Math.min(SHORT, names.length) };
+  const draw = responsive(figure, (width) => {
+    const { mean, error } = importance();
+    const order = byImportance().slice(0, shown.count);
+    const frame = lanes(width, {
+      names: order.map((player) => names[player]),
+      notes: [order.map((player) => fixed(mean[player], decimalsFor(mean[order[0]])))],
+      domain: [0, Math.max(...order.map((player) => mean[player] + (error[player] ?? 0))) * 1.02 || 1],
+      axis: `mean |value|${ofOutput()}`,
+      zero: false,
+    });
+    order.forEach((player, i) => {
+      frame.svg.append(s("rect", { class: "accent", rx: 2, x: frame.left, y: frame.y(i) - 8,
+        width: Math.max(0, frame.x(mean[player]) - frame.left), height: 16 }));
+      if (error[player]) {
+        frame.svg.append(whisker(frame, i, Math.max(0, mean[player] - error[player]), mean[player] + error[player]));
+      }
+    });
+    frame.svg.setAttribute("aria-label", `Bars of the mean absolute value${ofOutput()}, largest first: ${
+      order.slice(0, 5).map((player) => `${names[player]} ${fmt(mean[player], 3)}`).join(", ")}. The table below has all.`);
+    figure.replaceChildren(frame.svg);
+  });
+  const fillTable = () => {
+    const { mean, error } = importance();
+    const total = mean.reduce((sum, size) => sum + size, 0) || 1;
+    all.replaceChildren(h("summary", {}, "All features as a table"), table(
+      `Importance of ${plural(names.length, "feature")}${ofOutput()} over ${plural(report.n_rows, "row")}`,
+      ["Feature", "Mean |value|", "Standard error", "Share"],
+      byImportance().map((player) => [names[player], fmt(mean[player]), fmt(error[player], 2),
+        `${(100 * mean[player] / total).toFixed(1)} %`])));
+  };
+  fillTable();
+  fill(body, {}, [figure, more(SHORT, nFeatures, shown, draw), all]);
+  changed.output.push(draw, fillTable);
+}
+
+// --- beeswarm
+
+/** Positions of points around the middle of a lane, wider where there are more of them. */
+function swarm(xs, halfHeight) {
+  const step = 2.2;
+  const counts = new Map();
+  const bins = xs.map((x) => Math.round(x / step));
+  const rank = bins.map((bin) => {
+    const count = counts.get(bin) ?? 0;
+    counts.set(bin, count + 1);
+    return count;
+  });
+  const gap = Math.min(3, (2 * halfHeight) / Math.max(1, ...counts.values()));
+  return rank.map((r) => (r % 2 ? 1 : -1) * Math.ceil(r / 2) * gap);
+}
+
+/** Points that can be pointed at and clicked; `at` returns what is said about a point. */
+function clickable(canvas, points, say) {
+  const nearest = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    let [best, distance] = [null, 14 ** 2];
+    for (const point of points) {
+      const d = (point.x - x) ** 2 + (point.y - y) ** 2;
+      if (d < distance) [best, distance] = [point, d];
+    }
+    return best;
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    const point = nearest(event);
+    canvas.classList.toggle("pick", point !== null);
+    showTip(event, point && say(point));
+  });
+  canvas.addEventListener("pointerleave", (event) => showTip(event, ""));
+  canvas.addEventListener("click", (event) => {
+    const point = nearest(event);
+    if (point) set("row", point.row);
+  });
+}
+
+function dots(context, points, colour, radius) {
+  for (const point of points) {
+    context.fillStyle = colour(point.shade);
+    context.beginPath();
+    context.arc(point.x, point.y, radius, 0, 7);
+    context.fill();
+  }
+}
+
+const say = (point) =>
+  `Row ${rows[point.row]}\n${featureNames[point.feature]} = ${rawText(point.feature, point.row)}\nvalue ${signed(value(point.row, point.feature))}`;
+const rings = (points) => points.map((point) => s("circle", { class: "ring", cx: point.x, cy: point.y, r: 5.5 }));
+
+{
+  const { body } = section("beeswarm", "Values of all rows", "All rows",
+    "A point is one row: its place is the value, its colour the raw value. Click a point to see its row.");
+  const figure = h("div", { class: "figure", id: "swarm" });
+  const shown = { count: Math.min(SHORT, nFeatures) };
+  let points = [];
+  let over = null;
+  const mark = () => over?.replaceChildren(...rings(points.filter((point) => point.row === state.row)));
+  const draw = responsive(figure, (width) => {
+    const { mean } = importance();
+    const order = features.map((_, feature) => feature)
+      .sort((a, b) => mean[features[b]] - mean[features[a]]).slice(0, shown.count);
+    const all = order.flatMap((feature) => extent(rows.map((_, row) => value(row, feature))));
+    const frame = lanes(width, { names: order.map((feature) => featureNames[feature]), lane: 30,
+      domain: padded(extent([...all, 0])), axis: `value${ofOutput()}`, room: 0.3 });
+    points = order.flatMap((feature, i) => {
+      const xs = rows.map((_, row) => frame.x(value(row, feature)));
+      return swarm(xs, frame.lane / 2 - 3).map((shift, row) =>
+        ({ x: xs[row], y: frame.y(i) + shift, row, feature, shade: shade[feature][row] }));
+    });
+    frame.svg.setAttribute("aria-label", `Values${ofOutput()} of ${plural(nRows, "row")}, one lane for each of ${plural(order.length, "feature")}. One row at a time is below as a table.`);
+    figure.replaceChildren(frame.svg);
+    const { canvas, context } = canvasOver(figure, width, frame.bottom + 40);
+    dots(context, points, ramp(), nRows > 400 ? 1.9 : 2.5);
+    over = s("svg", { class: "over", width, height: frame.bottom + 40, viewBox: `0 0 ${width} ${frame.bottom + 40}`, "aria-hidden": "true" });
+    figure.append(over);
+    clickable(canvas, points, say);
+    mark();
+  });
+  fill(body, {}, [figure, h("p", { class: "scale" }, "raw value: low", h("span", { class: "ramp" }), "high",
+    shade.includes(grey) ? h("span", {}, "\u00b7 grey: a group of columns") : null),
+    more(SHORT, nFeatures, shown, draw)]);
+  changed.output.push(draw);
+  changed.row.push(mark);
+}
+
+// --- one row
+
+/** The values of a row that are known one by one, largest first: [player, value, raw text]. */
+function known(row) {
+  const extras = (report.extras[state.output]?.[row] ?? []).map(([player, size, text]) => [player, size, typographic(text)]);
+  return [...features.map((player, feature) => [player, value(row, feature), rawText(feature, row)]), ...extras]
+    .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+}
+
+{
+  const { card, body } = section("row", "One row", "One row",
+    "From the base value to the prediction, the largest values first.");
+  card.classList.add("wide");
+  const byPrediction = () => rows.map((_, row) => row)
+    .sort((a, b) => stored[state.output].predictions[a] - stored[state.output].predictions[b]);
+  const input = h("input", { type: "number", id: "row-number", min: rows[0], max: rows[nRows - 1], step: "any", inputmode: "numeric",
+    "aria-describedby": "row-problem" });
+  const problem = h("p", { class: "invalid", id: "row-problem", role: "alert", hidden: true });
+  const go = (row) => set("row", Math.max(0, Math.min(nRows - 1, row)));
+  const step = (label, text, by) => h("button", { type: "button", "aria-label": label, onclick: () => go(state.row + by) }, text);
+  const [previous, next] = [step("Previous row", "\u2190", -1), step("Next row", "\u2192", 1)];
+  const quick = (text, q) => h("button", { type: "button", onclick: () => go(byPrediction()[Math.round(q * (nRows - 1))]) }, text);
+  input.addEventListener("change", () => {
+    const asked = Number(input.value);
+    const row = input.value === "" ? -1 : rows.indexOf(asked);
+    problem.hidden = row >= 0;
+    if (row >= 0) go(row);
+    else {
+      const inTable = Number.isInteger(asked) && input.value !== "" && asked >= 0 && asked < report.n_rows;
+      const near = rows.reduce((best, r) => (Math.abs(r - asked) < Math.abs(best - asked) ? r : best));
+      problem.textContent = inTable
+        ? `Row ${asked} is not among the ${nRows} rows shown here; the nearest is ${near}.`
+        : `Give the number of a row, from ${rows[0]} to ${rows[nRows - 1]}.`;
+    }
+  });
+  const keys = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 };
+  const stepper = h("div", { class: "step" }, field("Row number", input), previous, next);
+  stepper.addEventListener("keydown", (event) => {
+    const typing = event.target === input && ["ArrowLeft", "ArrowRight"].includes(event.key);
+    if (!(event.key in keys) || typing) return;
+    event.preventDefault();
+    go(state.row + keys[event.key]);
+  });
+  const sentence = h("p", { class: "sentence", id: "row-sentence", "aria-live": "polite" });
+  const figure = h("div", { class: "figure", id: "waterfall" });
+  const raw = h("div", { id: "row-table" });
+
+  const draw = responsive(figure, (width) => {
+    const { base, predictions } = stored[state.output];
+    const [start, end] = [base[state.row], predictions[state.row]];
+    const bars = known(state.row);
+    const left = bars.splice(report.waterfall).length + names.length - nFeatures - (report.extras[state.output]?.[state.row]?.length ?? 0);
+    const rest = bars.reduce((sum, [, size]) => sum - size, end - start);
+    const steps = bars.map(([player, size, text]) => ({ name: names[player], text, size }));
+    if (left > 0 || !report.complete) {
+      steps.push({ name: left > 0 ? plural(left, report.complete ? "other feature" : "or more other feature") : "other features", size: rest });
+    }
+    let at = start;
+    steps.forEach((entry) => { entry.from = at; at += entry.size; entry.to = at; });
+    const decimals = decimalsFor(Math.max(...steps.map(({ size }) => Math.abs(size))));
+    const label = ({ name, text }) => (text == null ? name : `${name} = ${text}`);
+    const frame = lanes(width, {
+      names: ["base value", ...steps.map(label), "prediction"],
+      notes: [[fixed(start, decimals), ...steps.map(({ size }) => signed(size, decimals)), fixed(end, decimals)]],
+      domain: padded(extent([start, end, ...steps.map(({ to }) => to)])), lane: 28, zero: false, axis: `prediction${ofOutput()}`, room: 0.42,
+    });
+    const [first, last] = [frame.y(0), frame.y(steps.length + 1)];
+    frame.svg.append(
+      s("line", { class: "mark", x1: frame.x(start), x2: frame.x(start), y1: first - 9, y2: first + 9 }),
+      s("line", { class: "mark", x1: frame.x(end), x2: frame.x(end), y1: last - 9, y2: last + 9 }));
+    steps.forEach(({ from, to, size }, i) => {
+      const [a, b] = [frame.x(from), frame.x(to)];
+      frame.svg.append(
+        s("line", { class: "link", x1: a, x2: a, y1: frame.y(i) + 9, y2: frame.y(i + 1) - 9 }),
+        s("rect", { class: size < 0 ? "down" : "up", rx: 2, x: Math.min(a, b), y: frame.y(i + 1) - 9,
+          width: Math.max(1, Math.abs(a - b)), height: 18 }));
+    });
+    frame.svg.append(s("line", { class: "link", x1: frame.x(end), x2: frame.x(end), y1: frame.y(steps.length) + 9, y2: last - 9 }));
+    frame.svg.setAttribute("aria-label", `Waterfall of row ${rows[state.row]} from base value ${fmt(start)} to prediction ${fmt(end)}; the table beside it has the numbers.`);
+    figure.replaceChildren(frame.svg);
+  });
+  const update = () => {
+    const { base, predictions } = stored[state.output];
+    input.value = rows[state.row];
+    problem.hidden = true;
+    previous.setAttribute("aria-disabled", state.row === 0);
+    next.setAttribute("aria-disabled", state.row === nRows - 1);
+    const [start, end] = [base[state.row], predictions[state.row]];
+    sentence.textContent = `Row ${rows[state.row]}: the prediction${ofOutput()} is ${fmt(end)}, which is ${fmt(Math.abs(end - start))} ${end < start ? "below" : "above"} the base value ${fmt(start)}.`;
+    const entries = known(state.row);
+    const decimals = decimalsFor(Math.abs(entries[0][1]));
+    const missing = names.length - entries.length;
+    raw.replaceChildren(table(`Row ${rows[state.row]}: raw values and Shapley values${missing ? `, without ${plural(missing, "smaller one")}` : ""}`,
+      ["Feature", "Raw value", "Value"],
+      entries.map(([player, size, text]) => [names[player], text, signed(size, decimals)]), [1]));
+    draw();
+  };
+  const legend = h("p", { class: "scale" },
+    h("span", { class: "key" }, h("span", { class: "swatch up" }), "raises the prediction"),
+    h("span", { class: "key" }, h("span", { class: "swatch down" }), "lowers it"));
+  card.insertBefore(h("div", { class: "controls" }, stepper,
+    quick("Lowest", 0), quick("Median", 0.5), quick("Highest", 1)), body);
+  body.append(problem, sentence, h("div", { class: "two" }, h("div", {}, figure, legend), raw));
+  changed.output.push(update);
+  changed.row.push(update);
+  update();
+}
+
+// --- dependence
+
+{
+  const { card, body } = section("dependence", "Dependence on a feature", "Dependence",
+    "A point is one row: the feature's raw value, and the value it got. Click a point to see its row.");
+  card.classList.add("wide");
+  const figure = h("div", { class: "figure", id: "scatter" });
+  const legend = h("p", { class: "scale" });
+  let points = [];
+  let over = null;
+  const mark = () => over?.replaceChildren(...rings(points.filter((point) => point.row === state.row)));
+  const drawScatter = (width) => {
+    const column = columns[report.players[state.feature][0]];
+    const height = Math.max(260, Math.min(400, width * 0.45));
+    const [left, right, top, bottom] = [64, width - 12, 10, height - 46];
+    const present = rows.map((_, row) => row).filter((row) => !Number.isNaN(column.cells[row]));
+    const domain = column.levels ? [-0.5, column.levels.length - 0.5] : padded(extent(column.cells));
+    const range = padded(extent([0, ...present.map((row) => value(row, state.feature))]), 0.06);
+    const [x, y] = [scale(domain, left, right), scale(range, bottom, top)];
+    const space = (right - left) / (column.levels?.length ?? 1);
+    const every = Math.ceil(44 / space);
+    const marks = column.levels
+      ? column.levels.map((text, i) => ({ x: i, text: fitted(text, space * every - 6, 12) })).filter(({ x: i }) => i % every === 0)
+      : ticks(domain, (right - left) / 80);
+    const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
+      "aria-label": `Scatter of the value of ${featureNames[state.feature]} against its raw value, ${plural(present.length, "row")}.` },
+      marks.map((tick) => s("g", {}, s("line", { class: "grid", x1: x(tick.x), x2: x(tick.x), y1: top, y2: bottom }),
+        s("text", { class: "tick", x: within(x(tick.x), tick.text, width), y: bottom + 17, "text-anchor": "middle" }, tick.text))),
+      ticks(range, (bottom - top) / 50).map((tick) => s("g", {},
+        s("line", { class: tick.x === 0 ? "zero" : "grid", x1: left, x2: right, y1: y(tick.x), y2: y(tick.x) }),
+        s("text", { class: "tick", x: left - 8, y: y(tick.x) + 4, "text-anchor": "end" }, typographic(tick.text)))),
+      s("text", { class: "axis-label", x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, fitted(featureNames[state.feature], right - left, 12)),
+      s("text", { class: "axis-label", x: 12, y: (top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(top + bottom) / 2})` }, `value${ofOutput()}`));
+    const colour = state.colour < 0 ? null : shade[state.colour];
+    // rows of one text stand side by side, in the same order at every drawing
+    const aside = (row) => (column.levels ? ((row * 0.618034) % 1 - 0.5) * 0.5 : 0);
+    points = present.map((row) => ({ x: x(column.cells[row] + aside(row)), y: y(value(row, state.feature)), row, feature: state.feature, shade: colour ? colour[row] : 0 }));
+    figure.replaceChildren(svg);
+    const { canvas, context } = canvasOver(figure, width, height);
+    context.globalAlpha = 0.75;
+    dots(context, points, ramp(), nRows > 400 ? 2.5 : 3);
+    over = s("svg", { class: "over", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
+    figure.append(over);
+    clickable(canvas, points, say);
+    mark();
+    legend.hidden = colour === null;
+    if (colour) legend.replaceChildren(`${featureNames[state.colour]}: low`, h("span", { class: "ramp" }), "high");
+  };
+  // a group of columns has no axis of its own
+  const options = featureNames.map((name, feature) => [feature, name]).filter(([feature]) => report.players[feature].length === 1);
+  if (options.length === 0) body.append("Every feature here is a group of columns, which has no axis of its own.");
+  else {
+    state.feature = options[0][0];
+    body.append(figure, legend);
+    const draw = responsive(figure, drawScatter);
+    card.insertBefore(h("div", { class: "controls" },
+      choice("feature", "Feature", options, state.feature, (feature) => { state.feature = feature; draw(); }),
+      choice("colour", "Colour by", [[-1, "nothing"], ...options], -1, (feature) => { state.colour = feature; draw(); })), body);
+    changed.output.push(draw);
+    changed.row.push(mark);
+  }
+}
+
+showMethod("What was explained and how exactly.");

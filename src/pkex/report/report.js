@@ -1,0 +1,287 @@
+// What both kinds of report share: elements, numbers, tables, and charts made of lanes.
+// Text from the data only ever becomes a text node, so none of it is read as markup.
+
+const report = JSON.parse(document.getElementById("data").textContent);
+
+// --- elements
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat(2).filter((child) => child != null));
+  return element;
+}
+const h = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+const s = (tag, attributes = {}, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+// --- numbers
+
+const MINUS = "\u2212";
+const typographic = (text) => text.replace(/^-/, MINUS).replace(/e\+?(-?)(\d+)$/, (_, sign, power) =>
+  `e${sign ? MINUS : ""}${power}`);
+
+/** A number with at most `digits` significant digits, or all digits left of the decimal point. */
+function fmt(x, digits = 4) {
+  if (x == null || Number.isNaN(x)) return "\u2013";
+  if (!Number.isFinite(x)) return x > 0 ? "\u221e" : `${MINUS}\u221e`;
+  const size = Math.abs(x);
+  if (size >= 10 ** digits && size < 1e15) return typographic(x.toFixed(0));
+  if (size > 0 && size < 1e-4) return typographic(x.toExponential(Math.min(2, digits - 1)).replace(/\.?0+e/, "e"));
+  return typographic(String(Number(x.toPrecision(digits))));
+}
+
+/** A number with a sign, for a set of numbers that share their decimals. */
+const signed = (x, decimals) => {
+  const text = decimals == null ? fmt(Math.abs(x)) : Math.abs(x).toFixed(decimals);
+  return (x < 0 ? MINUS : "+") + text;
+};
+const decimalsFor = (largest, digits = 4) =>
+  largest > 0 && largest >= 1e-5 ? Math.max(0, digits - 1 - Math.floor(Math.log10(largest))) : null;
+const fixed = (x, decimals) => (decimals == null ? fmt(x) : typographic(x.toFixed(decimals)));
+const plural = (count, noun) => `${fmt(count, 9)} ${noun}${count === 1 ? "" : "s"}`;
+const pText = (p, decimals = 3) => (p < 10 ** -decimals ? fmt(p, 2) : p.toFixed(decimals));
+
+function unpack(packed) {
+  const [kind, text] = Object.entries(packed)[0];
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  return kind === "f8" ? new Float64Array(bytes.buffer) : new Float32Array(bytes.buffer);
+}
+
+function extent(numbers) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const x of numbers) {
+    if (x < low) low = x;
+    if (x > high) high = x;
+  }
+  return low <= high ? [low, high] : [0, 1];
+}
+
+/** An interval with room at both ends; one around the number where there is only one. */
+function padded([low, high], share = 0.04) {
+  const room = (high - low) * share || Math.abs(high) * 0.1 || 1;
+  return [low - room, high + room];
+}
+
+function ticks([low, high], count) {
+  const raw = (high - low) / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * [1, 2, 5, 10].find((multiple) => multiple * power >= raw * 0.999);
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step || 0);
+  if (found.length < 2) return ticks([low, high], count + 1);
+  const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+  const text = (x) => (x !== 0 && (step >= 1e5 || decimals > 5) ? String(Number(x.toExponential(2)).toExponential()) : x.toFixed(x === 0 ? 0 : decimals));
+  return found.map((x) => ({ x, text: typographic(text(x)) }));
+}
+
+const scale = ([low, high], from, to) => (x) => from + ((x - low) / (high - low)) * (to - from);
+
+// --- text that fits
+
+const ruler = document.createElement("canvas").getContext("2d");
+function textWidth(text, size = 13, weight = 400) {
+  ruler.font = `${weight} ${size}px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(text).width;
+}
+/** The text, or its beginning and end where it is too wide: names often differ in their ends. */
+function fitted(text, width, size = 13) {
+  if (textWidth(text, size) <= width) return text;
+  const cut = (kept) => `${text.slice(0, Math.ceil(kept / 2))}\u2026${text.slice(text.length - Math.floor(kept / 2))}`;
+  let [low, high] = [0, text.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (textWidth(cut(middle), size) <= width) low = middle;
+    else high = middle - 1;
+  }
+  return cut(low);
+}
+
+// --- parts of the page
+
+const sections = h("div", { class: "sections" });
+document.getElementById("main").append(sections);
+
+/** A card with a heading and an entry in the navigation; returns it and where its content goes. */
+function section(id, title, short, hint) {
+  const body = h("div", { class: "body" });
+  const card = h("section", { id, "aria-labelledby": `${id}-title` },
+    h("h2", { id: `${id}-title` }, title), hint && h("p", { class: "hint" }, hint), body);
+  document.getElementById("nav").append(h("a", { href: `#${id}` }, short));
+  sections.append(card);
+  return { card, body };
+}
+
+function table(caption, head, rows, texts = []) {
+  const kind = (i) => (texts.includes(i) ? "text" : null);
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", {}, h("caption", {}, caption),
+      h("thead", {}, h("tr", {}, head.map((title, i) => h("th", { scope: "col", class: kind(i) }, title)))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => {
+        if (i === 0) return h("th", { scope: "row" }, cell);
+        return cell instanceof Node ? cell : h("td", { class: kind(i) }, cell);
+      }))))));
+}
+
+const field = (label, control) => h("div", { class: "field" }, h("label", { for: control.id }, label), control);
+
+function choice(id, label, options, chosen, change) {
+  const select = h("select", { id, onchange: () => change(Number(select.value)) },
+    options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+  return field(label, select);
+}
+
+/** A button between the short form of a chart and its long one. */
+function more(short, long, shown, draw) {
+  if (long <= short) return null;
+  const text = () => (shown.count === short ? `Show ${long}` : `Show ${short}`);
+  const button = h("button", { type: "button", class: "more", onclick: () => {
+    shown.count = shown.count === short ? long : short;
+    button.textContent = text();
+    draw();
+  } }, text());
+  return button;
+}
+
+function showHead(lead, note) {
+  document.getElementById("title").textContent = report.title;
+  document.getElementById("lead").textContent = lead;
+  const place = document.getElementById("note");
+  place.textContent = note;
+  place.hidden = !note;
+  document.getElementById("footer").textContent = `Made by pkex ${report.version}. This file works without a network.`;
+}
+
+function showFacts(key) {
+  const entries = key.map((label) => report.facts.find((fact) => fact.label === label)).filter(Boolean);
+  document.querySelector(".hero").append(h("dl", { class: "facts" },
+    entries.map((fact) => h("div", {}, h("dt", {}, fact.label), h("dd", {}, fact.value)))));
+}
+
+function showMethod(hint) {
+  const { card, body } = section("method", "How it was computed", "Method", hint);
+  card.classList.add("wide");
+  body.append(h("dl", { class: "method" }, report.facts.flatMap((fact) => [
+    h("dt", {}, fact.label), h("dd", {}, fact.value, fact.note ? h("small", {}, fact.note) : null)])));
+}
+
+const tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+document.body.append(tip);
+function showTip(event, text) {
+  tip.hidden = !text;
+  if (!text) return;
+  tip.textContent = text;
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 8))}px`;
+  tip.style.top = `${event.clientY + 18 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 18}px`;
+}
+addEventListener("scroll", () => showTip(null, ""), { passive: true });
+
+// --- drawing
+
+const redraws = [];
+/** Draw now, when the width changes, and when the colours do. */
+function responsive(figure, draw) {
+  let width = 0;
+  const again = () => { if (figure.clientWidth) draw((width = figure.clientWidth)); };
+  new ResizeObserver(() => { if (figure.clientWidth !== width) again(); }).observe(figure);
+  redraws.push(again);
+  again();
+  return again;
+}
+
+/** The middle of a text at `x` that stays within `width`. */
+const within = (x, text, width) => Math.min(x, width - textWidth(text, 12) / 2);
+
+/** Lanes below each other, with names on the left, columns of notes on the right, and one axis. */
+function lanes(width, { names, notes = [], lane = 26, domain, axis, top = 6, zero = true, room = 0.36 }) {
+  const widest = (texts, weight) => Math.max(0, ...texts.map((text) => textWidth(text, 13, weight)));
+  const left = Math.ceil(Math.min(widest(names, 620), width * room, 240)) + 12;
+  const ends = [];
+  let right = width;
+  for (const column of [...notes].reverse()) {
+    ends.unshift(right);
+    right -= Math.ceil(widest(column)) + 14;
+  }
+  right -= notes.length ? 0 : 8;
+  const bottom = top + lane * names.length;
+  const x = scale(domain, left, right);
+  const y = (i) => top + lane * (i + 0.5);
+  const grid = ticks(domain, (right - left) / 70).map(({ x: at, text }) => s("g", {},
+    s("line", { class: at === 0 && zero ? "zero" : "grid", x1: x(at), x2: x(at), y1: top, y2: bottom }),
+    s("text", { class: "tick", x: within(x(at), text, width), y: bottom + 16, "text-anchor": "middle" }, text)));
+  const svg = s("svg", { width, height: bottom + 40, viewBox: `0 0 ${width} ${bottom + 40}`, role: "img" }, grid,
+    s("text", { class: "axis-label", x: (left + right) / 2, y: bottom + 34, "text-anchor": "middle" }, fitted(axis, right - left + left / 2, 12)),
+    names.map((name, i) => s("text", { x: left - 10, y: y(i) + 4.5, "text-anchor": "end" },
+      fitted(name, left - 12), s("title", {}, name))),
+    notes.map((column, k) => column.map((note, i) => s("text", { class: "quiet", x: ends[k], y: y(i) + 4.5, "text-anchor": "end" }, note))));
+  return { svg, x, y, left, right, top, bottom, lane };
+}
+
+function whisker(frame, i, low, high) {
+  const [a, b, y] = [frame.x(low), frame.x(high), frame.y(i)];
+  return s("path", { class: "whisker", fill: "none", d: `M${a} ${y - 4}V${y + 4}M${a} ${y}H${b}M${b} ${y - 4}V${y + 4}` });
+}
+
+function canvasOver(figure, width, height) {
+  const canvas = h("canvas", { "aria-hidden": "true" });
+  const ratio = devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = `${width}px`;
+  figure.append(canvas);
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  return { canvas, context };
+}
+
+/** The colours of the theme that is on, as red, green and blue. */
+function colours(...names) {
+  const probe = document.body.appendChild(h("i"));
+  const found = names.map((name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number);
+  });
+  probe.remove();
+  return found;
+}
+
+/** A function from [0, 1] to a colour, for numbers from low to high; NaN has a colour of its own. */
+function ramp() {
+  const [low, mid, high, none] = colours("low", "mid", "high", "none");
+  const mix = (a, b, t) => `rgb(${a.map((channel, i) => Math.round(channel + (b[i] - channel) * t))})`;
+  const steps = Array.from({ length: 65 }, (_, i) => (i < 32 ? mix(low, mid, i / 32) : mix(mid, high, (i - 32) / 32)));
+  return (t) => (Number.isNaN(t) ? `rgb(${none})` : steps[Math.round(64 * t)]);
+}
+
+// --- light, dark and paper
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const root = document.documentElement;
+const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+const toggle = document.getElementById("theme");
+function applyTheme(theme) {
+  if (theme) root.dataset.theme = theme;
+  else delete root.dataset.theme;
+  toggle.setAttribute("aria-pressed", isDark());
+  redraws.forEach((draw) => draw());
+}
+applyTheme();
+toggle.addEventListener("click", () => applyTheme(isDark() ? "light" : "dark"));
+dark.addEventListener("change", () => applyTheme(root.dataset.theme));
+
+let before = null;
+addEventListener("beforeprint", () => {
+  before = { theme: root.dataset.theme, closed: [...document.querySelectorAll("details:not([open])")] };
+  before.closed.forEach((entry) => { entry.open = true; });
+  root.dataset.paper = "";
+  applyTheme("light");
+});
+addEventListener("afterprint", () => {
+  before.closed.forEach((entry) => { entry.open = false; });
+  delete root.dataset.paper;
+  applyTheme(before.theme);
+});
