@@ -1,0 +1,391 @@
+"""Reports in headless Chromium, opened from disk: quiet, usable by mouse and keyboard, legible."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+from playwright.sync_api import Error, expect, sync_playwright
+from test_report import EVIL, explained
+
+import pkex
+from pkex.report import write
+
+MINUS = "\u2212"
+ALERT = "<script>alert(1)</script>"
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    with sync_playwright() as playwright:
+        try:
+            running = playwright.chromium.launch(executable_path=found, args=QUIET)
+        except Error as error:
+            raise RuntimeError(
+                "these tests need Chromium: run scripts/install_browser.sh once."
+            ) from error
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_report(browser, tmp_path):
+    """Return a function that writes and opens a report; what the page does wrong fails a test."""
+    contexts, trouble, requests = [], [], []
+    path = tmp_path / "report.html"
+
+    def opened(result, *, width=1280, scheme="light", **options):
+        write(result, path, **options)
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: trouble.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (trouble.append("a dialog"), dialog.dismiss()))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert trouble == []
+    assert path.as_uri() in requests
+    assert set(requests) <= {path.as_uri(), "data:,"}  # the page itself and its empty icon
+
+
+@pytest.fixture(scope="module")
+def explanation():
+    rng = np.random.default_rng(0)
+    names = (ALERT, "bmi", "age", "town")
+    data = rng.normal(size=(50, 4)).round(3).astype(object)
+    data[:, 3] = rng.choice(["Wien", "Graz", EVIL], 50)
+    values = rng.normal(size=(50, 4)) * [4.0, 3.0, 2.0, 1.0]
+    values[17, 0] = 30.0  # far from all others, so that it can be clicked
+    return explained(values, data, names=names)
+
+
+@pytest.fixture(scope="module")
+def attribution():
+    rng = np.random.default_rng(1)
+    X, Z = rng.normal(size=(2, 80, 4))
+    Z[:, 1] += 1.0
+    tables = [dict(zip(("a", ALERT, "c", "d"), table.T, strict=True)) for table in (X, Z)]
+    pandas = pytest.importorskip("pandas")
+    frames = [pandas.DataFrame(table) for table in tables]
+    return pkex.mmd(*frames, n_permutations=99, random_state=0)
+
+
+def sentence(page):
+    return page.locator("#row-sentence")
+
+
+def test_an_explanation_opens_and_shows_everything(open_report, explanation):
+    page = open_report(explanation, title=f"Title {ALERT}", details={"Model": EVIL})
+    expect(page.locator("h1")).to_have_text(f"Title {ALERT}")
+    for title in ("Importance", "Values of all rows", "One row", "Dependence on a feature"):
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    expect(page.locator("#importance svg text", has_text="bmi").first).to_be_visible()
+    method = page.locator("#method")
+    expect(method).to_contain_text("few-node gauss-legendre, 4 to 8 nodes")
+    expect(method).to_contain_text(EVIL)
+    page.get_by_text("All features as a table").click()
+    cells = page.locator("#importance tbody tr").first.locator("th, td")
+    mean = np.abs(explanation.values[:, 0]).mean()
+    assert cells.all_inner_texts()[:2] == [ALERT, f"{mean:.4g}"]
+
+
+def test_a_feature_named_like_a_script_is_text(open_report, explanation):
+    page = open_report(explanation)
+    assert page.locator("script").count() == 2
+    expect(page.locator("#row-table th", has_text=ALERT)).to_be_visible()
+    label = page.locator("#importance svg text").filter(has_text="script").first
+    assert label.locator("title").text_content() == ALERT
+
+
+def test_the_policy_of_the_page_is_in_force(browser, tmp_path, explanation):
+    write(explanation, tmp_path / "report.html")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    page.evaluate(
+        "() => { window.refused = [];"
+        "document.addEventListener('securitypolicyviolation',"
+        "(event) => refused.push(event.effectiveDirective));"
+        "const script = document.createElement('script'); script.textContent = 'window.ran = true';"
+        "document.body.append(script); fetch('http://127.0.0.1:9/').catch(() => {}); }"
+    )
+    page.wait_for_function("window.refused.length === 2")
+    assert page.evaluate("window.refused.sort()") == ["connect-src", "script-src-elem"]
+    assert page.evaluate("window.ran") is None
+    context.close()
+
+
+def test_the_row_picker_by_keyboard(open_report, explanation):
+    page = open_report(explanation)
+    number = page.get_by_label("Row number")
+    number.focus()
+    for key, row in (("ArrowUp", 1), ("ArrowUp", 2), ("ArrowDown", 1), ("PageUp", 11)):
+        page.keyboard.press(key)
+        expect(number).to_have_value(str(row))
+        expect(sentence(page)).to_contain_text(f"Row {row}: the prediction is")
+    number.fill("17")
+    page.keyboard.press("Enter")
+    prediction = f"{explanation.predictions[17]:.4g}".replace("-", MINUS)
+    expect(sentence(page)).to_contain_text(f"Row 17: the prediction is {prediction},")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")  # from the number over one button to the other
+    expect(page.get_by_role("button", name="Next row")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(number).to_have_value("18")
+    page.keyboard.press("ArrowLeft")
+    expect(number).to_have_value("17")
+    for wrong in ("50", "-1", "2.5", ""):
+        number.fill(wrong)
+        number.press("Enter")
+        number.blur()
+        expect(page.get_by_role("alert")).to_have_text("Give the number of a row, from 0 to 49.")
+        expect(sentence(page)).to_contain_text("Row 17:")
+    number.fill("49")
+    number.press("Enter")
+    expect(page.get_by_role("alert")).to_be_hidden()
+    number.press("ArrowUp")
+    expect(number).to_have_value("49")
+
+
+def test_the_row_picker_by_mouse(open_report, explanation):
+    page = open_report(explanation)
+    number = page.get_by_label("Row number")
+    page.get_by_role("button", name="Next row").click()
+    expect(number).to_have_value("1")
+    page.get_by_role("button", name="Previous row").click()
+    expect(number).to_have_value("0")
+    page.get_by_role("button", name="Lowest").click()
+    expect(number).to_have_value(str(explanation.predictions.argmin()))
+    page.get_by_role("button", name="Highest").click()
+    expect(number).to_have_value(str(explanation.predictions.argmax()))
+    number.fill("17")
+    number.press("Enter")
+    rings = [page.locator(f"#{place} .ring").first for place in ("swarm", "scatter")]
+    places = [(float(ring.get_attribute("cx")), float(ring.get_attribute("cy"))) for ring in rings]
+    for place, (x, y) in zip(("swarm", "scatter"), places, strict=True):
+        number.fill("3")
+        number.press("Enter")
+        canvas = page.locator(f"#{place} canvas")
+        canvas.hover(position={"x": x, "y": y})
+        expect(page.locator(".tip")).to_contain_text(f"Row 17\n{ALERT} = ")
+        canvas.click(position={"x": x, "y": y})
+        expect(number).to_have_value("17")
+
+
+def test_a_row_adds_up_and_has_its_raw_values(open_report, explanation):
+    page = open_report(explanation)
+    number = page.get_by_label("Row number")
+    number.fill("17")
+    number.press("Enter")
+    rows = [
+        row.locator("th, td").all_inner_texts() for row in page.locator("#row-table tbody tr").all()
+    ]
+    raw = {name: text for name, text, _ in rows}
+    assert raw["town"] == explanation.data[17, 3]
+    assert float(raw["age"].replace(MINUS, "-")) == explanation.data[17, 2]
+    total = 1.0 + sum(float(value.replace(MINUS, "-")) for *_, value in rows)
+    assert total == pytest.approx(explanation.predictions[17], abs=0.05)
+    notes = page.locator("#waterfall svg text.quiet").all_text_contents()
+    assert float(notes[-1].replace(MINUS, "-")) == pytest.approx(
+        explanation.predictions[17], abs=0.01
+    )
+    assert page.locator("#waterfall rect").count() == 4
+
+
+def test_dependence_of_another_feature(open_report, explanation):
+    page = open_report(explanation)
+    chart = page.locator("#scatter svg").first
+    for name in ("bmi", "town"):
+        page.get_by_label("Feature", exact=True).select_option(label=name)
+        expect(chart).to_have_attribute(
+            "aria-label", f"Scatter of the value of {name} against its raw value, 50 rows."
+        )
+    expect(chart).to_contain_text("Wien")
+    page.get_by_label("Colour by").select_option(label="age")
+    expect(page.locator("#dependence .scale")).to_contain_text("age: low")
+
+
+def test_several_outputs_have_a_choice(open_report):
+    values = np.random.default_rng(2).normal(size=(20, 3, 2))
+    values[:, 0, 0] += 9.0
+    values[:, 2, 1] += 9.0
+    page = open_report(explained(values, outputs=("yes", "no")))
+    top = page.locator("#importance svg g ~ text:not(.axis-label)").first
+    expect(top).to_contain_text("f0")
+    page.get_by_label("Output").select_option(label="no")
+    expect(top).to_contain_text("f2")
+    expect(page.locator("#importance .axis-label")).to_have_text("mean |value| of no")
+    expect(sentence(page)).to_contain_text("the prediction of no is")
+
+
+def test_a_large_table_says_what_it_leaves_out(open_report):
+    rng = np.random.default_rng(3)
+    page = open_report(explained(rng.normal(size=(1500, 200)) * np.linspace(2.0, 0.1, 200)))
+    note = page.locator("#note")
+    expect(note).to_contain_text("1000 of 1500 rows, drawn at random")
+    expect(note).to_contain_text("the 40 most important of 200 features")
+    chart = page.locator("#swarm svg").first
+    expect(chart).to_have_attribute("aria-label", re.compile("each of 20 features"))
+    page.locator("#beeswarm").get_by_role("button", name="Show 40").click()
+    expect(page.locator("#swarm svg").first).to_have_attribute(
+        "aria-label", re.compile("each of 40 features")
+    )
+    assert page.locator("#waterfall rect").count() == 13
+    expect(page.locator("#waterfall")).to_contain_text("188 other features")
+    assert page.locator("#importance tbody tr").count() == 200
+    shown = page.evaluate("JSON.parse(document.getElementById('data').textContent).rows")
+    missing = min(set(range(1500)) - set(shown))
+    number = page.get_by_label("Row number")
+    number.fill(str(missing))
+    number.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text(f"Row {missing} is not among the 1000 rows")
+
+
+def test_an_attribution_opens_and_shows_everything(open_report, attribution):
+    page = open_report(attribution, sample_names=("before", EVIL))
+    expect(page.locator("#lead")).to_contain_text(f"MMD² between before and {EVIL} is")
+    expect(page.locator("#lead")).to_contain_text("1 feature stands out")
+    assert page.locator("#bars .up, #bars .down").count() == 4
+    assert page.locator("#bars .band").count() == 4
+    assert page.locator("#marginals .panel svg").count() == 4
+    head = page.locator("#table thead th").all_inner_texts()
+    assert head == ["Feature", "Value", "Null, 2.5 %", "Null, 97.5 %", "p", "p, Holm", "p, BH"]
+    first = page.locator("#table tbody tr").first.locator("th, td").all_inner_texts()
+    assert first[0] == ALERT
+    assert first[1] == f"{attribution.values[1]:.4g}"
+    assert first[4] == "0.0100"
+    assert page.locator("script").count() == 2
+
+
+def test_an_attribution_without_permutations(open_report):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 3))
+    page = open_report(pkex.hsic(X, X[:, 0] ** 2))
+    expect(page.locator("#values .hint")).to_contain_text("Without permutations there is no band")
+    assert page.locator("#total").count() == 0
+    assert page.locator("#marginals circle").count() == 180
+
+
+@pytest.mark.parametrize("kind", ["explanation", "attribution"])
+@pytest.mark.parametrize("width", [320, 375, 768, 1280])
+def test_nothing_is_wider_than_the_screen(open_report, request, kind, width):
+    page = open_report(request.getfixturevalue(kind), width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if kind == "explanation":  # all of the row's table is seen without scrolling sideways
+        inner, outer = page.locator("#row-table .scroll").evaluate(
+            "(element) => [element.scrollWidth, element.clientWidth]"
+        )
+        assert inner <= outer
+    for box in page.evaluate(
+        "[...document.querySelectorAll('svg text')].map((t) => {"
+        "const [a, b] = [t.getBoundingClientRect(), t.ownerSVGElement.getBoundingClientRect()];"
+        "return [t.textContent, a.left - b.left, b.right - a.right]; })"
+    ):
+        text, left, right = box
+        assert min(left, right) >= -1.0, f"{text!r} is cut off"
+
+
+def test_light_dark_and_the_choice_between_them(open_report, explanation):
+    def background(page):
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    light = background(open_report(explanation))
+    page = open_report(explanation, scheme="dark")
+    dark = background(page)
+    assert dark != light
+    toggle = page.get_by_role("button", name="Dark colours")
+    expect(toggle).to_have_attribute("aria-pressed", "true")
+    toggle.click()
+    expect(toggle).to_have_attribute("aria-pressed", "false")
+    assert background(page) == light
+
+
+def test_paper_is_light_and_the_screen_comes_back(open_report, explanation):
+    page = open_report(explanation, scheme="dark")
+    page.evaluate(
+        "() => { window.onbeforeprint = () => { window.printed = ["
+        "document.documentElement.dataset.theme, document.querySelector('details').open,"
+        "document.querySelector('#waterfall svg').getAttribute('width')]; } }"
+    )
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    theme, opened, width = page.evaluate("window.printed")
+    assert (theme, opened) == ("light", True)
+    assert 500 < float(width) <= 660
+    page.wait_for_function("!document.documentElement.hasAttribute('data-paper')")
+    assert page.evaluate("document.querySelector('details').open") is False
+    expect(page.get_by_role("button", name="Dark colours")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+
+
+@pytest.mark.parametrize("kind", ["explanation", "attribution"])
+def test_what_a_screen_reader_finds(open_report, request, kind):
+    page = open_report(request.getfixturevalue(kind))
+    for role in ("banner", "navigation", "main", "contentinfo"):
+        assert page.get_by_role(role).count() == 1
+    for picture in page.locator("svg[role=img]").all():
+        assert picture.get_attribute("aria-label")
+    tables = page.locator("table")
+    assert tables.count() == tables.locator("caption").count() > 0
+    for control in page.locator("select, input").all():
+        assert control.evaluate("(element) => element.labels.length") == 1
+    links = [link.get_attribute("href") for link in page.locator("nav a").all()]
+    assert all(page.locator(link).count() == 1 for link in links)
+
+
+def test_groups_are_spelled_out_and_have_no_axis(open_report):
+    explanation = explained(
+        np.arange(12.0).reshape(6, 2),
+        names=("pair", "trio"),
+        players=((0, 1), (2, 3, 4)),
+        columns=tuple("abcde"),
+    )
+    page = open_report(explanation)
+    expect(page.locator("#row-table tbody tr").first).to_contain_text(
+        re.compile("trio.*c = .*, d = .*, e = ")
+    )
+    expect(page.locator("#dependence")).to_contain_text("Every feature here is a group of columns")
+    expect(page.locator("#beeswarm .scale")).to_contain_text("grey: a group of columns")
+
+
+def test_one_row_and_one_feature(open_report):
+    page = open_report(explained([[2.0]], np.array([["only"]], dtype=object)))
+    expect(sentence(page)).to_have_text(
+        "Row 0: the prediction is 3, which is 2 above the base value 1."
+    )
+    expect(page.locator("#row-table")).to_contain_text("only")
+    expect(page.get_by_role("button", name="Next row")).to_have_attribute("aria-disabled", "true")
+
+
+def test_a_selection_shows_the_rest_as_one_bar(open_report, explanation):
+    page = open_report(explanation[:, ["bmi", "age"]])
+    expect(page.locator("#lead")).to_contain_text("Only some features were selected")
+    expect(page.locator("#waterfall")).to_contain_text("other features")
+    assert page.locator("#waterfall rect").count() == 3
+
+
+def test_small_values_on_a_large_base_keep_their_digits(open_report):
+    values = np.array([[0.25, -0.125], [0.5, 0.0625]])
+    page = open_report(explained(values, base=123456.0))
+    notes = page.locator("#waterfall svg text.quiet").all_text_contents()
+    assert notes[1:3] == ["+0.2500", f"{MINUS}0.1250"]
+    assert notes[-1] == "123456.1250"
+    ticks = page.locator("#waterfall svg text.tick").all_text_contents()
+    assert len(set(ticks)) == len(ticks) > 1
