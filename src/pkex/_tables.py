@@ -1,21 +1,21 @@
 """Tables as users have them, with columns of numbers and of categories, as arrays of numbers.
 
-A data frame says by its types which columns are categories: text, categories and booleans. An array
-of numbers has none, and one of text has nothing else.
+Columns of text, categories and booleans are categories, wherever they stand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from pkex._cells import is_missing
-from pkex._validation import as_floats, as_matrix, column_names, default_names, unique_names
+from pkex._validation import as_floats, as_matrix, column_names, default_names
 
 __all__ = ["Table", "as_table", "codes", "stacked"]
 
@@ -33,21 +33,21 @@ class Table:
     names : tuple of str
     categorical : tuple of bool
         Which columns hold categories.
-    named : bool
-        Whether the names were given with the table.
+    labels : tuple or None
+        What the table itself calls its columns, by strings or numbers; None for an array.
     """
 
     cells: NDArray[Any]
     names: tuple[str, ...]
     categorical: tuple[bool, ...]
-    named: bool
+    labels: tuple[Any, ...] | None
 
     def __len__(self) -> int:
         return len(self.cells)
 
     def take(self, rows: NDArray[np.intp]) -> Table:
         """Return the table of some rows."""
-        return Table(self.cells[rows], self.names, self.categorical, self.named)
+        return replace(self, cells=self.cells[rows])
 
 
 def as_table(value: Any, name: str, *, prefix: str = "x", vector: bool = False) -> Table:
@@ -70,54 +70,64 @@ def as_table(value: Any, name: str, *, prefix: str = "x", vector: bool = False) 
     ValueError
         For missing values, and for tables without rows or columns.
     """
-    given = column_names(value)
-    if given is not None:
-        unique_names(given, f"the columns of {name}", len(given))
-    frame = nw.from_native(value, pass_through=True, allow_series=True)
+    try:
+        frame = nw.from_native(value, pass_through=True, allow_series=True)
+    except DuplicateError as error:
+        labels = list(value.columns)
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(
+            f"{name} has more than one column {twice!r}; the names of columns must differ."
+        ) from error
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(f"{name} is a lazy frame; collect it first.")
-    if isinstance(frame, nw.Series) and vector:
+    if isinstance(frame, nw.Series):
+        if not vector:
+            raise ValueError(f"{name} is a single column; pass a table, e.g. {name}.to_frame().")
         title = frame.name if isinstance(frame.name, str) and frame.name else f"{prefix}0"
-        return _joined(name, [_column(frame, name, title)], (title,), named=True)
+        return _joined(name, [_column(frame, name, title)], (title,), (title,))
     if isinstance(frame, nw.DataFrame):
         if 0 in frame.shape:
-            raise ValueError(f"{name} is empty (shape {frame.shape}); at least one row is needed.")
-        names = given or default_names(prefix, frame.shape[1])
+            raise ValueError(_empty(name, frame.shape))
+        labels = tuple(value.columns) if column_names(frame) is None else tuple(frame.columns)
+        names = column_names(frame) or default_names(prefix, frame.shape[1])
         parts = [_column(frame[:, j], name, title) for j, title in enumerate(names)]
-        return _joined(name, parts, names, named=given is not None)
+        return _joined(name, parts, names, labels)
     cells = _array(value, name)
     if cells.ndim == 1 and vector:
         cells = cells[:, np.newaxis]
-    if cells.ndim == 2 and (cells.dtype.kind == "U" or _has_text(cells)):
-        names = default_names(prefix, cells.shape[1])
-        text = [cells.dtype.kind == "U" or _has_text(column) for column in cells.T]
-        parts = [
-            _categories(column, name, title) if categorical else (column, False)
-            for column, title, categorical in zip(cells.T, names, text, strict=True)
-        ]
-        return _joined(name, parts, names, named=False)
-    if cells.ndim == 1:
+    if cells.ndim != 2:
+        hint = f" A single column is {name}[:, None]." if cells.ndim == 1 else ""
         raise ValueError(
-            f"{name} must be two-dimensional (rows, columns), got shape {cells.shape}. A single "
-            f"column is {name}[:, None]."
+            f"{name} must be two-dimensional (rows, columns), got shape {cells.shape}.{hint}"
         )
-    numbers = as_matrix(cells, name)
-    width = numbers.shape[1]
-    return Table(numbers, default_names(prefix, width), (False,) * width, named=False)
+    if 0 in cells.shape:
+        raise ValueError(_empty(name, cells.shape))
+    names = default_names(prefix, cells.shape[1])
+    if cells.dtype.kind == "f":
+        return Table(as_matrix(cells, name), names, (False,) * len(names), None)
+    parts = [_cells(column, name, title) for column, title in zip(cells.T, names, strict=True)]
+    return _joined(name, parts, names, None)
 
 
 def _array(value: Any, name: str) -> NDArray[Any]:
-    """Return `value` as an array of numbers, or of text."""
+    """Return `value` as an array of float64, or as one of text, booleans or objects."""
     if not hasattr(value, "toarray"):
         try:
             cells = np.asarray(value)
         except ValueError:  # ragged, which as_floats says
-            cells = np.empty(0)
-        if cells.ndim and (cells.dtype.kind == "U" or _has_text(cells)):
+            return as_floats(value, name)
+        if cells.ndim and cells.dtype.kind in "bOTU" and value is not None:
             return cells
-        if cells.ndim and cells.dtype.kind == "b":
-            return cells.astype(str) if cells.ndim == 1 else cells.astype(np.float64)
+        if cells.dtype.kind in "mMSV" or cells.dtype.kind in "TU":
+            raise TypeError(
+                f"{name} has dtype {cells.dtype}; numbers, text, categories and booleans are "
+                "supported. Convert dates and the like to numbers."
+            )
     return as_floats(value, name)
+
+
+def _empty(name: str, shape: tuple[int, ...]) -> str:
+    return f"{name} is empty (shape {shape}); at least one row and one column are needed."
 
 
 def stacked(first: Table, second: Table, titles: tuple[str, str]) -> Table:
@@ -134,16 +144,17 @@ def stacked(first: Table, second: Table, titles: tuple[str, str]) -> Table:
             f"{one} has {len(first.names)} columns and {other} has {len(second.names)}; both must "
             "have the same columns."
         )
-    if first.named and second.named and first.names != second.names:
-        same = set(first.names) == set(second.names)
-        apart = [name for name in first.names if name not in second.names]
-        apart += [name for name in second.names if name not in first.names]
+    labels = first.labels or second.labels
+    if first.labels and second.labels and first.labels != second.labels:
+        same = set(first.labels) == set(second.labels)
+        apart = [label for label in first.labels if label not in second.labels]
+        apart += [label for label in second.labels if label not in first.labels]
         found = "in another order" if same else f"but not both of them {apart[:5]}"
         raise ValueError(
             f"{one} and {other} have {len(first.names)} columns each, {found}; both must have the "
             "same columns in the same order."
         )
-    names = first.names if first.named or not second.named else second.names
+    names = first.names if first.labels or not second.labels else second.names
     for title, left, right in zip(names, first.categorical, second.categorical, strict=True):
         if left != right:
             kinds = ("categories", "numbers") if left else ("numbers", "categories")
@@ -152,11 +163,14 @@ def stacked(first: Table, second: Table, titles: tuple[str, str]) -> Table:
                 "one of them."
             )
     cells = np.concatenate([first.cells, second.cells])
-    return Table(cells, names, first.categorical, first.named or second.named)
+    return Table(cells, names, first.categorical, labels)
 
 
 def codes(table: Table) -> Floats:
-    """Return the table as numbers: categories become 0, 1, ... in the order of their texts."""
+    """Return the table as numbers: categories become 0, 1, ... in the order of their texts.
+
+    Two categories are the same when they read the same.
+    """
     if not any(table.categorical):
         return table.cells.astype(np.float64)
     numbers = np.empty(table.cells.shape)
@@ -170,38 +184,46 @@ def codes(table: Table) -> Floats:
 
 
 def _column(series: nw.Series[Any], name: str, title: str) -> tuple[NDArray[Any], bool]:
-    """Return the values of a column, and whether they are categories."""
+    """Return the values of a column of a frame, and whether they are categories."""
     kind = series.dtype
-    if kind in (nw.String, nw.Boolean, nw.Categorical, nw.Enum) or kind in (nw.Object, nw.Unknown):
-        cells = np.asarray(series.to_numpy(), dtype=object)
-        if kind in (nw.Object, nw.Unknown) and not _has_text(cells):
-            return cells, False
-        return _categories(cells, name, title)
-    if not kind.is_numeric():
-        raise TypeError(
-            f"column {title!r} of {name} holds {kind}; columns must hold numbers, text, categories "
-            "or booleans. Convert or drop it."
-        )
-    return np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64), False
+    if kind.is_numeric():
+        return np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64), False
+    if kind in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):
+        return _categories(series.to_numpy(), name, title)
+    if kind in (nw.Object, nw.Unknown):
+        return _cells(np.asarray(series.to_numpy(), dtype=object), name, title)
+    raise TypeError(
+        f"column {title!r} of {name} holds {kind}; columns must hold numbers, text, categories or "
+        "booleans. Convert or drop it."
+    )
 
 
-def _categories(cells: NDArray[Any], name: str, title: str) -> tuple[NDArray[Any], bool]:
+def _cells(column: NDArray[Any], name: str, title: str) -> tuple[NDArray[Any], bool]:
+    """Return the values of a column of objects, and whether they are categories."""
+    known = [cell for cell in column if not is_missing(cell)]
+    flags = bool(known) and all(isinstance(cell, bool | np.bool_) for cell in known)
+    if flags or any(isinstance(cell, str) for cell in known):
+        return _categories(column, name, title)
+    return column, False
+
+
+def _categories(cells: Any, name: str, title: str) -> tuple[NDArray[Any], bool]:
     column = np.asarray(cells, dtype=object)
     missing = [i for i, cell in enumerate(column) if is_missing(cell)]
     if missing:
+        count = "a missing value" if len(missing) == 1 else f"{len(missing)} missing values"
         raise ValueError(
-            f"{name} has {len(missing)} missing values in column {title!r}, the first in row "
-            f"{missing[0]}. Impute them, or drop such rows first."
+            f"{name} has {count} in column {title!r}, the first in row {missing[0]}. Impute them, "
+            "or drop such rows first."
         )
     return column, True
 
 
-def _has_text(cells: NDArray[Any]) -> bool:
-    return cells.dtype == object and any(isinstance(cell, str) for cell in cells.flat)
-
-
 def _joined(
-    name: str, parts: Sequence[tuple[NDArray[Any], bool]], names: tuple[str, ...], named: bool
+    name: str,
+    parts: Sequence[tuple[NDArray[Any], bool]],
+    names: tuple[str, ...],
+    labels: tuple[Any, ...] | None,
 ) -> Table:
     """Return the columns side by side, the numbers checked."""
     categorical = tuple(kind for _, kind in parts)
@@ -214,5 +236,5 @@ def _joined(
         if kind:
             cells[:, j] = parts[j][0]
     if len(cells) == 0:
-        raise ValueError(f"{name} is empty; at least one row is needed.")
-    return Table(cells, names, categorical, named)
+        raise ValueError(_empty(name, cells.shape))
+    return Table(cells, names, categorical, labels)

@@ -7,16 +7,18 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from pkex._validation import is_index
 
-__all__ = ["check_n_jobs", "in_order", "with_bar", "workspace"]
+__all__ = ["check_n_jobs", "in_order", "single_blas", "with_bar", "workspace"]
 
 Floats = NDArray[np.float64]
 Task = TypeVar("Task")
@@ -24,6 +26,9 @@ Result = TypeVar("Result")
 
 _BAR_DELAY = 2.0  # seconds before a progress bar appears
 _local = threading.local()
+_blas_lock = threading.Lock()
+_blas_users = 0
+_blas_limits: threadpool_limits | None = None
 
 
 def check_n_jobs(n_jobs: int | None) -> None:
@@ -61,6 +66,27 @@ def _by_threads(
                 yield ahead.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def single_blas() -> Iterator[None]:
+    """Keep BLAS to one thread while pkex has threads of its own.
+
+    The limit is one of the process: the first call that needs it sets it, the last one takes it
+    back, however calls in several threads overlap.
+    """
+    global _blas_users, _blas_limits
+    with _blas_lock:
+        if _blas_users == 0:
+            _blas_limits = threadpool_limits(1, user_api="blas")
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0 and _blas_limits is not None:
+                _blas_limits.restore_original_limits()
 
 
 def with_bar(blocks: Iterator[Result], total: int) -> Iterator[Result]:

@@ -12,6 +12,7 @@ Floats = NDArray[np.float64]
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 MAX_ROWS = 1000  # rows that the heuristic looks at
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
@@ -37,9 +38,9 @@ def median_distance(X: Floats, max_rows: int, random_state: RandomState) -> floa
         rows = rows - rows[0]
     scale = float(np.abs(rows).max(initial=0.0))
     if not 0.0 < scale < np.inf:
-        return 1.0 if scale == 0.0 else float(np.finfo(float).max)
-    median = _median(pdist(rows / scale)) * scale
-    return median if 0.0 < median < np.inf else scale
+        return 1.0 if scale == 0.0 else _LARGEST
+    median = _median(pdist(rows / scale))
+    return min(median * scale, _LARGEST) if median * scale > 0.0 else scale
 
 
 def median_distances(X: Floats, max_rows: int, random_state: RandomState) -> Floats:

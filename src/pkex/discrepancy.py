@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from pkex.players import Groups, players_of
 from pkex.rules import check_tol
 from pkex.weights import HSICWeights, MMDWeights, Weights
 
-__all__ = ["hsic", "mmd", "mmd_of_tables", "resolve_kernel"]
+__all__ = ["hsic", "mmd", "mmd_of_tables"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -208,7 +209,7 @@ def hsic(
     >>> y = X[:, 2] ** 2 + 0.1 * rng.normal(size=100)
     >>> attribution = pkex.hsic(X, y, n_permutations=199, random_state=0)
     >>> attribution.feature_names[attribution.values.argmax()], attribution.p_value
-    ('x2', 0.01)
+    ('x2', 0.005)
     """
     _choice(estimator, "estimator", _ESTIMATORS)
     table, target = as_table(X, "X"), as_table(y, "y", prefix="y", vector=True)
@@ -263,7 +264,7 @@ def _attribution(
     check_n_jobs(n_jobs)
     numbers = codes(table)
     _not_constant(numbers, "all columns are constant: there is nothing to attribute.")
-    chosen = resolve_kernel(kernel, table, numbers, random)
+    chosen = _resolve_kernel(kernel, table, numbers, random)
     players, names = players_of(groups, table.names)
     terms = chosen.terms(numbers.shape[1])
     source = BlockMean(numbers, terms, players, tuple(blocks), check_tol(tol), n_jobs)
@@ -287,7 +288,7 @@ def _attribution(
     )
 
 
-def resolve_kernel(
+def _resolve_kernel(
     kernel: Kernel | str | None, table: Table, numbers: Floats, random: RandomState
 ) -> Kernel:
     """Return the kernel itself, or the one that the median heuristic gives for the table."""
@@ -314,7 +315,8 @@ def resolve_kernel(
             rbf = RBF(tuple(scales))
         else:
             share = len(numeric) / n_columns
-            rbf = RBF(median_distance(data, MAX_ROWS, random) / math.sqrt(share))
+            wide = median_distance(data, MAX_ROWS, random) / math.sqrt(share)
+            rbf = RBF(min(wide, sys.float_info.max))
         parts.append(rbf.on(numeric) if categorical else rbf)
     if categorical:
         odds = np.array([_mismatch(numbers[:, j]) for j in categorical])
@@ -345,7 +347,7 @@ def _target_kernel(
         _choice(kernel, "target_kernel", _TARGET_KERNELS, "a kernel of pkex.kernels")
     if kernel == "categorical" or (kernel is None and all(target.categorical)):
         return Categorical()
-    return resolve_kernel(kernel, target, numbers, random)
+    return _resolve_kernel(kernel, target, numbers, random)
 
 
 def _mmd_blocks(
@@ -379,8 +381,8 @@ def _count(value: Any, name: str, least: int) -> int:
 
 def _choice(value: object, name: str, options: tuple[str, ...], other: str = "") -> None:
     if value not in options:
-        known = ", ".join(map(repr, options))
-        raise ValueError(f"{name} must be {known}{' or ' if other else ''}{other}, got {value!r}.")
+        *known, last = [*map(repr, options), *([other] if other else [])]
+        raise ValueError(f"{name} must be {', '.join(known)} or {last}; got {value!r}.")
 
 
 def _enough_rows(found: int, name: str, needed: int, purpose: str) -> None:

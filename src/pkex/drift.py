@@ -8,23 +8,25 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from pkex._tables import Table, as_table, codes
+from pkex._tables import Table, as_table
+from pkex._validation import default_names, is_index
 from pkex.attribution import Attribution
 from pkex.bandwidth import RandomState, generator
-from pkex.discrepancy import mmd_of_tables, resolve_kernel
+from pkex.discrepancy import mmd_of_tables
 from pkex.kernels import Kernel
-from pkex.players import Groups
+from pkex.players import Groups, players_of
 
 __all__ = ["MMDDrift"]
 
 
 class MMDDrift(BaseEstimator):  # type: ignore[misc]
-    """Compare samples with reference data, always by the same kernel.
+    """Compare samples with reference data.
 
     Parameters
     ----------
     kernel, estimator, groups, block_size
-        As in `pkex.mmd`; the median heuristic looks at the reference data alone.
+        As in `pkex.mmd`. The median heuristic looks at the reference data and the sample together,
+        which keeps the test exact; pass a kernel for a yardstick that is always the same.
     n_permutations : int, default 200
         Number of permutations for the p-values.
     max_reference : int, optional
@@ -37,7 +39,6 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
     ----------
     reference_ : array of shape (n_reference, n_features_in_)
         The reference data: all that is kept of them.
-    kernel_ : Kernel
     n_features_in_ : int
     feature_names_in_ : array of str
         Where the reference data have names.
@@ -90,17 +91,18 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         table = as_table(X, "X")
         if len(table) < 2:
             raise ValueError("X has 1 row; at least 2 are needed as a reference.")
-        random = generator(self.random_state)
-        if self.max_reference is not None and len(table) > self.max_reference:
-            if self.max_reference < 2:
-                raise ValueError(f"max_reference must be at least 2, got {self.max_reference}.")
-            rows = random.choice(len(table), self.max_reference, replace=False)
+        wanted = self.max_reference
+        if wanted is not None and (not is_index(wanted) or wanted < 2):
+            raise ValueError(f"max_reference must be an integer of at least 2, got {wanted!r}.")
+        players_of(self.groups, table.names)  # refuses columns that are not there
+        if wanted is not None and len(table) > wanted:
+            rows = generator(self.random_state).choice(len(table), wanted, replace=False)
             table = table.take(np.sort(rows))
-        self.kernel_ = resolve_kernel(self.kernel, table, codes(table), random)
         self.reference_ = table.cells
         self.categorical_ = table.categorical
+        self._labels = table.labels
         self.n_features_in_ = len(table.names)
-        if table.named:
+        if table.labels == table.names:
             self.feature_names_in_ = np.array(table.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -124,15 +126,14 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             columns. The reference data are the first sample.
         """
         check_is_fitted(self)
-        named = hasattr(self, "feature_names_in_")
-        names = tuple(self.feature_names_in_) if named else None
-        default = tuple(f"x{i}" for i in range(self.n_features_in_))
-        reference = Table(self.reference_, names or default, self.categorical_, named)
+        names = getattr(self, "feature_names_in_", None)
+        titles = default_names("x", self.n_features_in_) if names is None else tuple(names)
+        reference = Table(self.reference_, titles, self.categorical_, self._labels)
         return mmd_of_tables(
             reference,
             as_table(X, "X"),
-            titles=("the reference data", "X"),
-            kernel=self.kernel_,
+            titles=("the reference", "X"),
+            kernel=self.kernel,
             estimator=self.estimator,
             groups=self.groups,
             n_permutations=self.n_permutations,
@@ -141,3 +142,10 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             n_jobs=self.n_jobs,
             progress=progress,
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from pkex._algebra import Term
-from pkex._threads import in_order, with_bar
+from pkex._threads import in_order, single_blas, with_bar
 from pkex.engine import Plan, ranked
 from pkex.errors import AdditivityError
 from pkex.pairs import PairSums, component_sum, pair_sums, permuted_sums, row_sums
@@ -93,7 +92,7 @@ class BlockMean:
         single = len(self.blocks) == 1
         inner, inner_bar = (self.n_jobs, progress) if single else (1, False)
         tasks = list(zip(self.blocks, seeds, strict=True))
-        with threadpool_limits(1, user_api="blas"):  # the threads here are enough
+        with single_blas():
             results = in_order(run, tasks, self.n_jobs)
             parts = list(results if single or not progress else with_bar(results, len(tasks)))
         return _mean(parts)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pkex._validation import is_index
 from pkex.attribution import Attribution
 from pkex.bandwidth import RandomState
 from pkex.discrepancy import hsic
@@ -114,8 +115,11 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("give n_features_to_select or alpha, not both.")
             if not isinstance(self.alpha, Real) or not 0.0 < self.alpha < 1.0:
                 raise ValueError(f"alpha must be between 0 and 1, got {self.alpha!r}.")
-            if self.n_permutations < 1:
-                raise ValueError(f"alpha needs n_permutations, got {self.n_permutations!r}.")
+            if not is_index(self.n_permutations) or self.n_permutations < 1:
+                raise ValueError(
+                    "alpha needs n_permutations, an integer of at least 1; got "
+                    f"{self.n_permutations!r}."
+                )
             return 0
         wanted = self.n_features_to_select
         if wanted is None:
@@ -132,7 +136,9 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
-        if self.alpha is not None and self.pvalues_ is not None:
+        if self.alpha is not None:
+            if self.pvalues_ is None:
+                raise ValueError("alpha was set after fit, so there are no p-values; fit again.")
             from scipy.stats import false_discovery_control  # slow to import
 
             found: NDArray[np.bool_] = false_discovery_control(self.pvalues_) <= self.alpha

@@ -26,6 +26,7 @@ Indices = NDArray[np.intp]
 _PAIRS = 2**18  # entries of a target's kernel matrix evaluated at once: 2 MiB
 _KEPT = 2**24  # and kept, if all of them are no more: 128 MiB
 _SETS = 256  # weight sets made at once
+_WEIGHTS = 2**20  # and weights of all of these: 8 MiB
 _UNITS = 2048  # rows, or joined rows, that a permutation test of MMD permutes at most
 _FEWEST_UNITS = 256  # of either sample, where rows are joined
 
@@ -303,8 +304,9 @@ class _ShuffledTargets(Shuffled):
         n_values, n_rows, n_points = values.shape
         flat = (values * counted).reshape(n_values, -1)
         sums = np.empty((n_values, len(self.orders)))
-        for start in range(0, len(self.orders), _SETS):
-            orders = self.orders[start : start + _SETS]
+        step = max(1, min(_SETS, _WEIGHTS // (n_rows * n_points)))
+        for start in range(0, len(self.orders), step):
+            orders = self.orders[start : start + step]
             sets = workspace("weights", len(orders), n_rows, n_points)
             for order, out in zip(orders, sets, strict=True):
                 self.weights._at(order[rows], order[points], out)
