@@ -73,10 +73,10 @@ def as_table(value: Any, name: str, *, prefix: str = "x", vector: bool = False) 
     try:
         frame = nw.from_native(value, pass_through=True, allow_series=True)
     except DuplicateError as error:
-        labels = list(value.columns)
-        twice = next(label for label in labels if labels.count(label) > 1)
+        given = list(value.columns)
+        twice = next(label for label in given if given.count(label) > 1)
         raise ValueError(
-            f"{name} has more than one column {twice!r}; the names of columns must differ."
+            f"{name} has the column {twice!r} more than once; names of columns must differ."
         ) from error
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(f"{name} is a lazy frame; collect it first.")

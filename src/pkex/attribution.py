@@ -72,6 +72,8 @@ class Attribution:
         Names of the two samples, or of the columns of y.
     rule, rules : Rule, tuple of Rule
         As in `Explanation`.
+    rounding : array of shape (n_players,)
+        How far apart values may be that are equal but for rounding; for ties in the p-values.
     residual : float
         How far the values' sum is from the statistic computed directly, which was checked to be
         rounding.
@@ -100,6 +102,7 @@ class Attribution:
     players: tuple[tuple[int, ...], ...]
     kernel: Kernel
     block_size: int | None
+    rounding: Floats
     residual: float
     rule: Rule
     rules: tuple[Rule, ...]
@@ -134,12 +137,15 @@ class Attribution:
         """The p-value of the statistic."""
         if self.null_totals is None:
             return None
-        return float(_p_values(np.array([self.total]), self.null_totals[:, None])[0])
+        return float(_p_values(self.total, self.null_totals, self.rounding.sum()))
 
     @cached_property
     def p_values(self) -> Floats | None:
         """The p-values of the players."""
-        return None if self.null_values is None else _p_values(self.values, self.null_values)
+        if self.null_values is None:
+            return None
+        p: Floats = _p_values(self.values, self.null_values, self.rounding)
+        return p
 
     @cached_property
     def null_band(self) -> Floats | None:
@@ -327,7 +333,7 @@ class Attribution:
         return "\n".join(lines)
 
     def _numbers(self, subset: Iterable[str | int]) -> list[int]:
-        if isinstance(subset, str | int):
+        if isinstance(subset, str) or not isinstance(subset, Iterable):
             raise TypeError(f"a subset is a list of players, e.g. [{subset!r}]; got {subset!r}.")
         chosen = list(subset)
         if not chosen:
@@ -349,9 +355,8 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
-def _p_values(values: Floats, null: Floats) -> Floats:
+def _p_values(values: Any, null: Floats, rounding: Any) -> Any:
     """Return ``(k + 1) / (B + 1)`` for each column of `null`, equal values counted in k."""
-    slack = _TIE * np.maximum(np.abs(values), np.abs(null).max(axis=0))
+    slack = np.maximum(_TIE * np.maximum(np.abs(values), np.abs(null).max(axis=0)), rounding)
     exceeding = (null >= values - slack).sum(axis=0)
-    p: Floats = (exceeding + 1.0) / (len(null) + 1.0)
-    return p
+    return (exceeding + 1.0) / (len(null) + 1.0)

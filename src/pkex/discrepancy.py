@@ -29,6 +29,7 @@ Indices = NDArray[np.intp]
 _KERNELS = ("median", "median-per-column")
 _TARGET_KERNELS = (*_KERNELS, "categorical")
 _ESTIMATORS = ("unbiased", "biased")
+_CHECKED = 50  # rows on which a kernel is checked to be symmetric
 
 
 def mmd(
@@ -280,6 +281,7 @@ def _attribution(
         categorical=table.categorical,
         players=players,
         kernel=chosen,
+        rounding=found.rounding,
         residual=found.residual,
         rule=found.rules[0],
         rules=found.rules,
@@ -293,8 +295,7 @@ def _resolve_kernel(
 ) -> Kernel:
     """Return the kernel itself, or the one that the median heuristic gives for the table."""
     if isinstance(kernel, Kernel):
-        kernel.terms(numbers.shape[1])  # refuses columns that are not there
-        kernel.check(numbers, "the data")
+        _check_kernel(kernel, numbers, "the data")
         if not has_neutral_removal(kernel):
             raise ValueError(
                 f"{kernel!r} has a linear part, which has no value without a column; choose a "
@@ -330,6 +331,18 @@ def _resolve_kernel(
     return parts[0] if len(parts) == 1 else parts[0] * parts[1]
 
 
+def _check_kernel(kernel: Kernel, numbers: Floats, name: str) -> None:
+    """Refuse a kernel that does not fit the data, or, if it is of the user's own, is no kernel."""
+    kernel.terms(numbers.shape[1])  # refuses columns that are not there
+    kernel.check(numbers, name)
+    matrix = kernel(numbers[:_CHECKED])
+    if np.isfinite(matrix).all() and not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
+        raise ValueError(
+            f"{kernel!r} is not symmetric: k(x, z) and k(z, x) differ on the rows of {name}, so "
+            "the statistic would depend on the order of the rows."
+        )
+
+
 def _mismatch(column: Floats) -> float:
     """Return the probability that two random rows have different categories."""
     shares = np.unique(column, return_counts=True)[1] / len(column)
@@ -340,8 +353,7 @@ def _target_kernel(
     kernel: Kernel | str | None, target: Table, numbers: Floats, random: RandomState
 ) -> Kernel:
     if isinstance(kernel, Kernel):
-        kernel.terms(numbers.shape[1])
-        kernel.check(numbers, "y")
+        _check_kernel(kernel, numbers, "y")
         return kernel
     if kernel is not None:
         _choice(kernel, "target_kernel", _TARGET_KERNELS, "a kernel of pkex.kernels")

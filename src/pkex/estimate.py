@@ -34,6 +34,8 @@ class Estimate:
     ----------
     values : array of shape (players,)
     null_values : array of shape (permutations, players)
+    rounding : array of shape (players,)
+        How far apart values may be that are equal but for rounding.
     standard_errors : array of shape (players,)
     standard_error : float
         Of the sum of the values; like the others NaN for a single block.
@@ -44,6 +46,7 @@ class Estimate:
 
     values: Floats
     null_values: Floats
+    rounding: Floats
     standard_errors: Floats
     standard_error: float
     residual: float
@@ -161,4 +164,5 @@ def _mean(parts: Sequence[PairSums]) -> Estimate:
             "rounding allow. Please report this as a bug, with the data if you can."
         )
     rules = ranked({rule for part in parts for rule in part.rules})
-    return Estimate(sums[:, 0], sums[:, 1:].T, errors, error, residual, rules)
+    rounding = np.mean([part.rounding for part in parts], axis=0)
+    return Estimate(sums[:, 0], sums[:, 1:].T, rounding, errors, error, residual, rules)

@@ -30,6 +30,7 @@ Found = list[tuple[tuple[Rule, ...], float]]
 _PAIRS = 2**18  # pairs of a block whose weights are made at once: 2 MiB
 _POINTS = 512  # points of a tile whose values are contracted
 _TILE = 2**17  # values of a tile: 1 MiB, so that it stays in cache
+_EQUAL = 2.0**-43  # rounding of a long sum, relative to the sum of its absolute terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,8 @@ class PairSums:
         Sums of the kernel values.
     tolerance : float
         How far the sum of values may be from the total by certificate and rounding.
+    rounding : array of shape (players,)
+        How far apart the sums of two sets may be that are equal but for rounding.
     rules : tuple of Rule
         The rules that were used, the largest bound first.
     """
@@ -51,6 +54,7 @@ class PairSums:
     values: Floats
     totals: Floats
     tolerance: float
+    rounding: Floats
     rules: tuple[Rule, ...]
 
 
@@ -76,7 +80,7 @@ def pair_sums(
             totals += coefficient * block.totals.sum(axis=0)
             size += abs(coefficient) * float(block.magnitudes.sum())
             rules.update(block.rules)
-    return _sums(len(X), values, totals, size, rules)
+    return _sums(len(X), values, totals, size, np.zeros(len(values)), rules)
 
 
 def permuted_sums(
@@ -126,7 +130,9 @@ def permuted_sums(
             largest = max(largest, magnitude)
     finished = shuffled.finish(total)
     size = shuffled.total * largest * sum(abs(game.term.coefficient) for game in games)
-    return _sums(len(X), finished[:-1], finished[-1], size, rules)
+    # about the sum of the absolute terms, as the values of a pair have one sign
+    rounding = _EQUAL * shuffled.total / len(X) ** 2 * np.abs(total[:-1, -1])
+    return _sums(len(X), finished[:-1], finished[-1], size, rounding, rules)
 
 
 def row_sums(plan: Plan, X: Floats, weights: Weights, *, n_jobs: int | None = 1) -> Floats:
@@ -189,8 +195,16 @@ def _results(
     return with_bar(results, len(tasks)) if progress else results
 
 
-def _sums(n_rows: int, values: Floats, totals: Floats, size: float, rules: set[Rule]) -> PairSums:
+def _sums(
+    n_rows: int,
+    values: Floats,
+    totals: Floats,
+    size: float,
+    rounding: Floats,
+    rules: set[Rule],
+) -> PairSums:
     """Return the sums with their tolerance; `size` is the sum of the magnitudes of all terms."""
     order = ranked(rules)
-    rounding = 16.0 * (len(values) + n_rows + 16) * 2.0**-53  # as in `shapley_sums`
-    return PairSums(values, totals, (order[0].relative_error + rounding) * size, order)
+    steps = 16.0 * (len(values) + n_rows + 16) * 2.0**-53  # as in `shapley_sums`
+    tolerance = (order[0].relative_error + steps) * size
+    return PairSums(values, totals, tolerance, rounding, order)

@@ -86,14 +86,14 @@ class Shuffled(ABC):
 
     @abstractmethod
     def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
-        """Return the weighted sums of `values` (players + 1, rows, points) for each set.
+        """Return sums of `values` (players + 1, rows, points) for each set, and the plain sum.
 
         `counted` (points,) says how often each point is to be counted.
         """
 
     def finish(self, sums: Floats) -> Floats:
         """Turn the sums of all tiles into those of the statistic, one column per set."""
-        return sums
+        return sums[:, :-1]
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class _ShuffledLabels(Shuffled):
     parts: tuple[float, float, float, float]
 
     def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
-        """Return ``sum f_i f_j values_ij`` for each set, and at the end the plain sum."""
+        """Return ``sum f_i f_j values_ij`` for each set, and the plain sum."""
         n_values, n_rows, n_points = values.shape
         flat = values.reshape(-1, n_points)
         f_x, f_z = self.parts[2:]
@@ -300,10 +300,11 @@ class _ShuffledTargets(Shuffled):
     orders: Indices
 
     def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
-        """Return the weighted sums for each set."""
+        """Return the weighted sums for each set, and the plain sum."""
         n_values, n_rows, n_points = values.shape
         flat = (values * counted).reshape(n_values, -1)
-        sums = np.empty((n_values, len(self.orders)))
+        sums = np.empty((n_values, len(self.orders) + 1))
+        sums[:, -1] = flat.sum(axis=1)
         step = max(1, min(_SETS, _WEIGHTS // (n_rows * n_points)))
         for start in range(0, len(self.orders), step):
             orders = self.orders[start : start + step]
