@@ -11,11 +11,34 @@ __all__ = ["AdditivityError", "UnsupportedModelError", "not_finite"]
 
 
 class AdditivityError(RuntimeError):
-    """Values and base value do not add up to the prediction: an error of pkex or of a kernel."""
+    """Values and base value do not add up to the prediction: an error of pkex or of a kernel.
+
+    Examples
+    --------
+    A kernel that is not the one the model was fitted with is found out:
+
+    >>> import pkex
+    >>> from sklearn.metrics.pairwise import rbf_kernel
+    >>> from sklearn.svm import SVR
+    >>> model = SVR(kernel=rbf_kernel).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    >>> pkex.as_expansion(model, kernel=pkex.kernels.RBF(2.0))
+    Traceback (most recent call last):
+    pkex.errors.AdditivityError: the expansion that was read predicts ...
+    """
 
 
 class UnsupportedModelError(TypeError):
-    """The model is not a kernel expansion with product kernels, or not one that pkex can read."""
+    """The model is not a kernel expansion with product kernels, or not one that pkex can read.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.svm import SVR
+    >>> model = SVR(kernel="poly").fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    >>> pkex.Explainer(model)
+    Traceback (most recent call last):
+    pkex.errors.UnsupportedModelError: the kernel of SVR(kernel='poly') does not factorise ...
+    """
 
 
 def not_finite(term: Term) -> ValueError:

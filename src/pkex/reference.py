@@ -69,6 +69,11 @@ def brute_force(factors: ArrayLike, weights: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of shape (d,)
+
+    Examples
+    --------
+    >>> brute_force([[0.5, 1.0], [0.25, 0.5]], [2.0, 4.0])
+    array([-3.25, -1.25])
     """
     z, alpha = _game(factors, weights)
     n, d = z.shape
@@ -98,6 +103,11 @@ def newton(factors: ArrayLike, weights: ArrayLike) -> Floats:
 
     The sum alternates, and its terms outgrow its value exponentially in d: factors near 1 leave
     three digits at d = 50 and none at d = 60, uniform ones seven at d = 60 and none at d = 100.
+
+    Examples
+    --------
+    >>> newton([[0.5, 1.0], [0.25, 0.5]], [2.0, 4.0]).round(12)
+    array([-3.25, -1.25])
     """
     z, alpha = _game(factors, weights)
     n, d = z.shape
@@ -136,6 +146,11 @@ def prefix_suffix(factors: ArrayLike, weights: ArrayLike) -> Floats:
 
     For factors in [0, 1] all entries lie in [0, 1] and nothing is subtracted. Both triangular
     tables are stored, as in Proposition 4: 8 d^2 n bytes.
+
+    Examples
+    --------
+    >>> prefix_suffix([[0.5, 1.0], [0.25, 0.5]], [2.0, 4.0]).round(12)
+    array([-3.25, -1.25])
     """
     z, alpha = _game(factors, weights)
     n, d = z.shape
@@ -166,6 +181,11 @@ def fft(factors: ArrayLike, weights: ArrayLike) -> Floats:
     :math:`\mu^\top e = \mu^\top F^* g_j / d = N^\top g_j` with N = DFT(mu) / d. They grow like
     :math:`\prod_i (1 + z_i)`, up to 2^d, while the sum is at most 1, so their rounding errors take
     over: factors near 1 leave three digits at d = 50 and none at d = 60, uniform ones none at 90.
+
+    Examples
+    --------
+    >>> fft([[0.5, 1.0], [0.25, 0.5]], [2.0, 4.0]).round(12)
+    array([-3.25, -1.25])
     """
     z, alpha = _game(factors, weights)
     d = z.shape[1]
@@ -180,6 +200,11 @@ def chebyshev(factors: ArrayLike, weights: ArrayLike) -> Floats:
     Here :math:`g_j = V e`, :math:`V_{\ell q} = y_\ell^q`, and :math:`N^\top g_j = \mu^\top e` for
     the solution of :math:`V^\top N = \mu`. The condition number of V and the values of :math:`H_j`
     both grow exponentially: factors near 1 leave one digit at d = 30, and at d = 40 none is left.
+
+    Examples
+    --------
+    >>> chebyshev([[0.5, 1.0], [0.25, 0.5]], [2.0, 4.0]).round(12)
+    array([-3.25, -1.25])
     """
     z, alpha = _game(factors, weights)
     d = z.shape[1]

@@ -1,0 +1,67 @@
+"""Every public object has a docstring with an example, and a place in the API reference."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import pkex
+
+API = Path(__file__).parents[1] / "docs" / "api"
+
+
+def public_objects():
+    """Return dotted name and object of every public name, from `__all__` downwards."""
+    found = {}
+    for name in pkex.__all__:
+        thing = getattr(pkex, name)
+        found[f"pkex.{name}"] = thing
+        if isinstance(thing, ModuleType):
+            found |= {f"pkex.{name}.{inner}": getattr(thing, inner) for inner in thing.__all__}
+    return {name: thing for name, thing in found.items() if not is_constant(thing)}
+
+
+def is_constant(thing):
+    return not (inspect.ismodule(thing) or inspect.isclass(thing) or callable(thing))
+
+
+def public_methods(cls):
+    """Return the methods and properties that a class adds or changes."""
+    return {
+        name: member
+        for name, member in vars(cls).items()
+        if not name.startswith("_")
+        and (callable(member) or isinstance(member, property | classmethod | staticmethod))
+    }
+
+
+OBJECTS = public_objects()
+CLASSES = {name: thing for name, thing in OBJECTS.items() if inspect.isclass(thing)}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_docstring_has_an_example(name):
+    text = OBJECTS[name].__doc__
+    assert text, f"{name} has no docstring"
+    assert ">>>" in text, f"the docstring of {name} has no example"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_methods_have_docstrings(name):
+    """An example may be that of the class; a method that overrides another inherits its text."""
+    missing = [
+        member
+        for member in public_methods(CLASSES[name])
+        if not inspect.getdoc(getattr(CLASSES[name], member))
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize("name", [n for n, thing in OBJECTS.items() if not inspect.ismodule(thing)])
+def test_api_reference_has_it(name):
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in API.glob("*.md"))
+    directives = {f".. auto{kind}:: {name}" for kind in ("class", "function", "exception")}
+    assert directives & {line.strip() for line in pages.splitlines()}
