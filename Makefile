@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/native/*.cpp src/pkex/native/*.hpp)
 
-.PHONY: demo test lint sanitize bench clean
+.PHONY: demo test lint docs sanitize bench experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -19,6 +19,9 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+docs: $(VENV)/.installed
+	$(BIN)/sphinx-build -E -a -W --keep-going -q -d build/doctrees docs build/docs
+
 sanitize: $(VENV)/.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON=$(BIN)/python scripts/sanitize.sh
 
@@ -27,6 +30,13 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.native
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.removal
+	$(BIN)/python -m benchmarks.statistics
+	$(BIN)/python scripts/make_benchmarks.py
+
+# All of the paper's experiments, or those in NAMES; FULL=1 for the paper's size, SMOKE=1 for seconds.
+experiments: $(VENV)/.installed
+	$(BIN)/python -m experiments $(NAMES) $(if $(FULL),--full) $(if $(SMOKE),--smoke)
 
 $(VENV)/.installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)

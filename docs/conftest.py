@@ -1,0 +1,20 @@
+"""The pages' examples run in an empty folder, so that they can save files, and draw off screen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from matplotlib import pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    warnings.simplefilter("ignore", PendingDeprecationWarning)  # of matplotlib, inside shap
+    yield
+    plt.close("all")
