@@ -1,0 +1,58 @@
+"""The documentation is up to date: made pages, figures, and what the build must not fetch."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(page for page in ROOT.glob("docs/**/*.md"))
+
+
+def names(pages):
+    return [str(page.relative_to(ROOT / "docs")) for page in pages]
+
+
+def test_the_benchmark_page_is_made_from_the_results(tmp_path):
+    made = tmp_path / "benchmarks.md"
+    script = ROOT / "scripts" / "make_benchmarks.py"
+    subprocess.run([sys.executable, str(script), "--out", str(made)], check=True)
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert page == made.read_text(encoding="utf-8"), "run scripts/make_benchmarks.py"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_pictures_are_there_and_described(page):
+    for text, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        assert text, f"{target} has no description for those who cannot see it"
+        assert page.parent.joinpath(target).is_file()
+
+
+def test_figures_come_from_the_code_of_their_pages():
+    saved, shown = {}, set()
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        saved |= dict.fromkeys(re.findall(r'savefig\("(\w+\.png)"', text), page)
+        shown |= {(name, page) for name in re.findall(r"\]\([./]*images/(\w+\.png)\)", text)}
+    screenshots = {(name, page) for name, page in shown if name.startswith("report_")}
+    assert shown - screenshots == set(saved.items())
+    assert {name for name, _ in shown} == {p.name for p in ROOT.glob("docs/images/*.png")}
+
+
+def test_the_page_on_architecture_names_every_module():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    entries = [path for path in ROOT.glob("src/pkex/*") if path.name[:3] != "__i"]
+    modules = {path.name for path in entries if path.suffix == ".py"}
+    packages = {f"{path.name}/" for path in entries if path.joinpath("__init__.py").is_file()}
+    assert not {name for name in modules | packages if f"`{name}`" not in text}
+
+
+def test_the_version_of_the_citation():
+    import pkex
+
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {pkex.__version__}\n" in citation
