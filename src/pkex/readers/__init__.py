@@ -171,7 +171,8 @@ def check_agreement(
         raise AdditivityError(
             f"the expansion that was read predicts {np.ravel(ours)[worst]:.8g} where the model "
             f"predicts {np.ravel(own)[worst]:.8g}. The model may have been changed after fitting, "
-            "or pkex reads it wrongly: please report it."
+            "a kernel that was given may not be the model's, or pkex reads it wrongly: please "
+            "report it."
         )
 
 
