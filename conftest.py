@@ -1,5 +1,6 @@
 """Leave the doctests of the native kernel out where it was not compiled."""
 
-from importlib.util import find_spec
-
-collect_ignore_glob = [] if find_spec("pkex.native._kernel") else ["src/pkex/native/*.py"]
+try:
+    import pkex.native  # noqa: F401
+except ImportError:
+    collect_ignore_glob = ["src/pkex/native/*.py"]

@@ -47,18 +47,29 @@ LONG = """
 import numpy as np, pkex
 rng = np.random.default_rng(0)
 f = pkex.KernelExpansion(rng.normal(size=(3000, 200)), np.ones(3000), pkex.kernels.RBF(0.1))
-explain = pkex.Explainer(f, n_jobs={n_jobs})
-explain(rng.normal(size=(1, 200)))
+background = rng.normal(size=(2000, 200)) if {general} else None
+explain = pkex.Explainer(f, background, n_jobs={n_jobs})
 print("started", flush=True)
 explain(rng.normal(size=(20000, 200)))
+"""
+STATISTICS = """
+import numpy as np, pkex
+X, Z = np.random.default_rng(0).normal(size=(2, 20000, 200))
+print("started", flush=True)
+pkex.mmd(X, Z, n_permutations=1000, n_jobs={n_jobs})
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send to a process")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c_stops_a_long_call(n_jobs):
+@pytest.mark.parametrize(
+    "code",
+    [LONG.replace("{general}", "False"), LONG.replace("{general}", "True"), STATISTICS],
+    ids=["neutral", "interventional", "statistics"],
+)
+def test_ctrl_c_stops_a_long_call(code, n_jobs):
     """It takes minutes when left alone; an interrupt ends it between two blocks."""
-    call = [sys.executable, "-c", LONG.format(n_jobs=n_jobs)]
+    call = [sys.executable, "-c", code.format(n_jobs=n_jobs)]
     with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"started\n"
         time.sleep(0.5)

@@ -6,7 +6,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from pkex._validation import is_index
 
-__all__ = ["check_n_jobs", "in_order", "single_blas", "with_bar", "workspace"]
+__all__ = ["check_n_jobs", "go_on", "in_order", "single_blas", "with_bar", "workspace"]
 
 Floats = NDArray[np.float64]
 Task = TypeVar("Task")
@@ -53,19 +53,34 @@ def _by_threads(
 ) -> Iterator[Result]:
     """Yield the results in order, with a few tasks ahead so that the threads have work.
 
-    An interrupt leaves by the executor, which waits for the blocks that are under way.
+    An interrupt leaves by the executor, which waits for the tasks that are under way; those that
+    take long ask now and then whether to `go_on`.
     """
+    stop = threading.Event()
+
+    def obey(task: Task) -> Result:
+        _local.stop = stop
+        return run(task)
+
     with ThreadPoolExecutor(n_threads) as pool:
         ahead: deque[Future[Result]] = deque()
         try:
             for task in tasks:
-                ahead.append(pool.submit(run, task))
+                ahead.append(pool.submit(obey, task))
                 if len(ahead) > 2 * n_threads:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
         finally:
+            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def go_on() -> None:
+    """Raise CancelledError in a thread whose results nobody waits for any more."""
+    stop: threading.Event | None = getattr(_local, "stop", None)
+    if stop is not None and stop.is_set():
+        raise CancelledError
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pkex import twin
 from pkex._algebra import Term
-from pkex._threads import in_order, with_bar
+from pkex._threads import go_on, in_order, with_bar
 from pkex.backend import game_class
 from pkex.narrow import as_narrow
 from pkex.rules import Rule, exact, general_ladder, ladder
@@ -281,6 +281,7 @@ def _combined(parts: Iterable[twin.Block]) -> twin.Block:
     """Return the sum of the blocks of the scenarios."""
     total: twin.Block | None = None
     for block in parts:
+        go_on()
         if total is None:
             total = block
         else:

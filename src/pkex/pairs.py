@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex import twin
-from pkex._threads import in_order, with_bar, workspace
+from pkex._threads import go_on, in_order, with_bar, workspace
 from pkex.engine import Plan, ranked
 from pkex.rules import Rule
 from pkex.weights import Shuffled, Weights
@@ -105,6 +105,7 @@ def permuted_sums(
     def run(rows: slice) -> tuple[Floats, Found]:
         sums, found = np.zeros(()), []
         for start in range(rows.start, n_units, n_points):
+            go_on()
             points = slice(start, min(start + n_points, n_units))
             count = rows.stop - rows.start
             tile = workspace("tile", n_values, count, points.stop - points.start)
