@@ -1,0 +1,36 @@
+"""The command line, ``pkex``: answers for those who have a model file and a table, and no Python.
+
+This module imports nothing but the standard library, so that ``pkex --help`` is there at once;
+`pkex.cli._app` has the commands and their options.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+__all__ = ["main"]
+
+_EXTRA = ("pandas", "pyarrow", "rich", "skops", "tqdm", "typer")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line with `args`, by default those of the process, and return its exit code.
+
+    0 is success, 1 drift, 2 an error, which was said in a sentence on stderr, 130 Ctrl-C.
+    """
+    missing = [name for name in _EXTRA if find_spec(name) is None]
+    if missing:
+        print(f'Error: pkex needs {", ".join(missing)}: pip install "pkex[cli]".', file=sys.stderr)
+        return 2
+    try:
+        from pkex.cli._app import run
+        from pkex.cli._signals import leave_at_once
+
+        if args is None:
+            leave_at_once()
+        return run(sys.argv[1:] if args is None else list(args))
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130

@@ -1,0 +1,31 @@
+"""``pkex config``: how pkex was built, and the versions of what it runs on."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import PackageNotFoundError, version
+
+import pkex
+from pkex.cli._session import put
+
+__all__ = ["config"]
+
+_LIBRARIES = ("scipy", "scikit-learn", "joblib", "pandas", "pyarrow", "skops", "typer", "rich")
+
+
+def config(as_json: bool) -> int:
+    """Print `pkex.show_config` and the versions of the libraries."""
+    facts = pkex.show_config("dicts") | {name: _version(name) for name in _LIBRARIES}
+    if as_json:
+        put(json.dumps(facts, indent=2))
+    else:
+        for name, value in facts.items():
+            put(f"{name:<24}{value}")
+    return 0
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

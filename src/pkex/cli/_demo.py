@@ -1,0 +1,60 @@
+"""``pkex demo``: scikit-learn's diabetes data, to try everything on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pkex
+from pkex.cli import _folder
+from pkex.cli._session import put
+
+__all__ = ["demo"]
+
+_ROWS = 3  # patients shown
+
+
+def demo(out: Path | None, force: bool) -> int:
+    """Explain some predictions; with `out`, write a model and tables for the other commands."""
+    if out is not None:
+        _folder.check(out, force)
+    table, target, model = _model()
+    explanation = pkex.Explainer(model)(table[:_ROWS])
+    put("A support vector regression of the progression of diabetes, from ten measurements of 442")
+    put("patients. What each measurement adds to the predictions of the first three of them:\n")
+    for line in repr(explanation).splitlines()[1:]:
+        put(line)
+    gap = np.abs(explanation.predictions - model.predict(table[:_ROWS])).max()
+    put(f"\nBase value and values add up to the model's own predictions, to within {gap:.1e}.")
+    if out is None:
+        put("\nTo try it on files:  pkex demo --out demo")
+        return 0
+    with _folder.whole(out, force) as folder:
+        _write(folder, table, target, model)
+    put(f"\nWrote a model and tables to {out}. Go on with")
+    put(f"  pkex explain {out}/model.skops {out}/diabetes.csv --rows 0:100 --out explained")
+    put(f"  pkex drift {out}/younger.csv {out}/older.csv --out drifted")
+    put(f"  pkex depend {out}/diabetes.csv --target progression --top 30% --out ranked")
+    return 0
+
+
+def _model() -> tuple[Any, Any, Any]:
+    from sklearn.datasets import load_diabetes
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVR
+
+    table, target = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    return table, target, make_pipeline(StandardScaler(), SVR(C=10.0)).fit(table, target)
+
+
+def _write(folder: Path, table: Any, target: Any, model: Any) -> None:
+    import skops.io
+
+    skops.io.dump(model, folder / "model.skops")
+    table.assign(progression=target).to_csv(folder / "diabetes.csv", index=False)
+    young = table["age"] < 50
+    for name, rows in (("younger", young), ("older", ~young)):
+        table[rows].to_csv(folder / f"{name}.csv", index=False)

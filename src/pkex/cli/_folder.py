@@ -1,0 +1,85 @@
+"""The directory of results: it is there whole, or as it was before."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from pkex.cli._signals import clean_up_first
+
+__all__ = ["check", "whole"]
+
+_OURS = {"values.csv", "values.parquet", "summary.json", "report.html"}
+_OURS |= {"model.skops", "diabetes.csv", "younger.csv", "older.csv"}  # of the demo
+
+
+def check(path: Path, force: bool) -> Path:
+    """Return the real path of the directory, or raise where results cannot go there."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise ValueError(f"there is no directory {target.parent} to make {target.name} in.")
+    if target.exists() and not target.is_dir():
+        raise ValueError(f"{path} is a file, but --out takes the name of a directory.")
+    found = sorted(os.listdir(target)) if target.exists() else []
+    if found and not force:
+        raise ValueError(
+            f"the directory {path} is not empty: choose another, or replace it with --force."
+        )
+    foreign = [name for name in found if name not in _OURS]
+    if foreign:
+        raise ValueError(
+            f"{path} holds {foreign[0]!r}, which pkex did not write, so that --force does not "
+            "replace it: choose another directory."
+        )
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise ValueError(f"there is no permission to write {path}.")
+    return target
+
+
+@contextmanager
+def whole(path: Path, force: bool) -> Iterator[Path]:
+    """Give a directory to write into, whose files become those of `path` if all goes well.
+
+    A directory that is not there is renamed into place. One that is there keeps its place (it may
+    be a mounted volume): its files are set aside, and come back when something fails.
+    """
+    target = check(path, force)
+    there = target.exists()
+    stage = (target if there else target.parent) / f".pkex-{uuid4().hex}.tmp"
+    with clean_up_first():
+        try:
+            stage.mkdir()
+            yield stage
+            if there:
+                _replace(target, stage)
+            else:
+                os.rename(stage, target)
+        except OSError as error:
+            reason = error.strerror or error
+            raise OSError(f"could not write {path} ({reason}); nothing was left there.") from error
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+def _replace(target: Path, stage: Path) -> None:
+    """Move the files of `stage` into `target` in place of those that are there, or none."""
+    new = os.listdir(stage)
+    aside = stage / "aside"
+    aside.mkdir()
+    try:
+        for name in os.listdir(target):
+            if name != stage.name:
+                os.rename(target / name, aside / name)
+        for name in new:
+            os.rename(stage / name, target / name)
+    except BaseException:
+        for name in new:
+            if not (stage / name).exists():
+                (target / name).unlink()
+        for name in os.listdir(aside):
+            os.rename(aside / name, target / name)
+        raise

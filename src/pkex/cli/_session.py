@@ -1,0 +1,248 @@
+"""What every command does with its result: a table, JSON, and a directory of files."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+import pkex
+from pkex.cli import _folder
+from pkex.cli._tables import Table, listed
+
+__all__ = ["SHOWN", "Session", "aligned", "bar", "grid", "put", "rule_facts", "table_facts"]
+
+VERSION = 1  # of the format of summary.json; see docs/cli.md
+SHOWN = 20  # lines of a table in the terminal
+_BAR = 24  # characters of the longest bar
+
+
+@dataclass
+class Session:
+    """One run of a command: how it reads tables, where its results go, how much it says.
+
+    That the directory can be written is checked at once, before long work.
+    """
+
+    out: Path | None = None
+    force: bool = False
+    table_format: str = "csv"
+    quiet: bool = False
+    as_json: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.out is not None:
+            _folder.check(self.out, self.force)
+
+    @property
+    def progress(self) -> bool:
+        """Whether to show a progress bar."""
+        return not (self.quiet or self.as_json) and sys.stderr.isatty()
+
+    def note(self, text: str) -> None:
+        """Say something about what is done, on stderr, and keep it for the summary."""
+        if text in self.notes:
+            return
+        self.notes.append(text)
+        if not (self.quiet or self.as_json):
+            print(printable(text), file=sys.stderr)
+
+    @contextmanager
+    def noting_warnings(self) -> Iterator[None]:
+        """Turn warnings of the libraries into notes."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for warning in caught:
+            if not issubclass(warning.category, DeprecationWarning | FutureWarning):
+                self.note(f"Warning: {' '.join(str(warning.message).split())}")
+
+    def describe(self, table: Table) -> None:
+        """Say what is used of a table, and as what."""
+        count = len(table.frame)
+        parts = [f"{table.path}: {f'{count} of ' * (count < table.total)}{table.total} rows"]
+        if table.dropped:
+            parts[0] += f" ({table.dropped} dropped for missing values)"
+        numeric, categorical = table.of_kind("numeric"), table.of_kind("categorical")
+        if numeric:
+            parts.append(f"numeric: {listed(numeric)}")
+        if categorical:
+            counts = [table.frame[name].nunique() for name in categorical]
+            counted = [
+                f"{name} ({count} value{'s' * (count != 1)})"
+                for name, count in zip(categorical, counts, strict=True)
+            ]
+            parts.append(f"categorical: {listed(counted)}")
+        if table.ignored:
+            parts.append(f"ignored: {listed(table.ignored)}")
+        self.note("; ".join(parts) + ".")
+
+    def finish(
+        self,
+        command: str,
+        inputs: Mapping[str, Any],
+        result: Mapping[str, Any],
+        values: Any,
+        grid: Sequence[Any],
+        source: Any,
+        **report: Any,
+    ) -> None:
+        """Write the files, then print the table or the summary.
+
+        Parameters
+        ----------
+        command : str
+        inputs, result : mappings
+            Parts of the summary.
+        values : pandas.DataFrame
+            What goes into the file of values.
+        grid : sequence of what rich prints
+        source : Explanation or Attribution
+            What the report shows; `report` has further arguments for it.
+        """
+        summary = {
+            "format": "pkex.summary",
+            "version": VERSION,
+            "pkex": pkex.__version__,
+            "command": command,
+            "inputs": inputs,
+            "result": result,
+            "notes": self.notes,
+        }
+        document = json.dumps(_plain(summary), indent=2, allow_nan=False)
+        if self.out is not None:
+            with _folder.whole(self.out, self.force) as folder:
+                self._write(folder, document, values, source, report)
+        if self.as_json:
+            put(document)
+        elif not self.quiet:
+            show(*grid)
+            if self.out is not None:
+                put(f"Wrote values.{self.table_format}, summary.json and report.html to {self.out}")
+
+    def _write(
+        self, folder: Path, document: str, values: Any, source: Any, report: Mapping[str, Any]
+    ) -> None:
+        import pkex.report
+
+        if self.table_format == "parquet":
+            values.to_parquet(folder / "values.parquet", index=False)
+        else:
+            values.to_csv(folder / "values.csv", index=False)
+        (folder / "summary.json").write_text(document + "\n", encoding="utf-8")
+        pkex.report.write(source, folder / "report.html", **report)
+
+
+def table_facts(table: Table) -> dict[str, Any]:
+    """Return what the summary says of a table."""
+    return {
+        "path": str(table.path),
+        "rows": len(table.frame),
+        "rows_dropped": table.dropped,
+        "columns": {name: table.kinds[name] for name in table.names},
+        "ignored": table.ignored,
+    }
+
+
+def rule_facts(result: Any) -> dict[str, Any]:
+    """Return what the summary says about the quadrature rule of a result."""
+    rule = result.rule
+    return {"family": rule.family, "nodes": rule.size, "error_bound": rule.relative_error}
+
+
+def cell(value: object, style: str = "") -> Text:
+    """Return a cell of a table in the terminal, in which nothing is markup."""
+    return Text(printable(str(value)), style=style)
+
+
+def bar(value: float, largest: float) -> Text:
+    """Return a bar, red for what raises and blue for what lowers, as in shap's plots."""
+    length = round(_BAR * abs(value) / largest) if largest > 0.0 else 0
+    return Text("█" * length, style="red" if value > 0.0 else "blue")
+
+
+def aligned(numbers: Any) -> list[str]:
+    """Return signed numbers of a column with the same number of decimals.
+
+    Examples
+    --------
+    >>> aligned([12.345, -0.5])
+    ['+12.35', '-0.50']
+    """
+    largest = max(map(abs, numbers))
+    if not 1e-4 <= largest < 1e6:
+        return [f"{number:+.3e}" for number in numbers]
+    decimals = max(0, 3 - math.floor(math.log10(largest)))
+    return [f"{number:+.{decimals}f}" for number in numbers]
+
+
+def grid(
+    title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], count: int
+) -> list[Any]:
+    """Return a title and a table with the first of `count` lines, text first and then numbers."""
+    table = Grid(box=None, pad_edge=False)
+    for i, name in enumerate(columns):
+        table.add_column(cell(name, "dim"), justify="left" if i == 0 or not name else "right")
+    for line in lines:
+        table.add_row(*(entry if isinstance(entry, Text) else cell(entry) for entry in line))
+    rest = count - len(lines)
+    return [cell(title, "bold"), table, *([cell(f"and {rest} more")] if rest else [])]
+
+
+def show(*renderables: Any) -> None:
+    """Print for the terminal; into a file or a pipe, without cutting to a width."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=10_000)
+    with console.capture() as capture:
+        for renderable in renderables:
+            console.print(renderable)
+    lines = capture.get().rstrip("\n").split("\n")
+    put("\n".join(line.rstrip() for line in lines))
+
+
+def put(text: str) -> None:
+    """Print to stdout; a reader that has left, such as ``head``, is no error."""
+    try:
+        try:
+            print(text, flush=True)
+        except UnicodeEncodeError:  # bars, on a terminal that has letters only
+            print(text.encode("ascii", "replace").decode(), flush=True)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # for what is left
+
+
+def printable(text: str) -> str:
+    r"""Return `text` with control characters spelled out, so that data cannot steer a terminal.
+
+    Examples
+    --------
+    >>> print(printable("age\x1b[2J"))
+    age\x1b[2J
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _plain(value: Any) -> Any:
+    """Return `value` in types that JSON has; NaN and infinity become null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

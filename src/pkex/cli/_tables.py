@@ -1,0 +1,287 @@
+"""Tables from CSV and Parquet files, with their columns told apart.
+
+CSV is read strictly: a ragged line, a byte that is not of the encoding or a name that stands twice
+is refused, where a lenient reader would fill, replace or rename.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Dialect", "Table", "read", "split_names"]
+
+_DELIMITERS = ",;\t|"
+_SHOWN = 12  # names in a sentence before it says "and more"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to read files: what cannot be seen from them, or not surely."""
+
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str = "utf-8"
+    categorical: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table and what was done to it.
+
+    Attributes
+    ----------
+    path : Path
+    frame : pandas.DataFrame
+        The index is the number of the row in the file, from 0.
+    kinds : dict of str to str
+        "numeric", "categorical" or "other" (dates, lists, ...) of each column.
+    total : int
+        Number of rows of the file.
+    ignored : tuple of str
+        Columns of the file that were left out.
+    dropped : int
+        How many rows were left out because of missing values.
+    """
+
+    path: Path
+    frame: Any
+    kinds: dict[str, str]
+    total: int
+    ignored: tuple[str, ...] = ()
+    dropped: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.frame.columns)
+
+    def of_kind(self, kind: str) -> list[str]:
+        """Return the names of the columns of one kind."""
+        return [name for name in self.names if self.kinds[name] == kind]
+
+    def take(self, names: Sequence[str]) -> Table:
+        """Return the table with these columns, in this order."""
+        missing = [name for name in names if name not in self.names]
+        if missing:
+            raise ValueError(
+                f"{self.path} has no column {listed(missing)}; it has {listed(self.names)}."
+            )
+        left_out = tuple(name for name in self.names if name not in names)
+        return replace(self, frame=self.frame[list(names)], ignored=(*self.ignored, *left_out))
+
+    def rows(self, chosen: str) -> Table:
+        """Return the table with the rows of a text such as ``0:10,15``."""
+        count = len(self.frame)
+        numbers: dict[int, None] = {}
+        for part in chosen.split(","):
+            try:
+                bounds = [int(bound) if bound.strip() else None for bound in part.split(":")]
+            except ValueError:
+                bounds = []
+            if len(bounds) not in (1, 2, 3) or bounds == [None] or bounds[2:] == [0]:
+                raise ValueError(
+                    f"rows {chosen!r} cannot be read: give numbers from 0 and ranges, e.g. 0:10,15."
+                )
+            if len(bounds) == 1:
+                [number] = bounds
+                assert number is not None
+                if not -count <= number < count:
+                    raise ValueError(f"there is no row {number} in {self.path}, which has {count}.")
+                numbers[number % count] = None
+            else:
+                numbers |= dict.fromkeys(range(count)[slice(*bounds)])
+        if not numbers:
+            raise ValueError(f"rows {chosen!r} are none of the {count} rows of {self.path}.")
+        return replace(self, frame=self.frame.iloc[list(numbers)])
+
+    def complete(self, drop: bool, advice: str = "") -> Table:
+        """Return the table without rows that have missing values; refuse them unless `drop`."""
+        missing = self.frame.isna()
+        bad = missing.any(axis=1)
+        if not bad.any():
+            return self
+        if not drop:
+            counts = missing.sum()
+            found = [f"{name} ({count})" for name, count in counts[counts > 0].items()]
+            raise ValueError(
+                f"{self.path} has missing values in {bad.sum()} of {len(bad)} rows, in "
+                f"{listed(found)}: pass --drop-missing to leave these rows out, {advice}or fill "
+                "them first."
+            )
+        if bad.all():
+            raise ValueError(f"every row of {self.path} has missing values, so none is left.")
+        frame = self.frame[~bad].infer_objects()
+        return replace(self, frame=frame, dropped=int(bad.sum()))
+
+
+def listed(names: Sequence[object]) -> str:
+    """Return names as a sentence has them, cut when there are many.
+
+    Examples
+    --------
+    >>> listed(["age", "bmi"])
+    'age, bmi'
+    >>> listed([f"x{i}" for i in range(100)])
+    'x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 and 88 more'
+    """
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(str, names[:_SHOWN])) + more
+
+
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Return the names of a list with commas; a name with a comma in it is quoted.
+
+    Examples
+    --------
+    >>> split_names('age,"height, cm"')
+    ('age', 'height, cm')
+    """
+    if text is None:
+        return ()
+    return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
+
+
+def read(path: Path, dialect: Dialect) -> Table:
+    """Return the table in a CSV (also gzipped) or Parquet file."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a directory, but a CSV or Parquet file is needed.")
+    if not path.exists():
+        raise ValueError(f"there is no file {path}.")
+    data = path.read_bytes()
+    if data[:4] == b"PAR1":
+        table, unnamed = _parquet(path, data)
+    else:
+        table, unnamed = _csv(path, data, dialect)
+    names = table.column_names
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"{path} has more than one column named {listed(twice)}: every column needs a name of "
+            "its own."
+        )
+    if table.num_rows == 0:
+        raise ValueError(f"{path} has no rows, only the names of columns.")
+    return _told_apart(path, table, unnamed, dialect.categorical)
+
+
+def _parquet(path: Path, data: bytes) -> tuple[Any, tuple[str, ...]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"{path} is a damaged Parquet file ({error}).") from error
+    index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    labels = tuple(name for name in index if name in table.column_names)
+    return table.drop_columns(list(labels)), labels
+
+
+def _csv(path: Path, data: bytes, dialect: Dialect) -> tuple[Any, tuple[str, ...]]:
+    import pyarrow
+    import pyarrow.csv
+
+    text = _decoded(path, data, dialect.encoding)
+    if not text.strip():
+        raise ValueError(f"{path} is empty: a line with names and at least one row are needed.")
+    delimiter = (dialect.delimiter or _delimiter(text)).replace("\\t", "\t")
+    try:
+        table = pyarrow.csv.read_csv(
+            pyarrow.BufferReader(text.encode()),
+            # with one thread errors have the number of the line
+            read_options=pyarrow.csv.ReadOptions(use_threads=False),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                strings_can_be_null=True,
+                decimal_point=dialect.decimal,
+                column_types=dict.fromkeys(dialect.categorical, pyarrow.string()),
+            ),
+        )
+    except pyarrow.ArrowInvalid as error:
+        reason = str(error).removeprefix("CSV parse error: ")
+        if "Expected" in reason and "columns" in reason:
+            reason = reason.replace("Row #", "line ").replace("Expected", "expected")
+            raise ValueError(f"{path} is ragged: {_cut(reason)}.") from error
+        raise ValueError(f"{path} cannot be read as CSV: {_cut(reason)}.") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as CSV: {error}.") from error
+    unnamed = [i for i, name in enumerate(table.column_names) if not name.strip()]
+    for i in reversed(unnamed):
+        table = table.remove_column(i)
+    return table, tuple(f"(column {i + 1}, without a name)" for i in unnamed)
+
+
+def _decoded(path: Path, data: bytes, encoding: str) -> str:
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"{path} is a damaged gzip file ({error}).") from error
+    if data[:4] == b"PK\x03\x04":
+        raise ValueError(
+            f"{path} is a spreadsheet or an archive, neither CSV nor Parquet: export it as CSV."
+        )
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path} is not text in {encoding} (line {line} has the byte "
+            f"0x{data[error.start]:02x}): save it as UTF-8, or name its encoding, e.g. --encoding "
+            "latin-1."
+        ) from error
+    except LookupError:
+        raise ValueError(f"there is no encoding {encoding!r}; try e.g. utf-8 or latin-1.") from None
+    if "\0" in text:
+        raise ValueError(f"{path} is neither CSV nor Parquet: it has zero bytes in it.")
+    return text.removeprefix("\ufeff")
+
+
+def _delimiter(text: str) -> str:
+    """Return what separates the names in the first line, a comma if in doubt."""
+    head = text.lstrip("\r\n").split("\n", 1)[0]
+    outside = "".join(head.split('"')[::2])  # of quotes
+    return max(_DELIMITERS, key=outside.count)
+
+
+def _told_apart(
+    path: Path, table: Any, unnamed: tuple[str, ...], categorical: Sequence[str]
+) -> Table:
+    """Return the table with the kind of each column, and the columns as pandas has them."""
+    import pyarrow
+    from pyarrow import types
+
+    kinds = {}
+    for i, column in enumerate(table.schema):
+        kind = column.type
+        if column.name in categorical:
+            if not types.is_string(kind):
+                text = table.column(i).cast(pyarrow.string())
+                table = table.set_column(i, column.name, text)
+            kinds[column.name] = "categorical"
+        elif types.is_floating(kind) or types.is_integer(kind) or types.is_null(kind):
+            kinds[column.name] = "numeric"
+        elif types.is_decimal(kind):
+            table = table.set_column(i, column.name, table.column(i).cast(pyarrow.float64()))
+            kinds[column.name] = "numeric"
+        elif (
+            types.is_string(kind)
+            or types.is_large_string(kind)
+            or types.is_boolean(kind)
+            or types.is_dictionary(kind)
+        ):
+            kinds[column.name] = "categorical"
+        else:
+            kinds[column.name] = "other"
+    return Table(path, table.to_pandas(ignore_metadata=True), kinds, table.num_rows, unnamed)
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 120 else text[:119] + "…"

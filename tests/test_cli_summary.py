@@ -1,0 +1,70 @@
+"""summary.json is what docs/summary.schema.json says, and nothing besides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from pkex.cli import main
+
+DOCS = Path(__file__).parents[1] / "docs"
+SCHEMA = json.loads((DOCS / "summary.schema.json").read_text(encoding="utf-8"))
+
+
+def closed(schema):
+    """Return the schema with every object limited to the properties that it names."""
+    if isinstance(schema, list):
+        return [closed(entry) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    strict = {key: closed(entry) for key, entry in schema.items()}
+    if schema.get("type") == "object" and "properties" in schema:
+        strict.setdefault("additionalProperties", False)
+    return strict
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    assert main(["demo", "--out", str(folder)]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "explain model.skops diabetes.csv --rows 0:5",
+        "explain model.skops diabetes.csv --rows 0 --background older.csv --background-rows 0:9",
+        "drift younger.csv older.csv --permutations 19",
+        "drift younger.csv older.csv --permutations 19 --block-size 60",
+        "depend diabetes.csv --target progression --top 30% --permutations 9",
+        "depend diabetes.csv --target sex --categorical sex --permutations 0",
+    ],
+)
+def test_summaries_have_the_documented_schema(command, demo, monkeypatch, capsys):
+    monkeypatch.chdir(demo)
+    assert main([*command.split(), "--json"]) in (0, 1)
+    summary = json.loads(capsys.readouterr().out)
+    for schema in (SCHEMA, closed(SCHEMA)):
+        Draft202012Validator.check_schema(schema)
+        Draft202012Validator(schema).validate(summary)
+
+
+def test_the_demo_shows_values_and_what_to_do_next(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo"]) == 0
+    assert "pkex demo --out demo" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+    assert main(["demo", "--out", "demo"]) == 0
+    commands = [
+        line.split()[1:] for line in capsys.readouterr().out.splitlines() if "  pkex " in line
+    ]
+    assert [main(command) for command in commands] == [0, 1, 0]
+    for folder in ("explained", "drifted", "ranked"):
+        names = {path.name for path in (tmp_path / folder).iterdir()}
+        assert names == {"values.csv", "summary.json", "report.html"}
+    assert main(["demo", "--out", "demo"]) == 2
+    assert main(["demo", "--out", "demo", "--force"]) == 0

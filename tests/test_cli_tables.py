@@ -1,0 +1,184 @@
+"""Tables from files: what is read, and what is refused with which sentence."""
+
+from __future__ import annotations
+
+import gzip
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pkex.cli._tables import Dialect, read
+
+PLAIN = Dialect()
+
+
+def table(tmp_path, content, name="t.csv", **dialect):
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read(path, Dialect(**dialect))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "is empty: a line with names and at least one row are needed."),
+        (" \n\n", "is empty: a line with names and at least one row are needed."),
+        ("a,b\n", "has no rows, only the names of columns."),
+        ("a,b\n1,2\n3\n", "is ragged: line 3: expected 2 columns, got 1: 3."),
+        ("a,b\n1,2\n3,4,5\n", "is ragged: line 3: expected 2 columns, got 3: 3,4,5."),
+        ("a,b\n1,2,3\n4,5,6\n", "is ragged: line 2: expected 2 columns, got 3: 1,2,3."),
+        ('a,b\n"1,2\n3,4\n', "is ragged: line 2: expected 2 columns, got 1"),
+        ("a,b,a\n1,2,3\n", "has more than one column named a: every column needs a name"),
+        ("café\n1\n".encode("latin-1"), "(line 1 has the byte 0xe9)"),
+        ("a\nx\nn\xf8\n".encode("latin-1"), "is not text in utf-8 (line 3 has the byte 0xf8)"),
+        ("a,b\n1,2\n".encode("utf-16"), "is not text in utf-8"),
+        (b"a,b\n1,\x002\n", "is neither CSV nor Parquet: it has zero bytes in it."),
+        (b"PK\x03\x04rest", "is a spreadsheet or an archive, neither CSV nor Parquet"),
+        (b"PAR1rest", "is a damaged Parquet file"),
+        (b"\x1f\x8brest", "is a damaged gzip file"),
+    ],
+)
+def test_bad_files_are_refused_with_a_sentence(content, words, tmp_path):
+    with pytest.raises(ValueError, match=r"t\.csv") as caught:
+        table(tmp_path, content)
+    assert words in str(caught.value)
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="is a directory, but a CSV or Parquet file is needed"):
+        read(tmp_path, PLAIN)
+    with pytest.raises(ValueError, match=r"there is no file .*nothing\.csv"):
+        read(tmp_path / "nothing.csv", PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "words"),
+    [
+        ({"encoding": "klingon"}, "there is no encoding 'klingon'"),
+        ({"delimiter": "ab"}, "cannot be read as CSV"),
+        ({"decimal": "ab"}, "cannot be read as CSV"),
+    ],
+)
+def test_a_wrong_dialect_is_refused(dialect, words, tmp_path):
+    with pytest.raises(ValueError, match=words):
+        table(tmp_path, "a,b\n1,2\n", **dialect)
+
+
+def test_columns_are_told_apart(tmp_path):
+    content = "n,f,text,yes,day,code\n1,0.5,x,true,2021-01-01,01\n2,inf,y,false,2021-01-02,02\n"
+    found = table(tmp_path, content)
+    assert found.kinds == {
+        "n": "numeric",
+        "f": "numeric",
+        "text": "categorical",
+        "yes": "categorical",
+        "day": "other",
+        "code": "numeric",
+    }
+    found = table(tmp_path, content, categorical=("code", "day"))
+    assert list(found.frame["code"]) == ["01", "02"]
+    assert list(found.frame["day"]) == ["2021-01-01", "2021-01-02"]
+    assert found.of_kind("other") == []
+
+
+def test_numbers_are_read_to_the_last_digit(tmp_path):
+    numbers = np.random.default_rng(0).standard_normal(1000) * 10.0 ** np.linspace(-300, 300, 1000)
+    pd.DataFrame({"a": numbers}).to_csv(tmp_path / "t.csv", index=False)
+    assert (read(tmp_path / "t.csv", PLAIN).frame["a"].to_numpy() == numbers).all()
+
+
+@pytest.mark.parametrize(
+    ("content", "dialect"),
+    [
+        ("a;b\n1,5;x\n2,5;y\n", {"decimal": ","}),
+        ("a\tb\n1.5\tx\n2.5\ty\n", {}),
+        ("a|b\n1.5|x\n2.5|y\n", {}),
+        ("a b\n1.5 x\n2.5 y\n", {"delimiter": " "}),
+        ("a\tb\n1.5\tx\n2.5\ty\n", {"delimiter": r"\t"}),
+        ("\ufeffa,b\r\n1.5,x\r\n2.5,y\r\n", {}),
+        ("a,b\n1.5,x\n2.5,y\n".encode("utf-16"), {"encoding": "utf-16"}),
+        (gzip.compress(b"a,b\n1.5,x\n2.5,y\n"), {}),
+        (',a,b\n0,1.5,x\n1,2.5,"y"\n', {}),
+        ("a,b,\n1.5,x,\n2.5,y,\n", {}),
+    ],
+)
+def test_dialects_of_csv(content, dialect, tmp_path):
+    found = table(tmp_path, content, **dialect).frame
+    assert found.to_dict("list") == {"a": [1.5, 2.5], "b": ["x", "y"]}
+
+
+def test_a_column_without_a_name_is_left_out_and_named(tmp_path):
+    assert table(tmp_path, ",a\n0,1\n1,2\n").ignored == ("(column 1, without a name)",)
+
+
+def test_parquet_is_found_by_its_content(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "a": [1.5, 2.5],
+            "b": pd.Categorical(["x", "y"]),
+            "money": [Decimal("1.10"), Decimal("2.20")],
+            "lists": [[1], [2]],
+        },
+        index=pd.Index([7, 8], name="patient"),
+    )
+    frame.to_parquet(tmp_path / "t.csv")  # whatever it is called
+    found = read(tmp_path / "t.csv", PLAIN)
+    assert found.kinds == {
+        "a": "numeric",
+        "b": "categorical",
+        "money": "numeric",
+        "lists": "other",
+    }
+    assert found.ignored == ("patient",)  # the labels of the rows are no column
+    assert list(found.frame.index) == [0, 1]
+    assert list(found.frame["money"]) == [1.1, 2.2]
+    numbers = read(tmp_path / "t.csv", Dialect(categorical=("a",))).frame
+    assert list(numbers["a"]) == ["1.5", "2.5"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("0", [0]),
+        ("0:3,7", [0, 1, 2, 7]),
+        ("8:", [8, 9]),
+        ("-1", [9]),
+        ("-2:", [8, 9]),
+        ("::4", [0, 4, 8]),
+        ("7,2,7,1:3", [7, 2, 1]),
+        (" 1 , 3 : 5", [1, 3, 4]),
+        ("5:100", [5, 6, 7, 8, 9]),
+    ],
+)
+def test_rows_are_chosen_as_in_python(rows, expected, tmp_path):
+    ten = table(tmp_path, "a\n" + "\n".join(map(str, range(10))))
+    chosen = ten.rows(rows)
+    assert list(chosen.frame.index) == list(chosen.frame["a"]) == expected
+
+
+@pytest.mark.parametrize("rows", ["", "a", "1,", "1:2:3:4", "0:5:0", "10", "-11", "5:5", "1.5"])
+def test_rows_that_are_none_are_refused(rows, tmp_path):
+    ten = table(tmp_path, "a\n" + "\n".join(map(str, range(10))))
+    with pytest.raises(ValueError, match="row"):
+        ten.rows(rows)
+
+
+def test_missing_values_are_refused_or_dropped_and_counted(tmp_path):
+    gaps = table(tmp_path, "a,b,c\n1,x,true\n,y,false\n3,,true\n4,NA,\n5,z,true\n")
+    with pytest.raises(ValueError, match="missing values") as caught:
+        gaps.complete(drop=False)
+    assert "in 3 of 5 rows, in a (1), b (2), c (1): pass --drop-missing" in str(caught.value)
+    complete = gaps.complete(drop=True)
+    assert complete.dropped == 3
+    assert list(complete.frame.index) == [0, 4]
+    assert complete.frame["c"].dtype == bool
+    assert gaps.take(["a"]).rows("2:").complete(drop=False).dropped == 0
+    with pytest.raises(ValueError, match=r"every row of .* has missing values"):
+        table(tmp_path, "a,b\n1,\n2,\n").complete(drop=True)
+
+
+def test_a_column_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"t\.csv has no column c, d; it has a, b\."):
+        table(tmp_path, "a,b\n1,2\n").take(["a", "c", "d"])
