@@ -6,13 +6,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/native/*.cpp src/pkex/native/*.hpp)
 
-.PHONY: demo test lint docs sanitize bench experiments clean
+.PHONY: demo test e2e browser lint docs sanitize bench experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n auto
+
+# A wheel, in a new environment, from the command line.
+e2e: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 0 -m e2e tests/test_e2e.py
+
+# Reports in headless Chromium, which is installed where there is none.
+browser: $(VENV)/.installed
+	scripts/install_browser.sh
+	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check

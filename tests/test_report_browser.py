@@ -5,11 +5,14 @@ import shutil
 
 import numpy as np
 import pytest
-from playwright.sync_api import Error, expect, sync_playwright
 from test_report import EVIL, explained
 
 import pkex
 from pkex.report import write
+
+playwright_api = pytest.importorskip("playwright.sync_api")
+Error, expect = playwright_api.Error, playwright_api.expect
+pytestmark = pytest.mark.browser
 
 MINUS = "\u2212"
 ALERT = "<script>alert(1)</script>"
@@ -26,12 +29,12 @@ QUIET = [
 def browser():
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next(filter(None, map(shutil.which, names)), None)
-    with sync_playwright() as playwright:
+    with playwright_api.sync_playwright() as playwright:
         try:
             running = playwright.chromium.launch(executable_path=found, args=QUIET)
         except Error as error:
             raise RuntimeError(
-                "these tests need Chromium: run scripts/install_browser.sh once."
+                "these tests need Chromium: run `make browser`, which installs it."
             ) from error
         yield running
         running.close()
