@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any, TypeAlias
 
 import mpmath
@@ -205,3 +205,96 @@ def kernel_deficit(name: str, x: float, z: float, *, digits: int = 50, **params:
             if u > mpf(10) ** (10 - spare):
                 return u
         spare *= 2
+
+
+# MMD and HSIC, by plain loops over pairs. A game on d players is an array of 2^d values, one for
+# each subset: bit j of its index tells whether player j is in it.
+
+Game: TypeAlias = Any
+Pair: TypeAlias = Callable[[int, int], Any]  # what a pair of rows gives: a number or a game
+
+
+def product_game(coefficients: Sequence[float], factors: Any) -> Game:
+    """Return sum_c coefficients[c] prod_{j in S} factors[c, j] for every subset S."""
+    game = 0.0
+    for coefficient, row in zip(coefficients, factors, strict=True):
+        worths = np.array([coefficient])
+        for factor in row:
+            worths = np.concatenate([worths, worths * factor])
+        game = game + worths
+    return game
+
+
+def mmd(k: Pair, n: int, m: int, biased: bool = False) -> Any:
+    """Return the squared MMD between the rows 0 to n - 1 and n to n + m - 1 (paper, section 4)."""
+    x, z = range(n), range(n, n + m)
+    both = 0 if biased else 1
+    total = sum(-2.0 / (n * m) * k(i, j) for i in x for j in z)
+    for rows, size in ((x, n), (z, m)):
+        pairs = [(i, j) for i in rows for j in rows if biased or i != j]
+        total = total + sum(k(i, j) / (size * (size - both)) for i, j in pairs)
+    return total
+
+
+def hsic(k: Pair, l: Pair, n: int, biased: bool = True) -> Any:
+    """Return HSIC: tr(K H L H) / (n - 1)^2 (paper, section 4), or the one of Song et al. (2012).
+
+    The latter is, with zeros on the diagonals of K and L,
+    (tr(K L) + 1'K1 1'L1 / ((n - 1)(n - 2)) - 2 / (n - 2) 1'K L1) / (n (n - 3)).
+    """
+    rows = range(n)
+    if biased:
+        row = [sum(l(i, j) for j in rows) / n for i in rows]
+        mean = sum(row) / n
+        centred = [[l(i, j) - row[i] - row[j] + mean for j in rows] for i in rows]
+        return sum(k(i, j) * centred[j][i] for i in rows for j in rows) / (n - 1) ** 2
+    off = [(i, j) for i in rows for j in rows if i != j]
+    trace = sum(k(i, j) * l(i, j) for i, j in off)
+    sums = sum(k(i, j) for i, j in off) * sum(l(i, j) for i, j in off)
+    row_l = [sum(l(i, j) for j in rows if j != i) for i in rows]
+    chain = sum(k(i, j) * row_l[j] for i, j in off)
+    return (trace + sums / ((n - 1) * (n - 2)) - 2.0 / (n - 2) * chain) / (n * (n - 3))
+
+
+def hsic_by_quadruples(k: Pair, l: Pair, n: int) -> float:
+    """Return the unbiased HSIC: the mean of k_ij (l_ij + l_qr - 2 l_iq), all rows different.
+
+    The expectation of each term is E[k l] + E[k] E[l] - 2 E[E[k | x] E[l | y]], which is HSIC.
+    """
+    terms = [
+        k(i, j) * (l(i, j) + l(q, r) - 2.0 * l(i, q)) for i, j, q, r in permutations(range(n), 4)
+    ]
+    return sum(terms) / len(terms)
+
+
+def shapley_of_game(game: Game) -> Any:
+    """Return the Shapley values from the definition."""
+    d = len(game).bit_length() - 1
+    return np.array(
+        shapley_by_enumeration(lambda subset: game[sum(1 << j for j in subset)], d), dtype=float
+    )
+
+
+def components(game: Game) -> Game:
+    """Return the functional decomposition, sum_{T in S} (-1)^(|S| - |T|) v(T) for every S."""
+    result = np.zeros(len(game))
+    for whole in range(len(game)):
+        for part in range(len(game)):
+            if part & whole == part:
+                result[whole] += (-1) ** (whole.bit_count() - part.bit_count()) * game[part]
+    return result
+
+
+def row_shares(statistic: Callable[[Pair], float], game: Pair, n: int) -> Any:
+    """Return the Shapley values of each row's share, shape (n, players).
+
+    A statistic is linear in the kernel, so the weight of a pair is what it gives for the kernel
+    that is 1 there and 0 elsewhere. The two rows of a pair share equally.
+    """
+    shares: list[Any] = [0.0] * n
+    for i in range(n):
+        for j in range(n):
+            weight = statistic(lambda a, b, here=(i, j): float((a, b) == here))
+            for row in (i, j):
+                shares[row] = shares[row] + 0.5 * weight * game(i, j)
+    return np.stack([shapley_of_game(share) for share in shares])

@@ -1,0 +1,270 @@
+"""`Attribution`: subsets, components, rows, p-values and the table."""
+
+from __future__ import annotations
+
+import pickle
+
+import naive
+import numpy as np
+import pytest
+from cases import KERNELS, assert_close, sample, scales
+from scipy.stats import false_discovery_control
+
+import pkex
+from pkex.attribution import holm
+from pkex.kernels import RBF, Categorical, Custom
+
+GROUPS = {"a": [3, 1], "b": [2, 5]}
+PLAYERS = ((0,), (1, 3), (2, 5), (4,))
+WHICH = ("mmd", "hsic")
+
+
+def solved(case, which, biased, groups=None, players=None, n=6, d=6, **options):
+    """Return the attribution, and the game that it should belong to, by loops over pairs."""
+    rng = np.random.default_rng([n, d])
+    kernel, X = case.build(scales(rng, d)), sample(rng, n, d)
+    estimator = "biased" if biased else "unbiased"
+    terms = kernel.terms(d)
+    factors = np.stack([term.factors(X, X) for term in terms])
+    players = players or tuple((j,) for j in range(d))
+    factors = np.stack([factors[..., list(p)].prod(axis=-1) for p in players], axis=-1)
+    coefficients = [term.coefficient for term in terms]
+    size = np.abs(coefficients) @ np.maximum(1.0, np.abs(factors)).prod(axis=-1).max(axis=(1, 2))
+
+    def game(i, j):
+        return naive.product_game(coefficients, factors[:, i, j])
+
+    options |= {"kernel": kernel, "estimator": estimator, "groups": groups}
+    if which == "mmd":
+        cut = n // 2
+
+        def statistic(k):
+            return naive.mmd(k, cut, n - cut, biased)
+
+        found = pkex.mmd(X[:cut], X[cut:], **options)
+    else:
+        y = X[:, 0] + X[:, -1]
+
+        def statistic(k):
+            l = lambda i, j: float(np.exp(-0.5 * (y[i] - y[j]) ** 2))  # noqa: E731
+            return naive.hsic(k, l, n, biased)
+
+        found = pkex.hsic(X, y, target_kernel=RBF(1.0), **options)
+    return found, game, statistic, float(size)
+
+
+def members(index, d):
+    return [j for j in range(d) if index >> j & 1]
+
+
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("which", WHICH)
+@pytest.mark.parametrize("case", KERNELS, ids=str)
+def test_values_and_components_of_all_subsets(case, which, biased):
+    found, game, statistic, size = solved(case, which, biased, d=4)
+    v = statistic(game)
+    parts = naive.components(v)
+    assert found.value([]) == found.component([]) == 0.0
+    for index in range(1, 16):
+        subset = members(index, 4)
+        assert_close(found.value(subset), v[index], 1e-13 * size)
+        assert_close(found.component(subset), parts[index], 1e-13 * size)
+
+
+@pytest.mark.parametrize("which", WHICH)
+@pytest.mark.parametrize("case", KERNELS, ids=str)
+def test_values_and_components_of_groups(case, which):
+    found, game, statistic, size = solved(case, which, True, GROUPS, PLAYERS)
+    v = statistic(game)
+    parts = naive.components(v)
+    assert found.feature_names == ("x0", "a", "b", "x4")
+    for index in range(1, 16):
+        subset = [found.feature_names[j] for j in members(index, 4)]
+        assert_close(found.value(subset[::-1]), v[index], 1e-13 * size)
+        assert_close(found.component(subset), parts[index], 1e-13 * size)
+    assert_close(found.value(["x0", "a", "b", "x4"]), found.total, 1e-13 * size)
+
+
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("which", WHICH)
+@pytest.mark.parametrize("case", KERNELS, ids=str)
+def test_rows_share_the_values(case, which, biased):
+    found, game, statistic, size = solved(case, which, biased, GROUPS, PLAYERS)
+    expected = naive.row_shares(statistic, game, 6)
+    assert found.row_values.shape == (6, 4)
+    assert_close(found.row_values, expected, 1e-13 * size)
+    assert_close(found.row_values.sum(axis=0), found.values, 1e-13 * size)
+
+
+def test_subsets_and_rows_of_blocks_are_means_over_them():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(17, 3)), rng.normal(size=(15, 3))
+    found = pkex.mmd(X, Z, kernel=RBF(1.0), block_size=8, random_state=0)
+    blocks = [(rows[rows < 17], rows[rows >= 17] - 17) for rows, _ in found.source.blocks]
+    each = [pkex.mmd(X[x], Z[z], kernel=RBF(1.0)) for x, z in blocks]
+    for subset in ([0], [1, 2], [0, 1, 2]):
+        assert_close(found.value(subset), np.mean([a.value(subset) for a in each]), 1e-15)
+        assert_close(found.component(subset), np.mean([a.component(subset) for a in each]), 1e-15)
+    assert_close(found.row_values.sum(axis=0), found.values, 1e-15)
+    for (x, z), part in zip(blocks, each, strict=True):
+        mine = found.row_values[np.concatenate([x, 17 + z])]
+        assert_close(mine, part.row_values / len(each), 1e-15)
+
+
+def test_components_sum_to_the_values_of_larger_subsets():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 4))
+    found = pkex.hsic(X, X[:, 0] * X[:, 1])
+    parts = {tuple(members(i, 4)): found.component(members(i, 4)) for i in range(16)}
+    assert_close(sum(parts.values()), found.total, 1e-15)
+    inside = [part for subset, part in parts.items() if set(subset) <= {0, 1, 3}]
+    assert_close(sum(inside), found.value([0, 1, 3]), 1e-15)
+    # a player's value is its part of every component, in equal shares
+    shares = [sum(part / len(s) for s, part in parts.items() if j in s) for j in range(4)]
+    assert_close(shares, found.values, 1e-15)
+
+
+def test_players_are_chosen_by_name_or_number():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    found = pkex.hsic(X, X[:, 0])
+    assert found.value(["x0", 2]) == found.value((2, 0)) == found.value({0, "x2"})
+    assert found.value([-1]) == found.value(["x2"])
+    assert found.value([0, 0]) == found.value([0])
+    assert found.value(np.array([0, 2])) == found.value([0, 2])
+    assert found.value(x for x in ("x0", "x2")) == found.value([0, 2])
+    for name in ("value", "component"):
+        method = getattr(found, name)
+        for wrong in ("x0", 0, np.int64(1), 1.5, None):
+            with pytest.raises(TypeError, match="a subset is a list of players"):
+                method(wrong)
+        with pytest.raises(KeyError, match=r"no feature is named 'x9'\. The features are"):
+            method(["x9"])
+        with pytest.raises(IndexError, match="there is no feature 3"):
+            method([3])
+        with pytest.raises(IndexError, match=r"got 0\.5"):
+            method([0.5])
+
+
+def test_a_message_about_a_player_speaks_of_the_attribution():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    with pytest.raises(IndexError) as refused:
+        pkex.hsic(X, X[:, 0]).value([7])
+    assert "explanation" not in str(refused.value)
+
+
+def custom(x, z):
+    return 1.0 / (1.0 + (x - z) ** 2)
+
+
+@pytest.mark.parametrize("kernel", [Custom(custom), RBF([1, 2, 3])], ids=["custom", "rbf"])
+def test_a_kernel_limited_to_columns_in_any_order(kernel):
+    X = np.random.default_rng(0).normal(size=(12, 4))
+    product = kernel.on(3, 0, 2) * Categorical([0.5, 0.2]).on(1, 0)
+    found = pkex.hsic(X, X[:, 0], kernel=product)
+    [term] = product.terms(4)
+    factors = term.factors(X, X)
+    target = lambda i, j: float(found.target_kernel(X[i, :1], X[j, :1]))  # noqa: E731
+    v = naive.hsic(lambda i, j: naive.product_game([1.0], factors[None, i, j]), target, 12)
+    for index, subset in enumerate(subsets(range(4))):
+        assert_close(found.value(subset), v[index], 1e-15)
+        assert_close(found.component(subset), naive.components(v)[index], 1e-15)
+
+
+def subsets(items):
+    return [[item for k, item in enumerate(items) if i >> k & 1] for i in range(2 ** len(items))]
+
+
+def test_p_values_and_table():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(40, 6)), rng.normal(size=(40, 6))
+    Z[:, 2] += 2.0
+    found = pkex.mmd(X, Z, n_permutations=99, random_state=0)
+    frame = found.to_frame()
+    assert list(frame.columns) == [
+        "value", "null_low", "null_high", "p_value", "p_holm", "p_bh",
+    ]  # fmt: skip
+    assert frame.index.name == "feature"
+    assert frame.index[0] == "x2"
+    assert frame["value"].is_monotonic_decreasing
+    by_feature = frame.loc[list(found.feature_names)]
+    assert np.array_equal(by_feature["value"], found.values)
+    assert np.array_equal(by_feature["p_value"], found.p_values)
+    low, high = np.percentile(found.null_values, [2.5, 97.5], axis=0)
+    assert np.array_equal(by_feature["null_low"], low)
+    assert np.array_equal(by_feature["null_high"], high)
+    assert_close(by_feature["p_holm"], step_down(found.p_values), 1e-15)
+    assert_close(by_feature["p_bh"], step_up(found.p_values), 1e-15)
+    assert found.p_value == 0.01
+    assert found.n_permutations == 99
+    assert "p = 0.01" in repr(found)
+
+
+def step_down(p):
+    """Holm: the k-th smallest times (m - k + 1), never below a smaller one's, at most 1."""
+    return [min(1.0, max(q * (len(p) - np.sum(p < q)) for q in p if q <= mine)) for mine in p]
+
+
+def step_up(p):
+    """Benjamini and Hochberg: the k-th smallest times m / k, never above a larger one's."""
+    return [min(1.0, min(q * len(p) / np.sum(p <= q) for q in p if q >= mine)) for mine in p]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_adjusted_p_values(seed):
+    rng = np.random.default_rng(seed)
+    p = rng.integers(1, 21, size=rng.integers(1, 12)) / 20.0  # with ties
+    assert_close(holm(p), step_down(p), 1e-15)
+    assert_close(false_discovery_control(p), step_up(p), 1e-15)
+
+
+def test_without_permutations_there_are_no_p_values():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    found = pkex.hsic(X, X[:, 0])
+    assert found.p_value is found.p_values is found.null_values is found.null_totals is None
+    assert found.n_permutations == 0
+    assert list(found.to_frame().columns) == ["value"]
+    assert "p =" not in repr(found)
+
+
+def test_what_is_reported():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(12, 10)), rng.normal(size=(9, 10))
+    found = pkex.mmd(X, Z, groups=[[0, 1]])
+    assert (found.statistic, found.estimator, found.n_rows) == ("MMD^2", "unbiased", (12, 9))
+    assert found.column_names == tuple(f"x{j}" for j in range(10))
+    assert found.feature_names[0] == "x0 + x1"
+    assert found.rule.relative_error <= pkex.rules.FULL_PRECISION
+    assert found.target_kernel is None
+    assert np.array_equal(found.samples[0], X)
+    assert np.array_equal(found.samples[1], Z)
+    assert repr(found).endswith("and 1 more; see to_frame()")
+    found = pkex.hsic(X, X[:, 0])
+    assert (found.statistic, found.estimator, found.n_rows) == ("HSIC", "biased", (12,))
+    assert isinstance(found.target_kernel, RBF)
+    assert found.samples[1].shape == (12, 1)
+
+
+def test_it_can_be_pickled():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    found = pkex.hsic(X, X[:, 0], n_permutations=9, random_state=0)
+    again = pickle.loads(pickle.dumps(found))
+    assert np.array_equal(again.values, found.values)
+    assert again.p_value == found.p_value
+    assert again.value([0]) == found.value([0])
+    assert np.array_equal(again.row_values, found.row_values)
+
+
+def test_a_pickle_holds_no_matrix_of_all_pairs():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    assert len(pickle.dumps(pkex.hsic(X, X[:, 0]))) < 10 * X.nbytes
+
+
+def test_rounding_is_no_evidence():
+    """The unbiased HSIC with a target of which one differs is 0, and so is every permutation."""
+    for n in range(40, 52):
+        X, y = np.random.default_rng(n).normal(size=(n, 4)), np.zeros(n)
+        y[-1] = 1.3
+        found = pkex.hsic(X, y, estimator="unbiased", n_permutations=19, random_state=0)
+        assert_close(found.values, np.zeros(4), 1e-15)
+        assert found.p_value == 1.0
+        assert np.all(found.p_values == 1.0)
