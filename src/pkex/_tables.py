@@ -211,10 +211,9 @@ def _categories(cells: Any, name: str, title: str) -> tuple[NDArray[Any], bool]:
     column = np.asarray(cells, dtype=object)
     missing = [i for i, cell in enumerate(column) if is_missing(cell)]
     if missing:
-        count = "a missing value" if len(missing) == 1 else f"{len(missing)} missing values"
         raise ValueError(
-            f"{name} has {count} in column {title!r}, the first in row {missing[0]}. Impute them, "
-            "or drop such rows first."
+            f"{name} has missing values in column {title!r} ({len(missing)} of {len(column)} rows, "
+            f"the first is row {missing[0]}). Impute them, or drop such rows first."
         )
     return column, True
 
