@@ -81,7 +81,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> MMDDrift:  # noqa: ARG002
-        """Keep the reference data and choose the kernel.
+        """Keep the reference data.
 
         Parameters
         ----------
