@@ -1,0 +1,1 @@
+"""Simulations that check statistical claims, too long for the tests."""
