@@ -216,7 +216,7 @@ Pair: TypeAlias = Callable[[int, int], Any]  # what a pair of rows gives: a numb
 
 def product_game(coefficients: Sequence[float], factors: Any) -> Game:
     """Return sum_c coefficients[c] prod_{j in S} factors[c, j] for every subset S."""
-    game = 0.0
+    game: Game = 0.0
     for coefficient, row in zip(coefficients, factors, strict=True):
         worths = np.array([coefficient])
         for factor in row:
@@ -264,7 +264,7 @@ def hsic_by_quadruples(k: Pair, l: Pair, n: int) -> float:
     terms = [
         k(i, j) * (l(i, j) + l(q, r) - 2.0 * l(i, q)) for i, j, q, r in permutations(range(n), 4)
     ]
-    return sum(terms) / len(terms)
+    return float(sum(terms) / len(terms))
 
 
 def shapley_of_game(game: Game) -> Any:
@@ -294,7 +294,11 @@ def row_shares(statistic: Callable[[Pair], float], game: Pair, n: int) -> Any:
     shares: list[Any] = [0.0] * n
     for i in range(n):
         for j in range(n):
-            weight = statistic(lambda a, b, here=(i, j): float((a, b) == here))
+
+            def only_here(a: int, b: int, here: tuple[int, int] = (i, j)) -> float:
+                return float((a, b) == here)
+
+            weight = statistic(only_here)
             for row in (i, j):
                 shares[row] = shares[row] + 0.5 * weight * game(i, j)
     return np.stack([shapley_of_game(share) for share in shares])
