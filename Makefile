@@ -12,7 +12,7 @@ demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto $(TESTS)
 
 # A wheel, in a new environment, from the command line.
 e2e: $(VENV)/.installed

@@ -46,11 +46,11 @@ def test_the_configuration_is_printed(capsys):
 LONG = """
 import numpy as np, pkex
 rng = np.random.default_rng(0)
-f = pkex.KernelExpansion(rng.normal(size=(3000, 200)), np.ones(3000), pkex.kernels.RBF(0.1))
-background = rng.normal(size=(2000, 200)) if {general} else None
+f = pkex.KernelExpansion(rng.normal(size=(1000, 100)), np.ones(1000), pkex.kernels.RBF(0.1))
+background = rng.normal(size=(500, 100)) if {general} else None
 explain = pkex.Explainer(f, background, n_jobs={n_jobs})
 print("started", flush=True)
-explain(rng.normal(size=(20000, 200)))
+explain(rng.normal(size=(200000, 100)))
 """
 STATISTICS = """
 import numpy as np, pkex
