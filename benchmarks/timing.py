@@ -11,11 +11,18 @@ import numpy as np
 
 __all__ = ["growth", "peak_memory", "seconds"]
 
+_ENOUGH = 0.25
+
 
 def seconds(run: Callable[[], object], *, repeats: int = 7, limit: float = 10.0) -> float:
-    """Return the shortest time of a call, over `repeats` calls or as many as fit in `limit`."""
-    best, spent = np.inf, 0.0
-    for _ in range(repeats):
+    """Return the shortest time of a call.
+
+    It is made at least `repeats` times, short ones until a quarter of a second is spent, and no
+    more often than fits in `limit`.
+    """
+    best, spent, count = np.inf, 0.0, 0
+    while count < repeats or spent < _ENOUGH:
+        count += 1
         start = time.perf_counter()
         run()
         elapsed = time.perf_counter() - start

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -223,29 +223,19 @@ def shapley_sums(
     """
     x, z = np.asfortranarray(X), np.asfortranarray(Z)  # columns contiguous, as blocks read them
     games = plan.games()
-    entries = min([_BLOCK, *(game.entries for game in games)])
-    blocks = list(_blocks(len(X), len(Z), X.shape[1], entries))
-    tasks = [(number, *block) for number in range(len(games)) for block in blocks]
-
-    def run(task: Task) -> twin.Block:
-        number, rows, points = task
-        local = weights[points] if weights.ndim == 2 else weights[rows, points]
-        left, right, game = x[rows], z[points], games[number]
-        coefficient = game.term.coefficient
-        if plan.background is None:
-            return _scaled(coefficient, game.explain(left, right, local))
-        return _combined(
-            _scaled(coefficient * share, game.explain(left, right, local, absent))
-            for share, absent in plan.scenarios(number, points, z)
-        )
-
-    results = in_order(run, tasks, n_jobs)
-    if progress:
-        results = with_bar(results, len(tasks))
-    if len(tasks) == 1:
-        [(values, totals, magnitudes, used)] = results  # nothing to add up
+    entries = min([_BLOCK, *[game.entries for game in games]])
+    n_tasks = 1
+    if len(games) == 1 and plan.background is None and len(X) * Z.size <= entries:
+        block = _scaled(games[0].term.coefficient, games[0].explain(x, z, weights))
+        values, totals, magnitudes, used = block  # nothing to cut or to add up
         rules = set(used)
     else:
+        blocks = list(_blocks(len(X), len(Z), X.shape[1], entries))
+        tasks = [(number, *block) for number in range(len(games)) for block in blocks]
+        n_tasks = len(tasks)
+        results = in_order(partial(_explain, plan, x, z, weights), tasks, n_jobs)
+        if progress:
+            results = with_bar(results, n_tasks)
         values = np.zeros((len(X), len(plan.players), weights.shape[-1]))
         totals, magnitudes = np.zeros((2, len(X), weights.shape[-1]))
         rules = set()
@@ -264,10 +254,24 @@ def shapley_sums(
     # of a pair sum to at most 1 under neutral removal, else to at most 2 per player.
     rounding = 16.0 * (len(plan.players) + len(Z) + 16) * 2.0**-53
     spread = 1.0 if plan.background is None else 2.0 * len(plan.players)
-    underflow = 4.0 * (len(plan.players) + len(Z)) * _SMALLEST * max(1, len(tasks))
+    underflow = 4.0 * (len(plan.players) + len(Z)) * _SMALLEST * max(1, n_tasks)
     tolerance = spread * (order[0].relative_error + rounding) * magnitudes + underflow
     known = plan.bases(z, weights) if bases is None else bases
     return Sums(values, totals, known, tolerance, order)
+
+
+def _explain(plan: Plan, x: Floats, z: Floats, weights: Floats, task: Task) -> twin.Block:
+    """Return the sums of one term over a block of rows and points."""
+    number, rows, points = task
+    game = plan.games()[number]
+    local = weights[points] if weights.ndim == 2 else weights[rows, points]
+    left, right, coefficient = x[rows], z[points], game.term.coefficient
+    if plan.background is None:
+        return _scaled(coefficient, game.explain(left, right, local))
+    return _combined(
+        _scaled(coefficient * share, game.explain(left, right, local, absent))
+        for share, absent in plan.scenarios(number, points, z)
+    )
 
 
 def _scaled(share: float, block: twin.Block) -> twin.Block:
