@@ -225,7 +225,8 @@ def shapley_sums(
     games = plan.games()
     entries = min([_BLOCK, *[game.entries for game in games]])
     n_tasks = 1
-    if len(games) == 1 and plan.background is None and len(X) * Z.size <= entries:
+    whole = len(X) * Z.size <= entries and not progress
+    if whole and len(games) == 1 and plan.background is None:
         block = _scaled(games[0].term.coefficient, games[0].explain(x, z, weights))
         values, totals, magnitudes, used = block  # nothing to cut or to add up
         rules = set(used)
