@@ -158,7 +158,8 @@ with 200 coalitions at d = 10; at d = 50 above 9 with 200 coalitions, above 1 wi
 **We find** that with the protocol as described, a linear target and a tuned SVR, regression is
 right from 200 coalitions on: the tuning finds a gamma of {", ".join(tuned) or "(not run yet)"}.
 Such a model is nearly linear, its game nearly additive, and Kernel SHAP is exact for additive
-games; much of the error that remains is rounding in shapiq's least squares. With the default
+games; much of the error that remains is rounding in shapiq's least squares, so that this model was
+run to 10 000 coalitions only. With the default
 `SVR()`, gamma about 1/d, the game has interactions of high order, and the errors are of the kind
 that the paper shows. Its metric is dominated by features whose value is near zero; the error
 relative to the length of the vector says how much of the explanation is wrong. (The published
