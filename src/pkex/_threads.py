@@ -35,7 +35,8 @@ def check_n_jobs(n_jobs: int | None) -> None:
     """Refuse what joblib would not take as a number of threads."""
     if n_jobs is not None and not is_index(n_jobs):
         raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
-    effective_n_jobs(n_jobs)  # refuses 0
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: give a number of threads, or -1 for all cores.")
 
 
 def in_order(

@@ -51,9 +51,14 @@ def median_distances(X: Floats, max_rows: int, random_state: RandomState) -> Flo
 
 
 def _some_rows(X: Floats, max_rows: int, random_state: RandomState) -> Floats:
+    """Return a random subsample, which depends on the values of the rows but not on their order.
+
+    So it is the same for permuted samples, which keeps permutation tests exact for any seed.
+    """
     if len(X) <= max_rows:
         return X
-    return X[generator(random_state).choice(len(X), max_rows, replace=False)]
+    order = np.lexsort(X.T)
+    return X[order[generator(random_state).choice(len(X), max_rows, replace=False)]]
 
 
 def _median(distances: Floats) -> float:

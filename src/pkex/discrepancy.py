@@ -29,6 +29,7 @@ Indices = NDArray[np.intp]
 _KERNELS = ("median", "median-per-column")
 _TARGET_KERNELS = (*_KERNELS, "categorical")
 _ESTIMATORS = ("unbiased", "biased")
+_SEED = 0  # of the subsample for the median heuristic, so that values do not vary between calls
 _CHECKED = 50  # rows on which a kernel is checked to be symmetric
 
 
@@ -75,7 +76,7 @@ def mmd(
     tol : float, optional
         Accepted relative error per pair; full double precision by default.
     random_state : int, Generator, RandomState or None
-        For permutations, blocks and the subsample of the median heuristic.
+        For permutations and blocks. Values without them do not depend on chance.
     n_jobs : int or None, default -1
         Number of threads as in joblib.
     progress : bool, default False
@@ -223,7 +224,7 @@ def hsic(
     numbers = codes(target)
     _not_constant(numbers, "y is constant: nothing can depend on it.")
     random = generator(random_state)
-    kernel_of_y = _target_kernel(target_kernel, target, numbers, random)
+    kernel_of_y = _target_kernel(target_kernel, target, numbers)
     made = [
         (rows, HSICWeights(numbers[rows], kernel_of_y, estimator == "biased"))
         for rows in _hsic_blocks(len(table), fewest, block_size, random)
@@ -265,7 +266,7 @@ def _attribution(
     check_n_jobs(n_jobs)
     numbers = codes(table)
     _not_constant(numbers, "all columns are constant: there is nothing to attribute.")
-    chosen = _resolve_kernel(kernel, table, numbers, random)
+    chosen = _resolve_kernel(kernel, table, numbers)
     players, names = players_of(groups, table.names)
     terms = chosen.terms(numbers.shape[1])
     source = BlockMean(numbers, terms, players, tuple(blocks), check_tol(tol), n_jobs)
@@ -290,9 +291,7 @@ def _attribution(
     )
 
 
-def _resolve_kernel(
-    kernel: Kernel | str | None, table: Table, numbers: Floats, random: RandomState
-) -> Kernel:
+def _resolve_kernel(kernel: Kernel | str | None, table: Table, numbers: Floats) -> Kernel:
     """Return the kernel itself, or the one that the median heuristic gives for the table."""
     if isinstance(kernel, Kernel):
         _check_kernel(kernel, numbers, "the data")
@@ -312,11 +311,11 @@ def _resolve_kernel(
     if numeric:
         data = numbers[:, numeric]
         if per_column:
-            scales = median_distances(data, MAX_ROWS, random) * math.sqrt(n_columns)
+            scales = median_distances(data, MAX_ROWS, _SEED) * math.sqrt(n_columns)
             rbf = RBF(tuple(scales))
         else:
             share = len(numeric) / n_columns
-            wide = median_distance(data, MAX_ROWS, random) / math.sqrt(share)
+            wide = median_distance(data, MAX_ROWS, _SEED) / math.sqrt(share)
             rbf = RBF(min(wide, sys.float_info.max))
         parts.append(rbf.on(numeric) if categorical else rbf)
     if categorical:
@@ -349,9 +348,7 @@ def _mismatch(column: Floats) -> float:
     return float(1.0 - (shares**2).sum())
 
 
-def _target_kernel(
-    kernel: Kernel | str | None, target: Table, numbers: Floats, random: RandomState
-) -> Kernel:
+def _target_kernel(kernel: Kernel | str | None, target: Table, numbers: Floats) -> Kernel:
     if isinstance(kernel, Kernel):
         _check_kernel(kernel, numbers, "y")
         return kernel
@@ -359,7 +356,7 @@ def _target_kernel(
         _choice(kernel, "target_kernel", _TARGET_KERNELS, "a kernel of pkex.kernels")
     if kernel == "categorical" or (kernel is None and all(target.categorical)):
         return Categorical()
-    return _resolve_kernel(kernel, target, numbers, random)
+    return _resolve_kernel(kernel, target, numbers)
 
 
 def _mmd_blocks(

@@ -108,7 +108,7 @@ def median_rbf(
     *,
     per_column: bool = False,
     max_rows: int = MAX_ROWS,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> RBF:
     """Return the RBF kernel whose length scale is the median distance between rows.
 
@@ -122,8 +122,8 @@ def median_rbf(
         scale on standardised columns. Then units of columns do not matter.
     max_rows : int, default 1000
         Of more rows a random subsample of this size is taken.
-    random_state : int, Generator, RandomState or None
-        Chooses the subsample.
+    random_state : int, Generator, RandomState or None, default 0
+        Chooses the subsample; by default always the same one.
 
     Examples
     --------
