@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._cells import cell_text
+from pkex._cells import cell_text, is_number
 from pkex._interop import optional
+from pkex._validation import is_index
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,9 +64,13 @@ class AttributionDisplay:
         self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3
     ) -> AttributionDisplay:
         """Draw; see `Attribution.plot`."""
+        for name, value, least in (("max_display", max_display, 1), ("marginals", marginals, 0)):
+            if not is_index(value) or value < least:
+                raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
         shown = self.attribution.order[:max_display]
         columns = [c for i in shown for c in self.attribution.players[i]][:marginals]
         self.marginal_axes_ = []
+        own = ax is None
         if ax is None:
             pyplot = optional("matplotlib.pyplot", "pkex[plots]")
             height = max(2.6 + 0.1 * len(columns), 1.3 + 0.28 * len(shown), 1.9 * len(columns))
@@ -78,14 +83,19 @@ class AttributionDisplay:
             else:
                 ax = figure.subplots()
         self.ax_ = ax
-        self.figure_ = ax.get_figure(root=True)  # type: ignore[assignment]
-        self._draw_bars(ax, shown[::-1])
+        self.figure_ = cast("Figure", ax.figure.figure)  # the whole, also from a part of it
+        self._draw_bars(ax, shown[::-1], own)
         for column, where in zip(columns, self.marginal_axes_, strict=False):
             self._draw_marginals(where, column, legend=where is self.marginal_axes_[0])
         return self
 
-    def _draw_bars(self, ax: Axes, shown: NDArray[np.intp]) -> None:
+    def _draw_bars(self, ax: Axes, shown: NDArray[np.intp], own: bool) -> None:
+        """Draw the bars; p-values stand beside them in a figure of our own, else in the labels."""
         found = self.attribution
+        names = [_short(name) for name in np.array(found.feature_names)[shown]]
+        if found.p_values is not None and not own:
+            pairs = zip(names, found.p_values[shown], strict=True)
+            names = [f"{name}  (p = {p:.2g})" for name, p in pairs]
         values = found.values[shown]
         places = np.arange(len(shown))
         if found.null_band is not None:
@@ -95,7 +105,7 @@ class AttributionDisplay:
         colours = [_POSITIVE if value > 0.0 else _NEGATIVE for value in values]
         errors = None if found.standard_errors is None else found.standard_errors[shown]
         ax.barh(places, values, xerr=errors, height=0.5, color=colours)
-        ax.set_yticks(places, [_short(found.feature_names[i]) for i in shown])
+        ax.set_yticks(places, names)
         ax.axvline(0.0, color="black", linewidth=0.8)
         title = found.statistic.replace("^2", "²")
         ax.set_xlabel(f"share of {title}")
@@ -110,7 +120,8 @@ class AttributionDisplay:
         ax.locator_params(axis="x", nbins=5)
         if found.null_band is not None:
             ax.legend(frameon=False, loc="lower right", fontsize="small")
-            self._write_p_values(ax, shown)
+            if own:
+                self._write_p_values(ax, shown)
 
     def _write_p_values(self, ax: Axes, shown: NDArray[np.intp]) -> None:
         """Write the p-values along the right edge."""
@@ -172,13 +183,14 @@ def _draw_numbers(ax: Axes, parts: dict[str, NDArray[Any]]) -> None:
         return
     low, high = np.quantile(every, [0.005, 0.995])
     edges = np.linspace(low, high, _BINS + 1).tolist() if low < high else _BINS
-    grid = np.linspace(low, high, 200)
+    grid, span = np.linspace(0.0, 1.0, 200), high - low
     for (name, part), colour in zip(numbers.items(), _CLASSES, strict=False):
         style: dict[str, Any] = {"density": True, "color": colour, "alpha": 0.3}
-        smooth = len(np.unique(part)) > _FEW
+        smooth = span > 0.0 and len(np.unique(part)) > _FEW
         ax.hist(part, bins=edges, label=None if smooth else name, **style)
         if smooth:
-            ax.plot(grid, gaussian_kde(part)(grid), color=colour, linewidth=1.6, label=name)
+            density = gaussian_kde((part - low) / span)(grid) / span  # at any scale of the numbers
+            ax.plot(low + grid * span, density, color=colour, linewidth=1.6, label=name)
 
 
 def _draw_categories(ax: Axes, parts: dict[str, NDArray[Any]]) -> None:
@@ -208,9 +220,14 @@ def _levels(cells: NDArray[Any]) -> list[Any]:
 def _classes(target: NDArray[Any]) -> dict[str, NDArray[np.bool_]] | None:
     """Return the rows of each class of a target; None for one of many different numbers."""
     levels = _levels(target)
-    if len(levels) > _FEW and target.dtype != object:
+    if len(levels) > _FEW and all(map(is_number, levels)):
         return None
-    return {cell_text(level): target == level for level in levels[: len(_CLASSES)]}
+    if len(levels) <= len(_CLASSES):
+        return {cell_text(level): target == level for level in levels}
+    texts = np.array([cell_text(cell) for cell in target])
+    names, counts = np.unique(texts, return_counts=True)
+    kept = names[np.argsort(-counts, kind="stable")][: len(_CLASSES) - 1]
+    return {**{str(name): texts == name for name in kept}, "others": ~np.isin(texts, kept)}
 
 
 def _short(name: str, length: int = _LABEL) -> str:
