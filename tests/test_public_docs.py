@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
+from pydoc import locate
 from types import ModuleType
 
 import pytest
@@ -14,13 +16,18 @@ API = Path(__file__).parents[1] / "docs" / "api"
 
 
 def public_objects():
-    """Return dotted name and object of every public name, from `__all__` downwards."""
+    """Return dotted name and object of every public name: in `__all__`, or in the reference."""
     found = {}
     for name in pkex.__all__:
         thing = getattr(pkex, name)
         found[f"pkex.{name}"] = thing
         if isinstance(thing, ModuleType):
             found |= {f"pkex.{name}.{inner}": getattr(thing, inner) for inner in thing.__all__}
+    for page in sorted(API.glob("*.md")):
+        for name in re.findall(
+            r"^\.\. auto(?:class|function|exception):: (\S+)", page.read_text(), re.M
+        ):
+            found.setdefault(name, locate(name))
     return {name: thing for name, thing in found.items() if not is_constant(thing)}
 
 

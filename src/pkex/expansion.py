@@ -43,6 +43,16 @@ class Preparation:
     before : callable, optional
         Applied to the rows first: steps that mix columns, so that the explanation is in terms of
         what comes out of them and `names` are the names of that.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVR
+    >>> model = make_pipeline(StandardScaler(), SVR()).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    >>> pkex.as_expansion(model).preparation.origins
+    (0,)
     """
 
     transform: Callable[[Any], Any]
@@ -205,6 +215,16 @@ class ExpansionSum:
     """A sum of expansions of the same input, for outputs that have kernels of their own.
 
     Every part has all the outputs, with coefficients 0 for those that it takes no part in.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.multioutput import MultiOutputRegressor
+    >>> from sklearn.svm import SVR
+    >>> X, Y = [[0.0], [1.0], [3.0]], [[0.0, 1.0], [1.0, 0.0], [0.0, 2.0]]
+    >>> model = MultiOutputRegressor(SVR(C=10.0)).fit(X, Y)
+    >>> pkex.as_expansion(model).predict([[0.5]]).shape
+    (1, 2)
     """
 
     parts: tuple[KernelExpansion, ...]

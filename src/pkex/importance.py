@@ -31,6 +31,14 @@ class Importance:
     feature_names : tuple of str
     output_names : tuple of str
         Empty when there is one output without a name.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> importance = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance()
+    >>> [importance.feature_names[player] for player in importance.order]
+    ['x1', 'x0']
     """
 
     values: Floats

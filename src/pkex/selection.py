@@ -32,7 +32,9 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Instead keep the columns that a permutation test finds at this false discovery rate
         (Benjamini and Hochberg).
     kernel, target_kernel, estimator
-        As in `pkex.hsic`. For class labels that are numbers use ``target_kernel="categorical"``.
+        As in `pkex.hsic`. With columns in different units scale them first, or use
+        ``kernel="median-per-column"``; for class labels that are numbers use
+        ``target_kernel="categorical"``.
     n_permutations : int, default 500
         For the test; not used without `alpha`. The smallest p-value is ``1 / (n_permutations + 1)``
         and is multiplied by the number of columns over that of the columns found.

@@ -35,7 +35,17 @@ TOL = 2.0**-40
 
 @dataclass(frozen=True)
 class Reading:
-    """An expansion, and the function of the model that it must agree with, to a tolerance."""
+    """An expansion, and the function of the model that it must agree with, to a tolerance.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVR
+    >>> from pkex.readers import read
+    >>> model = SVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    >>> reading = read(model)
+    >>> bool(abs(reading.expansion.predict([[0.5]]) - reading.own([[0.5]])) < 1e-12)
+    True
+    """
 
     expansion: KernelExpansion | ExpansionSum
     own: Callable[[Any], Any]
@@ -78,7 +88,14 @@ def register(*names: str) -> Callable[[Reader], Reader]:
 
 
 def supported() -> tuple[str, ...]:
-    """Return the dotted names of the classes that have a reader."""
+    """Return the dotted names of the classes that have a reader.
+
+    Examples
+    --------
+    >>> from pkex.readers import supported
+    >>> "sklearn.svm.SVR" in supported()
+    True
+    """
     return tuple(sorted(_readers))
 
 
