@@ -226,7 +226,6 @@ def test_parts_that_do_not_fit_together_are_refused(change, words):
 
 @everything
 def test_shap_gets_one_entry_of_data_per_player(explanation):
-    pytest.importorskip("shap")
     if len(explanation) == 0:
         with pytest.raises(ValueError, match="no rows"):
             explanation.to_shap()
@@ -242,7 +241,6 @@ def test_shap_gets_one_entry_of_data_per_player(explanation):
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 4])
 def test_shap_shapes_are_right_when_they_coincide(n_rows):
     """As many rows as players or outputs, or one: shap guesses axes from shapes."""
-    pytest.importorskip("shap")
     one, several = ONE[:n_rows].to_shap(), SEVERAL[:n_rows].to_shap()
     assert one.base_values.shape == (n_rows,)
     assert one[0].values.shape == (4,)
@@ -257,7 +255,6 @@ def test_shap_shapes_are_right_when_they_coincide(n_rows):
 
 
 def test_shap_names_outputs():
-    pytest.importorskip("shap")
     assert ONE.to_shap().output_names is None
     assert CLASSIFIED.to_shap().output_names == "sick vs well"
     assert SEVERAL.to_shap().output_names == OUTPUTS
@@ -265,7 +262,6 @@ def test_shap_names_outputs():
 
 
 def test_text_becomes_codes_and_is_shown_as_text():
-    pytest.importorskip("shap")
     shown = TEXT.to_shap()
     assert_close(shown.data[:, :2], np.column_stack([ROWS[:, 0], TABLE[:, 1].astype(float)]), 0.0)
     assert_close(shown.data[:5, 2], [2, 0, 1, 3, 0], 0.0)
@@ -277,7 +273,6 @@ def test_text_becomes_codes_and_is_shown_as_text():
 
 
 def test_a_group_is_spelled_out():
-    pytest.importorskip("shap")
     shown = TEXT_GROUPED.to_shap()
     assert np.isnan(shown.data[:, 1]).all()
     assert shown.display_data[1, 1] == "(zip=1010, city=Graz)"
@@ -286,7 +281,6 @@ def test_a_group_is_spelled_out():
 
 def test_text_that_ends_in_zero_is_quoted():
     """shap's bar plot would strip the zeros: "ward 10" would read "ward 1"."""
-    pytest.importorskip("shap")
     table = TABLE.copy()
     table[:, 2] = [f"ward {10 + i % 2}" for i in range(25)]
     table[:, 3] = [i % 2 == 0 for i in range(25)]
@@ -297,7 +291,6 @@ def test_text_that_ends_in_zero_is_quoted():
 
 
 def test_shap_cannot_change_the_explanation():
-    pytest.importorskip("shap")
     before = ONE.values.copy()
     shown = ONE.to_shap()
     shown.values[:] = 0.0
@@ -344,7 +337,8 @@ def draw(tmp_path):
 
     The environment variable PKEX_PLOTS names a directory to keep the pictures in.
     """
-    matplotlib = pytest.importorskip("matplotlib")
+    import matplotlib
+
     matplotlib.use("Agg")
     from matplotlib import pyplot, text
 
@@ -369,7 +363,8 @@ def draw(tmp_path):
 @pytest.mark.parametrize("plot", PLOTS)
 @pytest.mark.filterwarnings("ignore:All-NaN slice encountered:RuntimeWarning")  # groups, beeswarm
 def test_shap_plots(draw, plot, model):
-    shap = pytest.importorskip("shap")
+    import shap
+
     shown, feature = PLOTTED[model][0](), PLOTTED[model][1]
     words = draw(partial(PLOTS[plot], shap.plots, shown), f"shap-{plot}-{model}")
     assert "bmi" in words
@@ -381,7 +376,8 @@ def test_shap_plots(draw, plot, model):
 
 
 def test_shap_plots_a_column_of_text_by_its_categories(draw):
-    shap = pytest.importorskip("shap")
+    import shap
+
     shown = TEXT.to_shap()[:, "city"]
     words = draw(lambda: shap.plots.scatter(shown, show=False), "shap-scatter-categories")
     for city in ("Wien", "Graz", "Linz", "missing"):
@@ -389,7 +385,8 @@ def test_shap_plots_a_column_of_text_by_its_categories(draw):
 
 
 def test_shap_plots_all_outputs_at_once(draw):
-    shap = pytest.importorskip("shap")
+    import shap
+
     shown = SEVERAL.to_shap()
 
     def bars():
@@ -416,7 +413,6 @@ def test_shap_plots_all_outputs_at_once(draw):
     ],
 )
 def test_shapiq_reads_the_values(explanation, output, single):
-    pytest.importorskip("shapiq")
     interactions = explanation.to_shapiq(3, output=output)
     assert_close(interactions.get_n_order_values(1), single.values[3], 0.0)
     assert interactions[(1,)] == single.values[3, 1]
@@ -430,7 +426,6 @@ def test_shapiq_reads_the_values(explanation, output, single):
 
 @pytest.mark.parametrize("plot", ["plot_force", "plot_waterfall"])
 def test_shapiq_plots(draw, plot):
-    pytest.importorskip("shapiq")
     interactions = SEVERAL.to_shapiq(0, "a vs c")
     words = draw(
         lambda: getattr(interactions, plot)(feature_names=np.array(NAMES), show=False),
@@ -453,7 +448,6 @@ def test_shapiq_plots(draw, plot):
     ],
 )
 def test_shapiq_needs_one_row_and_one_output(make, error, words):
-    pytest.importorskip("shapiq")
     with pytest.raises(error, match=words):
         make()
 
@@ -624,7 +618,8 @@ def test_pickle(explanation):
 
 
 def test_every_kind_of_cell_is_saved(tmp_path):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     cells = ["Wien", "", "Zürich \U0001f600", None, True, False, 3, 2**70, 0.1, -0.0]
     cells += [np.float32(0.5)]
     cells += [np.int64(7), np.str_("x"), np.bool_(True), float("inf"), -np.inf, float("nan")]
