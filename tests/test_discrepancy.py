@@ -426,3 +426,17 @@ def test_categories_count_whether_they_are_equal():
     # pairs in X: 1 of 3 equal; in Z: none; between: 1 of 6 equal
     expected = (1.0 + 0.5 + 0.5) / 3.0 + 0.5 - 2.0 * (1.0 + 5 * 0.5) / 6.0
     assert_close(found.total, expected, 1e-15)
+
+
+def test_without_permutations_nothing_depends_on_chance():
+    """Not even the median heuristic, which looks at some of the rows only."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(900, 2)), rng.normal(size=(700, 2)) * 1.5
+    found = pkex.mmd(X, Z)
+    assert np.array_equal(pkex.mmd(X, Z).values, found.values)
+    order = rng.permutation(1600)
+    both = np.concatenate([X, Z])[order]
+    mixed = pkex.mmd(both[:900], both[900:])
+    assert mixed.kernel == found.kernel  # whichever rows are in which sample
+    y = rng.normal(size=1600)
+    assert pkex.hsic(both, y).total == pkex.hsic(both, y, random_state=5).total
