@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _PAIRS = 2**18  # entries of a target's kernel matrix evaluated at once: 2 MiB
-_KEPT = 2**24  # and kept, if all of them are no more: 128 MiB
+_KEPT = 2**24  # and kept, if those of all different targets are no more: 128 MiB
 _SETS = 256  # weight sets made at once
 _WEIGHTS = 2**20  # and weights of all of these: 8 MiB
 _UNITS = 2048  # rows, or joined rows, that a permutation test of MMD permutes at most
@@ -211,13 +211,17 @@ class HSICWeights(Weights):
     """
 
     def __init__(self, y: Floats, kernel: Kernel, with_self: bool) -> None:
-        self.y, self.kernel, self.with_self = y, kernel, with_self
+        self.kernel, self.with_self = kernel, with_self
+        # Rows with the same target have the same weights, so that few classes make a small matrix.
+        found = np.unique(y, axis=0, return_inverse=True, return_counts=True)
+        self._targets, self._counts = found[0], found[2].astype(np.float64)
+        self._kinds: Indices = found[1].reshape(-1)
         self._matrix: Floats | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.y)
+        return len(self._kinds)
 
     @property
     def total(self) -> float:
@@ -226,31 +230,31 @@ class HSICWeights(Weights):
 
     @cached_property
     def _centring(self) -> tuple[float, Floats, float, float]:
-        """Return s, a and b, and the bound of the absolute weights."""
-        n = self.n_rows
-        row_sums, sizes = np.empty((2, n))
-        for rows in self._blocks():
-            part = self.kernel(self.y[rows], self.y)
+        """Return s, a and b, and the bound of the absolute weights; a for each target."""
+        n, counts = self.n_rows, self._counts
+        row_sums, sizes = np.empty((2, len(counts)))
+        for some in self._blocks():
+            part = self.kernel(self._targets[some], self._targets)
+            row_sums[some], sizes[some] = part @ counts, np.abs(part) @ counts
             if not self.with_self:
-                part[np.arange(len(part)), np.arange(rows.start, rows.stop)] = 0.0
-            row_sums[rows], sizes[rows] = part.sum(axis=1), np.abs(part).sum(axis=1)
-        total = float(row_sums.sum())
+                row_sums[some] -= part[np.arange(len(part)), np.arange(some.start, some.stop)]
+        total = float(counts @ row_sums)
         if self.with_self:
             scale, a, b = 1.0 / (n - 1) ** 2, row_sums / n, total / n**2
         else:
             scale = 1.0 / (n * (n - 3))
             a, b = row_sums / (n - 2), total / ((n - 1) * (n - 2))
-        size = sizes.sum() + 2.0 * n * np.abs(a).sum() + n * n * abs(b)
+        size = counts @ sizes + 2.0 * n * (counts @ np.abs(a)) + n * n * abs(b)
         return scale, a, b, float(scale * size)
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep all weights in memory for a while, unless they are too many."""
-        n = self.n_rows
-        if n * n <= _KEPT:
-            matrix, every = np.empty((n, n)), np.arange(n)
-            for rows in self._blocks():
-                self._at(every[rows], every, matrix[rows])
+        count = len(self._targets)
+        if count * count <= _KEPT:
+            matrix, every = np.empty((count, count)), np.arange(count)
+            for some in self._blocks():
+                self._evaluate(every[some], every, matrix[some])
             self._matrix = matrix
         try:
             yield
@@ -258,28 +262,35 @@ class HSICWeights(Weights):
             self._matrix = None
 
     def _blocks(self) -> Iterator[slice]:
-        step = max(1, _PAIRS // self.n_rows)
-        for start in range(0, self.n_rows, step):
-            yield slice(start, min(start + step, self.n_rows))
+        """Cut the targets so that a block of them with all targets stays below the budget."""
+        count = len(self._targets)
+        step = max(1, _PAIRS // count)
+        for start in range(0, count, step):
+            yield slice(start, min(start + step, count))
 
-    def _at(self, rows: Indices, points: Indices, out: Floats) -> None:
-        """Write the weights of some rows and points, in any order, to `out`."""
-        if self._matrix is not None:
-            places = rows[:, None] * self.n_rows + points
-            self._matrix.ravel().take(places, out=out, mode="clip")
-            return
+    def _evaluate(self, left: Indices, right: Indices, out: Floats) -> None:
+        """Write the weights of some pairs of targets to `out`."""
         scale, a, b, _ = self._centring
-        out[...] = self.kernel(self.y[rows], self.y[points])
-        out -= a[rows, None]
-        out -= a[points]
+        out[...] = self.kernel(self._targets[left], self._targets[right])
+        out -= a[left, None]
+        out -= a[right]
         out += b
         out *= scale
+
+    def at(self, rows: Indices, points: Indices, out: Floats) -> None:
+        """Write the weights of some rows and points, in any order, to `out`."""
+        left, right = self._kinds[rows], self._kinds[points]
+        if self._matrix is None:
+            self._evaluate(left, right, out)
+        else:
+            places = left[:, None] * len(self._targets) + right
+            self._matrix.ravel().take(places, out=out, mode="clip")
 
     def block(self, rows: slice, points: slice) -> Floats:
         """Return the weights of some pairs."""
         every = np.arange(self.n_rows)
         part = np.empty((len(every[rows]), len(every[points])))
-        self._at(every[rows], every[points], part)
+        self.at(every[rows], every[points], part)
         return part
 
     def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
@@ -310,7 +321,7 @@ class _ShuffledTargets(Shuffled):
             orders = self.orders[start : start + step]
             sets = workspace("weights", len(orders), n_rows, n_points)
             for order, out in zip(orders, sets, strict=True):
-                self.weights._at(order[rows], order[points], out)
+                self.weights.at(order[rows], order[points], out)
             np.matmul(
                 flat, sets.reshape(len(orders), -1).T, out=sums[:, start : start + len(orders)]
             )
