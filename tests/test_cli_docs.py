@@ -21,7 +21,7 @@ def test_the_commands_of_the_page_print_what_stands_there(tmp_path, monkeypatch,
         command, _, shown = session.partition("\n")
         program, *args = shlex.split(command)
         if program == "pip":
-            assert args == ["install", "pkex[cli]"]
+            assert args == ["install", ".[cli]"]
         elif program == "echo":
             assert shown == f"{code}\n"
         else:

@@ -18,6 +18,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
+from test_report import Page
 
 import pkex
 from pkex.cli import main
@@ -71,7 +72,9 @@ def check(explanation, numbers=None):
     ]
     assert summary["result"]["removal"] == explanation.removal
     assert summary["result"]["residual"] == explanation.residual
-    assert names[0] in Path("out/report.html").read_text(encoding="utf-8")
+    shown = Page(Path("out/report.html")).data
+    assert shown["rows"] == list(expected)
+    assert [entry["label"] for entry in shown["facts"][:2]] == ["Model", "Table"]
     return summary
 
 
@@ -103,6 +106,9 @@ def test_rows_and_background(svr, capsys):
     capsys.readouterr()
     explain("--rows", "7")
     assert "row 7: prediction" in capsys.readouterr().out
+    X[:1].to_csv("data.csv", index=False)
+    explain()
+    assert "data.csv: 1 row; numeric: age" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["json", "csv"])
@@ -294,10 +300,13 @@ def test_a_feature_named_as_an_added_column_can_be_renamed(name, capsys):
         (["--rows", "a:b"], "rows 'a:b' cannot be read"),
         (["--columns", "age"], "the model knows the names of its columns"),
         (["--background-rows", "0:5"], "--background-rows were given without --background."),
-        (["--removal", "marginal"], "takes absent features from a background"),
+        *(
+            (["--removal", name], f"--removal {name} takes absent features from other rows: pass")
+            for name in ("interventional", "marginal")
+        ),
         (["--background", "nothing.csv"], "there is no file nothing.csv."),
         (["--tol", "-1"], "tol must be"),
-        (["--jobs", "0"], "n_jobs"),
+        (["--jobs", "0"], "Error: --jobs must not be 0: give a number of threads, or -1"),
         (["--encoding", "klingon"], "there is no encoding 'klingon'"),
     ],
 )

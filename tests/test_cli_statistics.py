@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.csv
 import pytest
 from sklearn.datasets import load_wine
+from test_report import Page
 
 import pkex
 from pkex.cli import main
@@ -48,7 +49,10 @@ def check(attribution):
     assert result["p_value"] == attribution.p_value
     assert result["residual"] == attribution.residual
     assert [entry["value"] for entry in result["features"]] == list(frame["value"])
-    assert "<!doctype html>" in Path("out/report.html").read_text(encoding="utf-8")
+    shown = Page(Path("out/report.html")).data
+    assert shown["alpha"] == result.get("alpha", 0.05)
+    labels = ["Reference", "Current"] if summary["command"] == "drift" else ["Table", "Target"]
+    assert [entry["label"] for entry in shown["facts"][:2]] == labels
     return values, summary
 
 
@@ -180,7 +184,13 @@ def test_without_permutations_there_is_no_test(capsys):
         ("drift even.csv odd.parquet --permutations 0", "pass --permutations 19 or more."),
         ("drift wine.csv wine.csv --columns day", "neither numeric nor categorical"),
         ("drift even.csv text.csv", "column ash is numeric in even.csv but categorical in text"),
-        ("drift even.csv one.csv", "at least 2 are needed"),
+        ("drift even.csv one.csv", "one.csv has 1 row; at least 2 are needed to compare tables."),
+        ("drift one.csv even.csv", "one.csv has 1 row; at least 2 are needed to compare tables."),
+        (
+            "drift even.csv gaps.csv --drop-missing",
+            "gaps.csv has 1 row without missing values; at least 2 are needed to compare tables.",
+        ),
+        ("drift even.csv odd.parquet --jobs 0", "--jobs must not be 0"),
         ("drift dates.csv dates.csv", "dates.csv has no numeric or categorical column."),
         ("drift even.csv odd.parquet --block-size 1", "block_size must be an integer"),
         ("depend wine.csv --target nothing", "wine.csv has no column nothing; it has alcohol"),
@@ -192,7 +202,9 @@ def test_without_permutations_there_is_no_test(capsys):
         ("depend wine.csv --target kind --top half", "--top 'half' cannot be read"),
         ("depend wine.csv --target kind --top 101%", "--top '101%' cannot be read"),
         ("depend lone.csv --target a", "lone.csv has no column besides the target a."),
-        ("depend same.csv --target a", "constant"),
+        ("depend lone.csv --target a --jobs 0", "--jobs must not be 0"),
+        ("depend one.csv --target ash", "one.csv has 1 row; at least 2 are needed to measure"),
+        ("depend same.csv --target a", "the target a is constant: nothing can depend on it."),
     ],
 )
 def test_errors_are_one_sentence_and_exit_code_2(args, words, capsys):
@@ -201,6 +213,7 @@ def test_errors_are_one_sentence_and_exit_code_2(args, words, capsys):
     pd.DataFrame({"day": ["2021-01-01", "2021-01-02"]}).to_csv("dates.csv", index=False)
     Path("lone.csv").write_text("a\n1\n2\n3\n")
     Path("same.csv").write_text("a,b\n1,1\n1,2\n1,3\n")
+    WINE[:2].assign(ash=[1.0, np.nan]).to_csv("gaps.csv", index=False)
     assert main([*args.split(), "--out", "out"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -132,6 +132,16 @@ def test_facts_say_how_it_was_computed(tmp_path):
     assert page.data["version"] == pkex.__version__
 
 
+def test_rows_have_the_numbers_that_are_given(tmp_path):
+    numbers = np.arange(30)[::-1] + 100
+    data = report(explained(np.ones((30, 2))), tmp_path, row_numbers=numbers).data
+    assert data["rows"] == numbers.tolist()
+    explanation = explained(np.random.default_rng(3).normal(size=(1500, 3)))
+    shown = report(explanation, tmp_path).data["rows"]
+    data = report(explanation, tmp_path, row_numbers=range(5000, 6500)).data
+    assert data["rows"] == [5000 + row for row in shown]
+
+
 def test_kinds_of_cells(tmp_path):
     data = np.array(
         [
@@ -272,6 +282,18 @@ def test_an_attribution_agrees_with_its_frame(tmp_path, samples):
     assert data["samples"] == ["old", "new"]
 
 
+def test_the_level_of_the_test_is_told(tmp_path, samples):
+    tested = pkex.mmd(*samples, n_permutations=19, random_state=0)
+    for options, level in (({}, 0.05), ({"alpha": 0.2}, 0.2)):
+        data = report(tested, tmp_path, **options).data
+        assert data["alpha"] == level
+        assert {"Level": f"{level}"}.items() <= {
+            entry["label"]: entry["value"] for entry in data["facts"]
+        }.items()
+    facts = report(pkex.mmd(*samples), tmp_path).data["facts"]
+    assert "Level" not in [entry["label"] for entry in facts]
+
+
 def test_marginals_of_two_samples(tmp_path, samples):
     X, Z = samples
     data = report(pkex.mmd(X, Z), tmp_path).data
@@ -334,8 +356,9 @@ def test_methods_write_the_same_report(tmp_path, samples):
     write(attribution, tmp_path / "function.html")
     assert (tmp_path / "method.html").read_bytes() == (tmp_path / "function.html").read_bytes()
     explanation = explained(np.ones((3, 2)))
-    explanation.report(tmp_path / "method.html", title="t", details={"a": "b"})
-    write(explanation, tmp_path / "function.html", title="t", details={"a": "b"})
+    options = {"title": "t", "details": {"a": "b"}, "row_numbers": [7, 8, 5]}
+    explanation.report(tmp_path / "method.html", **options)
+    write(explanation, tmp_path / "function.html", **options)
     assert (tmp_path / "method.html").read_bytes() == (tmp_path / "function.html").read_bytes()
 
 
@@ -364,8 +387,20 @@ def test_bad_input_gets_a_sentence(tmp_path):
         write(explanation, path, details="SVR")
     with pytest.raises(ValueError, match="sample_names are for attributions"):
         write(explanation, path, sample_names=("a", "b"))
+    with pytest.raises(ValueError, match="alpha is for attributions"):
+        write(explanation, path, alpha=0.01)
+    with pytest.raises(ValueError, match="row_numbers has 2 entries, but the explanation has 3"):
+        write(explanation, path, row_numbers=[4, 5])
+    with pytest.raises(TypeError, match=r"row_numbers must be integers, got 0\.5"):
+        write(explanation, path, row_numbers=[4, 0.5, 6])
+    attribution = pkex.mmd(np.eye(3), 1.0 - np.eye(3))
     with pytest.raises(ValueError, match=r"sample_names must be two strings, got \['a'\]"):
-        write(pkex.mmd(np.eye(3), 1.0 - np.eye(3)), path, sample_names=["a"])
+        write(attribution, path, sample_names=["a"])
+    with pytest.raises(ValueError, match="row_numbers are for explanations"):
+        write(attribution, path, row_numbers=[0, 1, 2])
+    for alpha in (0.0, 1.0, 5):
+        with pytest.raises(ValueError, match=f"alpha must lie between 0 and 1, got {alpha}"):
+            write(attribution, path, alpha=alpha)
     with pytest.raises(ValueError, match=r"is a directory; give the name of a file"):
         write(explanation, tmp_path)
     with pytest.raises(FileNotFoundError, match="there is no directory"):

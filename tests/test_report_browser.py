@@ -167,6 +167,32 @@ def test_the_row_picker_by_keyboard(open_report, explanation):
     expect(number).to_have_value("49")
 
 
+def test_the_row_picker_has_the_numbers_of_the_table(open_report, explanation):
+    page = open_report(explanation[:4], row_numbers=[40, 31, 30, 35])
+    number, alert = page.get_by_label("Row number"), page.get_by_role("alert")
+    expect(number).to_have_value("40")
+    expect(number).to_have_attribute("min", "30")
+    expect(number).to_have_attribute("max", "40")
+    number.focus()
+    for row in (31, 30, 35, 35):
+        page.keyboard.press("ArrowUp")
+        expect(number).to_have_value(str(row))
+    prediction = f"{explanation.predictions[3]:.4g}".replace("-", MINUS)
+    expect(sentence(page)).to_contain_text(f"Row 35: the prediction is {prediction},")
+    for wrong, words in (
+        ("32", "Row 32 is not among the 4 rows shown here; the nearest is 31."),
+        ("2", "Give the number of a row, from 30 to 40."),
+        ("41", "Give the number of a row, from 30 to 40."),
+    ):
+        number.fill(wrong)
+        number.press("Enter")
+        expect(alert).to_have_text(words)
+    number.fill("31")
+    number.press("Enter")
+    expect(alert).to_be_hidden()
+    expect(sentence(page)).to_contain_text("Row 31:")
+
+
 def test_the_row_picker_by_mouse(open_report, explanation):
     page = open_report(explanation)
     number = page.get_by_label("Row number")
@@ -277,11 +303,41 @@ def test_an_attribution_opens_and_shows_everything(open_report, attribution):
     assert page.locator("script").count() == 2
 
 
+def test_a_p_value_at_the_level_is_found(open_report, attribution):
+    page = open_report(attribution, alpha=0.01)  # one of 100 is the least there is
+    assert attribution.p_value == 0.01
+    lead, hint = page.locator("#lead"), page.locator("#table .hint")
+    expect(lead).to_contain_text("this is more than chance explains")
+    expect(page.locator(".hero .facts")).to_contain_text(re.compile(r"Level\s*0\.01"))
+    expect(hint).to_contain_text("Those of at most 0.01 are bold.")
+    expect(hint).to_contain_text("at most 0.01 takes 399 permutations.")
+    first = page.locator("#table tbody tr").first
+    assert first.locator(".sure").all_inner_texts() == ["0.0100"]
+    expect(lead).to_contain_text("takes more permutations, such as 399.")
+    page = open_report(attribution, alpha=0.005)
+    expect(page.locator("#lead")).to_contain_text("this may be chance")
+    page = open_report(attribution, alpha=0.04)  # four features
+    expect(page.locator("#lead")).to_contain_text("stands out at a false discovery rate of 0.04")
+    expect(page.locator("#table .hint")).not_to_contain_text("takes")
+    first = page.locator("#table tbody tr").first
+    assert first.locator(".sure").all_inner_texts() == ["0.0100", "0.0400", "0.0400"]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"), [("p", "p is"), ("pq", "2 targets (p and q)"), ("pqr", "(p and others)")]
+)
+def test_targets_are_named(open_report, names, words):
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(5).normal(size=(20, 3))
+    page = open_report(pkex.hsic(X, pandas.DataFrame(X[:, : len(names)], columns=list(names))))
+    expect(page.locator("#lead")).to_contain_text(words)
+
+
 def test_an_attribution_without_permutations(open_report):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(60, 3))
     page = open_report(pkex.hsic(X, X[:, 0] ** 2))
-    expect(page.locator("#values .hint")).to_contain_text("Without permutations there is no band")
+    expect(page.locator("#values .hint")).to_contain_text("No permutations were made, so there is")
     assert page.locator("#total").count() == 0
     assert page.locator("#marginals circle").count() == 180
 
@@ -374,6 +430,7 @@ def test_one_row_and_one_feature(open_report):
         "Row 0: the prediction is 3, which is 2 above the base value 1."
     )
     expect(page.locator("#row-table")).to_contain_text("only")
+    expect(page.locator("#importance .hint")).to_have_text("The absolute value in the only row.")
     expect(page.get_by_role("button", name="Next row")).to_have_attribute("aria-disabled", "true")
 
 

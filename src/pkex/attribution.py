@@ -280,6 +280,7 @@ class Attribution:
         title: str | None = None,
         details: Mapping[str, object] | None = None,
         sample_names: tuple[str, str] | None = None,
+        alpha: float = 0.05,
     ) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.
 
@@ -293,6 +294,8 @@ class Attribution:
             Facts that the attribution does not know, shown as text.
         sample_names : tuple of two str, optional
             What to call the samples of MMD, such as ``("last month", "today")``.
+        alpha : float, default 0.05
+            The level of the test: what has a p-value of at most `alpha` is more than chance explains.
 
         Examples
         --------
@@ -305,7 +308,7 @@ class Attribution:
         """
         from pkex.report import write
 
-        write(self, path, title=title, details=details, sample_names=sample_names)
+        write(self, path, title=title, details=details, sample_names=sample_names, alpha=alpha)
 
     def __repr__(self) -> str:
         rows = " + ".join(map(str, self.n_rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -260,6 +260,7 @@ class Explanation:
         *,
         title: str | None = None,
         details: Mapping[str, object] | None = None,
+        row_numbers: Sequence[int] | None = None,
     ) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.
 
@@ -274,6 +275,8 @@ class Explanation:
             Heading of the report.
         details : mapping of str to anything, optional
             Facts that the explanation does not know, such as the model, shown as text.
+        row_numbers : sequence of int, optional
+            What to call the rows, e.g. their numbers in a larger table; from 0 by default.
 
         Examples
         --------
@@ -287,7 +290,7 @@ class Explanation:
         """
         from pkex.report import write
 
-        write(self, path, title=title, details=details)
+        write(self, path, title=title, details=details, row_numbers=row_numbers)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation to a file, which `load` reads; an existing file is replaced.

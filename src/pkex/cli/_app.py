@@ -82,7 +82,17 @@ Groups = Annotated[
         "column and group.",
     ),
 ]
-Jobs = Annotated[int, _option("--jobs", metavar="N", help="Threads; -1 means all cores.")]
+
+
+def _jobs(count: int) -> int:
+    if count == 0:
+        raise ValueError("--jobs must not be 0: give a number of threads, or -1 for all cores.")
+    return count
+
+
+Jobs = Annotated[
+    int, _option("--jobs", metavar="N", callback=_jobs, help="Threads; -1 means all cores.")
+]
 Columns = Annotated[
     str | None,
     _option("--columns", metavar="NAMES", help="Columns to use, e.g. age,bmi."),
@@ -111,7 +121,7 @@ BlockSize = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, _option("--seed", metavar="N", min=0, panel=_TEST, help="Of the permutations.")
+    int, _option("--seed", metavar="N", min=0, panel=_TEST, help="Of permutations and blocks.")
 ]
 
 

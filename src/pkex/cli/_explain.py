@@ -14,7 +14,7 @@ from pkex._cells import cell_text
 from pkex.cli import _models, _session, _tables
 from pkex.cli._groups import groups_from
 from pkex.cli._session import SHOWN, Session, aligned, bar, grid
-from pkex.cli._tables import Dialect, Table, listed
+from pkex.cli._tables import Dialect, Table, counted, listed
 
 __all__ = ["Request", "explain"]
 
@@ -44,6 +44,11 @@ class Request:
 
 def explain(request: Request, dialect: Dialect, session: Session) -> int:
     """Explain the rows, write and print the result, and return the exit code."""
+    if request.removal not in (None, "neutral") and request.background is None:
+        raise ValueError(
+            f"--removal {request.removal} takes absent features from other rows: pass --background "
+            "FILE."
+        )
     with session.noting_warnings():
         model = _models.load(request.model, request.trust, request.trusted_types)
         explanation, tables = _explained(model, request, dialect, session)
@@ -64,7 +69,8 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         values_frame(explanation, numbers),
         _row_grid(explanation, numbers[0]) if single else _importance_grid(explanation),
         explanation,
-        details={"model": f"{request.model} ({_class_name(model)})", "table": str(request.data)},
+        details={"Model": f"{request.model} ({_class_name(model)})", "Table": str(request.data)},
+        row_numbers=numbers,
     )
     return 0
 
@@ -253,8 +259,8 @@ def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
     outputs = importance.output_names or ("mean |value|",)
     means = importance.values.reshape(-1, len(outputs))
     errors = importance.errors.reshape(means.shape)
-    count = len(explanation)
-    title = f"mean |value| over {count} row{'s' * (count > 1)} ({explanation.removal} removal)"
+    rows = counted(len(explanation), "row")
+    title = f"mean |value| over {rows} ({explanation.removal} removal)"
     heads = ["feature", *(head for name in outputs for head in (name, ""))]
     lines = []
     for i in importance.order[:SHOWN]:

@@ -19,7 +19,7 @@ from rich.text import Text
 
 import pkex
 from pkex.cli import _folder
-from pkex.cli._tables import Table, listed
+from pkex.cli._tables import Table, counted, listed
 
 __all__ = ["SHOWN", "Session", "aligned", "bar", "grid", "put", "rule_facts", "table_facts"]
 
@@ -72,7 +72,8 @@ class Session:
     def describe(self, table: Table) -> None:
         """Say what is used of a table, and as what."""
         count = len(table.frame)
-        parts = [f"{table.path}: {f'{count} of ' * (count < table.total)}{table.total} rows"]
+        share = f"{count} of " * (count < table.total)
+        parts = [f"{table.path}: {share}{counted(table.total, 'row')}"]
         if table.dropped:
             parts[0] += f" ({table.dropped} dropped for missing values)"
         numeric, categorical = table.of_kind("numeric"), table.of_kind("categorical")
@@ -80,11 +81,11 @@ class Session:
             parts.append(f"numeric: {listed(numeric)}")
         if categorical:
             counts = [table.frame[name].nunique() for name in categorical]
-            counted = [
-                f"{name} ({count} value{'s' * (count != 1)})"
+            told = [
+                f"{name} ({counted(count, 'value')})"
                 for name, count in zip(categorical, counts, strict=True)
             ]
-            parts.append(f"categorical: {listed(counted)}")
+            parts.append(f"categorical: {listed(told)}")
         if table.ignored:
             parts.append(f"ignored: {listed(table.ignored)}")
         self.note("; ".join(parts) + ".")

@@ -14,7 +14,7 @@ import pkex
 from pkex.cli import _session, _tables
 from pkex.cli._groups import groups_from
 from pkex.cli._session import SHOWN, Session, aligned, bar, grid
-from pkex.cli._tables import Dialect, Table
+from pkex.cli._tables import Dialect, Table, counted
 
 __all__ = ["Test", "depend", "drift"]
 
@@ -78,6 +78,8 @@ def drift(
             f"{current}: pass --categorical {name} to read it as text in both."
         )
     before, after = before.complete(test.drop_missing), after.complete(test.drop_missing)
+    for table in (before, after):
+        _check_rows(table, 2, "to compare tables")
     session.describe(before)
     session.describe(after)
     with session.noting_warnings():
@@ -95,8 +97,9 @@ def drift(
         _values(result),
         _grid(title, result, len(result.values)),
         result,
-        details={"reference": str(reference), "current": str(current)},
+        details={"Reference": str(reference), "Current": str(current)},
         sample_names=("reference", "current"),
+        alpha=alpha,
     )
     return _DRIFT if found else 0
 
@@ -116,6 +119,9 @@ def depend(
     X = complete.take([name for name in complete.names if name != target])
     if not X.names:
         raise ValueError(f"{data} has no column besides the target {target}.")
+    _check_rows(complete, 2, "to measure dependence")
+    if complete.frame[target].nunique() == 1:
+        raise ValueError(f"the target {target} is constant: nothing can depend on it.")
     _top(top, len(X.names))  # refused now rather than after the work
     session.describe(complete)
     session.note(f"target: {target} ({y.kinds[target]}).")
@@ -137,7 +143,7 @@ def depend(
         frame,
         _grid(title, result, count),
         result,
-        details={"table": str(data), "target": target},
+        details={"Table": str(data), "Target": target},
         sample_names=("columns", target),
     )
     return 0
@@ -158,6 +164,16 @@ def _usable(table: Table, columns: Sequence[str]) -> Table:
     if not usable:
         raise ValueError(f"{table.path} has no numeric or categorical column.")
     return table.take(usable)
+
+
+def _check_rows(table: Table, needed: int, purpose: str) -> None:
+    count = len(table.frame)
+    if count < needed:
+        left = " without missing values" if table.dropped else ""
+        raise ValueError(
+            f"{table.path} has {counted(count, 'row')}{left}; at least {needed} are needed "
+            f"{purpose}."
+        )
 
 
 def _top(text: str | None, count: int) -> int:

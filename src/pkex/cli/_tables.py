@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Dialect", "Table", "read", "split_names"]
+__all__ = ["Dialect", "Table", "counted", "listed", "read", "split_names"]
 
 _DELIMITERS = ",;\t|"
 _SHOWN = 12  # names in a sentence before it says "and more"
@@ -110,7 +110,7 @@ class Table:
             counts = missing.sum()
             found = [f"{name} ({count})" for name, count in counts[counts > 0].items()]
             raise ValueError(
-                f"{self.path} has missing values in {bad.sum()} of {len(bad)} rows, in "
+                f"{self.path} has missing values in {bad.sum()} of {counted(len(bad), 'row')}, in "
                 f"{listed(found)}: pass --drop-missing to leave these rows out, {advice}or fill "
                 "them first."
             )
@@ -132,6 +132,17 @@ def listed(names: Sequence[object]) -> str:
     """
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(map(str, names[:_SHOWN])) + more
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def split_names(text: str | None) -> tuple[str, ...]:

@@ -6,12 +6,15 @@ import os
 from collections.abc import Mapping, Sequence
 
 from pkex._files import write_whole
+from pkex._validation import is_index, number
 from pkex.attribution import Attribution
 from pkex.explanation import Explanation
 from pkex.report import _attribution, _explanation, _page
 from pkex.report._facts import Fact, fact
 
 __all__ = ["write"]
+
+_ALPHA = 0.05
 
 
 def write(
@@ -21,6 +24,8 @@ def write(
     title: str | None = None,
     details: Mapping[str, object] | None = None,
     sample_names: Sequence[str] | None = None,
+    alpha: float = _ALPHA,
+    row_numbers: Sequence[int] | None = None,
 ) -> None:
     """Write a report to `path`; an existing file is replaced, whole or not at all.
 
@@ -37,6 +42,12 @@ def write(
     sample_names : two strings, optional
         For an attribution: what to call the two samples, e.g. ``("reference", "current")``, or
         the columns and the target; by default what the attribution calls them.
+    alpha : float, default 0.05
+        For an attribution with permutations: the level of the test. What has a p-value of at most
+        `alpha` is more than chance explains.
+    row_numbers : sequence of int, optional
+        For an explanation: what to call its rows, e.g. their numbers in the file that they came
+        from; by default they are numbered from 0.
 
     Examples
     --------
@@ -53,9 +64,14 @@ def write(
     if isinstance(result, Explanation):
         if sample_names is not None:
             raise ValueError("sample_names are for attributions; an explanation has one table.")
-        payload = _explanation.payload(result, title, facts)
+        if alpha != _ALPHA:
+            raise ValueError("alpha is for attributions; an explanation has no test.")
+        numbers = _row_numbers(row_numbers, len(result))
+        payload = _explanation.payload(result, title, facts, numbers)
     elif isinstance(result, Attribution):
-        payload = _attribution.payload(result, title, facts, _pair(sample_names))
+        if row_numbers is not None:
+            raise ValueError("row_numbers are for explanations; an attribution shows no rows.")
+        payload = _attribution.payload(result, title, facts, _pair(sample_names), _level(alpha))
     else:
         raise TypeError(
             f"a report shows an Explanation or an Attribution, got {type(result).__name__}; pass "
@@ -81,3 +97,24 @@ def _pair(names: Sequence[str] | None) -> tuple[str, str] | None:
     if isinstance(names, str) or len(names) != 2 or not all(isinstance(n, str) for n in names):
         raise ValueError(f"sample_names must be two strings, got {names!r}.")
     return names[0], names[1]
+
+
+def _level(alpha: float) -> float:
+    level = number(alpha, "alpha")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
+    return level
+
+
+def _row_numbers(numbers: Sequence[int] | None, n_rows: int) -> list[int]:
+    if numbers is None:
+        return list(range(n_rows))
+    if len(numbers) != n_rows:
+        raise ValueError(
+            f"row_numbers has {len(numbers)} entries, but the explanation has {n_rows} rows; give "
+            "one for each."
+        )
+    wrong = [entry for entry in numbers if not is_index(entry)]
+    if wrong:
+        raise TypeError(f"row_numbers must be integers, got {wrong[0]!r}.")
+    return [int(row) for row in numbers]

@@ -29,6 +29,7 @@ def payload(
     title: str | None,
     details: list[Fact],
     sample_names: tuple[str, str] | None,
+    alpha: float,
 ) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
     two_samples = attribution.target_kernel is None
@@ -38,11 +39,12 @@ def payload(
         "kind": "attribution",
         "title": title or _TITLES[attribution.statistic],
         "version": pkex.__version__,
-        "facts": details + _facts(attribution),
+        "facts": details + _facts(attribution, alpha),
         "statistic": _statistic(attribution),
         "samples": samples,
         "two_samples": two_samples,
-        "n_targets": 0 if two_samples else len(attribution.sample_names),
+        "targets": [] if two_samples else [samples[1], *attribution.sample_names[1:]],
+        "alpha": alpha,
         "names": attribution.feature_names,
         "order": attribution.order.tolist(),
         "total": attribution.total,
@@ -95,7 +97,7 @@ def _panels(
     return panels
 
 
-def _facts(attribution: Attribution) -> list[Fact]:
+def _facts(attribution: Attribution, alpha: float) -> list[Fact]:
     total, error = f"{attribution.total:.4g}", attribution.standard_error
     facts = [fact(_statistic(attribution), total)]
     if error is not None:
@@ -104,6 +106,7 @@ def _facts(attribution: Attribution) -> list[Fact]:
     if attribution.p_value is not None:
         note = f"One-sided, from {attribution.n_permutations} permutations."
         facts.append(fact("p-value", f"{attribution.p_value:.3g}", note))
+        facts.append(fact("Level", f"{alpha:g}", "A p-value of at most this counts as found."))
     rows = " and ".join(str(count) for count in attribution.n_rows)
     facts += [fact("Rows", rows), features(attribution), fact("Estimator", attribution.estimator)]
     facts.append(fact("Kernel", kernel_text(attribution.kernel)))

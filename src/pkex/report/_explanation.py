@@ -33,7 +33,9 @@ _REMOVAL = {
 }
 
 
-def payload(explanation: Explanation, title: str | None, details: list[Fact]) -> dict[str, Any]:
+def payload(
+    explanation: Explanation, title: str | None, details: list[Fact], row_numbers: list[int]
+) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
     importance = explanation.importance()
     values, base, predictions = explanation._with_output_axis()
@@ -50,7 +52,7 @@ def payload(explanation: Explanation, title: str | None, details: list[Fact]) ->
         "version": pkex.__version__,
         "facts": details + _facts(explanation),
         "n_rows": n_rows,
-        "rows": rows.tolist(),
+        "rows": [row_numbers[row] for row in rows],
         "names": explanation.feature_names,
         "outputs": explanation.outputs,
         "complete": explanation.complete,
@@ -72,7 +74,7 @@ def payload(explanation: Explanation, title: str | None, details: list[Fact]) ->
 
 
 def _sample(n_rows: int, affordable: int) -> NDArray[np.intp]:
-    """Return the numbers of the rows to show: all, or a sample that is always the same."""
+    """Return the positions of the rows to show: all, or a sample that is always the same."""
     count = min(MAX_ROWS, max(100, affordable))
     if n_rows <= count:
         return np.arange(n_rows)

@@ -2,26 +2,25 @@
 
 const SHORT = 20; // features that the chart shows at first
 const LONG = 60;
-const ALPHA = 0.05;
-const { names, values, errors, samples, statistic } = report;
+const { names, values, errors, samples, targets, statistic, alpha } = report;
 const tested = report.p !== null;
 const subject = report.two_samples ? "the difference between the samples" : "the dependence on the target";
 
 // --- head
 
-const targets = report.n_targets > 1 ? `${plural(report.n_targets, "target")} (${samples[1]} and others)` : samples[1];
-const found = values.filter((_, i) => tested && report.bh[i] < ALPHA).length;
+const target = targets.length > 1 ? `${plural(targets.length, "target")} (${targets[0]} and ${targets.length === 2 ? targets[1] : "others"})` : samples[1];
+const found = values.filter((_, i) => tested && report.bh[i] <= alpha).length;
 const finest = names.length / (report.n_permutations + 1); // no smaller value after Holm's correction
-const enough = Math.ceil(names.length / ALPHA);
+const enough = Math.ceil(names.length / alpha) - 1;
 const verdict = !tested ? "" : ` With p\u00a0=\u00a0${pText(report.p_value)} from ${plural(report.n_permutations, "permutation")} ${
-  report.p_value < ALPHA ? "this is more than chance explains" : "this may be chance"}; ${
-  found === 0 && finest >= ALPHA ? `to tell which features stand out takes more permutations, such as ${enough}.`
-    : `${found === 0 ? "no feature stands" : `${plural(found, "feature")} ${found === 1 ? "stands" : "stand"}`} out at a false discovery rate of ${ALPHA}.`}`;
+  report.p_value <= alpha ? "this is more than chance explains" : "this may be chance"}; ${
+  found === 0 && finest > alpha ? `to tell which features stand out takes more permutations, such as ${enough}.`
+    : `${found === 0 ? "no feature stands" : `${plural(found, "feature")} ${found === 1 ? "stands" : "stand"}`} out at a false discovery rate of ${alpha}.`}`;
 showHead(
-  `${statistic} between ${report.two_samples ? `${samples[0]} and ${samples[1]}` : `the columns and ${targets}`} is ${fmt(report.total)}, split exactly among ${plural(names.length, "feature")}.${verdict}`,
+  `${statistic} between ${report.two_samples ? `${samples[0]} and ${samples[1]}` : `the columns and ${target}`} is ${fmt(report.total)}, split exactly among ${plural(names.length, "feature")}.${verdict}`,
   names.length > LONG && `The bars show the ${SHORT} to ${LONG} features of largest size; the table has all ${names.length}.`,
 );
-showFacts([statistic, "p-value", "Rows", "Features", "Certified error", "Additivity residual"]);
+showFacts([statistic, "p-value", "Level", "Rows", "Features", "Certified error", "Additivity residual"]);
 
 // --- bars
 
@@ -29,7 +28,7 @@ showFacts([statistic, "p-value", "Rows", "Features", "Certified error", "Additiv
   const { body } = section("values", `Each feature's share of ${statistic}`, "Values",
     `The values add up to ${fmt(report.total)}. ${tested
       ? "The grey band holds 95 % of the values that permutations gave the feature; a bar that leaves it to the right is more than chance explains."
-      : "Without permutations there is no band to compare with: pass n_permutations."}${
+      : "No permutations were made, so there is no band to compare with."}${
       errors ? " Whiskers are one standard error." : ""}`);
   const figure = h("div", { class: "figure", id: "bars" });
   const shown = { count: Math.min(SHORT, names.length) };
@@ -164,7 +163,7 @@ if (report.marginals.length) {
   const { body } = section("marginals", report.two_samples ? "The columns in both samples" : `The columns and ${samples[1]}`, "Columns",
     `${report.marginals.length < names.length ? `The ${report.marginals.length} features with the largest values. ` : ""}${
       shared ? `Histograms and bars show the share of rows${report.two_samples ? " of each sample" : ` of each ${samples[1]}`}.` : `Points are rows; ${samples[1]} goes upwards.`}${
-      report.n_targets > 1 ? ` Of the targets only ${samples[1]} is shown.` : ""}${
+      targets.length > 1 ? ` Of the targets only ${samples[1]} is shown.` : ""}${
       kinds.has("boxes") ? " Boxes have the middle half of the rows, their lines nine tenths, and the stroke is the median." : ""}`);
   if (shared) body.append(legendOf(shared));
   const grid = h("div", { class: "panels body" });
@@ -183,11 +182,11 @@ if (report.marginals.length) {
 // --- table
 
 {
-  const coarse = finest < ALPHA ? "" : ` With ${plural(report.n_permutations, "permutation")} Holm's cannot be below ${
-    pText(Math.min(1, finest))}; below ${ALPHA} takes ${enough} permutations.`;
+  const coarse = finest <= alpha ? "" : ` With ${plural(report.n_permutations, "permutation")} Holm's cannot be below ${
+    pText(Math.min(1, finest))}; at most ${alpha} takes ${enough} permutations.`;
   const { body } = section("table", "All features", "Table", tested
-    ? `p-values are one-sided. Holm's bound the chance of any false finding, Benjamini and Hochberg's (BH) the share of false ones among those found. Those below ${ALPHA} are bold.${coarse}` : null);
-  const cell = (p) => h("td", { class: p < ALPHA ? "sure" : null }, pText(p, 4));
+    ? `p-values are one-sided. Holm's bound the chance of any false finding, Benjamini and Hochberg's (BH) the share of false ones among those found. Those of at most ${alpha} are bold.${coarse}` : null);
+  const cell = (p) => h("td", { class: p <= alpha ? "sure" : null }, pText(p, 4));
   body.append(table(`Shares of ${statistic}, largest first`,
     ["Feature", "Value", ...(errors ? ["Standard error"] : []), ...(tested ? ["Null, 2.5 %", "Null, 97.5 %", "p", "p, Holm", "p, BH"] : [])],
     report.order.map((i) => [names[i], fmt(values[i]), ...(errors ? [fmt(errors[i], 2)] : []),

@@ -1,10 +1,11 @@
 // The report of an Explanation: importance, beeswarm, one row, dependence.
 // `row` and `feature` are positions among the stored rows and features; report.rows and
-// report.features have their numbers in the table.
+// report.features have their numbers in the table, which need not be in order.
 
 const SHORT = 20; // features that a chart shows at first
 const { names, features, rows, outputs } = report;
 const nRows = rows.length;
+const [lowest, highest] = [Math.min(...rows), Math.max(...rows)];
 const nFeatures = features.length;
 const featureNames = features.map((player) => names[player]);
 const columns = report.columns.map((column) => ({ ...column, cells: unpack(column.cells) }));
@@ -77,7 +78,7 @@ const byImportance = () => {
 
 {
   const { body } = section("importance", "Importance", "Importance",
-    "The mean absolute value over all rows. Whiskers are one standard error.");
+    report.n_rows > 1 ? "The mean absolute value over all rows. Whiskers are one standard error." : "The absolute value in the only row.");
   const figure = h("div", { class: "figure" });
   const all = h("details");
   const shown = { count: Math.min(SHORT, names.length) };
@@ -220,7 +221,7 @@ function known(row) {
   card.classList.add("wide");
   const byPrediction = () => rows.map((_, row) => row)
     .sort((a, b) => stored[state.output].predictions[a] - stored[state.output].predictions[b]);
-  const input = h("input", { type: "number", id: "row-number", min: rows[0], max: rows[nRows - 1], step: "any", inputmode: "numeric",
+  const input = h("input", { type: "number", id: "row-number", min: lowest, max: highest, step: "any", inputmode: "numeric",
     "aria-describedby": "row-problem" });
   const problem = h("p", { class: "invalid", id: "row-problem", role: "alert", hidden: true });
   const go = (row) => set("row", Math.max(0, Math.min(nRows - 1, row)));
@@ -233,11 +234,11 @@ function known(row) {
     problem.hidden = row >= 0;
     if (row >= 0) go(row);
     else {
-      const inTable = Number.isInteger(asked) && input.value !== "" && asked >= 0 && asked < report.n_rows;
+      const inGap = Number.isInteger(asked) && input.value !== "" && asked > lowest && asked < highest;
       const near = rows.reduce((best, r) => (Math.abs(r - asked) < Math.abs(best - asked) ? r : best));
-      problem.textContent = inTable
+      problem.textContent = inGap
         ? `Row ${asked} is not among the ${nRows} rows shown here; the nearest is ${near}.`
-        : `Give the number of a row, from ${rows[0]} to ${rows[nRows - 1]}.`;
+        : `Give the number of a row, from ${lowest} to ${highest}.`;
     }
   });
   const keys = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 };
