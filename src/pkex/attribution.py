@@ -295,7 +295,7 @@ class Attribution:
         sample_names : tuple of two str, optional
             What to call the samples of MMD, such as ``("last month", "today")``.
         alpha : float, default 0.05
-            The level of the test: what has a p-value of at most `alpha` is more than chance explains.
+            The level of the test, for what the report calls more than chance explains.
 
         Examples
         --------
