@@ -20,7 +20,7 @@ showHead(
   `${statistic} between ${report.two_samples ? `${samples[0]} and ${samples[1]}` : `the columns and ${target}`} is ${fmt(report.total)}, split exactly among ${plural(names.length, "feature")}.${verdict}`,
   names.length > LONG && `The bars show the ${SHORT} to ${LONG} features of largest size; the table has all ${names.length}.`,
 );
-showFacts([statistic, "p-value", "Level", "Rows", "Features", "Certified error", "Additivity residual"]);
+showFacts([statistic, "p-value", "Level", "Rows", "Certified error", "Additivity residual"]);
 
 // --- bars
 
