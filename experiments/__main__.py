@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_limits
 
 from experiments import figures
 from experiments.data import MissingDataError
-from experiments.files import whole
 from experiments.page import page
 from experiments.record import Experiment, Job, Record, read
+from pkex._files import write_whole
 
 NAMES = ("time", "regression", "recovery", "mmd", "hsic", "stability")
 _MODULES = {"time": "scaling"}
@@ -55,9 +55,9 @@ def _work(options: argparse.Namespace) -> None:
         if record is not None and (record["complete"] or one.partial):
             sections.append((one, record, _draw(one, record, pictures)))
     if sections:
-        with whole(target) as file:
-            text = page(sections, "." if pictures == target.parent else pictures.name)
-            file.write_text(text, encoding="utf-8")
+        text = page(sections, "." if pictures == target.parent else pictures.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, lambda file: file.write(text.encode()), target.name)
         print(f"the page is {target}")
     elif not missing:
         missing = [f"there are no results in {results}; run some experiments first."]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from experiments.files import whole
+from pkex._files import write_whole
 
 __all__ = ["COLOURS", "MARKERS", "STYLE", "axes", "save"]
 
@@ -36,6 +37,7 @@ def axes(rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as PNG and SVG."""
     metadata: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}}
+    folder.mkdir(parents=True, exist_ok=True)
     for kind, entries in metadata.items():
-        with whole(folder / f"{name}.{kind}") as file:
-            figure.savefig(file, dpi=130, metadata=entries)
+        draw = partial(figure.savefig, format=kind, dpi=130, metadata=entries)
+        write_whole(folder / f"{name}.{kind}", draw, f"{name}.{kind}")

@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import pkex
-from experiments.files import whole
+from pkex._files import write_whole
 
 __all__ = ["Experiment", "Job", "Record", "read", "results", "write"]
 
@@ -117,8 +117,9 @@ def write(record: Record, path: Path) -> None:
     """Store results, whole or not at all."""
     text = json.dumps(record, indent=1, allow_nan=False)
     text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), text)
-    with whole(path) as file:
-        file.write_text(text + "\n", encoding="utf-8")  # a list of numbers is one line
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = (text + "\n").encode()  # a list of numbers is one line
+    write_whole(path, lambda file: file.write(content), path.name)
 
 
 def results(record: Record, prefix: str = "") -> dict[str, Any]:
