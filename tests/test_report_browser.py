@@ -4,6 +4,7 @@ import re
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 from test_report import EVIL, explained
 
@@ -85,8 +86,7 @@ def attribution():
     X, Z = rng.normal(size=(2, 80, 4))
     Z[:, 1] += 1.0
     tables = [dict(zip(("a", ALERT, "c", "d"), table.T, strict=True)) for table in (X, Z)]
-    pandas = pytest.importorskip("pandas")
-    frames = [pandas.DataFrame(table) for table in tables]
+    frames = [pd.DataFrame(table) for table in tables]
     return pkex.mmd(*frames, n_permutations=99, random_state=0)
 
 
@@ -327,9 +327,8 @@ def test_a_p_value_at_the_level_is_found(open_report, attribution):
     ("names", "words"), [("p", "p is"), ("pq", "2 targets (p and q)"), ("pqr", "(p and others)")]
 )
 def test_targets_are_named(open_report, names, words):
-    pandas = pytest.importorskip("pandas")
     X = np.random.default_rng(5).normal(size=(20, 3))
-    page = open_report(pkex.hsic(X, pandas.DataFrame(X[:, : len(names)], columns=list(names))))
+    page = open_report(pkex.hsic(X, pd.DataFrame(X[:, : len(names)], columns=list(names))))
     expect(page.locator("#lead")).to_contain_text(words)
 
 
