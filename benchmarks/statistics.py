@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 import pkex
 from benchmarks.timing import growth, peak_memory, seconds
+from pkex.bandwidth import MAX_ROWS, median_distance
 
 Floats = NDArray[np.float64]
 
@@ -57,10 +58,9 @@ def main() -> None:
     X, Z = rng.normal(size=(ROWS, COLUMNS)), rng.normal(size=(ROWS, COLUMNS))
     y = X[:, 0] + rng.normal(size=ROWS)
     results: dict[str, Any] = {"config": pkex.show_config("dicts")}
-    kernel, target = pkex.mmd(X, Z).kernel, pkex.hsic(X, y).target_kernel
-    assert isinstance(kernel, pkex.kernels.RBF)
-    assert isinstance(target, pkex.kernels.RBF)
-    wide, narrow = float(kernel.length_scale), float(target.length_scale)  # type: ignore[arg-type]
+    wide = median_distance(np.concatenate([X, Z]), MAX_ROWS, 0)
+    narrow = median_distance(y[:, None], MAX_ROWS, 0)
+    kernel, target = pkex.kernels.RBF(wide), pkex.kernels.RBF(narrow)
     mmd = partial(pkex.mmd, X, Z, kernel=kernel, random_state=0, n_jobs=1)
     hsic = partial(pkex.hsic, X, y, kernel=kernel, target_kernel=target, random_state=0, n_jobs=1)
     for name, ours, plain in (
