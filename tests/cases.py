@@ -47,11 +47,6 @@ def growing(x, z):
     return x * z - 0.5
 
 
-def cauchy_factors(x, z):
-    """A Cauchy kernel as a user would write it, without the deficit."""
-    return 1.0 / (1.0 + (x - z) ** 2)
-
-
 @dataclass(frozen=True)
 class Case:
     """A kernel to test.

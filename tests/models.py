@@ -573,7 +573,6 @@ def numbers(frame):
     return [name for name in frame.columns if name in ("age", "bmi")]
 
 
-SCALE = scale_gamma(DIABETES)
 PLAIN = pairwise(rbf_kernel, 50.0)  # exp(-(x - z)^2 / (2 * 0.1^2))
 GRAM = partial(rbf_kernel, Y=X, gamma=50.0)
 PAIRS3 = ("0 vs 1", "0 vs 2", "1 vs 2")
