@@ -3,12 +3,13 @@ r"""The games that the methods explain, for one RBF machine and one background.
 A `Machine` is :math:`f(x) = \sum_i \alpha_i k(x, x_i) + b`. A game takes coalitions as the rows of
 a boolean array (K, d) and points to explain (m, d), and returns values of shape (K, m):
 
-- `neutral`: absent features have the kernel factor 1 (the paper); - `interventional`: absent
-  features have the values of a background row, averaged over the rows. With the machine's own data
-  as the background this is the interventional value function of RKHS-SHAP, :math:`\alpha^\top
-  (k_S(X, x) \circ \tfrac1n K_{S^c} 1)`, plus the offset; - `observational`: the conditional
-  expectation by a conditional mean embedding, RKHS-SHAP's :math:`\alpha^\top (k_S(X, x) \circ
-  K_{S^c} (K_S + n \lambda I)^{-1} k_S(X, x))`, plus the offset.
+- `neutral`: absent features have the kernel factor 1 (the paper);
+- `interventional`: absent features have the values of a background row, averaged over the rows.
+  With the machine's own data as the background this is the interventional value function of
+  RKHS-SHAP, :math:`\alpha^\top (k_S(X, x) \circ \tfrac1n K_{S^c} 1)`, plus the offset;
+- `observational`: the conditional expectation by a conditional mean embedding, RKHS-SHAP's
+  :math:`\alpha^\top (k_S(X, x) \circ K_{S^c} (K_S + n \lambda I)^{-1} k_S(X, x))`, plus the
+  offset.
 
 Written for speed: a coalition costs one matrix product per point set, shared by all points to
 explain. Times of methods that use them are therefore lower bounds on those of other programs.

@@ -164,7 +164,7 @@ def draw(record: Record) -> dict[str, Figure]:
         ax.axvline(chance, color="0.4", lw=1, ls=":")
         ax.set_xlim(0.0, 1.0)
         ax.set_title(f"{target}, model's R2 {found[f'{target}: model']['r2']:.2f}", size=10)
-        ax.set_xlabel("share of active features found\\n(dotted: by chance)".replace("\\n", "\n"))
+        ax.set_xlabel("share of active features found\n(dotted: by chance)")
     grid[0, 0].set_yticks(places, names, size=9)
     time, grid = figures.axes(figsize=(8.0, 5.2))
     ax = grid[0, 0]

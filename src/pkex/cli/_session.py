@@ -30,7 +30,7 @@ _BAR = 24  # characters of the longest bar
 
 @dataclass
 class Session:
-    """One run of a command: how it reads tables, where its results go, how much it says.
+    """One run of a command: where its results go, in which format, and how much it says.
 
     That the directory can be written is checked at once, before long work.
     """
