@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,6 +34,30 @@ def test_a_missing_native_kernel_is_told_only_when_asked_for(monkeypatch):
         backend.game_class()
     monkeypatch.setenv("PKEX_BACKEND", "auto")
     assert backend.game_class() is twin.Game
+
+
+def compiled_for_x86():
+    return "v2" in pkex.show_config("dicts")["instruction sets built"].split(", ")
+
+
+def config_of_a_new_process(**environment):
+    code = "import pkex\ntry: pkex.show_config()\nexcept ValueError as error: print(error)"
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | environment,
+    )
+    return result.stdout
+
+
+@pytest.mark.skipif(not compiled_for_x86(), reason="needs the native kernel, on x86-64")
+def test_the_instruction_set_can_be_lowered_and_a_wrong_name_is_refused():
+    """It is read once, hence the new processes."""
+    assert re.search(r"^instruction set +v2$", config_of_a_new_process(PKEX_ISA="v2"), re.M)
+    refused = config_of_a_new_process(PKEX_ISA="avx2")
+    assert refused == "PKEX_ISA must be v2, v3 or v4, got 'avx2'.\n"
 
 
 def test_the_configuration_is_printed(capsys):

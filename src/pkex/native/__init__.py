@@ -9,7 +9,7 @@ that a reciprocal would lose digits, is evaluated in Python by its own `deficits
 a block of numbers.
 
 The compiled module chooses among the instruction sets that the processor has. The environment
-variable ``PKEX_ISA`` (v2, v3 or v4, read at import) keeps it to a lower one.
+variable ``PKEX_ISA`` (v2, v3 or v4, read when it is first used) keeps it to a lower one.
 """
 
 from __future__ import annotations
