@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import re
 from pathlib import Path
 
 import naive
@@ -180,6 +181,15 @@ def test_looser_tolerances_need_fewer_nodes():
     sizes = [rules.ladder(1000, tol).rules[-1].size for tol in TOLERANCES]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < sizes[0] / 3
+
+
+def test_the_families_are_those_that_the_docstring_names():
+    ladders = [make(d) for make in (rules.ladder, rules.general_ladder) for d in (5, 1000)]
+    found = {rule.family for ladder in ladders for rule in (*ladder.rules, ladder.fallback)}
+    text = rules.Rule.__doc__.partition("family : str")[2].partition("nodes, weights")[0]
+    assert found == set(re.findall(r'"([^"]+)"', " ".join(text.split())))
+    assert {ladder.fallback.is_fallback for ladder in ladders} == {True}
+    assert not any(rule.is_fallback for ladder in ladders for rule in ladder.rules)
 
 
 def test_a_rule_states_its_domain():

@@ -32,7 +32,7 @@ def headline(explanation: Explanation) -> str:
         for size, noun in zip(explanation.values.shape, nouns, strict=False)
     )
     rule = explanation.rule
-    if any(used.family.endswith("any factors") for used in explanation.rules):
+    if any(used.is_fallback for used in explanation.rules):
         error = "exact up to rounding"
     elif explanation.removal == "neutral":
         error = f"relative error <= {rule.relative_error:.2g}"

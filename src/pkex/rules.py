@@ -85,6 +85,7 @@ Floats = NDArray[np.float64]
 
 _NODE_ROUNDING = 2.0**-51
 _TIGHTEST = 2.0**-52
+_ANY_FACTORS = "gauss-legendre, any factors"
 FULL_PRECISION = _TIGHTEST + _NODE_ROUNDING
 """The relative error that ``tol=None`` certifies, and the smallest `tol`."""
 
@@ -96,7 +97,9 @@ class Rule:
     Attributes
     ----------
     family : str
-        "gauss-legendre", "few-node gauss-legendre" or "log-chebyshev".
+        "few-node gauss-legendre", "log-chebyshev" or "gauss-legendre", the exact rule; in the
+        general game "ellipse gauss-legendre" or "gauss-legendre"; and "gauss-legendre, any
+        factors" where the exact rule was taken because factors lie outside the range.
     nodes, weights : arrays of shape (size,)
     max_players : int
         The largest number of players it covers.
@@ -128,6 +131,18 @@ class Rule:
     def size(self) -> int:
         """Number of nodes."""
         return len(self.nodes)
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether it was taken for factors out of range, for which nothing but rounding errs.
+
+        Examples
+        --------
+        >>> from pkex import rules
+        >>> rules.ladder(5).fallback.is_fallback, rules.ladder(5).rules[-1].is_fallback
+        (True, False)
+        """
+        return self.family == _ANY_FACTORS
 
     def covers(self, n_players: int, lam: float = math.inf, *, any_factors: bool = False) -> bool:
         """Tell whether the bound holds for a pair game of this size, sum of deficits and kind."""
@@ -187,7 +202,7 @@ def exact(n_players: int) -> Rule:
 
 @lru_cache(maxsize=256)
 def _any_factors(n_players: int) -> Rule:
-    return replace(exact(n_players), family="gauss-legendre, any factors")
+    return replace(exact(n_players), family=_ANY_FACTORS)
 
 
 def few_node(size: int, tol: float | None = None) -> Rule:

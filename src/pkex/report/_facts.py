@@ -41,7 +41,7 @@ def kernel_text(kernel: object) -> str:
 
 def accuracy(result: Explanation | Attribution, relative_to: str) -> list[Fact]:
     """Return the rules, what they were proven to err by at most, and the check of the sum."""
-    if any(rule.family.endswith("any factors") for rule in result.rules):
+    if any(rule.is_fallback for rule in result.rules):
         error = fact(
             "Certified error", "rounding", "The rule is exact for every factor of this kernel."
         )
