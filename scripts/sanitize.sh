@@ -21,11 +21,32 @@ mkdir "$work/package"
 cp -R "$root/src/pkex" "$work/package/pkex"
 cp "$work"/build/_kernel*.so "$work/package/pkex/native/"
 
+# An editable install has a finder that stands ahead of PYTHONPATH and would import its own kernel.
+cat >"$work/package/sitecustomize.py" <<'END'
+import sys
+
+sys.meta_path[:] = [
+    finder for finder in sys.meta_path if not type(finder).__name__.startswith("ScikitBuild")
+]
+END
+
 # The interpreter itself is not instrumented, so the runtime is loaded in front of it; what Python
 # keeps until it exits is no leak.
+sanitized() {
+    LD_PRELOAD="$(${CXX:-g++} -print-file-name=libasan.so) $(${CXX:-g++} -print-file-name=libubsan.so)" \
+    ASAN_OPTIONS=detect_leaks=0 \
+    UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+    PYTHONPATH="$work/package" \
+        "$python" "$@"
+}
+
 cd "$root"
-LD_PRELOAD="$(${CXX:-g++} -print-file-name=libasan.so) $(${CXX:-g++} -print-file-name=libubsan.so)" \
-ASAN_OPTIONS=detect_leaks=0 \
-UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
-PYTHONPATH="$work/package" \
-    "$python" -m pytest -q -p no:cacheprovider --capture=sys tests/test_native.py "$@"
+sanitized - "$work" <<'END'
+import sys
+
+import pkex.native._kernel as kernel
+
+if not kernel.__file__.startswith(sys.argv[1]):
+    sys.exit(f"the kernel under test is {kernel.__file__}, not the one built with sanitizers.")
+END
+sanitized -m pytest -q -p no:cacheprovider --capture=sys tests/test_native.py "$@"
