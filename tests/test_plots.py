@@ -9,6 +9,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import pkex
+from pkex import plots
 from pkex.plots import AttributionDisplay
 
 mpl.use("Agg")
@@ -122,6 +123,15 @@ def test_of_many_classes_the_rare_ones_are_joined():
     names = {*ax.get_legend_handles_labels()[1]}
     assert len(names) == 5
     assert "others" in names
+
+
+def test_a_class_named_others_is_not_lost():
+    y = np.array(["others", *(f"c{min(i // 8, 6)}" for i in range(len(X) - 1))])
+    y[20:] = np.where(np.arange(len(X) - 20) % 3 == 0, "others", y[20:])  # the largest class
+    groups = plots._classes(y)
+    assert {"others", "all others"} < set(groups)
+    assert np.array_equal(groups["others"], y == "others")
+    assert np.array_equal(sum(rows.astype(int) for rows in groups.values()), np.ones(len(y)))
 
 
 def test_groups_and_long_names():

@@ -336,6 +336,17 @@ def test_marginals_with_a_target(tmp_path, samples):
     assert {series["name"] for series in panels[0]["series"]} == {"high", "low"}
 
 
+def test_a_category_named_others_stands_once(tmp_path):
+    codes = np.array(["others", *(f"c{i}" for i in range(12))])
+    X = pd.DataFrame({"code": codes[np.minimum(np.arange(80) % 20, 12)], "x": np.arange(80.0)})
+    X.loc[::3, "code"] = "others"
+    data = report(pkex.mmd(X[:40], X[40:]), tmp_path).data
+    panels = {panel["column"]: panel for entry in data["marginals"] for panel in entry["panels"]}
+    names = panels["code"]["categories"]
+    assert (names[0], names[-1], len(set(names))) == ("others", "all others", 8)
+    assert panels["code"]["series"][0]["shares"][0] == np.mean(X["code"][:40] == "others")
+
+
 def test_many_categories_and_far_outliers(tmp_path):
     rng = np.random.default_rng(6)
     X = pd.DataFrame(

@@ -6,12 +6,13 @@ or written to a file must agree on which of them are numbers and how they read.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-__all__ = ["cell_text", "is_missing", "is_number", "number_text"]
+__all__ = ["cell_text", "is_missing", "is_number", "name_of_rest", "number_text"]
 
 
 def is_number(cell: object) -> bool:
@@ -57,3 +58,17 @@ def number_text(number: float) -> str:
     ['1', '1234568', '12.3457', '1e-09']
     """
     return f"{number:.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:.6g}"
+
+
+def name_of_rest(names: Collection[str]) -> str:
+    """Return what to call all that is not shown by a name of its own; none of `names`.
+
+    Examples
+    --------
+    >>> name_of_rest(["red", "blue"]), name_of_rest(["red", "others"])
+    ('others', 'all others')
+    """
+    name = "others"
+    while name in names:
+        name = f"all {name}"
+    return name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._cells import cell_text
+from pkex._cells import cell_text, name_of_rest
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
@@ -56,7 +56,8 @@ def text(explanation: Explanation) -> str:
         top = _most_important(np.abs(phi), _TEXT_FEATURES)
         terms = [(phi[i], explanation.feature_names[i]) for i in top]
         if _leaves_out(explanation, top):
-            terms.append((prediction - base - phi[top].sum(), "others"))
+            rest = prediction - base - phi[top].sum()
+            terms.append((rest, name_of_rest(explanation.feature_names)))
         total = "".join(
             f" {'-' if value < 0.0 else '+'} {abs(value):.4g} ({name})" for value, name in terms
         )
@@ -76,7 +77,7 @@ def html_table(explanation: Explanation) -> str:
 
     titles = ["row", *(["output"] if explanation.outputs else []), "base value"]
     titles += [explanation.feature_names[i] for i in top]
-    titles += [*(["others"] if others else []), "prediction"]
+    titles += [*([name_of_rest(explanation.feature_names)] if others else []), "prediction"]
     lines = []
     for row, output in np.ndindex(n_shown, n_outputs):
         phi = values[row, top, output]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._cells import cell_text, is_number
+from pkex._cells import cell_text, is_number, name_of_rest
 from pkex._interop import optional
 from pkex._validation import is_index
 
@@ -227,7 +227,8 @@ def _classes(target: NDArray[Any]) -> dict[str, NDArray[np.bool_]] | None:
     texts = np.array([cell_text(cell) for cell in target])
     names, counts = np.unique(texts, return_counts=True)
     kept = names[np.argsort(-counts, kind="stable")][: len(_CLASSES) - 1]
-    return {**{str(name): texts == name for name in kept}, "others": ~np.isin(texts, kept)}
+    rest = name_of_rest(names.tolist())
+    return {**{str(name): texts == name for name in kept}, rest: ~np.isin(texts, kept)}
 
 
 def _short(name: str, length: int = _LABEL) -> str:

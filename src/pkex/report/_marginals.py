@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._cells import cell_text, is_number
+from pkex._cells import cell_text, is_number, name_of_rest
 from pkex.report._page import finite
 
 __all__ = ["between", "with_target"]
 
 _MAX_CATEGORIES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 600
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_OTHERS = "others"
 
 Cells = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -102,6 +101,6 @@ def _categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
     names = [cell_text(found[k]) for k in order]
     ranks = np.argsort(order)[codes]
     if len(names) > limit:
-        names = [*names[: limit - 1], _OTHERS]
+        names = [*names[: limit - 1], name_of_rest(names)]
         ranks = np.minimum(ranks, limit - 1)
     return ranks, names
