@@ -28,13 +28,13 @@ def test_means_and_standard_errors():
     sizes = np.abs(ONE.values)
     assert_close(importance.values, sizes.mean(axis=0), 1e-15)
     deviation = np.sqrt(((sizes - sizes.mean(axis=0)) ** 2).sum(axis=0) / 11.0)
-    assert_close(importance.errors, deviation / np.sqrt(12.0), 1e-15)
+    assert_close(importance.standard_errors, deviation / np.sqrt(12.0), 1e-15)
     assert list(importance.order) == sorted(range(3), key=lambda j: -importance.values[j])
 
 
 def test_several_outputs_are_ordered_by_their_sum():
     importance = TWO.importance()
-    assert importance.values.shape == importance.errors.shape == (3, 2)
+    assert importance.values.shape == importance.standard_errors.shape == (3, 2)
     assert list(importance.order) == list(np.argsort(-importance.values.sum(axis=1)))
     assert importance.output_names == ("y0", "y1")
 
@@ -42,7 +42,7 @@ def test_several_outputs_are_ordered_by_their_sum():
 def test_one_row_has_no_standard_error():
     importance = ONE[0].importance()
     assert_close(importance.values, np.abs(ONE.values[0]), 0.0)
-    assert np.isnan(importance.errors).all()
+    assert np.isnan(importance.standard_errors).all()
     importance.plot()
     plt.close("all")
 
@@ -57,9 +57,10 @@ def test_it_prints_and_makes_a_frame_most_important_first():
     first = ONE.feature_names[importance.order[0]]
     assert repr(importance).splitlines()[1].startswith(first)
     frame = importance.to_frame()
-    assert list(frame.columns) == ["importance", "error"]
+    assert list(frame.columns) == ["importance", "standard_error"]
     assert frame.index[0] == first
-    assert list(TWO.importance().to_frame().columns)[:2] == [("y0", "importance"), ("y0", "error")]
+    columns = list(TWO.importance().to_frame().columns)
+    assert columns[:2] == [("y0", "importance"), ("y0", "standard_error")]
     assert "y1" in repr(TWO.importance())
 
 

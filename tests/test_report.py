@@ -110,7 +110,9 @@ def test_the_values_of_an_explanation_are_all_there(tmp_path):
     np.testing.assert_array_equal(unpacked(data["base"][0]), explanation.base_values)
     importance = explanation.importance()
     np.testing.assert_allclose(data["importance"][0]["mean"], importance.values, rtol=1e-7)
-    np.testing.assert_allclose(data["importance"][0]["error"], importance.errors, rtol=1e-7)
+    np.testing.assert_allclose(
+        data["importance"][0]["error"], importance.standard_errors, rtol=1e-7
+    )
     for column, player in zip(data["columns"], sorted(order), strict=True):
         cells = explanation.data[:, player]
         np.testing.assert_allclose(unpacked(column["cells"]), cells, rtol=1e-6)

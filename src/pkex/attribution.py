@@ -65,7 +65,8 @@ class Attribution:
     players : tuple of tuples of int
         The columns of each player.
     kernel, target_kernel : Kernel
-        The kernels in use; there is a target kernel only for HSIC.
+        The kernels in use, which can be called and passed on; there is a target kernel only for
+        HSIC. (The kernel of an `Explanation` is text.)
     samples : tuple of two arrays
         X and Z, or X and y, as they were passed.
     sample_names : tuple of str

@@ -58,7 +58,9 @@ class Explanation:
     complete : bool
         Whether all features are there; False after a selection of some.
     kernel : str or None
-        The kernel of the model, as text; None where it is not known.
+        The kernel of the model as text, for reports: a model may have several, and a saved
+        explanation keeps their description only. None where it is not known. (The kernel of an
+        `Attribution` is a `Kernel`.)
 
     Examples
     --------

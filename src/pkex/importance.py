@@ -26,7 +26,7 @@ class Importance:
     ----------
     values : array of shape (n_players,) or (n_players, n_outputs)
         Means of the absolute values.
-    errors : array of the same shape
+    standard_errors : array of the same shape
         Standard errors of these means over the rows; NaN for a single row.
     feature_names : tuple of str
     output_names : tuple of str
@@ -42,7 +42,7 @@ class Importance:
     """
 
     values: Floats
-    errors: Floats
+    standard_errors: Floats
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]
 
@@ -70,7 +70,7 @@ class Importance:
         outputs = self.output_names if self.values.ndim == 2 else ("mean |value|",)
         lines = [" " * width + "".join(f"  {name:>20}" for name in outputs)]
         columns = self.values.reshape(len(self.values), -1)
-        errors = self.errors.reshape(columns.shape)
+        errors = self.standard_errors.reshape(columns.shape)
         for player in self.order:
             cells = zip(columns[player], errors[player], strict=True)
             shown = "".join(f"  {value:>11.4g} ± {error:<6.2g}" for value, error in cells)
@@ -80,17 +80,18 @@ class Importance:
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, most important first.
 
-        Its columns are ``importance`` and ``error``; for several outputs these two of each.
+        Its columns are ``importance`` and ``standard_error``; for several outputs both of each.
         """
         pandas = optional("pandas", "pandas")
         names = [self.feature_names[player] for player in self.order]
+        tables = {"importance": self.values, "standard_error": self.standard_errors}
         if self.values.ndim == 1:
-            data = {"importance": self.values[self.order], "error": self.errors[self.order]}
+            data = {kind: table[self.order] for kind, table in tables.items()}
             return pandas.DataFrame(data, index=names)
         blocks = {
             (output, kind): table[self.order, k]
             for k, output in enumerate(self.output_names)
-            for kind, table in (("importance", self.values), ("error", self.errors))
+            for kind, table in tables.items()
         }
         return pandas.DataFrame(blocks, index=names)
 
@@ -114,7 +115,7 @@ class Importance:
         shown = self.order[:max_display][::-1]
         names = [self.feature_names[player] for player in shown]
         columns = self.values.reshape(len(self.values), -1)[shown]
-        errors = self.errors.reshape(len(self.values), -1)[shown]
+        errors = self.standard_errors.reshape(len(self.values), -1)[shown]
         left = np.zeros(len(shown))
         for k in range(columns.shape[1]):
             label = self.output_names[k] if columns.shape[1] > 1 else None

@@ -195,7 +195,7 @@ def _result(explanation: pkex.Explanation) -> dict[str, Any]:
     importance = explanation.importance()
     outputs = explanation.outputs or (None,)
     shape = (len(importance.feature_names), len(outputs))
-    means, errors = importance.values.reshape(shape), importance.errors.reshape(shape)
+    means, errors = importance.values.reshape(shape), importance.standard_errors.reshape(shape)
     base_values = explanation.base_values[0].reshape(-1)
     return {
         "removal": explanation.removal,
@@ -258,7 +258,7 @@ def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
     importance = explanation.importance()
     outputs = importance.output_names or ("mean |value|",)
     means = importance.values.reshape(-1, len(outputs))
-    errors = importance.errors.reshape(means.shape)
+    errors = importance.standard_errors.reshape(means.shape)
     rows = counted(len(explanation), "row")
     title = f"mean |value| over {rows} ({explanation.removal} removal)"
     heads = ["feature", *(head for name in outputs for head in (name, ""))]

@@ -43,7 +43,7 @@ def payload(
     shown = importance.order[:MAX_FEATURES]
     rows = _sample(n_rows, _MAX_CELLS // (len(shown) * n_outputs))
     means, errors = (
-        table.reshape(n_players, -1) for table in (importance.values, importance.errors)
+        table.reshape(n_players, -1) for table in (importance.values, importance.standard_errors)
     )
     kept, columns = values[rows], sorted({c for p in shown for c in explanation.players[p]})
     return {
