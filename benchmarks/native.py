@@ -14,8 +14,6 @@ One thread unless threads are the subject, minimum over repeats.
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 import pkex
 import pkex.native._kernel as kernel
+from benchmarks.record import config, store
 from benchmarks.timing import growth, seconds
 from pkex import native
 from pkex.kernels import RBF
@@ -88,7 +87,7 @@ def two_threads() -> float:
 
 def main() -> None:
     """Measure, print and store."""
-    results: dict[str, Any] = {"config": pkex.show_config("dicts"), "row_us": {}}
+    results: dict[str, Any] = {"config": config(), "row_us": {}}
     for n in (450, 5000):
         for d in SIZES:
             row = times(n, d, 1.0 / d)
@@ -113,9 +112,7 @@ def main() -> None:
     small = times(100, 10, 0.1)
     results["overhead_us"] = small["call"] - small["explain"]
     print(f"overhead of a call on one row, d = 10, n = 100: {results['overhead_us']:.0f} us")
-    path = Path(__file__).parent / "results" / "native.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    store("native", results)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ are here because they are what one would reach for.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import warnings
 from collections.abc import Callable
@@ -36,8 +35,10 @@ from sklearn.svm import SVR
 from threadpoolctl import threadpool_limits
 
 import pkex
+from benchmarks.record import config, store
 from benchmarks.timing import growth, peak_memory, seconds
 from pkex import reference
+from pkex._files import write_whole
 
 Floats = NDArray[np.float64]
 Builder = Callable[[Any, Floats], Callable[[Floats], object]]
@@ -45,7 +46,8 @@ Builder = Callable[[Any, Floats], Callable[[Floats], object]]
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
 N_POINTS = 450
 LIMIT = 60.0
-HERE = Path(__file__).parent
+FIGURE = Path(__file__).parents[1] / "docs" / "peers.png"
+PACKAGES = ("shap", "shapiq", "scikit-learn")
 
 
 def fit(name: str, n: int, d: int) -> tuple[Any, Floats]:
@@ -186,7 +188,7 @@ def batches() -> dict[str, Any]:
     return found
 
 
-def draw(results: dict[str, Any], path: Path) -> None:
+def draw(results: dict[str, Any]) -> None:
     """Draw time against the number of features, for both models."""
     import matplotlib as mpl
 
@@ -208,7 +210,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("seconds for one row, one thread")
     axes[1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    fig.savefig(path, dpi=130)
+    write_whole(FIGURE, partial(fig.savefig, format="png", dpi=130), FIGURE.name)
 
 
 def main() -> None:
@@ -218,25 +220,22 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds a row may take")
     parser.add_argument("--exact", action="store_true", help="only the exact methods")
     options = parser.parse_args()
-    (HERE / "results").mkdir(exist_ok=True)
     if options.exact:
-        text = json.dumps(exact_methods(), indent=1)
-        (HERE / "results" / "exact.json").write_text(text + "\n", encoding="utf-8")
+        store("exact", {"config": config(*PACKAGES), **exact_methods()})
         return
     quick = options.quick
     sizes, limit = (SIZES[:3], 2.0) if quick else (SIZES, options.limit)
     results: dict[str, Any] = {name: one_row(name, sizes, limit) for name in ("SVR", "GPR")}
     results["batches"] = batches()
-    results["config"] = pkex.show_config("dicts") | {"limit_seconds": str(limit)}
+    results["config"] = config(*PACKAGES) | {"limit_seconds": str(limit)}
     for model in ("SVR", "GPR"):
         print(f"\n{model}: how many times as long as pkex")
         for name, ratio in results[model]["ratio"].items():
             shown = "  ".join(f"d={d}: {r:,.0f}" for d, r in ratio.items())
             print(f"  {name:<22}{shown}  growth {results[model]['growth_from_100'][name]}")
     if not quick:
-        text = json.dumps(results, indent=1)
-        (HERE / "results" / "peers.json").write_text(text + "\n", encoding="utf-8")
-        draw(results, HERE.parent / "docs" / "peers.png")
+        store("peers", results)
+        draw(results)
 
 
 if __name__ == "__main__":

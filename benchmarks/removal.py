@@ -10,11 +10,9 @@ relative to the largest of them.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 import pkex
 from benchmarks.peers import fit
+from benchmarks.record import config, store
 from benchmarks.timing import seconds
 
 Floats = NDArray[np.float64]
@@ -50,7 +49,7 @@ def methods(model: Any, background: Floats) -> dict[str, Callable[[Floats], Floa
 
 def main() -> None:
     """Measure, print and store."""
-    results: dict[str, Any] = {"config": pkex.show_config("dicts")}
+    results: dict[str, Any] = {"config": config("shap", "scikit-learn")}
     for d in SIZES:
         model, X = fit("SVR", 450, d)
         row = np.random.default_rng(1).normal(size=(1, d))
@@ -71,9 +70,7 @@ def main() -> None:
                 flush=True,
             )
         results[f"d = {d}"] = found
-    path = Path(__file__).parent / "results" / "removal.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    store("removal", results)
 
 
 if __name__ == "__main__":

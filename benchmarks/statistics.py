@@ -9,9 +9,7 @@ products. Memory is what the process grows by at its peak.
 
 from __future__ import annotations
 
-import json
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import pkex
+from benchmarks.record import config, store
 from benchmarks.timing import growth, peak_memory, seconds
 from pkex.bandwidth import MAX_ROWS, median_distance
 
@@ -57,7 +56,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(ROWS, COLUMNS)), rng.normal(size=(ROWS, COLUMNS))
     y = X[:, 0] + rng.normal(size=ROWS)
-    results: dict[str, Any] = {"config": pkex.show_config("dicts")}
+    results: dict[str, Any] = {"config": config()}
     wide = median_distance(np.concatenate([X, Z]), MAX_ROWS, 0)
     narrow = median_distance(y[:, None], MAX_ROWS, 0)
     kernel, target = pkex.kernels.RBF(wide), pkex.kernels.RBF(narrow)
@@ -88,8 +87,7 @@ def main() -> None:
     print(
         f"growth of mmd from {SIZES[0]} to {SIZES[-1]} rows: n^{results['growth']['exponent']:.2f}"
     )
-    path = Path(__file__).parent / "results" / "statistics.json"
-    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    store("statistics", results)
 
 
 if __name__ == "__main__":
