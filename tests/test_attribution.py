@@ -11,7 +11,7 @@ from cases import KERNELS, assert_close, sample, scales
 from scipy.stats import false_discovery_control
 
 import pkex
-from pkex.attribution import holm
+from pkex.attribution import _holm
 from pkex.kernels import RBF, Categorical, Custom
 
 GROUPS = {"a": [3, 1], "b": [2, 5]}
@@ -194,6 +194,8 @@ def test_p_values_and_table():
     assert np.array_equal(by_feature["null_high"], high)
     assert_close(by_feature["p_holm"], step_down(found.p_values), 1e-15)
     assert_close(by_feature["p_bh"], step_up(found.p_values), 1e-15)
+    assert np.array_equal(by_feature["p_holm"], found.p_holm)
+    assert np.array_equal(by_feature["p_bh"], found.p_bh)
     assert found.p_value == 0.01
     assert found.n_permutations == 99
     assert "p = 0.01" in repr(found)
@@ -213,7 +215,7 @@ def step_up(p):
 def test_adjusted_p_values(seed):
     rng = np.random.default_rng(seed)
     p = rng.integers(1, 21, size=rng.integers(1, 12)) / 20.0  # with ties
-    assert_close(holm(p), step_down(p), 1e-15)
+    assert_close(_holm(p), step_down(p), 1e-15)
     assert_close(false_discovery_control(p), step_up(p), 1e-15)
 
 
@@ -221,6 +223,7 @@ def test_without_permutations_there_are_no_p_values():
     X = np.random.default_rng(0).normal(size=(12, 3))
     found = pkex.hsic(X, X[:, 0])
     assert found.p_value is found.p_values is found.null_values is found.null_totals is None
+    assert found.p_holm is found.p_bh is None
     assert found.n_permutations == 0
     assert list(found.to_frame().columns) == ["value"]
     assert "p =" not in repr(found)

@@ -44,8 +44,10 @@ class Attribution:
     p_value : float or None
         Of the statistic, from the permutations; None without them.
     p_values : array of shape (n_players,) or None
-        Of each value, from the same permutations. Not adjusted for their number; `to_frame` has
-        adjusted ones.
+        Of each value, from the same permutations. Not adjusted for their number.
+    p_holm, p_bh : arrays of shape (n_players,) or None
+        The same adjusted for their number: by Holm, who bounds the chance of any false alarm, and
+        by Benjamini and Hochberg, who bound the share of false ones among the alarms.
     null_values : array of shape (n_permutations, n_players) or None
         The values under the permutations.
     null_totals : array of shape (n_permutations,) or None
@@ -149,6 +151,21 @@ class Attribution:
         return p
 
     @cached_property
+    def p_holm(self) -> Floats | None:
+        """The p-values of the players, adjusted by Holm's method."""
+        return None if self.p_values is None else _holm(self.p_values)
+
+    @cached_property
+    def p_bh(self) -> Floats | None:
+        """The p-values of the players, adjusted by the method of Benjamini and Hochberg."""
+        if self.p_values is None:
+            return None
+        from scipy.stats import false_discovery_control  # slow to import
+
+        adjusted: Floats = false_discovery_control(self.p_values)
+        return adjusted
+
+    @cached_property
     def null_band(self) -> Floats | None:
         """Where 95 % of the null values of each player lie, shape (2, n_players)."""
         if self.null_values is None:
@@ -237,17 +254,14 @@ class Attribution:
         >>> list(attribution.to_frame().columns)
         ['value', 'null_low', 'null_high', 'p_value', 'p_holm', 'p_bh']
         """
-        from scipy.stats import false_discovery_control  # slow to import
-
         pandas = optional("pandas", "pandas")
         columns: dict[str, Floats] = {"value": self.values}
         if self.standard_errors is not None:
             columns["standard_error"] = self.standard_errors
-        if self.p_values is not None and self.null_band is not None:
+        if self.null_band is not None:
             columns["null_low"], columns["null_high"] = self.null_band
-            columns["p_value"] = self.p_values
-            columns["p_holm"] = holm(self.p_values)
-            columns["p_bh"] = false_discovery_control(self.p_values)
+            tests = {"p_value": self.p_values, "p_holm": self.p_holm, "p_bh": self.p_bh}
+            columns |= {name: p for name, p in tests.items() if p is not None}
         index = pandas.Index(self.feature_names, name="feature")
         return pandas.DataFrame(columns, index=index).iloc[self.order]
 
@@ -346,10 +360,10 @@ class Attribution:
         return sorted({int(i) for i in found})
 
 
-def holm(p_values: Floats) -> Floats:
+def _holm(p_values: Floats) -> Floats:
     """Return p-values adjusted by Holm's method, which bounds the chance of any false alarm.
 
-    >>> holm(np.array([0.01, 0.04, 0.03]))
+    >>> _holm(np.array([0.01, 0.04, 0.03]))
     array([0.03, 0.06, 0.06])
     """
     order = np.argsort(p_values)

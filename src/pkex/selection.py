@@ -139,11 +139,10 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         if self.alpha is not None:
-            if self.pvalues_ is None:
+            adjusted = self.attribution_.p_bh
+            if adjusted is None:
                 raise ValueError("alpha was set after fit, so there are no p-values; fit again.")
-            from scipy.stats import false_discovery_control  # slow to import
-
-            found: NDArray[np.bool_] = false_discovery_control(self.pvalues_) <= self.alpha
+            found: NDArray[np.bool_] = adjusted <= self.alpha
             return found
         mask = np.zeros(len(self.scores_), dtype=bool)
         mask[self.attribution_.order[: self._count(len(mask))]] = True

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 import pkex
-from pkex.attribution import Attribution, holm
+from pkex.attribution import Attribution
 from pkex.report import _marginals
 from pkex.report._facts import Fact, accuracy, fact, features, kernel_text
 from pkex.report._page import finite
@@ -69,16 +68,15 @@ def _sample_names(attribution: Attribution) -> tuple[str, str]:
 
 def _null(attribution: Attribution) -> dict[str, Any]:
     """Return what permutations say: bands, p-values, adjusted ones, and a histogram of totals."""
-    band, p, totals = attribution.null_band, attribution.p_values, attribution.null_totals
-    if band is None or p is None or totals is None:
+    band, totals = attribution.null_band, attribution.null_totals
+    tests = {"p": attribution.p_values, "holm": attribution.p_holm, "bh": attribution.p_bh}
+    if band is None or totals is None:
         return dict.fromkeys(("null_low", "null_high", "p", "holm", "bh", "null_totals"))
     counts, edges = np.histogram(totals, bins=min(40, max(5, int(2 * len(totals) ** (1 / 3)))))
     return {
         "null_low": finite(band[0]),
         "null_high": finite(band[1]),
-        "p": finite(p),
-        "holm": finite(holm(p)),
-        "bh": finite(false_discovery_control(p)),
+        **{name: finite(p) for name, p in tests.items() if p is not None},
         "null_totals": {"edges": finite(edges), "counts": counts.tolist()},
     }
 
