@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import pkex
+from pkex.cli._text import printable
 
 __all__ = ["run"]
 
@@ -386,5 +387,4 @@ def _sentence(error: Exception) -> str:
         text = "there is not enough memory; take fewer rows."
     else:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    text = " ".join(text.split()) or type(error).__name__
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return printable(" ".join(text.split()) or type(error).__name__)

@@ -20,6 +20,7 @@ from rich.text import Text
 import pkex
 from pkex.cli import _folder
 from pkex.cli._tables import Table, counted, listed
+from pkex.cli._text import printable
 
 __all__ = ["SHOWN", "Session", "aligned", "bar", "grid", "put", "rule_facts", "table_facts"]
 
@@ -223,17 +224,6 @@ def put(text: str) -> None:
             print(text.encode("ascii", "replace").decode(), flush=True)
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # for what is left
-
-
-def printable(text: str) -> str:
-    r"""Return `text` with control characters spelled out, so that data cannot steer a terminal.
-
-    Examples
-    --------
-    >>> print(printable("age\x1b[2J"))
-    age\x1b[2J
-    """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _plain(value: Any) -> Any:
