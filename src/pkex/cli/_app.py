@@ -6,12 +6,17 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import pkex
 from pkex.cli._text import printable
+
+if TYPE_CHECKING:
+    from pkex.cli._session import Session
+    from pkex.cli._statistics import Test
+    from pkex.cli._tables import Dialect
 
 __all__ = ["run"]
 
@@ -241,6 +246,23 @@ def explain(
     return work(request, Dialect(delimiter, decimal, encoding, split_names(categorical)), session)
 
 
+def _shared(
+    test: tuple[Any, ...], dialect: tuple[Any, ...], session: tuple[Any, ...]
+) -> tuple[Test, Dialect, Session]:
+    """Return what the options that drift and depend share make, in the order of the fields."""
+    from pkex.cli._session import Session
+    from pkex.cli._statistics import Test
+    from pkex.cli._tables import Dialect, split_names
+
+    columns, *how = test
+    delimiter, decimal, encoding, categorical = dialect
+    return (
+        Test(split_names(columns), *how),
+        Dialect(delimiter, decimal, encoding, split_names(categorical)),
+        Session(*session),
+    )
+
+
 @app.command()
 def drift(
     reference: Annotated[
@@ -275,24 +297,14 @@ def drift(
 
     pkex drift january.parquet february.parquet --alpha 0.01 --out drifted
     """
-    from pkex.cli._session import Session
-    from pkex.cli._statistics import Test
     from pkex.cli._statistics import drift as work
-    from pkex.cli._tables import Dialect, split_names
 
-    session = Session(out, force, table_format, quiet, as_json)
-    test = Test(
-        split_names(columns),
-        groups,
-        kernel,
-        permutations,
-        block_size,
-        seed,
-        jobs,
-        drop_missing,
+    given = _shared(
+        (columns, groups, kernel, permutations, block_size, seed, jobs, drop_missing),
+        (delimiter, decimal, encoding, categorical),
+        (out, force, table_format, quiet, as_json),
     )
-    dialect = Dialect(delimiter, decimal, encoding, split_names(categorical))
-    return work(reference, current, alpha, test, dialect, session)
+    return work(reference, current, alpha, *given)
 
 
 @app.command()
@@ -325,24 +337,14 @@ def depend(
 
     pkex depend patients.csv --target progression --top 20% --out ranked
     """
-    from pkex.cli._session import Session
-    from pkex.cli._statistics import Test
     from pkex.cli._statistics import depend as work
-    from pkex.cli._tables import Dialect, split_names
 
-    session = Session(out, force, table_format, quiet, as_json)
-    test = Test(
-        split_names(columns),
-        groups,
-        kernel,
-        permutations,
-        block_size,
-        seed,
-        jobs,
-        drop_missing,
+    given = _shared(
+        (columns, groups, kernel, permutations, block_size, seed, jobs, drop_missing),
+        (delimiter, decimal, encoding, categorical),
+        (out, force, table_format, quiet, as_json),
     )
-    dialect = Dialect(delimiter, decimal, encoding, split_names(categorical))
-    return work(data, target, top, test, dialect, session)
+    return work(data, target, top, *given)
 
 
 @app.command()
