@@ -27,6 +27,7 @@ NAMES = {
     "shap Permutation": "shap `PermutationExplainer`",
     "shap Sampling": "shap `SamplingExplainer`",
     "shap Kernel": "shap `KernelExplainer`",
+    "shap Kernel, all features": "shap `KernelExplainer`, all features",
     "pkex interventional": "pkex, interventional",
     "pkex marginal": "pkex, marginal",
 }
@@ -58,10 +59,16 @@ with like.
 REMOVAL = """\
 ## The same game as shap
 
-Interventional values with the same 100 background rows, for an SVR with 450 training points. The
-percentage is the largest difference to the exact values, relative to the largest value. At 10
-features `KernelExplainer` goes through all coalitions and is exact; with more it samples. Marginal
-removal is a game of its own: its difference is no error. (`python -m benchmarks.removal`)
+Interventional values of one row with the same 100 background rows, for an SVR with 450 training
+points. The percentage is the largest difference to the exact values in one run, relative to the
+largest value. Marginal removal is a game of its own: its difference is no error.
+(`python -m benchmarks.removal`)
+
+At 10 features `KernelExplainer` goes through all coalitions and is exact; with more it samples. As
+it is set by default it then keeps ten features and gives all others the value 0
+(`l1_reg="num_features(10)"`): where more than ten matter, as here, that makes nearly all of its
+difference. The last line has all features (`l1_reg=False`); what is left there, and with
+`PermutationExplainer`, comes from sampling and differs from run to run.
 """
 
 BATCH = """\
