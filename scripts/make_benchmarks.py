@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 
+PACKAGES = ("shap", "shapiq", "scikit-learn")
+
 NAMES = {
     "pkex": "pkex",
     "pkex, a row of 100": "pkex, a row among 100",
@@ -46,7 +48,7 @@ Times on another machine differ; ratios differ less. Run them yourself: `make be
 
 An RBF kernel with gamma = 1/d, standard normal data, 450 training points, all of them in the
 expansion. Milliseconds for one row; a dash where a row was expected to take more than {limit:g} s.
-(`python -m benchmarks.peers --limit {limit:g}`)
+(`python -m benchmarks.peers --limit {limit:g}`{versions})
 """
 
 GAMES = """\
@@ -62,7 +64,7 @@ REMOVAL = """\
 Interventional values of one row with the same 100 background rows, for an SVR with 450 training
 points. The percentage is the largest difference to the exact values in one run, relative to the
 largest value. Marginal removal is a game of its own: its difference is no error.
-(`python -m benchmarks.removal`)
+(`python -m benchmarks.removal`{versions})
 
 At 10 features `KernelExplainer` goes through all coalitions and is exact; with more it samples. As
 it is set by default it then keeps ten features and gives all others the value 0
@@ -192,24 +194,31 @@ def ratio(entry: dict[str, float]) -> str:
     return f"{entry['explain'] / entry['evaluate']:.1f}"
 
 
+def versions(results: dict[str, Any]) -> str:
+    """Return the versions of other packages, where they were stored."""
+    config = results["config"]
+    found = [f"{name} {config[name]}" for name in PACKAGES if name in config]
+    return f"; {', '.join(found)}" if found else ""
+
+
 def page() -> str:
     """Return the page."""
-    results, native = load("peers"), load("native")
+    results, same_game = load("peers"), load("removal")
     config = results["config"]
     built = "pkex {pkex}, Python {python}, NumPy {numpy}, {compiler}, {machine}".format(**config)
     parts = [
-        HEAD.format(config=built, limit=float(config["limit_seconds"])),
+        HEAD.format(config=built, limit=float(config["limit_seconds"]), versions=versions(results)),
         peers(results, "SVR"),
         peers(results, "GPR"),
         GAMES,
-        REMOVAL,
-        removal(load("removal")),
+        REMOVAL.format(versions=versions(same_game)),
+        removal(same_game),
         BATCH,
         batches(results),
         STATISTICS,
         statistics(load("statistics")),
         LIMITS,
-        limits(native),
+        limits(load("native")),
     ]
     return "\n".join(parts)
 
