@@ -39,6 +39,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.native
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.peers --exact
 	$(BIN)/python -m benchmarks.removal
 	$(BIN)/python -m benchmarks.statistics
 	$(BIN)/python scripts/make_benchmarks.py

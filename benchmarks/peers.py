@@ -7,8 +7,8 @@ For SVR and Gaussian process regression with an RBF kernel (gamma = 1/d, standar
 takes more than 60 s a row, or the limit given; one row with 5000 training points; and batches of 1,
 10 and 1000 rows. It prints and stores times, ratios, memory and growth exponents
 (``benchmarks/results/peers.json``) and draws the figure of the README (``docs/peers.png``).
-``--exact`` runs only the exact methods, in
-a minute, and adds the time of a row among 100, where the overhead of a call is shared.
+``--exact`` runs only the exact methods, in a few minutes, and adds the time of a row among 100,
+where the overhead of a call is shared (``benchmarks/results/exact.json``).
 
 `shapiq` explains the same game as pkex, exactly. shap's explainers solve another game, with
 features replaced from 100 background rows, and sample it; their default budgets are used. They
@@ -150,7 +150,7 @@ def exact_methods() -> dict[str, Any]:
     """Time the exact methods side by side, pkex also for a row among 100."""
     found: dict[str, Any] = {}
     for model_name in ("SVR", "GPR"):
-        for d in (10, 50, 100, 1000):
+        for d in SIZES:
             model, X = fit(model_name, N_POINTS, d)
             rows = np.random.default_rng(1).normal(size=(100, d))
             many = by_pkex("native")(model, X)

@@ -20,9 +20,10 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 
 PACKAGES = ("shap", "shapiq", "scikit-learn")
 
+AMONG = "pkex, a row of 100"
 NAMES = {
-    "pkex": "pkex",
-    "pkex, a row of 100": "pkex, a row among 100",
+    "pkex": "pkex, a call with one row",
+    AMONG: "pkex, a row among 100",
     "pkex, NumPy": "pkex without a compiler (NumPy)",
     "prefix_suffix": "the paper's prefix-suffix algorithm, `pkex.reference.prefix_suffix`",
     "shapiq ProductKernel": "shapiq `ProductKernelExplainer`",
@@ -48,11 +49,13 @@ Times on another machine differ; ratios differ less. Run them yourself: `make be
 
 An RBF kernel with gamma = 1/d, standard normal data, 450 training points, all of them in the
 expansion. Milliseconds for one row; a dash where a row was expected to take more than {limit:g} s.
+Every line is a call with one row, but for the second: there one call explains 100 rows, and its
+time is divided by 100 (`--exact`; no entry where that was not measured).
 (`python -m benchmarks.peers --limit {limit:g}`{versions})
 """
 
 GAMES = """\
-The first four lines compute the same numbers, exactly. shap's explainers play another game, with
+The first five lines compute the same numbers, exactly. shap's explainers play another game, with
 features replaced from 100 background rows, and estimate its values by sampling with their default
 budgets; they are here because they are what one would reach for. The next table compares like
 with like.
@@ -122,7 +125,7 @@ def load(name: str) -> dict[str, Any]:
     return results
 
 
-def peers(results: dict[str, Any], model: str) -> str:
+def peers(results: dict[str, Any], exact: dict[str, Any], model: str) -> str:
     """Return the times of one row, method by method."""
     times: dict[str, dict[str, float]] = results[model]["seconds"]
     sizes = list(times["pkex"])
@@ -130,6 +133,8 @@ def peers(results: dict[str, Any], model: str) -> str:
         [NAMES[name], *(figure(1e3 * taken[d] if d in taken else None) for d in sizes)]
         for name, taken in times.items()
     ]
+    shared = [exact.get(f"{model}, d = {d}", {}).get(AMONG) for d in sizes]
+    lines.insert(1, [NAMES[AMONG], *(figure(1e3 * t) if t else "" for t in shared)])
     return table([f"{model}, features", *sizes], lines)
 
 
@@ -203,13 +208,13 @@ def versions(results: dict[str, Any]) -> str:
 
 def page() -> str:
     """Return the page."""
-    results, same_game = load("peers"), load("removal")
+    results, exact, same_game = load("peers"), load("exact"), load("removal")
     config = results["config"]
     built = "pkex {pkex}, Python {python}, NumPy {numpy}, {compiler}, {machine}".format(**config)
     parts = [
         HEAD.format(config=built, limit=float(config["limit_seconds"]), versions=versions(results)),
-        peers(results, "SVR"),
-        peers(results, "GPR"),
+        peers(results, exact, "SVR"),
+        peers(results, exact, "GPR"),
         GAMES,
         REMOVAL.format(versions=versions(same_game)),
         removal(same_game),
