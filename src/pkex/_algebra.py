@@ -20,7 +20,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from pkex._validation import as_matrix, is_index, number
 
-__all__ = ["ColumnKernel", "Constant", "Kernel", "Product", "Scale", "Sum", "Term"]
+__all__ = [
+    "ColumnKernel",
+    "Constant",
+    "Dot",
+    "Kernel",
+    "Product",
+    "Scale",
+    "Sum",
+    "Term",
+    "has_neutral_removal",
+    "leaf_values",
+]
 
 Floats = NDArray[np.float64]
 Expansion = list[tuple[float, tuple["ColumnKernel", ...]]]
@@ -311,6 +322,19 @@ class Constant(Kernel):
         return [(self.value, ())]
 
 
+@dataclass(frozen=True, repr=False)
+class Dot(ColumnKernel):
+    """The product ``x z``, a part of the linear kernel."""
+
+    def factors(self, x: Floats, z: Floats) -> Floats:
+        return x * z
+
+
+def has_neutral_removal(kernel: Kernel) -> bool:
+    """Tell whether every part of the kernel is a product of factors that can become 1."""
+    return not any(isinstance(leaf, Dot) for _, leaves in kernel._expand(1) for leaf in leaves)
+
+
 @dataclass(frozen=True)
 class Term:
     """One product kernel of a normal form: ``coefficient * prod over leaves``.
@@ -376,7 +400,8 @@ def _restricted(
 ) -> ColumnKernel:
     """Return `leaf` limited to some of the columns that it covers."""
     parameters = {f.name: getattr(leaf, f.name) for f in fields(leaf) if f.name != "columns"}
-    if type(leaf).__module__ != "pkex.kernels" or any(map(callable, parameters.values())):
+    ours = type(leaf).__module__ in ("pkex.kernels", __name__)
+    if not ours or any(map(callable, parameters.values())):
         return _Part(leaf, kept, columns=covered)  # it may expect all its columns
     chosen = {
         name: tuple(compress(value, kept))

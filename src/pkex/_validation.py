@@ -13,7 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["as_floats", "as_matrix", "column_names", "default_names", "positive", "unique_names"]
+__all__ = [
+    "Floats",
+    "as_floats",
+    "as_matrix",
+    "column_names",
+    "default_names",
+    "is_index",
+    "number",
+    "positive",
+    "tolerance",
+    "unique_names",
+]
 
 Floats = NDArray[np.float64]
 
@@ -146,3 +157,16 @@ def positive(value: object, name: str) -> float | tuple[float, ...]:
                 "column."
             )
     return entries if isinstance(value, Sequence | np.ndarray) else entries[0]
+
+
+def tolerance(value: object, least: float) -> float | None:
+    """Return an accepted relative error from `least` up to 1 as a float, or None as it is."""
+    if value is None:
+        return None
+    tol = number(value, "tol")
+    if not least <= tol < 1.0:
+        raise ValueError(
+            f"tol must be at least {least:.2g}, which double precision certifies, and below 1; got "
+            f"{tol!r}. None asks for full double precision."
+        )
+    return tol

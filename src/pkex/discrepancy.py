@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._algebra import has_neutral_removal
 from pkex._tables import Table, as_table, codes, stacked
 from pkex._threads import check_n_jobs
-from pkex._validation import is_index
+from pkex._validation import is_index, tolerance
 from pkex.attribution import Attribution
 from pkex.bandwidth import MAX_ROWS, RandomState, generator, median_distance, median_distances
 from pkex.estimate import BlockMean
-from pkex.kernels import RBF, Categorical, Kernel, has_neutral_removal
+from pkex.kernels import RBF, Categorical, Kernel
 from pkex.players import Groups, players_of
-from pkex.rules import check_tol
+from pkex.rules import FULL_PRECISION
 from pkex.weights import HSICWeights, MMDWeights, Weights
 
 __all__ = ["hsic", "mmd", "mmd_of_tables"]
@@ -269,7 +270,8 @@ def _attribution(
     chosen = _resolve_kernel(kernel, table, numbers)
     players, names = players_of(groups, table.names)
     terms = chosen.terms(numbers.shape[1])
-    source = BlockMean(numbers, terms, players, tuple(blocks), check_tol(tol), n_jobs)
+    accepted = tolerance(tol, FULL_PRECISION)
+    source = BlockMean(numbers, terms, players, tuple(blocks), accepted, n_jobs)
     found = source.estimate(n_permutations, random, progress)
     several = len(blocks) > 1
     return Attribution(

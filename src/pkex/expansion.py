@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._algebra import Kernel
 from pkex._validation import as_floats, as_matrix, column_names, default_names, unique_names
 
-__all__ = ["ExpansionSum", "KernelExpansion", "Preparation"]
+__all__ = ["ExpansionSum", "KernelExpansion", "Preparation", "evolve", "seen", "stack"]
 
 Floats = NDArray[np.float64]
 

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pkex._algebra import has_neutral_removal
 from pkex._cells import is_number
 from pkex._threads import check_n_jobs
-from pkex._validation import as_floats
+from pkex._validation import as_floats, tolerance
 from pkex.engine import Background, Plan, Sums, shapley_sums
 from pkex.errors import AdditivityError, UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, seen
 from pkex.explanation import Explanation
-from pkex.kernels import has_neutral_removal
 from pkex.players import Groups, players_of
 from pkex.readers import check_agreement, read
-from pkex.rules import check_tol
+from pkex.rules import FULL_PRECISION
 
 __all__ = ["Explainer"]
 
@@ -91,7 +91,7 @@ class Explainer:
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
         self.expansion: KernelExpansion | ExpansionSum = model
         self.players, self.player_names = players_of(groups, self.expansion.feature_names)
-        self.tol = check_tol(tol)
+        self.tol = tolerance(tol, FULL_PRECISION)
         self.n_jobs = n_jobs
         self.removal = _removal(removal, background)
         if self.removal == "neutral":

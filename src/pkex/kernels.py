@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._algebra import ColumnKernel, Constant, Kernel, Product, Scale, Sum
+from pkex._algebra import ColumnKernel, Constant, Dot, Kernel, Product, Scale, Sum
 from pkex._validation import as_matrix, is_index, number, positive
 from pkex.bandwidth import MAX_ROWS, RandomState, median_distance, median_distances
 
@@ -415,14 +415,6 @@ class Custom(ColumnKernel):
         return self.function(x, z)
 
 
-@dataclass(frozen=True, repr=False)
-class Dot(ColumnKernel):
-    """The product ``x z``, a part of the linear kernel."""
-
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        return x * z
-
-
 @dataclass(frozen=True)
 class Linear(Kernel):
     """Linear kernel ``sum_j x_j z_j``: a sum over columns, where the others are products.
@@ -439,13 +431,6 @@ class Linear(Kernel):
 
     def _expand(self, n_columns: int) -> list[tuple[float, tuple[ColumnKernel, ...]]]:
         return [(1.0, (Dot(columns=(j,)),)) for j in range(n_columns)]
-
-
-def has_neutral_removal(kernel: Kernel) -> bool:
-    """Tell whether every part of the kernel is a product of factors that can become 1."""
-    inside = getattr(kernel, "kernels", None) or [getattr(kernel, "kernel", None)]
-    parts = [part for part in inside if isinstance(part, Kernel)]
-    return not isinstance(kernel, Linear) and all(map(has_neutral_removal, parts))
 
 
 def _make_positive(kernel: ColumnKernel, name: str) -> None:

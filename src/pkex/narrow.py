@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import Term, leaf_values
+from pkex._algebra import Dot, Term, leaf_values
 from pkex.errors import not_finite
-from pkex.kernels import Dot
 
 __all__ = ["Narrow", "as_narrow"]
 

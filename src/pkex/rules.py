@@ -67,7 +67,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._gauss import gauss_legendre
-from pkex._validation import is_index, number
+from pkex._validation import is_index, tolerance
 
 __all__ = [
     "FULL_PRECISION",
@@ -279,7 +279,7 @@ def ellipse(size: int, n_players: int, tol: float | None = None) -> Rule:
     >>> rules.ellipse(8, n_players=50)
     Rule(ellipse gauss-legendre, 8 nodes, lam <= 2.56, relative error <= 7.3e-16)
     """
-    tol = check_tol(tol)
+    tol = tolerance(tol, FULL_PRECISION)
     accepted = _TIGHTEST
     limit = _ellipse_limit(_count(size, "size"), _TIGHTEST)
     if tol is not None:  # the rounding of the nodes, which grows with lam, takes the other half
@@ -331,19 +331,6 @@ def general_ladder(n_players: int, tol: float | None = None) -> Ladder:
     return Ladder(tuple(rules), limits, n_players, -1.0)
 
 
-def check_tol(tol: object) -> float | None:
-    """Return `tol` as a float or None, or raise."""
-    if tol is None:
-        return None
-    value = number(tol, "tol")
-    if not FULL_PRECISION <= value < 1.0:
-        raise ValueError(
-            f"tol must be at least {FULL_PRECISION:.2g}, which double precision certifies, and "
-            f"below 1; got {value!r}. None asks for full double precision."
-        )
-    return value
-
-
 def _count(value: int, name: str) -> int:
     if not is_index(value) or value < 1:
         raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
@@ -352,7 +339,7 @@ def _count(value: int, name: str) -> int:
 
 def _level(tol: float | None) -> float:
     """Return the largest shipped tolerance that meets `tol`."""
-    tol = check_tol(tol)
+    tol = tolerance(tol, FULL_PRECISION)
     if tol is None:
         return _TIGHTEST
     return float(max(t for t in _data()["tolerances"] if t <= tol))

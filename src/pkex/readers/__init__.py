@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._algebra import Kernel
+from pkex._algebra import Kernel, has_neutral_removal
 from pkex.errors import AdditivityError, UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion
-from pkex.kernels import has_neutral_removal
 
 __all__ = ["Reading", "as_expansion", "check_agreement", "read", "register", "supported"]
 

@@ -14,18 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from pkex._algebra import Kernel, Product, Scale, Sum
+from pkex._algebra import Kernel, Product, Scale, Sum, has_neutral_removal
 from pkex.errors import UnsupportedModelError
-from pkex.kernels import (
-    RBF,
-    Chi2,
-    Constant,
-    Laplacian,
-    Linear,
-    Matern,
-    Periodic,
-    has_neutral_removal,
-)
+from pkex.kernels import RBF, Chi2, Constant, Laplacian, Linear, Matern, Periodic
 
 __all__ = ["from_gaussian_process", "no_product"]
 
@@ -59,7 +50,9 @@ def no_product(what: str) -> UnsupportedModelError:
 
 def _convert(kernel: Any, n_columns: int) -> Kernel | None:
     """Return the kernel between different rows; None for zero."""
-    name = type(kernel).__name__
+    cls = type(kernel)
+    # somebody else's class of the same name may do anything
+    name = cls.__name__ if cls.__module__.partition(".")[0] == "sklearn" else ""
     if name in ("Sum", "Product"):
         parts = [_convert(part, n_columns) for part in (kernel.k1, kernel.k2)]
         present = [part for part in parts if part is not None]
