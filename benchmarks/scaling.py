@@ -6,7 +6,8 @@ One row of a model with 450 points, standard normal data, an RBF kernel with gam
 for one thread and the minimum over repeats; a method is left out from the size on where it takes
 more than 20 s. Errors are the largest of any value, measured in 40-digit arithmetic on the first
 two points alone, relative to the sum of absolute coefficients. The last line is the peak of the
-memory that 100 rows of d = 1000 with 5000 points take beyond the data.
+memory that 100 rows of d = 1000 with 5000 points take beyond the data. All is stored in
+``benchmarks/results/scaling.json``.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from __future__ import annotations
 import os
 import tracemalloc
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import pkex
+from benchmarks.record import config, store
 from benchmarks.timing import growth, seconds
 from pkex import reference
 from pkex.kernels import RBF
@@ -98,8 +101,10 @@ def memory() -> float:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, print and store."""
+    results: dict[str, Any] = {"config": config() | {"limit_seconds": str(LIMIT)}}
     times: dict[str, dict[int, float]] = {name: {} for name in METHODS}
+    errors: dict[str, dict[int, float]] = {name: {} for name in METHODS}
     print(f"{'d':>5}" + "".join(f"{name + ' ms':>18}{'error':>10}" for name in METHODS))
     for d in SIZES:
         rng = np.random.default_rng(d)
@@ -114,8 +119,8 @@ def main() -> None:
                 continue
             times[name][d] = seconds(build(points, alpha, row, 1.0 / d))
             values = build(points[:2], alpha[:2], row, 1.0 / d)()
-            error = np.abs(values - exact).max() / np.abs(alpha[:2]).sum()
-            line += f"{1e3 * times[name][d]:>18.3f}{error:>10.1e}"
+            errors[name][d] = float(np.abs(values - exact).max() / np.abs(alpha[:2]).sum())
+            line += f"{1e3 * times[name][d]:>18.3f}{errors[name][d]:>10.1e}"
         print(line, flush=True)
     for name, measured in times.items():
         power = growth(measured, 100, 1000)
@@ -129,7 +134,9 @@ def main() -> None:
             ),
             sep="",
         )
-    print(f"memory for 100 rows, d = 1000, n = 5000: {memory():.0f} MB beyond the data")
+    results |= {"seconds": times, "error": errors, "memory_mb": memory()}
+    print(f"memory for 100 rows, d = 1000, n = 5000: {results['memory_mb']:.0f} MB beyond the data")
+    store("scaling", results)
 
 
 if __name__ == "__main__":
