@@ -8,6 +8,8 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from pkex._files import write_whole
+
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "dataflow.svg"
 
 WIDTH, HEIGHT = 880, 372
@@ -98,4 +100,4 @@ def picture() -> str:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(picture(), encoding="utf-8")
+    write_whole(TARGET, lambda file: file.write(picture().encode()), TARGET.name)

@@ -12,14 +12,17 @@ from __future__ import annotations
 import doctest
 import os
 import re
-import shutil
 import sys
 import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
+
+from pkex._files import write_whole
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -38,6 +41,10 @@ def run(page: Path) -> None:
     plt.close("all")
 
 
+def _fill(drawn: bytes, file: BinaryIO) -> None:
+    file.write(drawn)
+
+
 def main() -> None:
     """Make the figures of the pages named, or of all."""
     mpl.use("Agg")
@@ -51,9 +58,9 @@ def main() -> None:
             os.chdir(folder)
             run(page)
             for name in names:
-                shutil.copy(name, IMAGES / name)
-                size = IMAGES.joinpath(name).stat().st_size // 1024
-                print(f"{page.relative_to(ROOT)}: {name}, {size} KiB")
+                drawn = Path(name).read_bytes()
+                write_whole(IMAGES / name, partial(_fill, drawn), name)
+                print(f"{page.relative_to(ROOT)}: {name}, {len(drawn) // 1024} KiB")
             os.chdir(ROOT)
 
 

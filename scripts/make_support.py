@@ -19,6 +19,7 @@ from typing import Any
 
 import pkex
 from pkex import readers
+from pkex._files import write_whole
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "support.md"
@@ -64,7 +65,8 @@ def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--out", type=Path, default=PAGE)
-    parser.parse_args().out.write_text(page(), encoding="utf-8")
+    out, text = parser.parse_args().out, page()
+    write_whole(out, lambda file: file.write(text.encode()), out.name)
 
 
 def page() -> str:
