@@ -102,7 +102,11 @@ def test_wheel_to_answers(tmp_path):
     assert machine.pkex("--version").stdout == f"pkex {pkex.__version__}\n"
     where = machine.call(machine.bin / "python", "-c", "import pkex; print(pkex.__file__)").stdout
     assert where.startswith(str(tmp_path))
-    assert json.loads(machine.pkex("config", "--json").stdout)["pkex"] == pkex.__version__
+    facts = json.loads(machine.pkex("config", "--json").stdout)
+    assert facts["pkex"] == pkex.__version__
+    # a compiler that built the kernel here builds it there; call leaves PKEX_BACKEND out of both
+    backend = "import pkex; print(pkex.show_config('dicts')['backend'])"
+    assert facts["backend"] == machine.call(sys.executable, "-c", backend).stdout.strip()
     check_demo(machine)
     check_diabetes(machine)
     check_breast_cancer(machine)
