@@ -15,8 +15,8 @@ from sklearn.gaussian_process import kernels as gp_kernels
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVR
 
-from pkex import KernelExpansion, expansion
-from pkex.kernels import RBF, Categorical, Chi2, Laplacian
+from pkex import KernelExpansion, UnsupportedModelError, expansion
+from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Linear
 
 POINTS = np.arange(12.0).reshape(4, 3) / 5.0
 ALPHA = np.array([1.0, -2.0, 0.5, 3.0])
@@ -61,6 +61,18 @@ def test_several_outputs():
 def test_the_base_value_counts_the_factors_of_the_kernel():
     f = KernelExpansion(POINTS, ALPHA, 2.0 * RBF() + 3.0 * Laplacian(), 1.0)
     assert f.base_value == 5.0 * ALPHA.sum() + 1.0
+
+
+def test_a_linear_part_has_outputs_but_no_base_value():
+    several = KernelExpansion(POINTS, np.stack([ALPHA, 2 * ALPHA], axis=1), RBF() + Linear())
+    one = KernelExpansion(POINTS, ALPHA, Linear())
+    joined = expansion.stack([one, several], ["a", "b", "c"])
+    assert (one.n_outputs, several.n_outputs, joined.n_outputs) == (1, 2, 3)
+    expected = np.column_stack([f.predict(POINTS) for f in (one, several)])
+    assert_close(joined.predict(POINTS), expected, 1e-14)
+    for f in (one, several, joined):
+        with pytest.raises(UnsupportedModelError, match=r"has a linear part.*Pass a background"):
+            _ = f.base_value
 
 
 def test_names_come_from_the_frame():

@@ -22,7 +22,8 @@ import pytest
 from mpmath import mp
 from numpy.typing import NDArray
 
-from pkex import reference
+from pkex import KernelExpansion, UnsupportedModelError, reference
+from pkex.kernels import RBF, Kernel, Linear
 
 Floats = NDArray[np.float64]
 Algorithm = Callable[[Any, Any], Floats]
@@ -310,7 +311,7 @@ def expansion(outputs: int | None = None) -> Any:
         coefficients=rng.standard_normal(5 if outputs is None else (5, outputs)),
         offset=0.25 if outputs is None else rng.standard_normal(outputs),
         feature_names=NAMES,
-        kernel=SimpleNamespace(terms=lambda d: TERMS),
+        kernel=SimpleNamespace(terms=lambda d: TERMS, _expand=lambda d: []),  # no linear part
     )
 
 
@@ -400,6 +401,15 @@ def test_bad_subsets_are_refused_with_a_sentence(
 def test_bad_points_are_refused_with_a_sentence(function: Any, x: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         function(expansion(), x, [0])
+
+
+@pytest.mark.parametrize("function", [reference.value, reference.components])
+@pytest.mark.parametrize("kernel", [Linear(), RBF() + 0.5 * Linear(), RBF() * Linear()], ids=repr)
+def test_a_linear_part_has_no_neutral_removal(function: Any, kernel: Kernel) -> None:
+    f = KernelExpansion(np.eye(2), [1.0, 2.0], kernel)
+    for subset in ([], [0], [0, 1]):
+        with pytest.raises(UnsupportedModelError, match=r"has a linear part.*Pass a background"):
+            function(f, [0.5, 0.5], subset)
 
 
 # --- the oracles themselves ----------------------------------------------------------------------

@@ -1,13 +1,13 @@
-"""What pkex raises besides ValueError and TypeError, and a message that several places share."""
+"""What pkex raises besides ValueError and TypeError, and messages that several places share."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pkex._algebra import Term
+    from pkex._algebra import Kernel, Term
 
-__all__ = ["AdditivityError", "UnsupportedModelError", "not_finite"]
+__all__ = ["AdditivityError", "UnsupportedModelError", "no_neutral_removal", "not_finite"]
 
 
 class AdditivityError(RuntimeError):
@@ -39,6 +39,15 @@ class UnsupportedModelError(TypeError):
     Traceback (most recent call last):
     pkex.errors.UnsupportedModelError: the kernel of SVR(kernel='poly') does not factorise ...
     """
+
+
+def no_neutral_removal(kernel: Kernel) -> UnsupportedModelError:
+    """Return the error for a kernel with a linear part, where an absent feature has no factor."""
+    return UnsupportedModelError(
+        f"the kernel {kernel!r} has a linear part, which does not factorise over columns: it is a "
+        "sum over them, and no factor of it could become 1. Pass a background, "
+        "Explainer(model, X_train[:100]), for values that start at the mean prediction."
+    )
 
 
 def not_finite(term: Term) -> ValueError:

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._algebra import Kernel
+from pkex._algebra import Kernel, has_neutral_removal
 from pkex._validation import as_floats, as_matrix, column_names, default_names, unique_names
+from pkex.errors import no_neutral_removal
 
 __all__ = ["ExpansionSum", "KernelExpansion", "Preparation", "evolve", "seen", "stack"]
 
@@ -161,10 +162,9 @@ class KernelExpansion:
 
     def __repr__(self) -> str:
         n_points, n_columns = self.points.shape
-        outputs = self.coefficients[0].size
         return (
-            f"KernelExpansion({n_points} points, {n_columns} columns, {outputs} "
-            f"output{'s' if outputs > 1 else ''}, kernel={self.kernel!r})"
+            f"KernelExpansion({n_points} points, {n_columns} columns, {self.n_outputs} "
+            f"output{'s' if self.n_outputs > 1 else ''}, kernel={self.kernel!r})"
         )
 
     @property
@@ -172,9 +172,19 @@ class KernelExpansion:
         """The expansions that it is a sum of: itself."""
         return (self,)
 
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return int(self.coefficients[0].size)
+
     @cached_property
     def base_value(self) -> Floats:
-        """The value of the empty coalition: every factor replaced by 1."""
+        """The value of the empty coalition: every factor replaced by 1.
+
+        Refused for kernels with a linear part, whose factors cannot be replaced.
+        """
+        if not has_neutral_removal(self.kernel):
+            raise no_neutral_removal(self.kernel)
         worth = sum(term.coefficient for term in self.kernel.terms(self.points.shape[1]))
         base: Floats = worth * self.coefficients.sum(axis=0) + self.offset
         return _frozen(np.asarray(base))
@@ -244,9 +254,14 @@ class ExpansionSum:
         """The preparation of the first part, for the steps before and the names."""
         return self.parts[0].preparation
 
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.parts[0].n_outputs
+
     @cached_property
     def base_value(self) -> Floats:
-        """The value of the empty coalition."""
+        """The value of the empty coalition; refused for kernels with a linear part."""
         base: Floats = np.sum([part.base_value for part in self.parts], axis=0)
         return base
 
@@ -291,7 +306,7 @@ def stack(
     expansions: Sequence[KernelExpansion | ExpansionSum], output_names: Sequence[str]
 ) -> KernelExpansion | ExpansionSum:
     """Return one expansion whose outputs are those of the given ones, in their order."""
-    widths = [expansion.base_value.size for expansion in expansions]
+    widths = [expansion.n_outputs for expansion in expansions]
     parts: list[KernelExpansion] = []
     for i, expansion in enumerate(expansions):
         edges = (sum(widths[:i]), sum(widths[i + 1 :]))

@@ -16,7 +16,7 @@ from pkex._cells import is_number
 from pkex._threads import check_n_jobs
 from pkex._validation import as_floats, tolerance
 from pkex.engine import Background, Plan, Sums, shapley_sums
-from pkex.errors import AdditivityError, UnsupportedModelError
+from pkex.errors import AdditivityError, no_neutral_removal
 from pkex.expansion import ExpansionSum, KernelExpansion, seen
 from pkex.explanation import Explanation
 from pkex.players import Groups, players_of
@@ -226,12 +226,7 @@ def _removal(removal: str | None, background: object) -> str:
 def _refuse_linear(expansion: KernelExpansion | ExpansionSum) -> None:
     for part in expansion.parts:
         if not has_neutral_removal(part.kernel):
-            raise UnsupportedModelError(
-                f"the kernel {part.kernel!r} has a linear part, which does not factorise over "
-                "columns: it is a sum over them, and no factor of it could become 1. Pass a "
-                "background, Explainer(model, X_train[:100]), for values that start at the mean "
-                "prediction."
-            )
+            raise no_neutral_removal(part.kernel)
 
 
 def _shares(background: Any, weights: ArrayLike | None) -> Floats | None:

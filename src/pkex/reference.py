@@ -37,7 +37,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pkex._algebra import has_neutral_removal
 from pkex._validation import Floats, as_floats, as_matrix, is_index
+from pkex.errors import no_neutral_removal
 
 if TYPE_CHECKING:
     from pkex.expansion import KernelExpansion
@@ -235,7 +237,8 @@ def value(expansion: KernelExpansion, x: ArrayLike, subset: Subset) -> float | F
     r"""Value of a coalition, :math:`v(S) = \sum_i \alpha_i k_S(x, x^{(i)}) + \text{offset}`.
 
     Unlike Proposition 2 this does not subtract :math:`f_\emptyset`, so v(all) is the prediction and
-    v(empty) the base value. For a kernel that is a sum of products, the terms' games are added.
+    v(empty) the base value. For a kernel that is a sum of products, the terms' games are added; one
+    with a linear part is refused, as no factor of it could become 1.
 
     Parameters
     ----------
@@ -292,6 +295,8 @@ def _summed(f: KernelExpansion, x: ArrayLike, subset: Subset, removed: float) ->
             "value and components take a KernelExpansion without a preparation; for a pipeline "
             "read its last step, and pass the row as that step sees it."
         )
+    if not has_neutral_removal(f.kernel):
+        raise no_neutral_removal(f.kernel)
     columns = _columns(f, subset)
     d = f.points.shape[1]
     row = as_floats(x, "x")

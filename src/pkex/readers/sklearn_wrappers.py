@@ -127,7 +127,7 @@ def transformed_target(model: Any, given: Given) -> Reading:
     _fitted(model, "regressor_")
     inner = read(model.regressor_, given)
     back = model.transformer_.inverse_transform
-    n_outputs = inner.expansion.base_value.size
+    n_outputs = inner.expansion.n_outputs
     zero = np.asarray(back(np.zeros((1, n_outputs))), dtype=np.float64)
     slope = np.asarray(back(np.eye(n_outputs)), dtype=np.float64) - zero
     reach = max(float(np.max(largest(part))) for part in inner.expansion.parts)
