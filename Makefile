@@ -35,7 +35,6 @@ sanitize: $(VENV)/.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON=$(BIN)/python scripts/sanitize.sh
 
 bench: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.native
 	$(BIN)/python -m benchmarks.peers
