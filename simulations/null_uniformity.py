@@ -167,6 +167,24 @@ def lines(results: dict[str, Any]) -> list[str]:
     return rows
 
 
+def page(stored: dict[str, Any]) -> str:
+    """Return the page of the documentation, from what was stored."""
+    results, adjusted = stored["settings"], stored["smallest_adjusted"]
+    n, m = stored["rows"]
+    return PAGE.format(
+        data_sets=stored["data_sets"],
+        permutations=stored["permutations"],
+        columns=stored["columns"],
+        table="\n".join(lines(results)),
+        tests=sum(len(one["kolmogorov_smirnov"]) for one in results.values()),
+        smallest=stored["smallest"],
+        adjusted=adjusted,
+        verdict="nothing speaks against uniformity" if adjusted > 0.05 else "not uniform",
+        n=n,
+        m=m,
+    )
+
+
 def write(path: Path, text: str) -> None:
     """Write a text file whole or not at all."""
     write_whole(path, lambda file: file.write(text.encode()), path.name)
@@ -196,19 +214,7 @@ def main() -> None:
     }
     print(f"smallest of {len(tests)} p-values: {min(tests):.3g}, adjusted {adjusted:.2g}")
     write(ROOT / "simulations" / "null_uniformity.json", json.dumps(stored, indent=1) + "\n")
-    page = PAGE.format(
-        data_sets=options.data_sets,
-        permutations=options.permutations,
-        columns=D,
-        table="\n".join(lines(results)),
-        tests=len(tests),
-        smallest=min(tests),
-        adjusted=adjusted,
-        verdict="nothing speaks against uniformity" if adjusted > 0.05 else "not uniform",
-        n=N,
-        m=M,
-    )
-    write(ROOT / "docs" / "null.md", page)
+    write(ROOT / "docs" / "null.md", page(stored))
     if adjusted < 0.001:
         raise SystemExit("The p-values are not uniform.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 from pathlib import Path
@@ -31,6 +32,20 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmarks():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     made = script("scripts/make_benchmarks.py")["readme"](text)
     assert text == made, "run scripts/make_benchmarks.py"
+
+
+def test_the_page_on_p_values_is_made_from_the_simulation():
+    stored = (ROOT / "simulations" / "null_uniformity.json").read_text(encoding="utf-8")
+    made = script("simulations/null_uniformity.py")["page"](json.loads(stored))
+    page = (ROOT / "docs" / "null.md").read_text(encoding="utf-8")
+    assert page == made, "run python -m simulations.null_uniformity"
+
+
+def test_the_picture_of_the_data_flow_is_drawn_by_its_script():
+    picture = (ROOT / "docs" / "images" / "dataflow.svg").read_text(encoding="utf-8")
+    assert picture == script("scripts/make_dataflow.py")["picture"](), (
+        "run scripts/make_dataflow.py"
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
