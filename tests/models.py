@@ -568,6 +568,13 @@ def clipped(target):
     return np.minimum(target, 300.0)
 
 
+class Capped(SVR):
+    """A user's model that never predicts more than the largest target."""
+
+    def predict(self, X):
+        return np.minimum(super().predict(X), TARGET.max())
+
+
 def numbers(frame):
     """A user's own choice of columns."""
     return [name for name in frame.columns if name in ("age", "bmi")]
@@ -1087,6 +1094,8 @@ REFUSALS = [
     refused_fit("RandomForestRegressor", RandomForestRegressor(3, random_state=0),
                 "RandomForestRegressor", "not a model that pkex can read", "KernelExpansion"),
     Refusal("None", lambda: None, ("NoneType", "not a model that pkex can read")),
+    refused_fit("subclass with a predict of its own", Capped(C=20.0),
+                "Capped has a predict of its own", "plain SVR", "register a reader"),
     Refusal("a string", lambda: "SVR", ("str is not a model",)),
     Refusal("a class", lambda: SVR, ("SVR is a class", "SVR().fit(X, y)")),
     *map(without_background, LINEAR),

@@ -39,7 +39,8 @@ from sklearn.base import is_classifier
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.feature_selection import SelectKBest, f_regression
-from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
@@ -47,12 +48,14 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC, SVR, OneClassSVM
 
 import pkex
 from pkex import AdditivityError, Explainer, KernelExpansion, UnsupportedModelError, as_expansion
 from pkex.kernels import RBF
 from pkex.readers import Reading, register, supported
+
+LibSVM = SVR.__mro__[2]  # what SVR and its relatives derive from
 
 all_models = pytest.mark.parametrize("case", MODELS, ids=str)
 
@@ -262,27 +265,55 @@ def test_the_wrong_number_of_points_is_noticed():
 # --------------------------------------------------------------------- models that were changed
 
 
-def changed(base, method):
-    """Return a subclass whose method is another function than what was fitted."""
-    body = {method: lambda self, rows: getattr(base, method)(self, rows) * 1.001}
-    return type(f"Changed{base.__name__}", (base,), body)
+def capped(base, method, limit=1.0):
+    """Return a subclass whose method cuts off what is large, which few points show."""
+
+    def cut(self, rows):
+        return np.minimum(getattr(base, method)(self, rows), limit)
+
+    return type(f"Capped{base.__name__}", (base,), {method: cut})
 
 
 @pytest.mark.parametrize(
-    ("model", "y"),
+    ("model", "y", "method"),
     [
-        (changed(SVR, "predict")(C=20.0), TARGET),
-        (changed(SVC, "decision_function")(), TARGET > 150),
-        (changed(KernelRidge, "predict")(kernel="rbf"), TARGET),
-        (changed(KernelPCA, "transform")(2, kernel="rbf"), None),
-        (changed(KernelDensity, "score_samples")(), None),
-        (changed(GaussianProcessRegressor, "predict")(optimizer=None, alpha=1.0), TARGET),
+        (capped(SVR, "predict")(C=20.0), TARGET, "predict"),
+        (capped(SVC, "decision_function")(), TARGET > 150, "decision_function"),
+        (capped(SVC, "predict")(), TARGET > 150, "predict"),
+        (capped(SVR, "_compute_kernel")(kernel=RBF(0.1)), TARGET, "_compute_kernel"),
+        (capped(OneClassSVM, "score_samples")(), None, "score_samples"),
+        (capped(KernelRidge, "predict")(kernel="rbf"), TARGET, "predict"),
+        (capped(KernelPCA, "transform")(2, kernel="rbf"), None, "transform"),
+        (capped(KernelDensity, "score_samples")(), None, "score_samples"),
+        (capped(GaussianProcessRegressor, "predict", 1e6)(optimizer=None), TARGET, "predict"),
+        (capped(GaussianProcessClassifier, "predict_proba")(), TARGET > 150, "predict_proba"),
+        (capped(FrozenEstimator, "predict")(SVR().fit(X, TARGET)), TARGET, "predict"),
+        (type("M", (capped(SVR, "predict"),), {})(), TARGET, "predict"),
+        (type("M", (SVR, capped(LibSVM, "predict")), {})(), TARGET, "predict"),
     ],
 )
-def test_a_subclass_that_predicts_something_else_is_an_error(model, y):
-    fitted = model.fit(X, y)
-    with pytest.raises(AdditivityError, match="the model predicts"):
-        Explainer(fitted)
+def test_a_subclass_that_predicts_otherwise_is_refused(model, y, method):
+    model.fit(X, y)
+    for made in (model, make_pipeline(StandardScaler(), model)):
+        with pytest.raises(UnsupportedModelError, match=rf"Capped\w+ has a {method} of its own"):
+            Explainer(made)
+
+
+def test_a_kernel_of_somebody_else_under_a_known_name_is_refused():
+    class RBF(gp.RBF):
+        def __call__(self, X, Y=None, eval_gradient=False):
+            return np.maximum(super().__call__(X, Y), 1e-9)
+
+    model = GaussianProcessRegressor(RBF(0.1), optimizer=None).fit(X, TARGET)
+    with pytest.raises(UnsupportedModelError, match="does not factorise"):
+        Explainer(model)
+
+
+def test_a_method_that_was_put_on_a_model_is_refused():
+    model = SVR().fit(X, TARGET)
+    model.predict = lambda rows: np.zeros(len(rows))
+    with pytest.raises(UnsupportedModelError, match="this SVR has a predict of its own"):
+        Explainer(model)
 
 
 def test_coefficients_that_are_not_those_of_predict_are_an_error():
@@ -316,10 +347,19 @@ class PlainSubclass(SVR):
 
 
 class FewerParameters(SVC):
-    """A user's subclass with an __init__ of its own."""
+    """A user's subclass with an __init__, a fit and a score of its own, and something new."""
 
     def __init__(self, C=1.0):
         super().__init__(C=C)
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y, sample_weight)
+
+    def score(self, X, y):
+        return -super().score(X, y)
+
+    def margins(self, X):
+        return np.abs(self.decision_function(X))
 
 
 @pytest.mark.parametrize(
@@ -389,6 +429,8 @@ def registered(monkeypatch):
 def test_other_libraries_can_register_a_reader(kind):
     model = kind().fit(X)
     assert "another_library.machines.Average" in supported()
+    with pytest.raises(UnsupportedModelError, match=r"Capped\w+ has a predict of its own"):
+        Explainer(capped(kind, "predict")().fit(X))
     assert_close(Explainer(model)(X[:3]).predictions, model.predict(X[:3]), 1e-14)
     in_pipeline = make_pipeline(StandardScaler(), model)
     in_pipeline[0].fit(X)  # the model was fitted to other rows; a pipeline does not mind

@@ -7,7 +7,9 @@ can add theirs with `register`.
 
 Every reading is guarded: the expansion's prediction is compared with the model's own on a few
 points when it is read, and where the model prepares its columns first, also on some rows of every
-call of an Explainer. A disagreement is an error, never a wrong explanation.
+call of an Explainer. A disagreement is an error, never a wrong explanation. A few points cannot
+show what a subclass does elsewhere, so one that has a `predict` of its own is not read as the class
+it derives from.
 """
 
 from __future__ import annotations
@@ -30,6 +32,12 @@ Floats = NDArray[np.float64]
 
 TOL = 2.0**-40
 """How far predictions may be apart, relative to the sum of the absolute coefficients."""
+
+_OUTPUTS = ("predict", "decision_function", "transform", "score_samples")
+# what a subclass may have of its own: how a model is found, described and judged, and the way back
+_FREE = {"fit", "fit_predict", "fit_transform", "inverse_transform", "sample", "sample_y", "score"}
+_FREE |= {"get_feature_names_out", "get_metadata_routing", "get_params", "set_params", "set_output"}
+_FREE |= {"log_marginal_likelihood", "_constrained_optimization", "_run_search"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,9 @@ def register(*names: str) -> Callable[[Reader], Reader]:
     """Return a decorator that registers a reader for classes of these dotted names.
 
     The reader is called with the model and what the user gave along with it, and returns a
-    `Reading`, whose expansion is compared with the model before it is used.
+    `Reading`, whose expansion is compared with the model before it is used. It also reads
+    subclasses, unless they have methods of their own for what the class does after its fit; such a
+    class needs a reader that is registered under its name.
 
     Examples
     --------
@@ -152,6 +162,7 @@ def read(model: Any, given: Given | None = None) -> Reading:
             module, _, name = reader.partition(":")
             reader = getattr(import_module(module), name)
         if reader is not None:
+            _refuse_changed(model, cls)
             return _guarded(reader(model, given or Given()))
     raise UnsupportedModelError(
         f"{type(model).__name__} is not a model that pkex can read. It reads scikit-learn's "
@@ -161,6 +172,28 @@ def read(model: Any, given: Given | None = None) -> Reading:
         "another model f(x) = sum_i alpha_i k(x, x_i) + offset can be passed as "
         "pkex.KernelExpansion(points, coefficients, kernel, offset)."
     )
+
+
+def _refuse_changed(model: Any, base: type) -> None:
+    """Refuse a model with methods of its own in place of those of the class that is read."""
+    methods = {n for cls in base.__mro__ for n, v in vars(cls).items() if hasattr(v, "__get__")}
+    special = {n for n in methods if n.startswith("__") and not n.startswith("__getattr")}
+    fixed = methods.union(_OUTPUTS) - special - _FREE
+    own = [(f"this {type(model).__name__}", getattr(model, "__dict__", {}))]
+    for cls in type(model).__mro__:
+        # scikit-learn's own subclasses are in the tests
+        if cls not in base.__mro__ and cls.__module__.partition(".")[0] != "sklearn":
+            own.append((cls.__name__, vars(cls)))
+    for title, attributes in own:
+        for name in sorted(fixed.intersection(attributes)):
+            if name.startswith("set_") and name.endswith("_request"):
+                continue  # which scikit-learn gives to every class
+            raise UnsupportedModelError(
+                f"{title} has a {name} of its own, so that what pkex knows about "
+                f"{base.__name__} does not tell what it predicts. Explain a plain "
+                f"{base.__name__}, or the model inside if it is a wrapper, or register a reader "
+                "for the class with pkex.readers.register."
+            )
 
 
 def _guarded(reading: Reading) -> Reading:

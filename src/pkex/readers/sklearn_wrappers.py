@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, wraps
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, Preparation, evolve, stack
-from pkex.readers import Given, Reader, Reading, largest, read
+from pkex.readers import Given, Reading, largest, read
 from pkex.readers.sklearn_columns import origins
 from pkex.readers.sklearn_models import _fitted
 
@@ -48,27 +48,6 @@ class Chain:
         return self.second(self.first(X))
 
 
-def as_it_is(reader: Reader) -> Reader:
-    """Refuse a user's subclass that predicts otherwise than the wrapper it derives from."""
-
-    @wraps(reader)
-    def checked(model: Any, given: Given) -> Reading:
-        for cls in type(model).__mro__:
-            if cls.__module__.partition(".")[0] == "sklearn":
-                break
-            changed = {"predict", "decision_function", "transform"}.intersection(vars(cls))
-            if changed:
-                raise UnsupportedModelError(
-                    f"{cls.__name__} has a {changed.pop()} of its own, so that the model inside "
-                    "does not tell what it predicts; explain the model inside, or register a "
-                    "reader for it with pkex.readers.register."
-                )
-        return reader(model, given)
-
-    return checked
-
-
-@as_it_is
 def pipeline(model: Any, given: Given) -> Reading:
     """Pipeline: explained in its input columns as long as no step mixes them.
 
@@ -108,20 +87,17 @@ def pipeline(model: Any, given: Given) -> Reading:
     return Reading(expansion, Chain(Steps(steps), inner.own), inner.tol)
 
 
-@as_it_is
 def search(model: Any, given: Given) -> Reading:
     """GridSearchCV and its relatives: the best estimator."""
     _fitted(model, "best_estimator_", "It has no best_estimator_: refit must be on")
     return read(model.best_estimator_, given)
 
 
-@as_it_is
 def frozen(model: Any, given: Given) -> Reading:
     """FrozenEstimator: the estimator inside."""
     return read(model.estimator, given)
 
 
-@as_it_is
 def transformed_target(model: Any, given: Given) -> Reading:
     """TransformedTargetRegressor, when the way back to the target's units is affine."""
     _fitted(model, "regressor_")
@@ -155,14 +131,12 @@ def transformed_target(model: Any, given: Given) -> Reading:
     return Reading(_renamed(changed, model), own, inner.tol)
 
 
-@as_it_is
 def multi_output(model: Any, given: Given) -> Reading:
     """MultiOutputRegressor: one output for each of its estimators."""
     _fitted(model, "estimators_")
     return _several(model, given, default_names("y", len(model.estimators_)))
 
 
-@as_it_is
 def one_vs_rest(model: Any, given: Given) -> Reading:
     """OneVsRestClassifier: the decision function of each class."""
     _fitted(model, "estimators_")
@@ -172,7 +146,6 @@ def one_vs_rest(model: Any, given: Given) -> Reading:
     return _several(model, given, [str(label) for label in classes])
 
 
-@as_it_is
 def one_vs_one(model: Any, given: Given) -> Reading:
     """OneVsOneClassifier: the decision function of each pair of classes.
 
