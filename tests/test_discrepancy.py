@@ -362,6 +362,18 @@ def test_kernels_that_do_not_fit_the_data_are_refused():
         pkex.mmd(X, X, kernel="rbf")
     with pytest.raises(ValueError, match="NaN or infinite factors"):
         pkex.mmd(X, X, kernel=Custom(lambda x, z: np.sqrt(x - z)))
+    with pytest.raises(ValueError, match="NaN or infinite factors"):
+        pkex.hsic(X, X[:, 0], target_kernel=Custom(lambda x, z: np.sqrt(x - z)))
+
+
+def test_a_target_kernel_that_fails_in_a_late_row_is_refused():
+    """Symmetry is checked on the first rows only; the factors of all rows are looked at."""
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    y = np.append(np.linspace(0.0, 1.0, 79), 9.0)
+    kernel = Custom(lambda x, z: np.where(x + z > 5.0, np.nan, np.exp(-np.abs(x - z))))
+    for n_permutations in (0, 9):
+        with pytest.raises(ValueError, match="NaN or infinite factors"):
+            pkex.hsic(X, y, target_kernel=kernel, n_permutations=n_permutations)
 
 
 def test_a_kernel_that_is_not_symmetric_is_refused():

@@ -180,6 +180,8 @@ def test_columns_limit_a_kernel():
         (lambda: Chi2()(-X), ValueError, "non-negative"),
         (lambda: RBF()(X, Z[:, :2]), ValueError, "2 columns, but 4"),
         (lambda: Custom(lambda x, z: 1.0)(X), ValueError, "elementwise"),
+        (lambda: Custom(lambda x, z: np.sqrt(x - z))(X), ValueError, "NaN or infinite factors"),
+        (lambda: Custom(lambda x, z: np.inf + x * z)(X), ValueError, "NaN or infinite factors"),
     ],
 )
 def test_bad_parameters_get_a_sentence(make, error, words):

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._validation import as_matrix, is_index, number
+from pkex.errors import not_finite
 
 __all__ = [
     "ColumnKernel",
@@ -86,6 +87,11 @@ class Kernel(ABC):
         Returns
         -------
         array of shape (n_rows, n_points); for two single rows, as KernelRidge calls it, a number
+
+        Raises
+        ------
+        ValueError
+            When a factor is NaN or infinite.
 
         Examples
         --------
@@ -369,7 +375,12 @@ class Term:
         """Return the coefficient times all factors, shape (rows, points)."""
         product = np.full((len(x), len(z)), self.coefficient)
         for leaf in self.leaves:
-            product *= leaf_values(leaf, leaf.factors, x, z).prod(axis=2)
+            factors = leaf_values(leaf, leaf.factors, x, z)
+            part = factors.prod(axis=2)
+            # factors are many, so look at them only where the product is none or has overflowed
+            if not (np.isfinite(part).all() or np.isfinite(factors).all()):
+                raise not_finite(self)
+            product *= part
         return product
 
     def factors(self, x: Floats, z: Floats) -> Floats:
@@ -378,6 +389,8 @@ class Term:
         for leaf in self.leaves:
             columns = slice(None) if leaf.columns is None else list(leaf.columns)
             result[:, :, columns] *= leaf_values(leaf, leaf.factors, x, z)
+        if not np.isfinite(result).all():
+            raise not_finite(self)
         return result
 
 
@@ -415,7 +428,8 @@ def leaf_values(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats
     """Evaluate `leaf.factors` or `leaf.deficits` for all pairs: (rows, points, covered columns).
 
     Overflow and division by zero inside a kernel lead to the right limit (a factor of 0 or 1), so
-    they are no cause for a warning; a NaN is, and is refused.
+    they are no cause for a warning. NaN and infinity are passed on; callers refuse them where they
+    have looked at the values anyway.
     """
     if leaf.columns is not None:
         x, z = x[:, leaf.columns], z[:, leaf.columns]
