@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ from sklearn.model_selection import KFold, cross_val_score
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what packages say when they are imported
-    from experiments import data, protocols, selectors, training
+    from experiments import data, figures, protocols, selectors, training
     from experiments.__main__ import NAMES, experiment, main
     from experiments.digits import rbf_shapley
     from experiments.mmd import samples
@@ -23,6 +25,8 @@ with warnings.catch_warnings():
     from experiments.stability import blocked, gp_on_regression
 import pkex
 from pkex import reference
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -51,6 +55,16 @@ def test_page_is_made_again_from_results(tmp_path):
     (tmp_path / "experiments.md").unlink()
     main(["--page", "--output", str(tmp_path)])
     assert (tmp_path / "experiments.md").read_text(encoding="utf-8") == before
+
+
+def test_the_page_of_the_documentation_is_made_from_the_results(tmp_path, monkeypatch):
+    for path in ROOT.glob("experiments/results/*.json"):
+        shutil.copy(path, tmp_path)
+    monkeypatch.setattr(figures, "save", lambda *_: None)  # the text alone
+    main(["--page", "--output", str(tmp_path)])
+    made = (tmp_path / "experiments.md").read_text(encoding="utf-8").replace("(./", "(experiments/")
+    shown = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    assert shown == made, "run python -m experiments --page"
 
 
 def test_changed_parameter_makes_a_partial_run(tmp_path):
