@@ -1,0 +1,81 @@
+"""Take the pictures of reports that docs/report.md shows, in headless Chromium.
+
+    python scripts/make_screenshots.py
+
+The reports are those that the examples of the page write. A picture begins at the top of its report
+and ends below the section that is named here. Needs the browser and plots extras and Chromium, which
+scripts/install_browser.sh installs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from io import BytesIO
+from pathlib import Path
+
+from make_figures import IMAGES, ROOT, run
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+from pkex._files import write_whole
+
+PAGE = ROOT / "docs" / "report.md"
+WIDTH, SCALE, MARGIN = 1180, 1.5, 12
+
+# picture: report, colours, the last section that is shown
+PICTURES = {
+    "report_explanation.png": ("diabetes.html", "light", "row"),
+    "report_drift.png": ("bmi.html", "dark", "total"),
+}
+
+
+def shot(browser: Browser, report: Path, colours: str, last: str) -> bytes:
+    """Return the top of a report as a PNG, with as few colours as look the same."""
+    page = browser.new_page(
+        viewport={"width": WIDTH, "height": 900},
+        device_scale_factor=SCALE,
+        color_scheme="dark" if colours == "dark" else "light",
+        reduced_motion="reduce",
+    )
+    page.goto(report.resolve().as_uri())
+    box = page.locator(f"#{last}").bounding_box()
+    if box is None:
+        raise RuntimeError(f"{report.name} shows no section {last!r}.")
+    area = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + MARGIN}
+    taken = page.screenshot(full_page=True, clip=area)  # type: ignore[arg-type]
+    page.close()
+    small = BytesIO()
+    with Image.open(BytesIO(taken)) as image:
+        image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+            small, "PNG", optimize=True
+        )
+    return small.getvalue()
+
+
+def keep(path: Path, drawn: bytes) -> None:
+    """Write a picture whole or not at all."""
+    write_whole(path, lambda file: file.write(drawn), path.name)
+
+
+def main() -> None:
+    """Write the reports and take the pictures."""
+    warnings.simplefilter("ignore", PendingDeprecationWarning)  # of matplotlib, inside shap
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        os.chdir(folder)
+        run(PAGE)
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        for name, (report, colours, last) in PICTURES.items():
+            drawn = shot(browser, Path(report), colours, last)
+            keep(IMAGES / name, drawn)
+            print(f"{name}, {len(drawn) // 1024} KiB")
+        browser.close()
+        os.chdir(ROOT)
+
+
+if __name__ == "__main__":
+    main()
