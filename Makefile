@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/native/*.cpp src/pkex/native/*.hpp)
 
-.PHONY: demo test e2e browser lint docs sanitize bench experiments clean
+.PHONY: demo test e2e browser lint docs sanitize bench experiments simulations clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -46,6 +46,10 @@ bench: $(VENV)/.installed
 # All of the paper's experiments, or those in NAMES; FULL=1 for the paper's size, SMOKE=1 for seconds.
 experiments: $(VENV)/.installed
 	$(BIN)/python -m experiments $(NAMES) $(if $(FULL),--full) $(if $(SMOKE),--smoke)
+
+# Whether p-values are uniform under the null hypothesis; writes docs/null.md.
+simulations: $(VENV)/.installed
+	$(BIN)/python -m simulations.null_uniformity
 
 $(VENV)/.installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
