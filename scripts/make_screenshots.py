@@ -3,8 +3,8 @@
     python scripts/make_screenshots.py
 
 The reports are those that the examples of the page write. A picture begins at the top of its report
-and ends below the section that is named here. Needs the browser and plots extras and Chromium, which
-scripts/install_browser.sh installs.
+and ends below the section that is named here. Needs the browser and plots extras, and Chromium,
+which scripts/install_browser.sh installs.
 """
 
 from __future__ import annotations
