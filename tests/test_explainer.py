@@ -9,8 +9,11 @@ import tracemalloc
 import joblib
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from cases import assert_close
+from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
@@ -102,6 +105,36 @@ def test_a_frame_is_explained_by_its_columns():
     assert_close(explain(frame).values, explain(ROWS).values, 0.0)
     with pytest.raises(ValueError, match="reorder"):
         explain(frame[["zip", "age", "city", "bmi"]])
+
+
+@pytest.mark.parametrize("change", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_columns_of_frames_of_every_library_are_checked_by_name(change):
+    frame = pd.DataFrame(ROWS, columns=EXPANSION.feature_names)
+    right, wrong = change(frame), change(frame[["zip", "age", "city", "bmi"]])
+    points = change(pd.DataFrame(POINTS, columns=EXPANSION.feature_names))
+    expansion = KernelExpansion(points, ALPHA, RBF())
+    assert expansion.feature_names == EXPANSION.feature_names
+    for model in (expansion, make_pipeline(StandardScaler(), SVR()).fit(points, ALPHA)):
+        explain = Explainer(model, right)
+        assert_close(explain(right).values, Explainer(model, frame)(frame).values, 1e-14)
+        with pytest.raises(ValueError, match=r"the columns of X are .* reorder"):
+            explain(wrong)
+        with pytest.raises(ValueError, match=r"the columns of background are .* reorder"):
+            Explainer(model, wrong)
+
+
+def test_a_lazy_frame_is_refused():
+    lazy = pl.DataFrame(ROWS, schema=EXPANSION.feature_names).lazy()
+    model = make_pipeline(StandardScaler(), PCA(2), SVR()).fit(POINTS, ALPHA)
+    with pytest.warns(UserWarning, match="PCA mixes columns"):
+        mixing = Explainer(model)
+    for explain in (Explainer(EXPANSION), mixing):
+        with pytest.raises(TypeError, match="X is a lazy frame; collect it first"):
+            explain(lazy)
+    with pytest.raises(TypeError, match="background is a lazy frame; collect it first"):
+        Explainer(EXPANSION, lazy)
+    with pytest.raises(TypeError, match="points is a lazy frame; collect it first"):
+        KernelExpansion(lazy, ALPHA, RBF())
 
 
 def test_explainer_and_explanation_pickle():

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
@@ -93,13 +95,21 @@ def as_matrix(
     return array
 
 
-def column_names(value: object) -> tuple[str, ...] | None:
+def column_names(value: object, name: str = "X") -> tuple[str, ...] | None:
     """Return the column names of a data frame when they are all strings, else None."""
-    columns: Any = getattr(value, "columns", None)
+    if isinstance(value, np.ndarray | list | tuple):  # narwhals would take longer to say so
+        return None
+    try:
+        frame = nw.from_native(value, pass_through=True)
+    except DuplicateError:
+        frame = value  # whose names differ from those of any model
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(f"{name} is a lazy frame; collect it first.")
+    columns: Any = getattr(frame, "columns", None)
     if not isinstance(columns, Iterable):
         return None
     names = tuple(columns)
-    return names if names and all(isinstance(name, str) for name in names) else None
+    return names if names and all(isinstance(entry, str) for entry in names) else None
 
 
 def default_names(prefix: str, count: int) -> tuple[str, ...]:

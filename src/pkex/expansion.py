@@ -116,7 +116,7 @@ class KernelExpansion:
                 f"kernel must be a pkex kernel such as pkex.kernels.RBF(1.0), got {kernel!r}. A "
                 "function of your own becomes one by pkex.kernels.Custom(function)."
             )
-        found = column_names(points)
+        found = column_names(points, "points")
         matrix = as_matrix(points, "points", names=found)
         n_points, n_columns = matrix.shape
         alpha = as_floats(coefficients, "coefficients")
@@ -271,21 +271,22 @@ class ExpansionSum:
         return prediction
 
 
-def seen(expansion: KernelExpansion | ExpansionSum, X: Any) -> Any:
+def seen(expansion: KernelExpansion | ExpansionSum, X: Any, name: str = "X") -> Any:
     """Return `X` after the steps that mix columns, with the names of its columns checked."""
+    names, known = column_names(X, name), expansion.feature_names
     preparation = expansion.preparation
     if preparation is not None and preparation.before is not None:
         X = preparation.before(X)
-    names, known = column_names(X), expansion.feature_names
+        names = column_names(X, name)
     if names is None:
         return X
     unnamed = default_names("x", len(known))  # fitted without names, so that any will do
     if known != names and (known != unnamed or set(known) == set(names)):
-        missing = [name for name in known if name not in names]
+        missing = [entry for entry in known if entry not in names]
         advice = f"{missing} are missing" if missing else "reorder or drop columns"
         raise ValueError(
-            f"the columns of X are {list(names)}, but the model was fitted with {list(known)}: "
-            f"{advice}, or pass X.to_numpy() if only the names differ."
+            f"the columns of {name} are {list(names)}, but the model was fitted with "
+            f"{list(known)}: {advice}, or pass np.asarray({name}) if only the names differ."
         )
     return X
 

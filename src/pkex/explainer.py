@@ -96,8 +96,8 @@ class Explainer:
         self.removal = _removal(removal, background)
         if self.removal == "neutral":
             _refuse_linear(self.expansion)
+        table = None if background is None else seen(self.expansion, background, "background")
         weights = _shares(background, background_weights)
-        table = None if background is None else seen(self.expansion, background)
         self._plans = [self._plan(part, table, weights) for part in self.expansion.parts]
         self._bases = [
             plan.bases(part.points, part.coefficients.reshape(len(part.points), -1))
