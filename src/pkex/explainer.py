@@ -20,7 +20,8 @@ from pkex.errors import AdditivityError, no_neutral_removal
 from pkex.expansion import ExpansionSum, KernelExpansion, seen
 from pkex.explanation import Explanation
 from pkex.players import Groups, players_of
-from pkex.readers import check_agreement, read
+from pkex.readers import read
+from pkex.readers._reading import check_agreement
 from pkex.rules import FULL_PRECISION
 
 __all__ = ["Explainer"]

@@ -15,59 +15,24 @@ it derives from.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pkex._algebra import Kernel, has_neutral_removal
-from pkex.errors import AdditivityError, UnsupportedModelError
+from pkex._algebra import Kernel
+from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion
+from pkex.readers._reading import Given, Reader, Reading, check_agreement
 
-__all__ = ["Reading", "as_expansion", "check_agreement", "read", "register", "supported"]
-
-Floats = NDArray[np.float64]
-
-TOL = 2.0**-40
-"""How far predictions may be apart, relative to the sum of the absolute coefficients."""
+__all__ = ["Given", "Reading", "as_expansion", "read", "register", "supported"]
 
 _OUTPUTS = ("predict", "decision_function", "transform", "score_samples")
 # what a subclass may have of its own: how a model is found, described and judged, and the way back
 _FREE = {"fit", "fit_predict", "fit_transform", "inverse_transform", "sample", "sample_y", "score"}
 _FREE |= {"get_feature_names_out", "get_metadata_routing", "get_params", "set_params", "set_output"}
 _FREE |= {"log_marginal_likelihood", "_constrained_optimization", "_run_search"}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """An expansion, and the function of the model that it must agree with, to a tolerance.
-
-    Examples
-    --------
-    >>> from sklearn.svm import SVR
-    >>> from pkex.readers import read
-    >>> model = SVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
-    >>> reading = read(model)
-    >>> bool(abs(reading.expansion.predict([[0.5]]) - reading.own([[0.5]])) < 1e-12)
-    True
-    """
-
-    expansion: KernelExpansion | ExpansionSum
-    own: Callable[[Any], Any]
-    tol: float = TOL
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a user adds to a model that does not tell its kernel: kernel and training points."""
-
-    kernel: Kernel | None = None
-    points: Any = None
-
-
-Reader = Callable[[Any, Given], Reading]
 
 _readers: dict[str, str | Reader] = {}
 
@@ -151,7 +116,22 @@ def as_expansion(
 
 
 def read(model: Any, given: Given | None = None) -> Reading:
-    """Return the reading of a model by the reader of its class."""
+    """Return the reading of a model by the reader of its class: for readers of wrappers.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        As in `as_expansion`.
+    given : Given, optional
+        What the reader of the wrapper was given.
+
+    Examples
+    --------
+    >>> from pkex.readers import read, register
+    >>> @register("mylibrary.MySearch")
+    ... def read_my_search(model, given):
+    ...     return read(model.best_model, given)
+    """
     if isinstance(model, type):
         raise UnsupportedModelError(
             f"{model.__name__} is a class; pass a fitted instance: {model.__name__}().fit(X, y)."
@@ -205,33 +185,6 @@ def _guarded(reading: Reading) -> Reading:
         rows = np.ascontiguousarray(part.points[:: max(1, len(part.points) // 5)][:5])
         check_agreement(expansion, expansion.predict(rows), reading.own(rows), reading.tol)
     return reading
-
-
-def check_agreement(
-    expansion: KernelExpansion | ExpansionSum, ours: Any, own: Any, tol: float = TOL
-) -> None:
-    """Raise when predictions differ by more than `tol` times the size of the sums."""
-    own = np.asarray(own, dtype=np.float64).reshape(np.shape(ours))
-    scale = sum(largest(part) for part in expansion.parts)
-    rounding = max(len(part.points) for part in expansion.parts) * 2.0**-52
-    gap = np.abs(ours - own)
-    if not np.all(gap <= (tol + rounding) * scale + max(tol, 1e-9) * np.abs(own)):
-        worst = np.argmax(np.where(np.isnan(gap), np.inf, gap))
-        raise AdditivityError(
-            f"the expansion that was read predicts {np.ravel(ours)[worst]:.8g} where the model "
-            f"predicts {np.ravel(own)[worst]:.8g}. The model may have been changed after fitting, "
-            "a kernel that was given may not be the model's, or pkex reads it wrongly: please "
-            "report it."
-        )
-
-
-def largest(part: KernelExpansion) -> Any:
-    """Return a bound on the size of the predictions, for each output; a guess if linear."""
-    if not has_neutral_removal(part.kernel):
-        sizes = np.abs(part.kernel(part.points[:: max(1, len(part.points) // 5)], part.points))
-        return 10.0 * (sizes @ np.abs(part.coefficients)).max(axis=0) + np.abs(part.offset)
-    worth = sum(abs(term.coefficient) for term in part.kernel.terms(part.points.shape[1]))
-    return worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.offset)
 
 
 def _public_name(cls: type) -> str:

@@ -19,8 +19,20 @@ from pkex._validation import as_matrix
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import KernelExpansion, stack
 from pkex.kernels import RBF, Chi2, Laplacian, Linear
-from pkex.readers import TOL, Given, Reading
+from pkex.readers._reading import TOL, Given, Reading
 from pkex.readers.sklearn_kernels import from_gaussian_process, no_product
+
+__all__ = [
+    "classification_machine",
+    "fitted",
+    "gaussian_process",
+    "gaussian_process_classifier",
+    "kernel_density",
+    "kernel_pca",
+    "kernel_ridge",
+    "one_class_machine",
+    "regression_machine",
+]
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +87,7 @@ def classification_machine(model: Any, given: Given) -> Reading:
 
 def kernel_ridge(model: Any, given: Given) -> Reading:
     """KernelRidge: `predict`, for one or several targets."""
-    _fitted(model, "dual_coef_")
+    fitted(model, "dual_coef_")
     kernel, points = _pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
     f = KernelExpansion(points, model.dual_coef_, kernel, 0.0, _names(model))
     return Reading(f, partial(_call, model, "predict", given), _pairwise_tol(kernel, points))
@@ -88,7 +100,7 @@ def kernel_pca(model: Any, given: Given) -> Reading:
     kc subtracts the means over the training points; that is an expansion with the coefficients
     ``A_i - mean(A)`` and an offset.
     """
-    _fitted(model, "eigenvectors_")
+    fitted(model, "eigenvectors_")
     gamma = model.gamma if model.gamma is not None else getattr(model, "gamma_", None)
     kernel, points = _pairwise(model, model.kernel, gamma, model.X_fit_, given)
     used = model.eigenvalues_ > 0.0
@@ -109,7 +121,7 @@ def kernel_pca(model: Any, given: Given) -> Reading:
 
 def kernel_density(model: Any, given: Given) -> Reading:
     """KernelDensity: the density itself, not its logarithm, which is no sum."""
-    _fitted(model, "tree_")
+    fitted(model, "tree_")
     _nothing(given, model)
     points = np.asarray(model.tree_.data)
     parameters = dict(model.metric_params or {})
@@ -145,7 +157,7 @@ def kernel_density(model: Any, given: Given) -> Reading:
 
 def gaussian_process(model: Any, given: Given) -> Reading:
     """GaussianProcessRegressor: the mean, in the units of the target."""
-    _fitted(
+    fitted(
         model, "X_train_", "It was not fitted; the prior of a Gaussian process is zero everywhere"
     )
     _nothing(given, model)
@@ -162,7 +174,7 @@ def gaussian_process(model: Any, given: Given) -> Reading:
 
 def gaussian_process_classifier(model: Any, given: Given) -> Reading:
     """GaussianProcessClassifier: the latent mean; for several classes that of each machine."""
-    _fitted(model, "base_estimator_")
+    fitted(model, "base_estimator_")
     _nothing(given, model)
     base, classes, names = model.base_estimator_, model.classes_, _names(model)
     if len(classes) == 2:
@@ -174,6 +186,14 @@ def gaussian_process_classifier(model: Any, given: Given) -> Reading:
         labels = [f"{b} vs {a}" for a, b in combinations(classes, 2)]
     parts = [_laplace(machine, names, None) for machine in base.estimators_]
     return Reading(stack(parts, labels), partial(_latents, tuple(base.estimators_)))
+
+
+def fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:
+    """Refuse a model that lacks what its fit would have left."""
+    if not hasattr(model, attribute):
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} cannot be explained. {reason}: call fit first."
+        )
 
 
 def _laplace(machine: Any, names: Any, labels: list[str] | None) -> KernelExpansion:
@@ -214,7 +234,7 @@ def _call(model: Any, method: str, given: Given, X: Any) -> Any:
 
 def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
     """Return the kernel of a fitted support vector machine, and its support vectors."""
-    _fitted(model, "dual_coef_")
+    fitted(model, "dual_coef_")
     if callable(model.kernel):
         kernel = given.kernel or model.kernel
         points = given.points if given.points is not None else model._BaseLibSVM__Xfit
@@ -294,13 +314,6 @@ def _nothing(given: Given, model: Any) -> None:
         raise ValueError(
             f"the kernel and points of this {type(model).__name__} are read from it; kernel= and "
             "points= are for models with a callable or precomputed kernel."
-        )
-
-
-def _fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:
-    if not hasattr(model, attribute):
-        raise UnsupportedModelError(
-            f"this {type(model).__name__} cannot be explained. {reason}: call fit first."
         )
 
 

@@ -16,9 +16,21 @@ from numpy.typing import NDArray
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, Preparation, evolve, stack
-from pkex.readers import Given, Reading, largest, read
+from pkex.readers import Given, Reading, read
+from pkex.readers._reading import largest
 from pkex.readers.sklearn_columns import origins
-from pkex.readers.sklearn_models import _fitted
+from pkex.readers.sklearn_models import fitted
+
+__all__ = [
+    "calibrated",
+    "frozen",
+    "multi_output",
+    "one_vs_one",
+    "one_vs_rest",
+    "pipeline",
+    "search",
+    "transformed_target",
+]
 
 Floats = NDArray[np.float64]
 
@@ -89,7 +101,7 @@ def pipeline(model: Any, given: Given) -> Reading:
 
 def search(model: Any, given: Given) -> Reading:
     """GridSearchCV and its relatives: the best estimator."""
-    _fitted(model, "best_estimator_", "It has no best_estimator_: refit must be on")
+    fitted(model, "best_estimator_", "It has no best_estimator_: refit must be on")
     return read(model.best_estimator_, given)
 
 
@@ -100,7 +112,7 @@ def frozen(model: Any, given: Given) -> Reading:
 
 def transformed_target(model: Any, given: Given) -> Reading:
     """TransformedTargetRegressor, when the way back to the target's units is affine."""
-    _fitted(model, "regressor_")
+    fitted(model, "regressor_")
     inner = read(model.regressor_, given)
     back = model.transformer_.inverse_transform
     n_outputs = inner.expansion.n_outputs
@@ -133,13 +145,13 @@ def transformed_target(model: Any, given: Given) -> Reading:
 
 def multi_output(model: Any, given: Given) -> Reading:
     """MultiOutputRegressor: one output for each of its estimators."""
-    _fitted(model, "estimators_")
+    fitted(model, "estimators_")
     return _several(model, given, default_names("y", len(model.estimators_)))
 
 
 def one_vs_rest(model: Any, given: Given) -> Reading:
     """OneVsRestClassifier: the decision function of each class."""
-    _fitted(model, "estimators_")
+    fitted(model, "estimators_")
     classes = model.classes_
     if len(model.estimators_) == 1:
         return _several(model, given, [f"{classes[1]} vs {classes[0]}"])
@@ -151,7 +163,7 @@ def one_vs_one(model: Any, given: Given) -> Reading:
 
     The scores of its own `decision_function` count votes, and votes are no sums of kernels.
     """
-    _fitted(model, "estimators_")
+    fitted(model, "estimators_")
     if given.points is not None:
         raise UnsupportedModelError(
             "OneVsOneClassifier with a precomputed kernel cannot be read: each machine saw points "

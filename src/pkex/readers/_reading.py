@@ -1,0 +1,101 @@
+"""What a reader is given and returns, and how closely the two must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pkex._algebra import Kernel, has_neutral_removal
+from pkex.errors import AdditivityError
+from pkex.expansion import ExpansionSum, KernelExpansion
+
+__all__ = ["TOL", "Given", "Reader", "Reading", "check_agreement", "largest"]
+
+TOL = 2.0**-40
+"""How far predictions may be apart, relative to the sum of the absolute coefficients."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An expansion, and the function of the model that it must agree with, to a tolerance.
+
+    Attributes
+    ----------
+    expansion : KernelExpansion or ExpansionSum
+    own : callable
+        Takes rows as the model does and returns its own predictions.
+    tol : float
+        How far the two may be apart, relative to the sum of the absolute coefficients.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVR
+    >>> from pkex.readers import read
+    >>> model = SVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    >>> reading = read(model)
+    >>> bool(abs(reading.expansion.predict([[0.5]]) - reading.own([[0.5]])) < 1e-12)
+    True
+    """
+
+    expansion: KernelExpansion | ExpansionSum
+    own: Callable[[Any], Any]
+    tol: float = TOL
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a user adds to a model that does not tell its kernel: kernel and training points.
+
+    Attributes
+    ----------
+    kernel : Kernel or None
+    points : array of shape (n_samples, n_columns) or None
+
+    Examples
+    --------
+    A reader gets it from the arguments of `as_expansion`, and refuses what it cannot use:
+
+    >>> import pkex
+    >>> from pkex.readers import Given, read
+    >>> from sklearn.svm import SVR
+    >>> model = SVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    >>> read(model, Given(kernel=pkex.kernels.RBF()))
+    Traceback (most recent call last):
+    ValueError: the kernel and points of this SVR are read from it; ...
+    """
+
+    kernel: Kernel | None = None
+    points: Any = None
+
+
+Reader = Callable[[Any, Given], Reading]
+
+
+def check_agreement(
+    expansion: KernelExpansion | ExpansionSum, ours: Any, own: Any, tol: float = TOL
+) -> None:
+    """Raise when predictions differ by more than `tol` times the size of the sums."""
+    own = np.asarray(own, dtype=np.float64).reshape(np.shape(ours))
+    scale = sum(largest(part) for part in expansion.parts)
+    rounding = max(len(part.points) for part in expansion.parts) * 2.0**-52
+    gap = np.abs(ours - own)
+    if not np.all(gap <= (tol + rounding) * scale + max(tol, 1e-9) * np.abs(own)):
+        worst = np.argmax(np.where(np.isnan(gap), np.inf, gap))
+        raise AdditivityError(
+            f"the expansion that was read predicts {np.ravel(ours)[worst]:.8g} where the model "
+            f"predicts {np.ravel(own)[worst]:.8g}. The model may have been changed after fitting, "
+            "a kernel that was given may not be the model's, or pkex reads it wrongly: please "
+            "report it."
+        )
+
+
+def largest(part: KernelExpansion) -> Any:
+    """Return a bound on the size of the predictions, for each output; a guess if linear."""
+    if not has_neutral_removal(part.kernel):
+        sizes = np.abs(part.kernel(part.points[:: max(1, len(part.points) // 5)], part.points))
+        return 10.0 * (sizes @ np.abs(part.coefficients)).max(axis=0) + np.abs(part.offset)
+    worth = sum(abs(term.coefficient) for term in part.kernel.terms(part.points.shape[1]))
+    return worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.offset)
