@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 from pydoc import locate
 from types import ModuleType
@@ -11,7 +13,10 @@ from types import ModuleType
 import pytest
 
 import pkex
+from pkex import readers, report
 
+SOURCES = Path(pkex.__file__).parent
+FILES = sorted(SOURCES.rglob("*.py"))
 API = Path(__file__).parents[1] / "docs" / "api"
 
 
@@ -23,6 +28,10 @@ def public_objects():
         found[f"pkex.{name}"] = thing
         if isinstance(thing, ModuleType):
             found |= {f"pkex.{name}.{inner}": getattr(thing, inner) for inner in thing.__all__}
+    for module in (readers, report):  # whose names are used with the module's in front
+        for name in module.__all__:
+            if getattr(module, name) not in found.values():
+                found[f"{module.__name__}.{name}"] = getattr(module, name)
     for page in sorted(API.glob("*.md")):
         for name in re.findall(
             r"^\.\. auto(?:class|function|exception):: (\S+)", page.read_text(), re.M
@@ -72,3 +81,13 @@ def test_api_reference_has_it(name):
     pages = "\n".join(page.read_text(encoding="utf-8") for page in API.glob("*.md"))
     directives = {f".. auto{kind}:: {name}" for kind in ("class", "function", "exception")}
     assert directives & {line.strip() for line in pages.splitlines()}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCES)))
+def test_what_modules_take_from_each_other_is_listed(path):
+    """It stands in `__all__`, or is a module itself."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "pkex":
+            module = import_module(node.module)
+            for name in {alias.name for alias in node.names}.difference(module.__all__):
+                assert inspect.ismodule(getattr(module, name)), f"{node.module}.{name}"
