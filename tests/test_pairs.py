@@ -289,7 +289,7 @@ def test_permutations_stay_within_blocks(seen):
     found = pkex.mmd(X, Z, kernel=RBF(1.0), block_size=16, n_permutations=8, n_jobs=1)
     both = np.concatenate([X, Z])
     expected = np.zeros((8, 2))
-    for (rows, _), shuffled in zip(found.source.blocks, seen, strict=True):
+    for (rows, _), shuffled in zip(found._source.blocks, seen, strict=True):
         for b in range(8):
             one = rows[first_sample(shuffled, b + 1)]
             other = np.setdiff1d(rows, one)

@@ -111,7 +111,7 @@ class Attribution:
     rules: tuple[Rule, ...]
     samples: tuple[NDArray[Any], NDArray[Any]]
     sample_names: tuple[str, ...]
-    source: BlockMean = field(repr=False)
+    _source: BlockMean = field(repr=False)
     target_kernel: Kernel | None = None
 
     @property
@@ -195,7 +195,7 @@ class Attribution:
         >>> bool(shares[:10].mean() > 0.0 > shares[10:].mean())
         True
         """
-        return self.source.row_values()
+        return self._source.row_values()
 
     def value(self, subset: Iterable[str | int]) -> float:
         """Return the statistic of some players alone: the factors of the others become 1.
@@ -215,7 +215,7 @@ class Attribution:
         >>> bool(np.isclose(attribution.value(["x0", "x1"]), attribution.total))
         True
         """
-        return self.source.value(self._numbers(subset))
+        return self._source.value(self._numbers(subset))
 
     def component(self, subset: Iterable[str | int]) -> float:
         """Return what some players contribute together, beyond what smaller subsets do.
@@ -236,7 +236,7 @@ class Attribution:
         >>> bool(np.isclose(sum(parts), attribution.total))
         True
         """
-        return self.source.component(self._numbers(subset))
+        return self._source.component(self._numbers(subset))
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one line per player, the largest value first.

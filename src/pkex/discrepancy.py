@@ -288,7 +288,7 @@ def _attribution(
         residual=found.residual,
         rule=found.rules[0],
         rules=found.rules,
-        source=source,
+        _source=source,
         **facts,
     )
 
