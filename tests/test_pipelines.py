@@ -361,6 +361,13 @@ class Centre(TransformerMixin, BaseEstimator):
         return X - X.mean(axis=1, keepdims=True)
 
 
+class Backwards(VarianceThreshold):
+    """A user's own selector, whose columns are not in the order that its mask tells."""
+
+    def transform(self, X):
+        return np.asarray(super().transform(X))[:, ::-1]
+
+
 @pytest.mark.parametrize(
     ("steps", "names"),
     [
@@ -371,6 +378,7 @@ class Centre(TransformerMixin, BaseEstimator):
         ([Centre()], ("centre0", "centre1", "centre2", "centre3")),
         ([StandardScaler(), Centre(), StandardScaler()],
          ("centre0", "centre1", "centre2", "centre3")),
+        ([Backwards()], NAMES),
     ],
 )  # fmt: skip
 def test_after_a_step_that_mixes_columns_its_outputs_are_explained(steps, names):

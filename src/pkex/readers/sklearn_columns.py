@@ -60,7 +60,7 @@ def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
         return _imputed(transformer)
     if kind == "MissingIndicator":
         return [int(i) for i in transformer.features_]
-    if isinstance(transformer, SelectorMixin):
+    if getattr(cls, "transform", None) is SelectorMixin.transform:  # also somebody else's selector
         return [int(i) for i in transformer.get_support(indices=True)]
     if kind == "Pipeline":
         return _in_sequence([step for _, step in transformer.steps], names)
