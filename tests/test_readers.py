@@ -18,12 +18,14 @@ from pathlib import Path
 
 import models
 import numpy as np
+import pandas as pd
 import pytest
 from cases import assert_close
 from joblib import Parallel, delayed
 from models import (
     CULTIVAR,
     DIABETES,
+    GRAM,
     IRIS,
     MODELS,
     REFUSALS,
@@ -48,7 +50,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR, OneClassSVM
+from sklearn.svm import SVC, SVR, NuSVR, OneClassSVM
 
 import pkex
 from pkex import AdditivityError, Explainer, KernelExpansion, UnsupportedModelError, as_expansion
@@ -497,6 +499,34 @@ def test_pkex_kernels_work_where_scikit_learn_calls_them_with_pairs_of_rows(kind
     model = kind(kernel=RBF(0.1)).fit(X[:20], TARGET[:20])
     own = model.predict(X[:3]) if kind is KernelRidge else model.transform(X[:3])
     assert_close(Explainer(model)(X[:3]).predictions, own, 1e-9)
+
+
+@pytest.mark.parametrize("kind", [SVR, NuSVR, SVC, OneClassSVM])
+def test_names_of_the_table_that_a_machine_with_its_own_kernel_was_fitted_to(kind):
+    model = kind(kernel=RBF(0.1)).fit(DIABETES, TARGET > 150)
+    explain = Explainer(model)
+    assert explain(DIABETES[:3]).feature_names == tuple(DIABETES.columns)
+    with pytest.raises(ValueError, match="reorder"):
+        explain(DIABETES.iloc[:3, ::-1])
+
+
+@pytest.mark.parametrize("kind", [SVR, KernelRidge, KernelPCA, OneClassSVM])
+def test_names_of_points_that_were_given(kind):
+    """Those that the model has seen, if any, are names of columns of the kernel matrix."""
+    gram = pd.DataFrame(GRAM(X)).add_prefix("row")
+    model = kind(kernel="precomputed").fit(gram, TARGET)
+    expansion = as_expansion(model, kernel=RBF(0.1), points=DIABETES)
+    assert expansion.feature_names == tuple(DIABETES.columns)
+    with pytest.raises(ValueError, match="reorder"):
+        Explainer(expansion)(DIABETES.iloc[:3, ::-1])
+    assert as_expansion(model, kernel=RBF(0.1), points=X).feature_names[0] == "x0"
+
+
+def test_names_of_points_behind_a_wrapper():
+    gram = pd.DataFrame(rbf_kernel(WINE_FRAME)).add_prefix("row")
+    model = OneVsRestClassifier(SVC(kernel="precomputed")).fit(gram, CULTIVAR)
+    expansion = as_expansion(model, kernel=RBF(np.sqrt(2.5)), points=WINE_FRAME)
+    assert expansion.feature_names == tuple(WINE_FRAME.columns)
 
 
 def test_one_vs_one_with_precomputed_kernels_is_refused():

@@ -87,8 +87,9 @@ def as_expansion(
         The pkex kernel that the model was trained with, for models with ``kernel="precomputed"``
         or a callable kernel.
     points : array of shape (n_samples, n_columns), optional
-        The training points, for models with ``kernel="precomputed"``. Such a model has seen a
-        matrix only, so that nothing but their number can be checked.
+        The training points, for models with ``kernel="precomputed"``; a data frame gives the names
+        of the columns. Such a model has seen a matrix only, so that nothing but the number of the
+        points can be checked.
 
     Returns
     -------

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import Kernel
-from pkex._validation import as_matrix
+from pkex._validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import KernelExpansion, stack
 from pkex.kernels import RBF, Chi2, Laplacian, Linear
@@ -46,7 +46,7 @@ def regression_machine(model: Any, given: Given) -> Reading:
     alpha = _dense(model.dual_coef_)[0]
     if not len(points):  # every target lies within epsilon of the intercept: a constant
         points, alpha = np.zeros((1, points.shape[1])), np.zeros(1)
-    f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model))
+    f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model, given))
     return Reading(f, partial(_call, model, "predict", given))
 
 
@@ -54,7 +54,7 @@ def one_class_machine(model: Any, given: Given) -> Reading:
     """OneClassSVM: `decision_function`."""
     kernel, points = _machine(model, given)
     f = KernelExpansion(
-        points, _dense(model.dual_coef_)[0], kernel, model.intercept_, _names(model)
+        points, _dense(model.dual_coef_)[0], kernel, model.intercept_, _names(model, given)
     )
     return Reading(f, partial(_call, model, "decision_function", given))
 
@@ -79,7 +79,7 @@ def classification_machine(model: Any, given: Given) -> Reading:
             # libsvm's layout: row j - 1 for the vectors of class i < j, row i for those of class j
             alpha[ends[i] : ends[i + 1], column] = dual[j - 1, ends[i] : ends[i + 1]]
             alpha[ends[j] : ends[j + 1], column] = dual[i, ends[j] : ends[j + 1]]
-    f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model), names)
+    f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model, given), names)
     one_vs_one = copy(model)
     one_vs_one.decision_function_shape, one_vs_one.break_ties = "ovo", False
     return Reading(f, partial(_call, one_vs_one, "decision_function", given))
@@ -89,7 +89,7 @@ def kernel_ridge(model: Any, given: Given) -> Reading:
     """KernelRidge: `predict`, for one or several targets."""
     fitted(model, "dual_coef_")
     kernel, points = _pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
-    f = KernelExpansion(points, model.dual_coef_, kernel, 0.0, _names(model))
+    f = KernelExpansion(points, model.dual_coef_, kernel, 0.0, _names(model, given))
     return Reading(f, partial(_call, model, "predict", given), _pairwise_tol(kernel, points))
 
 
@@ -113,7 +113,7 @@ def kernel_pca(model: Any, given: Given) -> Reading:
         scaled - scaled.mean(axis=0),
         kernel,
         (np.float64(centre.K_fit_all_) - centre.K_fit_rows_.astype(np.float64)) @ scaled,
-        _names(model),
+        _names(model, given),
         model.get_feature_names_out() if scaled.shape[1] > 1 else None,
     )
     return Reading(f, partial(_call, model, "transform", given), _pairwise_tol(kernel, points))
@@ -151,7 +151,7 @@ def kernel_density(model: Any, given: Given) -> Reading:
             f"{'small' if unit == 0.0 else 'large'} for double precision; scale the columns or "
             "choose another bandwidth."
         )
-    f = KernelExpansion(points, alpha * unit, kernel, 0.0, _names(model))
+    f = KernelExpansion(points, alpha * unit, kernel, 0.0, _names(model, given))
     return Reading(f, own)
 
 
@@ -167,7 +167,7 @@ def gaussian_process(model: Any, given: Given) -> Reading:
         model.alpha_ * model._y_train_std,
         kernel,
         model._y_train_mean,
-        _names(model),
+        _names(model, given),
     )
     return Reading(f, partial(_call, model, "predict", given))
 
@@ -176,7 +176,7 @@ def gaussian_process_classifier(model: Any, given: Given) -> Reading:
     """GaussianProcessClassifier: the latent mean; for several classes that of each machine."""
     fitted(model, "base_estimator_")
     _nothing(given, model)
-    base, classes, names = model.base_estimator_, model.classes_, _names(model)
+    base, classes, names = model.base_estimator_, model.classes_, _names(model, given)
     if len(classes) == 2:
         labels = [f"{classes[1]} vs {classes[0]}"]
         return Reading(_laplace(base, names, labels), partial(_latent, base))
@@ -300,7 +300,7 @@ def _precomputed(model: Any, given: Given, n_points: int) -> tuple[Kernel, Float
             "kernel nor its points; pass both: "
             "pkex.as_expansion(model, kernel=..., points=X_train)."
         )
-    points = as_matrix(given.points, "points")
+    points = as_matrix(given.points, "points", names=column_names(given.points, "points"))
     if len(points) != n_points:
         raise ValueError(
             f"points has {len(points)} rows, but this {type(model).__name__} was fitted on the "
@@ -322,5 +322,13 @@ def _dense(array: Any) -> Floats:
     return dense
 
 
-def _names(model: Any) -> Any:
-    return getattr(model, "feature_names_in_", None)
+def _names(model: Any, given: Given) -> Any:
+    """Return the names of the columns of the points; None if they have none."""
+    kernel = getattr(model, "kernel", None)
+    if kernel == "precomputed":
+        return column_names(given.points, "points")  # the model has seen columns of a kernel matrix
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and callable(kernel):  # support vector machines keep the table itself then
+        table = getattr(model, "_BaseLibSVM__Xfit", None)
+        names = column_names(table if given.points is None else given.points, "points")
+    return names

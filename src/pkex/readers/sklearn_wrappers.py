@@ -140,7 +140,7 @@ def transformed_target(model: Any, given: Given) -> Reading:
         parts += evolve(part, coefficients=alpha, offset=offset, output_names=names).parts
     changed = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
     own = partial(_original_units, inner.own, model.transformer_)
-    return Reading(_renamed(changed, model), own, inner.tol)
+    return Reading(_renamed(changed, model, given), own, inner.tol)
 
 
 def multi_output(model: Any, given: Given) -> Reading:
@@ -198,7 +198,7 @@ def _several(model: Any, given: Given, names: Sequence[str], *, plain: bool = Fa
     own: Callable[[Any], Any] = partial(_side_by_side, tuple(r.own for r in readings))
     if plain:
         own, expansion = Chain(_unnamed, own), _without_names(expansion, model)
-    return Reading(_renamed(expansion, model), own, max(r.tol for r in readings))
+    return Reading(_renamed(expansion, model, given), own, max(r.tol for r in readings))
 
 
 def _side_by_side(functions: tuple[Callable[[Any], Any], ...], X: Any) -> Floats:
@@ -243,12 +243,12 @@ def _original_units(inside: Callable[[Any], Any], transformer: Any, X: Any) -> F
 
 
 def _renamed(
-    expansion: KernelExpansion | ExpansionSum, model: Any
+    expansion: KernelExpansion | ExpansionSum, model: Any, given: Given
 ) -> KernelExpansion | ExpansionSum:
     """Return the expansion with the names that the wrapper saw and the model inside did not."""
     names = getattr(model, "feature_names_in_", None)
-    if names is None or expansion.preparation is not None:
-        return expansion
+    if names is None or expansion.preparation is not None or given.points is not None:
+        return expansion  # points that are given bring their names
     return evolve(expansion, feature_names=names)
 
 
