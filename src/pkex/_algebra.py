@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._validation import as_matrix, is_index, number
+from pkex._validation import as_matrix, brief, is_index, number
 from pkex.errors import not_finite
 
 __all__ = [
@@ -439,7 +439,7 @@ def leaf_values(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats
     expected = np.broadcast_shapes(left.shape, right.shape)
     if values.shape != expected:
         raise ValueError(
-            f"{leaf!r} returned factors of shape {values.shape} for values that broadcast to "
+            f"{brief(leaf)} returned factors of shape {values.shape} for values that broadcast to "
             f"{expected}; it must return one factor for each entry, elementwise."
         )
     return values
@@ -448,14 +448,15 @@ def leaf_values(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats
 def _columns(columns: object, title: str) -> tuple[int, ...]:
     entries = (columns,) if is_index(columns) else columns
     if isinstance(entries, str) or not isinstance(entries, Sequence | np.ndarray | range):
-        raise TypeError(f"{title} columns must be a sequence of integers, got {columns!r}.")
+        raise TypeError(f"{title} columns must be a sequence of integers, got {brief(columns)}.")
     for entry in entries:
         if not is_index(entry):
-            raise TypeError(f"{title} columns must be integers, got {entry!r}.")
+            raise TypeError(f"{title} columns must be integers, got {brief(entry)}.")
     result = tuple(int(entry) for entry in entries)
     if not result or min(result) < 0 or len(set(result)) < len(result):
         raise ValueError(
-            f"{title} columns must be different and count from 0, at least one; got {columns!r}."
+            f"{title} columns must be different and count from 0, at least one; got "
+            f"{brief(columns)}."
         )
     return result
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._cells import cell_text, is_missing, is_number, number_text
+from pkex._validation import brief
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
@@ -43,7 +44,7 @@ def to_shapiq(explanation: Explanation, row: int) -> Any:
     shapiq = optional("shapiq", "pkex[shapiq]")
     one = explanation[row]
     if len(one) != 1:
-        raise IndexError(f"to_shapiq takes the number of one row, got {row!r}.")
+        raise IndexError(f"to_shapiq takes the number of one row, got {brief(row)}.")
     n_players = one.values.shape[1]
     lookup = {(): 0} | {(player,): player + 1 for player in range(n_players)}
     return shapiq.InteractionValues(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import is_index
+from pkex._validation import brief, is_index
 
 __all__ = ["Axis", "select"]
 
@@ -86,7 +86,8 @@ def _position(axis: Axis, entry: Any, axes: Sequence[Axis]) -> int:
     if not is_index(entry):
         kinds = "numbers" if axis.names is None else "names, numbers"
         raise IndexError(
-            f"{axis.noun}s are chosen by {kinds}, slices, lists of these or masks; got {entry!r}."
+            f"{axis.noun}s are chosen by {kinds}, slices, lists of these or masks; got "
+            f"{brief(entry)}."
         )
     if not -axis.count <= entry < axis.count:
         raise IndexError(

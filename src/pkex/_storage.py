@@ -18,6 +18,7 @@ import numpy as np
 
 from pkex._cells import is_missing, is_number
 from pkex._files import write_whole
+from pkex._validation import brief
 from pkex.rules import Rule
 
 if TYPE_CHECKING:
@@ -165,8 +166,8 @@ def _to_json(cell: Any, column: str = "") -> Any:
     if is_missing(value):
         return None
     raise ValueError(
-        f"column {column!r} of the data holds {value!r} ({type(value).__name__}), but only text, "
-        "numbers, booleans and missing values can be saved; convert the column first."
+        f"column {column!r} of the data holds {brief(value)} ({type(value).__name__}), but only "
+        "text, numbers, booleans and missing values can be saved; convert the column first."
     )
 
 

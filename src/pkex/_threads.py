@@ -16,7 +16,7 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from pkex._validation import is_index
+from pkex._validation import brief, is_index
 
 __all__ = ["check_n_jobs", "go_on", "in_order", "single_blas", "with_bar", "workspace"]
 
@@ -34,7 +34,7 @@ _blas_limits: threadpool_limits | None = None
 def check_n_jobs(n_jobs: int | None) -> None:
     """Refuse what joblib would not take as a number of threads."""
     if n_jobs is not None and not is_index(n_jobs):
-        raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}.")
+        raise TypeError(f"n_jobs must be an integer or None, got {brief(n_jobs)}.")
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0: give a number of threads, or -1 for all cores.")
 

@@ -6,6 +6,7 @@ Every check names the argument, what was found, and what to do instead.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -19,6 +20,7 @@ __all__ = [
     "Floats",
     "as_floats",
     "as_matrix",
+    "brief",
     "column_names",
     "default_names",
     "is_index",
@@ -29,6 +31,13 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+
+_FEW = 12  # entries that a message shows
+_LETTERS = 160  # and letters
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 2
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxset = _SHORT.maxfrozenset = _SHORT.maxdict = _FEW
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 2 * _LETTERS  # cut below, all alike
 
 
 def as_floats(value: ArrayLike, name: str, names: Sequence[str] | None = None) -> Floats:
@@ -120,17 +129,35 @@ def default_names(prefix: str, count: int) -> tuple[str, ...]:
 def unique_names(value: Iterable[str], name: str, count: int) -> tuple[str, ...]:
     """Return `value` as a tuple of `count` different strings."""
     if isinstance(value, str):
-        raise TypeError(f"{name} must be a sequence of strings, got the single string {value!r}.")
+        raise TypeError(
+            f"{name} must be a sequence of strings, got the single string {brief(value)}."
+        )
     names = tuple(value)
     for entry in names:
         if not isinstance(entry, str):
-            raise TypeError(f"{name} must hold strings, got {entry!r}; use str(...) on each.")
+            raise TypeError(f"{name} must hold strings, got {brief(entry)}; use str(...) on each.")
     if len(names) != count:
         raise ValueError(f"{name} has {len(names)} entries, but {count} are needed.")
     if len(set(names)) != count:
         twice = next(entry for entry in names if names.count(entry) > 1)
         raise ValueError(f"{name} holds {twice!r} more than once; names must differ.")
     return names
+
+
+def brief(value: object) -> str:
+    """Return what a message shows of a value: all of it where it is short, else what it is.
+
+    Examples
+    --------
+    >>> brief("rbf"), brief([1.5, 2.5]), brief(np.zeros((450, 100)))
+    ("'rbf'", '[1.5, 2.5]', 'an array of shape (450, 100)')
+    """
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and math.prod(shape) > _FEW:
+        kind = type(value).__name__
+        return f"{'an array' if kind == 'ndarray' else f'a {kind}'} of shape {shape}"
+    text = " ".join(_SHORT.repr(value).split())
+    return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 30]} ... {text[-25:]}"
 
 
 def is_index(value: object) -> bool:
@@ -143,7 +170,7 @@ def number(value: object, name: str) -> float:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__}).")
+        raise TypeError(f"{name} must be a number, got {brief(value)} ({type(value).__name__}).")
     result = float(value)
     if not math.isfinite(result):
         raise ValueError(f"{name} must be finite, got {value!r}.")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pkex._interop import optional
 from pkex._selection import Axis, select
+from pkex._validation import brief
 from pkex.estimate import BlockMean
 from pkex.kernels import Kernel
 from pkex.rules import Rule
@@ -352,7 +353,7 @@ class Attribution:
 
     def _numbers(self, subset: Iterable[str | int]) -> list[int]:
         if isinstance(subset, str) or not isinstance(subset, Iterable):
-            raise TypeError(f"a subset is a list of players, e.g. [{subset!r}]; got {subset!r}.")
+            raise TypeError(f"a subset is a list of players, e.g. [0, 2]; got {brief(subset)}.")
         chosen = list(subset)
         if not chosen:
             return []

@@ -14,6 +14,7 @@ from typing import Literal, overload
 import numpy as np
 
 from pkex import twin
+from pkex._validation import brief
 
 __all__ = ["game_class", "show_config"]
 
@@ -59,8 +60,8 @@ def show_config(mode: Literal["stdout", "dicts"] = "stdout") -> Config | None:
     >>> sorted(pkex.show_config("dicts"))[:3]
     ['backend', 'compiler', 'instruction set']
     """
-    if mode not in ("stdout", "dicts"):
-        raise ValueError(f"mode must be 'stdout' or 'dicts', got {mode!r}.")
+    if not isinstance(mode, str) or mode not in ("stdout", "dicts"):
+        raise ValueError(f"mode must be 'stdout' or 'dicts', got {brief(mode)}.")
     native = game_class() is not twin.Game
     built = import_module("pkex.native").config() if native else {}
     config = {

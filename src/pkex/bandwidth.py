@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
+from pkex._validation import brief
+
 __all__ = ["MAX_ROWS", "RandomState", "generator", "median_distance", "median_distances"]
 
 Floats = NDArray[np.float64]
@@ -24,7 +26,7 @@ def generator(random_state: RandomState) -> np.random.Generator:
     except (TypeError, ValueError) as error:
         raise ValueError(
             "random_state must be None, a non-negative integer, a Generator or a RandomState; got "
-            f"{random_state!r}."
+            f"{brief(random_state)}."
         ) from error
 
 

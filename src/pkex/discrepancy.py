@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pkex._algebra import has_neutral_removal
 from pkex._tables import Table, as_table, codes, stacked
 from pkex._threads import check_n_jobs
-from pkex._validation import is_index, tolerance
+from pkex._validation import brief, is_index, tolerance
 from pkex.attribution import Attribution
 from pkex.bandwidth import MAX_ROWS, RandomState, generator, median_distance, median_distances
 from pkex.estimate import BlockMean
@@ -299,7 +299,7 @@ def _resolve_kernel(kernel: Kernel | str | None, table: Table, numbers: Floats) 
         _check_kernel(kernel, numbers, "the data")
         if not has_neutral_removal(kernel):
             raise ValueError(
-                f"{kernel!r} has a linear part, which has no value without a column; choose a "
+                f"{brief(kernel)} has a linear part, which has no value without a column; choose a "
                 "kernel that is 1 for equal values, such as RBF."
             )
         return kernel
@@ -339,8 +339,8 @@ def _check_kernel(kernel: Kernel, numbers: Floats, name: str) -> None:
     matrix = kernel(numbers[:_CHECKED])
     if np.isfinite(matrix).all() and not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
         raise ValueError(
-            f"{kernel!r} is not symmetric: k(x, z) and k(z, x) differ on the rows of {name}, so "
-            "the statistic would depend on the order of the rows."
+            f"{brief(kernel)} is not symmetric: k(x, z) and k(z, x) differ on the rows of {name}, "
+            "so the statistic would depend on the order of the rows."
         )
 
 
@@ -386,14 +386,14 @@ def _hsic_blocks(
 
 def _count(value: Any, name: str, least: int) -> int:
     if not is_index(value) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+        raise ValueError(f"{name} must be an integer of at least {least}, got {brief(value)}.")
     return int(value)
 
 
 def _choice(value: object, name: str, options: tuple[str, ...], other: str = "") -> None:
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         *known, last = [*map(repr, options), *([other] if other else [])]
-        raise ValueError(f"{name} must be {', '.join(known)} or {last}; got {value!r}.")
+        raise ValueError(f"{name} must be {', '.join(known)} or {last}; got {brief(value)}.")
 
 
 def _enough_rows(found: int, name: str, needed: int, purpose: str) -> None:

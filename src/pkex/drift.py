@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pkex._tables import Table, as_table
-from pkex._validation import default_names, is_index
+from pkex._validation import brief, default_names, is_index
 from pkex.attribution import Attribution
 from pkex.bandwidth import RandomState, generator
 from pkex.discrepancy import mmd_of_tables
@@ -93,7 +93,9 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             raise ValueError("X has 1 row; at least 2 are needed as a reference.")
         wanted = self.max_reference
         if wanted is not None and (not is_index(wanted) or wanted < 2):
-            raise ValueError(f"max_reference must be an integer of at least 2, got {wanted!r}.")
+            raise ValueError(
+                f"max_reference must be an integer of at least 2, got {brief(wanted)}."
+            )
         players_of(self.groups, table.names)  # refuses columns that are not there
         if wanted is not None and len(table) > wanted:
             rows = generator(self.random_state).choice(len(table), wanted, replace=False)

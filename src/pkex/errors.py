@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pkex._validation import brief
+
 if TYPE_CHECKING:
     from pkex._algebra import Kernel, Term
 
@@ -44,8 +46,8 @@ class UnsupportedModelError(TypeError):
 def no_neutral_removal(kernel: Kernel) -> UnsupportedModelError:
     """Return the error for a kernel with a linear part, where an absent feature has no factor."""
     return UnsupportedModelError(
-        f"the kernel {kernel!r} has a linear part, which does not factorise over columns: it is a "
-        "sum over them, and no factor of it could become 1. Pass a background, "
+        f"the kernel {brief(kernel)} has a linear part, which does not factorise over columns: it "
+        "is a sum over them, and no factor of it could become 1. Pass a background, "
         "Explainer(model, X_train[:100]), for values that start at the mean prediction."
     )
 
@@ -53,6 +55,6 @@ def no_neutral_removal(kernel: Kernel) -> UnsupportedModelError:
 def not_finite(term: Term) -> ValueError:
     """Return the error for a kernel whose factors are no numbers."""
     return ValueError(
-        f"the kernel gave NaN or infinite factors; its parts are {term.leaves!r}. Check its "
+        f"the kernel gave NaN or infinite factors; its parts are {brief(term.leaves)}. Check its "
         "parameters against the scale of the data."
     )

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._algebra import Kernel, has_neutral_removal
-from pkex._validation import as_floats, as_matrix, column_names, default_names, unique_names
+from pkex._validation import as_floats, as_matrix, brief, column_names, default_names, unique_names
 from pkex.errors import no_neutral_removal
 
 __all__ = ["ExpansionSum", "KernelExpansion", "Preparation", "evolve", "seen", "stack"]
@@ -112,9 +112,12 @@ class KernelExpansion:
         preparation: Preparation | None = None,
     ) -> None:
         if not isinstance(kernel, Kernel):
+            advice = "A function of your own becomes one by pkex.kernels.Custom(function)."
+            if any(isinstance(argument, Kernel) for argument in (points, coefficients)):
+                advice = "The order is KernelExpansion(points, coefficients, kernel)."
             raise TypeError(
-                f"kernel must be a pkex kernel such as pkex.kernels.RBF(1.0), got {kernel!r}. A "
-                "function of your own becomes one by pkex.kernels.Custom(function)."
+                f"kernel must be a pkex kernel such as pkex.kernels.RBF(1.0), got {brief(kernel)}. "
+                + advice
             )
         found = column_names(points, "points")
         matrix = as_matrix(points, "points", names=found)
@@ -283,10 +286,10 @@ def seen(expansion: KernelExpansion | ExpansionSum, X: Any, name: str = "X") -> 
     unnamed = default_names("x", len(known))  # fitted without names, so that any will do
     if known != names and (known != unnamed or set(known) == set(names)):
         missing = [entry for entry in known if entry not in names]
-        advice = f"{missing} are missing" if missing else "reorder or drop columns"
+        advice = f"{brief(missing)} are missing" if missing else "reorder or drop columns"
         raise ValueError(
-            f"the columns of {name} are {list(names)}, but the model was fitted with "
-            f"{list(known)}: {advice}, or pass np.asarray({name}) if only the names differ."
+            f"the columns of {name} are {brief(list(names))}, but the model was fitted with "
+            f"{brief(list(known))}: {advice}, or pass np.asarray({name}) if only the names differ."
         )
     return X
 

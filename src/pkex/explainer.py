@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._algebra import has_neutral_removal
 from pkex._cells import is_number
 from pkex._threads import check_n_jobs
-from pkex._validation import as_floats, tolerance
+from pkex._validation import as_floats, brief, tolerance
 from pkex.engine import Background, Plan, Sums, shapley_sums
 from pkex.errors import AdditivityError, no_neutral_removal
 from pkex.expansion import ExpansionSum, KernelExpansion, seen
@@ -210,9 +210,9 @@ def _removal(removal: str | None, background: object) -> str:
     """Return the name of the game, or raise when it does not go with the background."""
     if removal is None:
         return "neutral" if background is None else "interventional"
-    if removal not in ("neutral", "interventional", "marginal"):
+    if not isinstance(removal, str) or removal not in ("neutral", "interventional", "marginal"):
         raise ValueError(
-            f"removal must be 'neutral', 'interventional' or 'marginal', got {removal!r}."
+            f"removal must be 'neutral', 'interventional' or 'marginal', got {brief(removal)}."
         )
     if removal == "neutral" and background is not None:
         raise ValueError("neutral removal takes no background: leave one of them out.")

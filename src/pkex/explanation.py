@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pkex import _display, _interop, _storage
 from pkex._selection import Axis, select
+from pkex._validation import brief
 from pkex.importance import Importance
 from pkex.rules import Rule
 
@@ -330,7 +331,7 @@ class Explanation:
                 )
             one = self[:, :, output]
             if one.values.ndim == 3:
-                raise IndexError(f"{caller} takes one output, got {output!r}.")
+                raise IndexError(f"{caller} takes one output, got {brief(output)}.")
             return one
         if output is not None:
             select(output, [Axis("output", 1, self.outputs)])

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._algebra import ColumnKernel, Constant, Dot, Kernel, Product, Scale, Sum
-from pkex._validation import as_matrix, is_index, number, positive
+from pkex._validation import as_matrix, brief, is_index, number, positive
 from pkex.bandwidth import MAX_ROWS, RandomState, median_distance, median_distances
 
 __all__ = [
@@ -135,7 +135,7 @@ def median_rbf(
     """
     x = as_matrix(X, "X")
     if not is_index(max_rows) or max_rows < 2:
-        raise ValueError(f"max_rows must be an integer of at least 2, got {max_rows!r}.")
+        raise ValueError(f"max_rows must be an integer of at least 2, got {brief(max_rows)}.")
     if per_column:
         scales = median_distances(x, max_rows, random_state) * math.sqrt(x.shape[1])
         return RBF(tuple(scales))
@@ -408,7 +408,7 @@ class Custom(ColumnKernel):
         super().__post_init__()
         if not callable(self.function):
             raise TypeError(
-                f"Custom needs a function(x, z) that returns factors, got {self.function!r}."
+                f"Custom needs a function(x, z) that returns factors, got {brief(self.function)}."
             )
 
     def factors(self, x: Floats, z: Floats) -> Floats:

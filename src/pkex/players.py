@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pkex._validation import is_index
+from pkex._validation import brief, is_index
 
 __all__ = ["Groups", "players_of"]
 
@@ -52,13 +52,13 @@ def players_of(
 
 def _group_columns(members: Iterable[Column], index: Mapping[str, int]) -> tuple[int, ...]:
     if isinstance(members, str) or not isinstance(members, Iterable):
-        raise TypeError(f"a group must be a list of column names or indices, got {members!r}.")
+        raise TypeError(f"a group must be a list of column names or indices, got {brief(members)}.")
     columns: list[int] = []
     for member in members:
         if isinstance(member, str):
             if member not in index:
                 raise ValueError(
-                    f"groups name the column {member!r}; the columns are {list(index)}."
+                    f"groups name the column {member!r}; the columns are {brief(list(index))}."
                 )
             columns.append(index[member])
         elif is_index(member):
@@ -69,7 +69,7 @@ def _group_columns(members: Iterable[Column], index: Mapping[str, int]) -> tuple
                 )
             columns.append(int(member))
         else:
-            raise TypeError(f"a group's columns must be names or indices, got {member!r}.")
+            raise TypeError(f"a group's columns must be names or indices, got {brief(member)}.")
     if not columns or len(set(columns)) < len(columns):
-        raise ValueError(f"a group must hold at least one column, each once; got {columns}.")
+        raise ValueError(f"a group must hold at least one column, each once; got {brief(columns)}.")
     return tuple(sorted(columns))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pkex._cells import cell_text, is_number, name_of_rest
 from pkex._interop import optional
-from pkex._validation import is_index
+from pkex._validation import brief, is_index
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,9 @@ class AttributionDisplay:
         """Draw; see `Attribution.plot`."""
         for name, value, least in (("max_display", max_display, 1), ("marginals", marginals, 0)):
             if not is_index(value) or value < least:
-                raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+                raise ValueError(
+                    f"{name} must be an integer of at least {least}, got {brief(value)}."
+                )
         shown = self.attribution.order[:max_display]
         columns = [c for i in shown for c in self.attribution.players[i]][:marginals]
         self.marginal_axes_ = []

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._algebra import has_neutral_removal
-from pkex._validation import Floats, as_floats, as_matrix, is_index
+from pkex._validation import Floats, as_floats, as_matrix, brief, is_index
 from pkex.errors import no_neutral_removal
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def shapley_weights(d: int) -> Floats:
     array([2., 1., 2.])
     """
     if not is_index(d) or d < 1:
-        raise ValueError(f"d is {d!r}, but it counts features; pass an integer of at least 1.")
+        raise ValueError(f"d is {brief(d)}, but it counts features; pass an integer of at least 1.")
     q = np.arange(1, (d + 1) // 2)
     lower = np.cumprod(np.concatenate([[1.0 / d], q / (d - q)]))
     return np.concatenate([lower, lower[: d // 2][::-1]])
@@ -313,14 +313,16 @@ def _summed(f: KernelExpansion, x: ArrayLike, subset: Subset, removed: float) ->
 
 def _columns(expansion: KernelExpansion, subset: Subset) -> list[int]:
     if isinstance(subset, str) or not isinstance(subset, Iterable):
-        raise TypeError(f"subset is {subset!r}; pass a list of column indices or names, as [0, 2].")
+        raise TypeError(f"subset is {brief(subset)}; pass a list of columns, as [0, 2].")
     names = expansion.feature_names
     position: dict[int | str, int] = {name: j for j, name in enumerate(names)}
     position |= {j: j for j in range(len(names))}
     columns: list[int] = []
     for member in subset:
         if not (isinstance(member, str) or is_index(member)):
-            raise TypeError(f"subset has the member {member!r}; pass column indices or names only.")
+            raise TypeError(
+                f"subset has the member {brief(member)}; pass column indices or names only."
+            )
         if member not in position:
             known = f"a feature name or an index from 0 to {len(names) - 1}"
             raise ValueError(f"subset has the member {member!r}; each must be {known}.")

@@ -67,7 +67,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._gauss import gauss_legendre
-from pkex._validation import is_index, tolerance
+from pkex._validation import brief, is_index, tolerance
 
 __all__ = [
     "FULL_PRECISION",
@@ -333,7 +333,7 @@ def general_ladder(n_players: int, tol: float | None = None) -> Ladder:
 
 def _count(value: int, name: str) -> int:
     if not is_index(value) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
+        raise ValueError(f"{name} must be an integer of at least 1, got {brief(value)}.")
     return int(value)
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pkex._validation import is_index
+from pkex._validation import brief, is_index
 from pkex.attribution import Attribution
 from pkex.bandwidth import RandomState
 from pkex.discrepancy import hsic
@@ -116,11 +116,11 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             if self.n_features_to_select is not None:
                 raise ValueError("give n_features_to_select or alpha, not both.")
             if not isinstance(self.alpha, Real) or not 0.0 < self.alpha < 1.0:
-                raise ValueError(f"alpha must be between 0 and 1, got {self.alpha!r}.")
+                raise ValueError(f"alpha must be between 0 and 1, got {brief(self.alpha)}.")
             if not is_index(self.n_permutations) or self.n_permutations < 1:
                 raise ValueError(
                     "alpha needs n_permutations, an integer of at least 1; got "
-                    f"{self.n_permutations!r}."
+                    f"{brief(self.n_permutations)}."
                 )
             return 0
         wanted = self.n_features_to_select
@@ -133,7 +133,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return max(1, int(np.ceil(wanted * n_columns - 1e-9)))
         raise ValueError(
             f"n_features_to_select must be an integer from 1 to the number of columns, "
-            f"{n_columns}, or a share above 0 and up to 1.0; got {wanted!r}."
+            f"{n_columns}, or a share above 0 and up to 1.0; got {brief(wanted)}."
         )
 
     def _get_support_mask(self) -> NDArray[np.bool_]:

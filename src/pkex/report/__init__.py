@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from pkex._files import write_whole
-from pkex._validation import is_index, number
+from pkex._validation import brief, is_index, number
 from pkex.attribution import Attribution
 from pkex.explanation import Explanation
 from pkex.report import _attribution, _explanation, _page
@@ -95,7 +95,7 @@ def _pair(names: Sequence[str] | None) -> tuple[str, str] | None:
     if names is None:
         return None
     if isinstance(names, str) or len(names) != 2 or not all(isinstance(n, str) for n in names):
-        raise ValueError(f"sample_names must be two strings, got {names!r}.")
+        raise ValueError(f"sample_names must be two strings, got {brief(names)}.")
     return names[0], names[1]
 
 
@@ -116,5 +116,5 @@ def _row_numbers(numbers: Sequence[int] | None, n_rows: int) -> list[int]:
         )
     wrong = [entry for entry in numbers if not is_index(entry)]
     if wrong:
-        raise TypeError(f"row_numbers must be integers, got {wrong[0]!r}.")
+        raise TypeError(f"row_numbers must be integers, got {brief(wrong[0])}.")
     return [int(row) for row in numbers]
