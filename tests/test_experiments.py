@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold, cross_val_score
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what packages say when they are imported
-    from experiments import data, figures, protocols, selectors, training
+    from experiments import data, figures, hsic, protocols, selectors, training
     from experiments.__main__ import NAMES, experiment, main
     from experiments.digits import rbf_shapley
     from experiments.mmd import samples
@@ -259,6 +259,25 @@ def test_clean_protocol_leaves_identifiers_and_constants_out(monkeypatch):
         np.testing.assert_array_equal(X, frame[["a"]])
         assert not shared
         assert n_train == 30
+
+
+def test_what_is_said_of_printed_means_is_counted_in_the_record():
+    found = hsic.PRINTED_MEANS["sonar"]
+    order = list(selectors.SELECTORS)
+    parts = {"sonar: printed: chosen": {method: [[i]] for i, method in enumerate(order)}}
+    for i, method in enumerate(order):
+        mean = found[i] + (0.005 if method in ("PKeX-Shapley", "MI") else 0.0)
+        parts[f"sonar: printed: {i}"] = [mean - 0.01, mean + 0.01]
+    record = {
+        "size": "quick",
+        "parameters": {"seeds": 1, "clean_rows": 10},
+        "parts": {name: {"result": part} for name, part in parts.items()},
+    }
+    text = " ".join(hsic.section(record).split())
+    assert "; of the other methods, 3 of 4 give it on sonar. One row" in text
+    assert "A stable sort gives" not in text
+    assert "A stable sort gives 0.926" in hsic.section(record | {"size": "full"})
+    assert "of the other methods" not in hsic.section(record | {"parts": {}})
 
 
 def test_student_columns_differ_and_the_others_do_not():
