@@ -1034,6 +1034,8 @@ REFUSALS = [
                 table=IRIS, y=SPECIES),
     refused_fit("OneClassSVM poly", OneClassSVM(kernel="poly"), "OneClassSVM", "'poly'"),
     refused_fit("KernelRidge cosine", KernelRidge(kernel="cosine"), "'cosine'", *NO_PRODUCT),
+    refused_fit("KernelRidge rbf far from 0", KernelRidge(kernel="rbf", alpha=5.0),
+                "so far from 0", "rbf kernel loses digits", "Centre or scale", table=X + 1e7),
     refused_fit("KernelPCA poly", KernelPCA(2, kernel="poly"), "KernelPCA", "'poly'", *NO_PRODUCT),
     refused_fit("KernelDensity tophat", KernelDensity(kernel="tophat"), "'tophat'", "gaussian"),
     refused_fit("KernelDensity exponential, Euclidean", KernelDensity(kernel="exponential"),

@@ -37,7 +37,7 @@ from models import (
     rbf_kernel,
 )
 from naive import shapley_by_enumeration
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.feature_selection import SelectKBest, f_regression
@@ -49,7 +49,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVR, OneClassSVM
 
 import pkex
@@ -601,6 +601,44 @@ def test_large_unscaled_columns(size):
     rounding = 16 * np.finfo(float).eps * 0.5 * (prices**2).sum(axis=1).max()
     slack = (1e-10 + rounding) * np.abs(model.dual_coef_).sum()
     assert_close(explanation.predictions, model.predict(prices[:3]), slack)
+
+
+def days(shift):
+    """A table with a column of time that counts from long ago, and a target."""
+    rng = np.random.default_rng(8)
+    time, other = np.sort(rng.uniform(0.0, 300.0, 100)), rng.normal(size=100)
+    return np.column_stack([time + shift, other]), np.sin(time / 30.0) + other
+
+
+@pytest.mark.filterwarnings("ignore:Singular matrix in solving dual problem")
+@pytest.mark.parametrize("wrap", [lambda m: m, lambda m: make_pipeline(FunctionTransformer(), m)])
+@pytest.mark.parametrize(
+    ("model", "shift"),
+    [
+        (KernelRidge(kernel="rbf", gamma=1e-3, alpha=0.1), 1.7e9),
+        (KernelRidge(kernel="rbf", gamma=1e-3, alpha=0.1), 1e8),
+        (KernelRidge(kernel="rbf", gamma=1e-3, alpha=1e-3), 1e7),
+        (KernelPCA(2, kernel="rbf", gamma=1e-3), 1.7e9),
+        (KernelPCA(1, kernel="rbf", gamma=1e-3), 1e11),
+    ],
+)
+def test_columns_so_far_from_0_that_the_model_loses_its_digits_are_refused(model, shift, wrap):
+    """scikit-learn predicts something else than the formula: noise, with timestamps in seconds."""
+    table, y = days(shift)
+    model = wrap(clone(model))
+    with pytest.raises(UnsupportedModelError, match=r"loses digits.* Centre or scale"):
+        Explainer(model.fit(table, y))
+    Explainer(model.fit(table - [shift, 0.0], y))
+
+
+def test_columns_so_far_from_0_that_the_model_loses_some_digits_are_announced():
+    table, y = days(3e6)
+    model = KernelRidge(kernel="rbf", gamma=1e-3, alpha=0.1).fit(table, y)
+    with pytest.warns(UserWarning, match=r"predictions are off by \de-0[56] .* refit") as caught:
+        explain = Explainer(model)
+    assert [w.filename for w in caught] == [__file__]
+    gap = np.abs(explain(table).predictions - model.predict(table)).max()
+    assert 1e-6 < gap / np.abs(model.predict(table)).max() < 1e-3
 
 
 def test_a_thousand_columns_and_more():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from pkex._algebra import Kernel, has_neutral_removal
 from pkex.errors import AdditivityError
 from pkex.expansion import ExpansionSum, KernelExpansion
 
-__all__ = ["TOL", "Given", "Reader", "Reading", "check_agreement", "largest"]
+__all__ = ["TOL", "Given", "Reader", "Reading", "check_agreement", "largest", "outside"]
 
 TOL = 2.0**-40
 """How far predictions may be apart, relative to the sum of the absolute coefficients."""
@@ -99,3 +100,11 @@ def largest(part: KernelExpansion) -> Any:
         return 10.0 * (sizes @ np.abs(part.coefficients)).max(axis=0) + np.abs(part.offset)
     worth = sum(abs(term.coefficient) for term in part.kernel.terms(part.points.shape[1]))
     return worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.offset)
+
+
+def outside() -> int:
+    """Return the stack level, seen from the caller, of the first frame that is not of pkex."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pkex."):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -6,6 +6,8 @@ Each returns the expansion together with the method of the model that it must ag
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from itertools import combinations
@@ -19,7 +21,7 @@ from pkex._validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import KernelExpansion, stack
 from pkex.kernels import RBF, Chi2, Laplacian, Linear
-from pkex.readers._reading import TOL, Given, Reading
+from pkex.readers._reading import TOL, Given, Reading, outside
 from pkex.readers.sklearn_kernels import from_gaussian_process, no_product
 
 __all__ = [
@@ -35,6 +37,9 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+
+# how far predictions may be from the formula, relative to the largest, without and with a warning
+_NOTICED, _TOO_MUCH = 1e-6, 1e-3
 
 # the order of the norm behind the names that KernelDensity has for it
 _ORDERS = {"euclidean": 2, "l2": 2, "minkowski": 2, "p": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
@@ -90,7 +95,7 @@ def kernel_ridge(model: Any, given: Given) -> Reading:
     fitted(model, "dual_coef_")
     kernel, points = _pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
     f = KernelExpansion(points, model.dual_coef_, kernel, 0.0, _names(model, given))
-    return Reading(f, partial(_call, model, "predict", given), _pairwise_tol(kernel, points))
+    return _with_digits(model, f, partial(_call, model, "predict", given))
 
 
 def kernel_pca(model: Any, given: Given) -> Reading:
@@ -116,7 +121,7 @@ def kernel_pca(model: Any, given: Given) -> Reading:
         _names(model, given),
         model.get_feature_names_out() if scaled.shape[1] > 1 else None,
     )
-    return Reading(f, partial(_call, model, "transform", given), _pairwise_tol(kernel, points))
+    return _with_digits(model, f, partial(_call, model, "transform", given))
 
 
 def kernel_density(model: Any, given: Given) -> Reading:
@@ -272,15 +277,38 @@ def _pairwise(
     raise no_product(f"{type(model).__name__}(kernel={name!r})")
 
 
-def _pairwise_tol(kernel: Kernel, points: Floats) -> float:
-    """Return how well scikit-learn's rbf_kernel agrees with the formula.
+def _with_digits(model: Any, f: KernelExpansion, own: Callable[[Any], Any]) -> Reading:
+    """Return the reading of a model that calls `sklearn.metrics.pairwise`, if that is exact enough.
 
-    It computes squared distances as ``|x|^2 + |z|^2 - 2 x z``, which loses digits far from 0.
+    scikit-learn's rbf_kernel computes squared distances as ``|x|^2 + |z|^2 - 2 x z``, which loses
+    digits far from 0. As long as predictions hardly notice, the formula is what is explained.
     """
-    if not isinstance(kernel, RBF):
-        return TOL
-    scaled = points / np.asarray(kernel.length_scale)
-    return TOL + 16.0 * 2.0**-52 * float((scaled * scaled).sum(axis=1).max())
+    if model.kernel != "rbf" or not isinstance(f.kernel, RBF):
+        return Reading(f, own)
+    scaled = f.points / np.asarray(f.kernel.length_scale)
+    tol = TOL + 16.0 * 2.0**-52 * float((scaled * scaled).sum(axis=1).max())
+    if tol <= _NOTICED:
+        return Reading(f, own, tol)
+    rows = f.points[:: max(1, len(f.points) // 50)]
+    ours, theirs = f.predict(rows), np.asarray(own(rows)).reshape(len(rows), *f.offset.shape)
+    size = np.maximum(np.abs(theirs).max(axis=0), np.abs(ours).max(axis=0))
+    share = float(np.max(np.abs(ours - theirs).max(axis=0) / np.where(size > 0.0, size, 1.0)))
+    said = (
+        f"the columns of this {type(model).__name__} lie so far from 0 that scikit-learn's rbf "
+        "kernel loses digits, and predictions are off by"
+    )
+    todo = "Centre or scale the columns, for example with StandardScaler, and refit."
+    if not share <= _TOO_MUCH:
+        raise UnsupportedModelError(
+            f"{said} more than {_TOO_MUCH:g} of the largest: values would explain another "
+            f"function. {todo}"
+        )
+    if share > _NOTICED:
+        warnings.warn(
+            f"{said} {share:.0e} of the largest. The values are those of the exact kernel. {todo}",
+            stacklevel=outside(),
+        )
+    return Reading(f, own, tol)
 
 
 def _own_kernel(model: Any, kernel: Any) -> Kernel:

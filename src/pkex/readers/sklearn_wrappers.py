@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, Preparation, evolve, stack
 from pkex.readers import Given, Reading, read
-from pkex.readers._reading import largest
+from pkex.readers._reading import largest, outside
 from pkex.readers.sklearn_columns import origins
 from pkex.readers.sklearn_models import fitted
 
@@ -89,7 +88,7 @@ def pipeline(model: Any, given: Given) -> Reading:
             "one, so the values are for its outputs "
             f"({', '.join(names[:3])}{', ...' if len(names) > 3 else ''}), not for the columns of "
             "the input.",
-            stacklevel=_outside(),
+            stacklevel=outside(),
         )
     parts = [
         _prepared(part, Steps(steps[cut:]), names, columns, Steps(steps[:cut]) if cut else None)
@@ -226,14 +225,6 @@ def _without_names(
         )
         parts += evolve(part, preparation=changed).parts
     return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
-
-
-def _outside() -> int:
-    """Return the stack level, seen from the caller, of the first frame that is not of pkex."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pkex."):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _original_units(inside: Callable[[Any], Any], transformer: Any, X: Any) -> Floats:
