@@ -14,7 +14,7 @@ import scipy.sparse
 from cases import assert_close
 
 import pkex
-from pkex._tables import as_table, codes, stacked
+from pkex._tables import Table, as_table, codes, stacked
 from pkex.kernels import RBF, Categorical, Product
 
 X, Z = (np.random.default_rng(seed).normal(size=(n, 3)) for seed, n in ((0, 10), (1, 8)))
@@ -299,6 +299,24 @@ def test_categories_that_one_sample_lacks():
     inside = (shares**2).sum()
     # pairs of X agree always, pairs of X and Z never
     assert_close(found.total, 1.0 + (0.5 + 0.5 * inside) - 2.0 * 0.5, 1e-15)
+
+
+def test_categories_that_are_equal_numbers_are_the_same():
+    """A column of integers with gaps is one of floats, and pandas keeps that in its categories."""
+    whole = A.assign(level=pd.Categorical(A["count"]))
+    real = B.assign(level=pd.Categorical(B["count"].astype(float)))
+    plain = pkex.mmd(whole, B.assign(level=pd.Categorical(B["count"])))
+    assert np.array_equal(pkex.mmd(whole, real).values, plain.values)
+    drift = pkex.MMDDrift(n_permutations=3).fit(whole)
+    assert_close(drift.score(real).values, plain.values, 1e-16)
+    large = [2**53, 2**53 + 1, -0.0, 0, 0.5, "0.5", True]
+    found = codes(Table(np.array([large], dtype=object).T, ("x0",), (True,), None))[:, 0]
+    assert found.tolist() == [2.0, 3.0, 0.0, 0.0, 1.0, 1.0, 4.0]
+
+
+def test_text_that_differs_by_a_nul_at_the_end_differs():
+    frame = pd.DataFrame({"a": ["x", "x\0", "x\0\0", "x"]}, dtype=object)
+    assert codes(as_table(frame, "X"))[:, 0].tolist() == [0.0, 1.0, 2.0, 0.0]
 
 
 def test_booleans_are_categories_wherever_they_stand():

@@ -14,7 +14,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from pkex._cells import is_missing
+from pkex._cells import is_missing, is_number
 from pkex._validation import as_floats, as_matrix, column_names, default_names
 
 __all__ = ["Table", "as_table", "codes", "stacked"]
@@ -169,7 +169,7 @@ def stacked(first: Table, second: Table, titles: tuple[str, str]) -> Table:
 def codes(table: Table) -> Floats:
     """Return the table as numbers: categories become 0, 1, ... in the order of their texts.
 
-    Two categories are the same when they read the same.
+    Two categories are the same when they read the same; numbers do when they are equal.
     """
     if not any(table.categorical):
         return table.cells.astype(np.float64)
@@ -177,10 +177,18 @@ def codes(table: Table) -> Floats:
     for j, categorical in enumerate(table.categorical):
         column = table.cells[:, j]
         if categorical:
-            numbers[:, j] = np.unique(column.astype(str), return_inverse=True)[1]
+            texts = [_text(cell) for cell in column]  # as str, since NumPy's lose NULs at the end
+            places = {text: place for place, text in enumerate(sorted(set(texts)))}
+            numbers[:, j] = [places[text] for text in texts]
         else:
             numbers[:, j] = column.astype(np.float64)
     return numbers
+
+
+def _text(category: Any) -> str:
+    """Return how a category reads; 1.0 as 1."""
+    whole = is_number(category) and float(category).is_integer()
+    return str(int(category)) if whole else str(category)
 
 
 def _column(series: nw.Series[Any], name: str, title: str) -> tuple[NDArray[Any], bool]:
