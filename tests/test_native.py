@@ -27,7 +27,6 @@ from pkex.kernels import (
     Matern,
     Periodic,
 )
-from pkex.rules import Ladder, exact
 
 native = pytest.importorskip(
     "pkex.native",
@@ -42,11 +41,6 @@ ISAS = kernel_module.config()["isas"]
 def alone(d):
     """Every column a player of its own."""
     return tuple((j,) for j in range(d))
-
-
-def general_ladder(n_players):
-    """Rules for factors in [-1, 1]: exact, and fewer nodes where lam is small."""
-    return Ladder((exact(n_players),), np.array([np.inf]), n_players, -1.0)
 
 
 def check(kernel, x, z, weights, *, players=None, absent=None, ladder=None, atol=4e-15):
@@ -126,11 +120,11 @@ def test_long_rules_with_and_without_symmetry():
     rng = np.random.default_rng(1)
     x, z, weights = rng.normal(size=(2, 90)), rng.normal(size=(24, 90)), rng.normal(size=(24, 1))
     for size in (1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 45):
-        rule = exact(2 * size)
+        rule = rules.exact(2 * size)
         nodes = rng.uniform(size=size)
         other = rules.Rule("any", nodes, rule.weights, 90, np.inf, False, 1.0)
         for chosen in (rule, other):
-            ladder = Ladder((chosen,), np.array([np.inf]), 90)
+            ladder = rules.Ladder((chosen,), np.array([np.inf]), 90)
             check(RBF(np.sqrt(90.0)), x, z, weights, ladder=ladder)
             check(RBF(0.5), x, z, weights, ladder=ladder)
 
@@ -139,7 +133,7 @@ def test_long_rules_with_and_without_symmetry():
 def test_the_general_game(n_players):
     rng = np.random.default_rng(n_players)
     x, z = rng.normal(size=(3, n_players)), rng.normal(size=(29, n_players))
-    ladder = general_ladder(n_players)
+    ladder = rules.general_ladder(n_players)
     for absent in (
         rng.uniform(-1.0, 1.0, size=(n_players, 29)),
         rng.uniform(-1.0, 1.0, size=(29, n_players)).T,
@@ -394,7 +388,7 @@ def test_odd_shapes_and_layouts(shape, d, by_row, general, how, seed):
     weights = rng.normal(size=shape if by_row else shape[1:])
     absent = rng.uniform(-1.1, 1.0, size=(d, n_points)) if general else None
     (term,) = (RBF(1.5) * Custom(lambda x, z: 1.0 - 0.6 * np.abs(x - z)).on(d - 1)).terms(d)
-    ladder = general_ladder(d) if general else rules.ladder(d)
+    ladder = rules.general_ladder(d) if general else rules.ladder(d)
     arrays = [layouts(a, h) for a, h in zip((x, z, weights), how[:3], strict=True)]
     arrays += [layouts(absent, how[3])] if general else []
     block = native.Game(term, alone(d), ladder).explain(*arrays)
