@@ -251,8 +251,9 @@ def shapley_sums(
             general = plan.background is not None
             narrow.add(x, z, weights, absent, general, values, totals, magnitudes)
     order = ranked(rules or {exact(1)})
-    # Each value carries about 3 roundings per player and 1 per point; 16 leaves room. The values
-    # of a pair sum to at most 1 under neutral removal, else to at most 2 per player.
+    # Each value carries about 3 roundings per player and 1 per point; 16 leaves room, also for
+    # what series leave out. The values of a pair sum to at most 1 under neutral removal, else to
+    # at most 2 per player.
     rounding = 16.0 * (len(plan.players) + len(Z) + 16) * 2.0**-53
     spread = 1.0 if plan.background is None else 2.0 * len(plan.players)
     underflow = 4.0 * (len(plan.players) + len(Z)) * _SMALLEST * max(1, n_tasks)

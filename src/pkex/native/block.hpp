@@ -2,13 +2,16 @@
 //
 // A row takes its points in tiles of a few vectors: the players' half deficits of a tile are
 // evaluated together, then each vector of pairs takes the cheapest rule that covers all its lanes
-// (factors.hpp, pairs.hpp). With one weight set the weights are folded into the sweep and the sums
-// stay vectors until the row is done; with several the values of a tile are stored and contracted
-// (contract.hpp); or they are handed out pair by pair, for the caller to contract.
+// (factors.hpp, pairs.hpp). A tile whose factors are all near 1 is done by series in their
+// exponents where that is cheaper (gentle.hpp); after one that is not, the row does not try again.
+// With one weight set the weights are folded into the sweep and the sums stay vectors until the row
+// is done; with several the values of a tile are stored and contracted (contract.hpp); or they are
+// handed out pair by pair, for the caller to contract.
 #pragma once
 
 #include "contract.hpp"
 #include "factors.hpp"
+#include "gentle.hpp"
 #include "pairs.hpp"
 
 namespace PKEX_ISA {
@@ -44,15 +47,18 @@ template <bool General>
 class Games {
 public:
     Games(const Program& program, const Block& block, double* memory)
-        : program_(program), block_(block), space_(program, block.sets, memory) {}
+        : program_(program),
+          block_(block),
+          space_(program, block.sets, memory),
+          gentle_(program, space_.halves, space_.stride) {}
 
     Status explain() {
         for (Index row = 0; row < block_.rows; ++row) {
-            gather(row);
+            begin(row);
             space_.clear_sums();
             total_ = magnitude_ = splat(0.0);
             for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
-                const int vectors = evaluate(tile);
+                const int vectors = prepare(tile);
                 const bool one = block_.sets == 1;
                 const Status status = one ? one_set(tile, vectors) : many_sets(tile, vectors);
                 if (status != Status::kDone) return status;
@@ -64,9 +70,9 @@ public:
 
     Status add_pairs(Pairs& pairs) {
         for (Index row = 0; row < block_.rows; ++row) {
-            gather(row);
+            begin(row);
             for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
-                const int vectors = evaluate(tile);
+                const int vectors = prepare(tile);
                 const Status status = keep(tile, vectors, splat(pairs.scale));
                 if (status != Status::kDone) return status;
                 double* to = pairs.values + row * pairs.row + tile.point;
@@ -85,10 +91,10 @@ public:
 
     void sum_deficits() {
         for (Index row = 0; row < block_.rows; ++row) {
-            gather(row);
+            begin(row);
             double sum = 0.0;
             for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
-                const int vectors = evaluate(tile);
+                const int vectors = evaluate<HalfDeficits, kTile>(tile);
                 for (int i = 0; i < vectors; ++i) {
                     const Vec lam = 2.0 * half_lam(halves(i), space_.stride);
                     for (int k = 0; k < kLanes && k < tile.count; ++k) sum += lane(lam, k);
@@ -116,7 +122,9 @@ private:
         return load(lanes);
     }
 
-    void gather(Index row) {
+    // Gather the values of a row, and forget what was found out about the one before.
+    void begin(Index row) {
+        try_gently_ = !General && program_.gentle;
         for (Index i = 0; i < program_.n_runs; ++i) {
             const Run& run = program_.runs[i];
             const bool from_data = run.kind != Kind::kGiven && run.kind != Kind::kNone;
@@ -127,22 +135,42 @@ private:
         }
     }
 
+    // Evaluate the tile that begins at tile.point and choose how its pairs are solved. Return the
+    // number of vectors.
+    int prepare(Tile& tile) {
+        gently_ = false;
+        if (!try_gently_) return evaluate<HalfDeficits, kTile>(tile);
+        const int vectors = evaluate<Exponents, kGentleTile>(tile);
+        const Index step = gentle_.choose(vectors, largest(most_));
+        if (step >= 0) {
+            gently_ = true;
+            block_.used[step] = 1;
+            return vectors;
+        }
+        try_gently_ = false;
+        for (Index j = 0; j < vectors * space_.stride; ++j) {
+            space_.halves[j] = half_deficit(space_.halves[j]);
+        }
+        return vectors;
+    }
+
     // Evaluate the tile that begins at tile.point, set its number of points and return that of
     // vectors: a full tile, or a single vector near the end of the row, or a part of one.
+    template <class Form, int Size>
     int evaluate(Tile& tile) {
         const Index left = block_.points - tile.point;
         const auto go = [&](auto evaluate, int count) {
             tile.count = count;
-            evaluate(program_, block_, tile, space_.x, space_.halves, space_.stride);
+            most_ = evaluate(program_, block_, tile, space_.x, space_.halves, space_.stride);
         };
-        if (left >= kTilePoints) {
-            go(evaluate_tile<kTile, false>, kTilePoints);
-            return kTile;
+        if (left >= Size * kLanes) {
+            go(evaluate_tile<Form, Size, false>, Size * kLanes);
+            return Size;
         }
         if (left >= kLanes) {
-            go(evaluate_tile<1, false>, kLanes);
+            go(evaluate_tile<Form, 1, false>, kLanes);
         } else {
-            go(evaluate_tile<1, true>, int(left));
+            go(evaluate_tile<Form, 1, true>, int(left));
         }
         return 1;
     }
@@ -164,8 +192,7 @@ private:
             if (block_.fallback) block_.used[program_.n_rungs] = 1;
             return block_.fallback;
         }
-        Index step = 0;
-        while (step + 1 < program_.n_rungs && program_.rungs[step].limit < lam) ++step;
+        const Index step = covering(program_, lam);
         block_.used[step] = 1;
         return program_.rungs + step;
     }
@@ -188,6 +215,7 @@ private:
     }
 
     Status one_set(const Tile& tile, int vectors) {
+        if (gently_) return one_set_gently(tile, vectors);
         for (int i = 0; i < vectors; ++i) {
             const Index point = tile.point + i * kLanes;
             const int count = tile.count < kLanes ? tile.count : kLanes;
@@ -202,15 +230,33 @@ private:
         return Status::kDone;
     }
 
+    Status one_set_gently(const Tile& tile, int vectors) {
+        Vec w[kGentleTile];
+        for (int i = 0; i < vectors; ++i) {
+            const int count = tile.count < kLanes ? tile.count : kLanes;
+            w[i] = weight_vector(tile.row, tile.point + i * kLanes, count);
+            total_ += w[i] * gentle_.product(i);
+            magnitude_ += absolute(w[i]);
+        }
+        gentle_.add(vectors, w, space_.sums);
+        return Status::kDone;
+    }
+
     // Store the values of the pairs of a tile, times `scale`, their products and magnitudes.
     Status keep(const Tile& tile, int vectors, Vec scale) {
         for (int i = 0; i < vectors; ++i) {
             const Index point = tile.point + i * kLanes;
             Vec product = splat(0.0), magnitude = splat(0.0);
             const Keep take = {space_.values + i * kLanes};
-            const Status status =
-                vector(point, tile.count, halves(i), scale, take, product, magnitude);
-            if (status != Status::kDone) return status;
+            if (gently_) {
+                gentle_.solve(i, scale, take);
+                product = gentle_.product(i);
+                magnitude = splat(1.0);
+            } else {
+                const Status status =
+                    vector(point, tile.count, halves(i), scale, take, product, magnitude);
+                if (status != Status::kDone) return status;
+            }
             store(products_ + i * kLanes, product);
             store(magnitudes_ + i * kLanes, magnitude);
         }
@@ -255,7 +301,11 @@ private:
     const Program& program_;
     const Block& block_;
     Workspace space_;
-    Vec total_, magnitude_;                                  // one set
+    Gentle gentle_;
+    bool try_gently_ = false;                                 // in what is left of the row
+    bool gently_ = false;                                     // with this tile
+    Vec most_;                                                // exponents of a tile
+    Vec total_, magnitude_;                                   // one set
     double products_[kTilePoints], magnitudes_[kTilePoints];  // of the pairs of a tile
 };
 

@@ -6,7 +6,8 @@
 //
 //     u <- u + w (1 - u),    in halves    v <- v + w' (1 - 2 v),
 //
-// which keeps the digits of small deficits.
+// which keeps the digits of small deficits. Kinds that are exponentials, k = exp(-s), also tell
+// their exponent s; those of a player add up.
 #pragma once
 
 #include "math.hpp"
@@ -26,6 +27,7 @@ PKEX_INLINE Vec scaled_square(Vec d, double a) { return d * (d * a); }
 
 struct None {
     explicit None(const Factor&) {}
+    PKEX_INLINE Vec exponent(Vec, Vec) const { return splat(0.0); }
     PKEX_INLINE Vec operator()(Vec, Vec) const { return splat(0.0); }
 };
 
@@ -37,13 +39,15 @@ struct Given {
 struct Rbf {
     double a;
     explicit Rbf(const Factor& factor) : a(factor.a) {}
-    PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(scaled_square(x - z, a)); }
+    PKEX_INLINE Vec exponent(Vec x, Vec z) const { return scaled_square(x - z, a); }
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(exponent(x, z)); }
 };
 
 struct Laplacian {
     double a;
     explicit Laplacian(const Factor& factor) : a(factor.a) {}
-    PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(absolute(x - z) * a); }
+    PKEX_INLINE Vec exponent(Vec x, Vec z) const { return absolute(x - z) * a; }
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(exponent(x, z)); }
 };
 
 struct Cauchy {
@@ -96,36 +100,34 @@ struct Matern {
 struct Chi2 {
     double a;
     explicit Chi2(const Factor& factor) : a(factor.a) {}
-    PKEX_INLINE Vec operator()(Vec x, Vec z) const {
+    PKEX_INLINE Vec exponent(Vec x, Vec z) const {
         const Vec difference = x - z, total = x + z;
         const Vec ratio = select(total > 0.0, difference / total, splat(0.0));
-        return half_deficit(a * (difference * ratio));
+        return a * (difference * ratio);
     }
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(exponent(x, z)); }
 };
 
 struct Periodic {
     double a, period;
     explicit Periodic(const Factor& factor) : a(factor.a), period(factor.b) {}
-    PKEX_INLINE Vec operator()(Vec x, Vec z) const {
+    PKEX_INLINE Vec exponent(Vec x, Vec z) const {
         const Vec cycles = absolute(x - z) / period;
-        return half_deficit(scaled_square(sine_of_pi(absolute(cycles - nearest(cycles))), a));
+        return scaled_square(sine_of_pi(absolute(cycles - nearest(cycles))), a);
     }
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(exponent(x, z)); }
 };
 
 struct Categorical {
-    double half;
-    explicit Categorical(const Factor& factor) : half(0.5 * factor.a) {}
+    double half, other;
+    explicit Categorical(const Factor& factor) : half(0.5 * factor.a), other(factor.b) {}
+    PKEX_INLINE Vec exponent(Vec x, Vec z) const {
+        return select(x == z, splat(0.0), splat(other));
+    }
     PKEX_INLINE Vec operator()(Vec x, Vec z) const {
         return select(x == z, splat(0.0), splat(half));
     }
 };
-
-// Load `count` doubles; the remaining lanes repeat the last one, so that they are as harmless.
-inline Vec load_part(const double* from, int count) {
-    double lanes[kLanes];
-    for (int i = 0; i < kLanes; ++i) lanes[i] = from[i < count ? i : count - 1];
-    return load(lanes);
-}
 
 // Where a tile of points stands in the block: `count` points from `point` on, of row `row`.
 struct Tile {
@@ -133,11 +135,32 @@ struct Tile {
     int count;
 };
 
-// Evaluate the factors of a run for `Size` vectors of points. The half deficits of one vector of
-// points are contiguous over the players; `stride` is their padded number.
-template <class Kernel, int Size, bool Part>
-void evaluate_run(const Factor* factor, const Factor* end, const double* x, const double* columns,
-                  Index column_stride, int count, Vec* halves, Index stride) {
+// What is evaluated for a factor, and how the factors of a player are joined.
+struct HalfDeficits {
+    static constexpr bool kBounded = true;
+    template <class Kernel>
+    PKEX_INLINE static Vec of(const Kernel& kernel, Vec x, Vec z) {
+        return kernel(x, z);
+    }
+    PKEX_INLINE static Vec join(Vec v, Vec w) { return v + w * (1.0 - 2.0 * v); }
+};
+
+struct Exponents {
+    static constexpr bool kBounded = false;
+    template <class Kernel>
+    PKEX_INLINE static Vec of(const Kernel& kernel, Vec x, Vec z) {
+        return kernel.exponent(x, z);
+    }
+    PKEX_INLINE static Vec join(Vec v, Vec w) { return v + w; }
+};
+
+// Evaluate the factors of a run for `Size` vectors of points. What belongs to one vector of points
+// is contiguous over the players; `stride` is their padded number. Return the largest values there
+// are, unless that is of no interest.
+template <class Form, class Kernel, int Size, bool Part>
+Vec evaluate_run(const Factor* factor, const Factor* end, const double* x, const double* columns,
+                 Index column_stride, int count, Vec* values, Index stride) {
+    Vec most = splat(0.0);
     for (; factor != end; ++factor, ++x) {
         const Kernel kernel(*factor);
         const double* column = columns + factor->column * column_stride;
@@ -145,49 +168,57 @@ void evaluate_run(const Factor* factor, const Factor* end, const double* x, cons
         Vec value[Size];
         for (int i = 0; i < Size; ++i) {
             const double* right = column + i * kLanes;
-            value[i] = kernel(left, Part ? load_part(right, count) : load(right));
+            value[i] = Form::of(kernel, left, Part ? load_part(right, count) : load(right));
         }
-        Vec* to = halves + factor->player;
-        if (factor->first) {
-            for (int i = 0; i < Size; ++i) to[i * stride] = value[i];
-        } else {
-            for (int i = 0; i < Size; ++i) {
-                const Vec v = to[i * stride];
-                to[i * stride] = v + value[i] * (1.0 - 2.0 * v);
-            }
+        Vec* to = values + factor->player;
+        for (int i = 0; i < Size; ++i) {
+            if (!factor->first) value[i] = Form::join(to[i * stride], value[i]);
+            to[i * stride] = value[i];
+            if (!Form::kBounded) most = larger(value[i], most);
         }
     }
+    return most;
 }
 
-template <int Size, bool Part>
-void evaluate_tile(const Program& program, const Block& block, Tile tile, const double* x,
-                   Vec* halves, Index stride) {
+template <class Form, int Size, bool Part>
+Vec evaluate_tile(const Program& program, const Block& block, Tile tile, const double* x,
+                  Vec* values, Index stride) {
+    Vec most = splat(0.0);
     for (Index i = 0; i < program.n_runs; ++i) {
         const Run& run = program.runs[i];
         const Factor* begin = program.factors + run.begin;
         const Factor* end = program.factors + run.end;
         const auto go = [&](auto evaluate, const double* columns, Index column_stride) {
-            evaluate(begin, end, x + run.begin, columns + tile.point, column_stride, tile.count,
-                     halves, stride);
+            most = larger(evaluate(begin, end, x + run.begin, columns + tile.point, column_stride,
+                                   tile.count, values, stride),
+                          most);
         };
         const double* z = block.z;
         const Index zs = block.z_column;
         switch (run.kind) {
-            case Kind::kNone: go(evaluate_run<None, Size, Part>, z, zs); break;
+            case Kind::kNone: go(evaluate_run<Form, None, Size, Part>, z, zs); continue;
+            case Kind::kRbf: go(evaluate_run<Form, Rbf, Size, Part>, z, zs); continue;
+            case Kind::kLaplacian: go(evaluate_run<Form, Laplacian, Size, Part>, z, zs); continue;
+            case Kind::kChi2: go(evaluate_run<Form, Chi2, Size, Part>, z, zs); continue;
+            case Kind::kPeriodic: go(evaluate_run<Form, Periodic, Size, Part>, z, zs); continue;
+            case Kind::kCategorical:
+                go(evaluate_run<Form, Categorical, Size, Part>, z, zs);
+                continue;
+            default: break;
+        }
+        using Half = HalfDeficits;  // the kinds without exponents
+        switch (run.kind) {
             case Kind::kGiven:
-                go(evaluate_run<Given, Size, Part>, block.given + tile.row * block.points,
+                go(evaluate_run<Half, Given, Size, Part>, block.given + tile.row * block.points,
                    block.rows * block.points);
                 break;
-            case Kind::kRbf: go(evaluate_run<Rbf, Size, Part>, z, zs); break;
-            case Kind::kLaplacian: go(evaluate_run<Laplacian, Size, Part>, z, zs); break;
-            case Kind::kCauchy: go(evaluate_run<Cauchy, Size, Part>, z, zs); break;
-            case Kind::kMatern15: go(evaluate_run<Matern<false>, Size, Part>, z, zs); break;
-            case Kind::kMatern25: go(evaluate_run<Matern<true>, Size, Part>, z, zs); break;
-            case Kind::kChi2: go(evaluate_run<Chi2, Size, Part>, z, zs); break;
-            case Kind::kPeriodic: go(evaluate_run<Periodic, Size, Part>, z, zs); break;
-            case Kind::kCategorical: go(evaluate_run<Categorical, Size, Part>, z, zs); break;
+            case Kind::kCauchy: go(evaluate_run<Half, Cauchy, Size, Part>, z, zs); break;
+            case Kind::kMatern15: go(evaluate_run<Half, Matern<false>, Size, Part>, z, zs); break;
+            case Kind::kMatern25: go(evaluate_run<Half, Matern<true>, Size, Part>, z, zs); break;
+            default: break;
         }
     }
+    return most;
 }
 
 }  // namespace PKEX_ISA

@@ -22,6 +22,13 @@ std::vector<double> mirrored(const std::vector<double>& nodes) {
     return pairs;
 }
 
+bool has_exponent(Kind kind) {
+    return kind == Kind::kNone || kind == Kind::kRbf || kind == Kind::kLaplacian ||
+           kind == Kind::kChi2 || kind == Kind::kPeriodic || kind == Kind::kCategorical;
+}
+
+constexpr Index kGentlePlayers = 24;  // with fewer, a series is hardly ever cheaper than a sweep
+
 }  // namespace
 
 Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const Backend& backend)
@@ -33,6 +40,14 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
     require(!rungs_.empty(), "a ladder needs at least one rule.");
     fallback_ = take_rules(fallback);
     require(fallback_.size() <= 1, "there is at most one fallback.");
+    bool gentle = parts.n_players >= kGentlePlayers && rules.lower == 0.0;
+    for (const Run& run : runs_) gentle = gentle && has_exponent(run.kind);
+    for (Rung& rung : rungs_) {
+        if (!gentle || rung.any_factors) continue;
+        std::vector<double> nodes(rung.nodes, rung.nodes + rung.size);
+        for (double& node : nodes) node *= 0.5;
+        rung.series = series_of(nodes);
+    }
     program_ = {factors_.data(),
                 Index(factors_.size()),
                 runs_.data(),
@@ -41,7 +56,8 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
                 rungs_.data(),
                 Index(rungs_.size()),
                 rules.lower,
-                parts.n_given > 0 || rules.lower > 0.0};
+                parts.n_given > 0 || rules.lower > 0.0,
+                gentle};
 }
 
 void Game::take_factors(const Parts& parts) {
@@ -64,7 +80,8 @@ void Game::take_factors(const Parts& parts) {
         require(parts.columns[i] >= 0 && parts.columns[i] < columns, "there is no such column.");
         require(parts.players[i] >= 0 && parts.players[i] < parts.n_players,
                 "there is no such player.");
-        add(kind, parts.columns[i], parts.players[i], parts.a[i], parts.b[i]);
+        const double b = kind == Kind::kCategorical ? -std::log1p(-parts.a[i]) : parts.b[i];
+        add(kind, parts.columns[i], parts.players[i], parts.a[i], b);
     }
     for (Index player = 0; player < parts.n_players; ++player) {
         if (!seen[std::size_t(player)]) add(Kind::kNone, 0, player, 0.0, 0.0);
@@ -87,7 +104,8 @@ std::vector<Rung> Game::take_rules(const Rules& rules) {
         std::vector<double> pairs = mirrored(nodes);
         for (double& node : nodes) node *= 2.0;
         Rung rung = {rules.sizes[i], rules.limits[i], rules.any_factors[i],
-                     nullptr,        nullptr,         nullptr};
+                     nullptr,        nullptr,         nullptr,
+                     nullptr};
         rung.nodes = numbers_.emplace_back(std::move(nodes)).data();
         rung.weights = numbers_
                            .emplace_back(rules.weights.begin() + Index(first),

@@ -52,6 +52,13 @@ PKEX_INLINE Vec half_deficit(Vec s) {
     return (0.5 - half_power) - half_power * reduced.expm1;
 }
 
+// exp(y) for -700 <= y <= 0, where it is a normal number.
+PKEX_INLINE Vec normal_exponential(Vec y) {
+    const Reduced reduced = reduce(y);
+    const Vec power = power_of_two(reduced.shifted, 0);
+    return power + power * reduced.expm1;
+}
+
 // exp(y) for y <= 0, in two steps of scaling so that subnormal results are rounded once.
 PKEX_INLINE Vec exponential(Vec y) {
     const Reduced reduced = reduce(-at_most(-y, 750.0));

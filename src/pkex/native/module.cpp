@@ -82,11 +82,45 @@ struct Rows {
 struct AlignedDelete {
     void operator()(double* memory) const { ::operator delete(memory, std::align_val_t{64}); }
 };
-using Memory = std::unique_ptr<double, AlignedDelete>;
 
-Memory allocate(Index doubles) {
-    const std::size_t bytes = sizeof(double) * std::size_t(doubles);
-    return Memory(static_cast<double*>(::operator new(bytes, std::align_val_t{64})));
+// The workspace of a thread. Unless it is large it is kept for the next call: fresh memory can cost
+// a call with one row as much as its work.
+class Memory {
+public:
+    double* take(Index doubles) {
+        if (doubles > size_) {
+            data_.reset();
+            size_ = 0;
+            const std::size_t bytes = sizeof(double) * std::size_t(doubles);
+            data_.reset(static_cast<double*>(::operator new(bytes, std::align_val_t{64})));
+            size_ = doubles;
+        }
+        return data_.get();
+    }
+
+    void give_back() {
+        if (size_ <= kKept) return;
+        data_.reset();
+        size_ = 0;
+    }
+
+private:
+#if defined(__SANITIZE_ADDRESS__)
+    static constexpr Index kKept = 0;  // parts of it are marked as not to be touched
+#else
+    static constexpr Index kKept = 1 << 18;  // 2 MiB
+#endif
+    std::unique_ptr<double, AlignedDelete> data_;
+    Index size_ = 0;
+};
+
+// Call `work` with the workspace for so many weight sets, without the GIL.
+template <class Work>
+void run(const Game& game, Index sets, const Work& work) {
+    const nb::gil_scoped_release released;
+    thread_local Memory memory;
+    work(memory.take(game.backend().workspace(game.program(), sets)));
+    memory.give_back();
 }
 
 pkex::Rules rules_of(const Integers& sizes, const Vector& limits, const Integers& any_factors,
@@ -197,9 +231,9 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
     block.used = used.data();
     pkex::Status status = pkex::Status::kDone;
     if (block.rows > 0 && block.sets > 0) {
-        const nb::gil_scoped_release released;
-        const Memory memory = allocate(game.backend().workspace(game.program(), block.sets));
-        status = game.backend().explain(game.program(), block, memory.get());
+        run(game, block.sets, [&](double* memory) {
+            status = game.backend().explain(game.program(), block, memory);
+        });
     }
     return nb::make_tuple(int(status), steps_of(used));
 }
@@ -220,11 +254,9 @@ nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double s
     block.used = used.data();
     pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, 0.0};
     pkex::Status status = pkex::Status::kDone;
-    {
-        const nb::gil_scoped_release released;
-        const Memory memory = allocate(game.backend().workspace(game.program(), block.sets));
-        status = game.backend().add_pairs(game.program(), block, pairs, memory.get());
-    }
+    run(game, block.sets, [&](double* memory) {
+        status = game.backend().add_pairs(game.program(), block, pairs, memory);
+    });
     return nb::make_tuple(int(status), steps_of(used), pairs.largest);
 }
 
@@ -235,9 +267,9 @@ void evaluate(const Game& game, const Matrix& x, const Matrix& z, const Result& 
     Block block = data_block(game, x, columns, Index(z.shape(0)), given);
     require_shape(sums, "sums", {block.rows});
     block.totals = sums.data();
-    const nb::gil_scoped_release released;
-    const Memory memory = allocate(game.backend().workspace(game.program(), 1));
-    game.backend().evaluate(game.program(), block, memory.get());
+    run(game, 1, [&](double* memory) {
+        game.backend().evaluate(game.program(), block, memory);
+    });
 }
 
 // exp, expm1 (arguments <= 0) and sin(pi x) (0 <= x <= 1/2) as the kernels use them, for the tests.
@@ -250,6 +282,24 @@ void function(const std::string& name, const Vector& from, const Result& to,
     const std::vector<double> arguments = as_vector<double>(from);
     const int which = name == "exp" ? 0 : name == "expm1" ? 1 : 2;
     backend.function(which, arguments.data(), to.data(), Index(arguments.size()));
+}
+
+// The series of a rule, for the tests: number of terms, limit, and the coefficients of logarithms
+// and of shares, node by node. Empty where there are none.
+nb::list series(const Vector& nodes) {
+    nb::list result;
+    const std::vector<double> given = as_vector<double>(nodes);
+    const pkex::Series* all = pkex::series_of(given);
+    const auto listed = [](const std::vector<double>& numbers) {
+        nb::list list;
+        for (const double number : numbers) list.append(number);
+        return list;
+    };
+    for (int i = 0; all && i < pkex::kSeries; ++i) {
+        result.append(nb::make_tuple(pkex::kSeriesTerms[i], pkex::kSeriesLimits[i],
+                                     listed(all[i].logs), listed(all[i].shares)));
+    }
+    return result;
 }
 
 double multiply_add(Index steps, const std::string& isa) {
@@ -289,6 +339,7 @@ NB_MODULE(_kernel, module) {
              "given"_a.noconvert() = nb::none());
     module.def("function", &function, "name"_a, "values"_a.noconvert(), "to"_a.noconvert(),
                "isa"_a = "");
+    module.def("series", &series, "nodes"_a.noconvert());
     module.def("multiply_add", &multiply_add, "steps"_a, "isa"_a = "");
     module.def("config", &config);
 }

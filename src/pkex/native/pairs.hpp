@@ -2,8 +2,6 @@
 // players, the polynomials that go into it, and the values that come out of it.
 #pragma once
 
-#include <cmath>
-
 #include "quads.hpp"
 #include "sweep.hpp"
 #include "workspace.hpp"
@@ -65,16 +63,6 @@ inline Vec half_lam(const Vec* v, Index stride) {
         for (int i = 0; i < 4; ++i) sum[i] += absolute(v[j + i]);
     }
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-// The largest lane, or infinity when a lane is not finite.
-inline double largest(Vec value) {
-    double most = 0.0;
-    for (int i = 0; i < kLanes; ++i) {
-        if (!(lane(value, i) < HUGE_VAL)) return HUGE_VAL;
-        if (lane(value, i) > most) most = lane(value, i);
-    }
-    return most;
 }
 
 // A source of polynomials: makes them, and the product of all present factors on the way.

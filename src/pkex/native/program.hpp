@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "series.hpp"
+
 namespace pkex {
 
 using Index = std::ptrdiff_t;
@@ -22,7 +24,7 @@ enum class Kind : std::int32_t {
     kMatern25,    // a = sqrt(5) / l
     kChi2,        // a = gamma
     kPeriodic,    // a = 2 / l^2, b = period
-    kCategorical  // a = 1 - mismatch
+    kCategorical  // a = 1 - mismatch, b = -log(mismatch)
 };
 constexpr int kKinds = 10;
 
@@ -40,7 +42,8 @@ struct Run {
 };
 
 // A rule for sums of deficits up to `limit`. In `pairs` the nodes of a rule that is symmetric about
-// t = 1/2 stand as distances from there, in units of 1/2; it is null for other rules.
+// t = 1/2 stand as distances from there, in units of 1/2; it is null for other rules. `series` are
+// those for factors near 1, kSeries of them, or null.
 struct Rung {
     Index size;
     double limit;
@@ -48,6 +51,7 @@ struct Rung {
     const double* nodes;    // 2 t_l
     const double* weights;  // w_l
     const double* pairs;    // 1 - 2 t_l for the lower half
+    const Series* series;
 };
 
 struct Program {
@@ -60,6 +64,7 @@ struct Program {
     Index n_rungs;
     double lower;      // the rungs cover factors from here to 1
     bool check_range;  // whether present factors may lie elsewhere
+    bool gentle;       // whether the rungs have series, and all factors exponents
 };
 
 struct Block {

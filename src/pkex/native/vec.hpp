@@ -47,6 +47,18 @@ inline Vec load(const double* from) {
     return value;
 }
 
+// Load `count` doubles; the remaining lanes repeat the last one, so that they are as harmless.
+inline Vec load_part(const double* from, int count) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_mask_loadu_pd((__m512d)splat(from[count - 1]), __mmask8((1 << count) - 1),
+                                     from);
+#else
+    double lanes[kLanes];
+    for (int i = 0; i < kLanes; ++i) lanes[i] = from[i < count ? i : count - 1];
+    return load(lanes);
+#endif
+}
+
 inline void store(double* to, Vec value) { std::memcpy(to, &value, sizeof value); }
 
 inline double lane(Vec value, int index) { return value[index]; }
@@ -66,6 +78,17 @@ inline Vec at_most(Vec value, double limit) {
     return (Vec)_mm256_min_pd((__m256d)splat(limit), (__m256d)value);
 #else
     return value > limit ? splat(limit) : value;
+#endif
+}
+
+// The larger one of each lane; a lane with a NaN may be either.
+inline Vec larger(Vec left, Vec right) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_max_pd((__m512d)left, (__m512d)right);
+#elif defined(__AVX__)
+    return (Vec)_mm256_max_pd((__m256d)left, (__m256d)right);
+#else
+    return left > right ? left : right;
 #endif
 }
 

@@ -73,6 +73,11 @@ inline Vec load(const double* from) {
     return value;
 }
 
+// Load `count` doubles; the remaining lanes repeat the last one, so that they are as harmless.
+inline Vec load_part(const double* from, int count) {
+    return each<double>([&](int i) { return from[i < count ? i : count - 1]; });
+}
+
 inline void store(double* to, const Vec& value) { std::memcpy(to, &value, sizeof value); }
 
 inline double lane(const Vec& value, int index) { return value.lane[index]; }
@@ -100,6 +105,12 @@ inline Vec absolute(const Vec& value) {
 // limit where value is above it, value elsewhere: a NaN stays.
 inline Vec at_most(const Vec& value, double limit) {
     return each<double>([&](int i) { return value.lane[i] > limit ? limit : value.lane[i]; });
+}
+
+// The larger one of each lane; a lane with a NaN may be either.
+inline Vec larger(const Vec& left, const Vec& right) {
+    return each<double>(
+        [&](int i) { return left.lane[i] > right.lane[i] ? left.lane[i] : right.lane[i]; });
 }
 
 inline Vec unfused(const Vec& value) { return value; }

@@ -22,7 +22,7 @@ constexpr int kTilePoints = kTile * kLanes;
 struct Workspace {
     Index quads, stride, sets;
     double* x;           // (factors,): the row's values
-    Vec* halves;         // (tile, stride)
+    Vec* halves;         // (tile, stride); the exponents of a gentle tile
     Vec* absent;         // (stride,)
     Vec* polynomials;    // (quads, coefficients)
     Vec* chain;          // (quads, nodes of a group, 2)
