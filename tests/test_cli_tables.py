@@ -138,6 +138,28 @@ def test_parquet_is_found_by_its_content(tmp_path):
     assert list(numbers["a"]) == ["1.5", "2.5"]
 
 
+def test_categories_of_pandas_are_categorical_whatever_they_hold(tmp_path):
+    frame = pd.DataFrame({"number": [1, 2, 1]})
+    for name, values in {
+        "whole": [3, 1, 3],
+        "real": [0.5, 1.5, 0.5],
+        "gaps": [3, None, 3],
+        "text": ["x", "y", "x"],
+        "flag": [True, False, True],
+        "day": pd.to_datetime(["2021-01-01", "2021-01-02", "2021-01-01"]),
+    }.items():
+        frame[name] = pd.Categorical(values)
+    frame.to_parquet(tmp_path / "t.parquet")
+    found = read(tmp_path / "t.parquet", PLAIN)
+    assert found.of_kind("numeric") == ["number"]
+    assert found.of_kind("categorical") == list(frame.columns[1:])
+    for name in frame.columns[1:]:
+        assert isinstance(found.frame[name].dtype, pd.CategoricalDtype)
+        assert found.frame[name].astype(object).equals(frame[name].astype(object))
+    as_text = read(tmp_path / "t.parquet", Dialect(categorical=("whole", "number"))).frame
+    assert list(as_text["whole"]) == ["3", "1", "3"]
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [

@@ -166,7 +166,7 @@ def read(path: Path, dialect: Dialect) -> Table:
         raise ValueError(f"there is no file {path}.")
     data = path.read_bytes()
     if data[:4] == b"PAR1":
-        table, unnamed = _parquet(path, data)
+        table, unnamed = _parquet(path, data, dialect.categorical)
     else:
         table, unnamed = _csv(path, data, dialect)
     names = table.column_names
@@ -181,7 +181,7 @@ def read(path: Path, dialect: Dialect) -> Table:
     return _told_apart(path, table, unnamed, dialect.categorical)
 
 
-def _parquet(path: Path, data: bytes) -> tuple[Any, tuple[str, ...]]:
+def _parquet(path: Path, data: bytes, as_text: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
     import pyarrow
     import pyarrow.parquet
 
@@ -189,8 +189,16 @@ def _parquet(path: Path, data: bytes) -> tuple[Any, tuple[str, ...]]:
         table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{path} is a damaged Parquet file ({error}).") from error
-    index = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    labels = tuple(name for name in index if name in table.column_names)
+    pandas = table.schema.pandas_metadata or {}
+    labels = tuple(name for name in pandas.get("index_columns", []) if name in table.column_names)
+    categories = [  # which come back as plain numbers where they are numbers
+        column.get("field_name")
+        for column in pandas.get("columns", [])
+        if column.get("pandas_type") == "categorical"
+    ]
+    for i, name in enumerate(table.column_names):
+        if name in categories and name not in as_text:
+            table = table.set_column(i, name, table.column(i).dictionary_encode())
     return table.drop_columns(list(labels)), labels
 
 
