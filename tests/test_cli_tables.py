@@ -7,6 +7,8 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from pkex.cli._tables import Dialect, read
@@ -136,6 +138,16 @@ def test_parquet_is_found_by_its_content(tmp_path):
     assert list(found.frame["money"]) == [1.1, 2.2]
     numbers = read(tmp_path / "t.csv", Dialect(categorical=("a",))).frame
     assert list(numbers["a"]) == ["1.5", "2.5"]
+
+
+def test_text_of_every_arrow_type_is_categorical(tmp_path):
+    types = {"plain": pa.string(), "large": pa.large_string(), "view": pa.string_view()}
+    columns = {name: pa.array(["01", "02"], type=kind) for name, kind in types.items()}
+    pyarrow.parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
+    for categorical in ((), tuple(types)):
+        found = read(tmp_path / "t.parquet", Dialect(categorical=categorical))
+        assert found.of_kind("categorical") == list(types)
+        assert found.frame.to_dict("list") == {name: ["01", "02"] for name in types}
 
 
 def test_categories_of_pandas_are_categorical_whatever_they_hold(tmp_path):

@@ -280,7 +280,7 @@ def _told_apart(
     for i, column in enumerate(table.schema):
         kind = column.type
         if column.name in categorical:
-            if not types.is_string(kind):
+            if not _is_text(kind):
                 text = table.column(i).cast(pyarrow.string())
                 table = table.set_column(i, column.name, text)
             kinds[column.name] = "categorical"
@@ -289,16 +289,17 @@ def _told_apart(
         elif types.is_decimal(kind):
             table = table.set_column(i, column.name, table.column(i).cast(pyarrow.float64()))
             kinds[column.name] = "numeric"
-        elif (
-            types.is_string(kind)
-            or types.is_large_string(kind)
-            or types.is_boolean(kind)
-            or types.is_dictionary(kind)
-        ):
+        elif _is_text(kind) or types.is_boolean(kind) or types.is_dictionary(kind):
             kinds[column.name] = "categorical"
         else:
             kinds[column.name] = "other"
     return Table(path, table.to_pandas(ignore_metadata=True), kinds, table.num_rows, unnamed)
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _cut(text: str) -> str:
