@@ -203,6 +203,8 @@ def test_categories_that_look_like_numbers(capsys):
     error = capsys.readouterr().err
     assert "Error: the model cannot take the columns as they were read" in error
     assert "--categorical reads numbers as text" in error
+    explain("--categorical", "zip,town", code=2)
+    assert "has no column town, which --categorical names" in capsys.readouterr().err
     explain("--categorical", "zip")
     check(pkex.Explainer(model)(table))
 

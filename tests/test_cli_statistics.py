@@ -193,6 +193,14 @@ def test_without_permutations_there_is_no_test(capsys):
         ("drift even.csv odd.parquet --jobs 0", "--jobs must not be 0"),
         ("drift dates.csv dates.csv", "dates.csv has no numeric or categorical column."),
         ("drift even.csv odd.parquet --block-size 1", "block_size must be an integer"),
+        (
+            "drift even.csv odd.parquet --categorical ash,zip",
+            "even.csv has no column zip, which --categorical names; it has alcohol",
+        ),
+        (
+            "depend wine.csv --target kind --categorical kin",
+            "wine.csv has no column kin, which --categorical names; it has alcohol",
+        ),
         ("depend wine.csv --target nothing", "wine.csv has no column nothing; it has alcohol"),
         ("depend wine.csv --target day", "the target day is neither numeric nor categorical."),
         ("depend wine.csv --target kind --columns kind,ash", "kind is the target"),

@@ -28,7 +28,7 @@ def groups_from(path: Path | None, dialect: Dialect) -> dict[str, list[str | int
                 f'{path} must map groups to lists of columns, as in {{"blood": ["s1", "s2"]}}.'
             )
         return groups
-    table = _tables.read(path, replace(dialect, categorical=("column", "group")))
+    table = _tables.read_any(path, replace(dialect, categorical=("column", "group")))
     if sorted(table.names) != ["column", "group"]:
         raise ValueError(
             f"{path} must have two columns, column and group; it has {listed(table.names)}."

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Dialect", "Table", "counted", "listed", "read", "split_names"]
+__all__ = ["Dialect", "Table", "counted", "listed", "read", "read_any", "split_names"]
 
 _DELIMITERS = ",;\t|"
 _SHOWN = 12  # names in a sentence before it says "and more"
@@ -159,7 +159,22 @@ def split_names(text: str | None) -> tuple[str, ...]:
 
 
 def read(path: Path, dialect: Dialect) -> Table:
-    """Return the table in a CSV (also gzipped) or Parquet file."""
+    """Return the table in a CSV (also gzipped) or Parquet file.
+
+    Columns that are to be categorical but are not there are an error, as with other options.
+    """
+    table = read_any(path, dialect)
+    missing = [name for name in dialect.categorical if name not in table.names]
+    if missing:
+        raise ValueError(
+            f"{path} has no column {listed(missing)}, which --categorical names; it has "
+            f"{listed(table.names)}."
+        )
+    return table
+
+
+def read_any(path: Path, dialect: Dialect) -> Table:
+    """Return the table in a file, whatever its columns are."""
     if path.is_dir():
         raise ValueError(f"{path} is a directory, but a CSV or Parquet file is needed.")
     if not path.exists():
