@@ -123,6 +123,20 @@ def test_columns_of_frames_of_every_library_are_checked_by_name(change):
             Explainer(model, wrong)
 
 
+@pytest.mark.parametrize("kind", ["Float64", object])
+def test_what_pandas_calls_na_is_a_missing_value(kind):
+    frame = pd.DataFrame(ROWS, columns=EXPANSION.feature_names).astype(kind)
+    explain = Explainer(EXPANSION)
+    assert_close(explain(frame).values, explain(ROWS).values, 0.0)
+    frame.loc[1, "city"] = pd.NA
+    with pytest.raises(ValueError, match=r"X contains NaN .* in row 1, column 'city'"):
+        explain(frame)
+    with pytest.raises(ValueError, match=r"background contains NaN .* in row 1, column 'city'"):
+        Explainer(EXPANSION, frame)
+    with pytest.raises(TypeError, match="X holds values that are not numbers"):
+        explain(frame.astype(object).replace({pd.NA: "x"}))
+
+
 def test_a_lazy_frame_is_refused():
     lazy = pl.DataFrame(ROWS, schema=EXPANSION.feature_names).lazy()
     model = make_pipeline(StandardScaler(), PCA(2), SVR()).fit(POINTS, ALPHA)

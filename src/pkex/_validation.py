@@ -16,6 +16,8 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import ArrayLike, NDArray
 
+from pkex._cells import is_missing
+
 __all__ = [
     "Floats",
     "as_floats",
@@ -61,7 +63,7 @@ def as_floats(value: ArrayLike, name: str, names: Sequence[str] | None = None) -
             "as numbers first (for category codes see pkex.kernels.Categorical)."
         )
     try:
-        array = raw.astype(np.float64)
+        array = _converted(raw)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
             f"{name} holds values that are not numbers ({error}). Encode text as numbers first "
@@ -79,6 +81,17 @@ def as_floats(value: ArrayLike, name: str, names: Sequence[str] | None = None) -
             f"entries, the first {where}). Impute or drop such rows first."
         )
     return array
+
+
+def _converted(raw: NDArray[Any]) -> Floats:
+    """Return an array as float64; what is missing, such as pandas' NA, becomes NaN."""
+    try:
+        return raw.astype(np.float64)
+    except (TypeError, ValueError):
+        if raw.dtype != object:
+            raise
+    gaps = [not isinstance(cell, np.ndarray) and is_missing(cell) for cell in raw.flat]
+    return np.where(np.reshape(gaps, raw.shape), np.nan, raw).astype(np.float64)
 
 
 def as_matrix(
