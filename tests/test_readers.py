@@ -471,6 +471,27 @@ def test_a_machine_without_support_vectors_is_a_constant():
     assert_close(explanation.predictions, model.predict(DIABETES[:3]), 0.0)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVR(gamma=0.0),
+        SVC(gamma=0.0),
+        OneClassSVM(gamma=0.0),
+        *(KernelRidge(kernel=name, gamma=0.0) for name in ("rbf", "laplacian", "chi2")),
+        GaussianProcessRegressor(
+            gp.PairwiseKernel(0.0, "fixed", metric="rbf"), alpha=1.0, optimizer=None
+        ),
+    ],
+    ids=str,
+)
+def test_a_kernel_with_the_rate_0_is_a_constant(model):
+    model.fit(np.abs(X), TARGET > 150)
+    own = getattr(model, "decision_function", model.predict)(np.abs(X[:3]))
+    explanation = Explainer(model)(np.abs(X[:3]))
+    assert_close(explanation.values, np.zeros((3, 4)), 0.0)
+    assert_close(explanation.predictions, own, 1e-9)
+
+
 def test_one_target_in_a_column_is_one_output():
     column = TARGET[:, None]
     for model in (

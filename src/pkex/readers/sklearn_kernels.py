@@ -18,7 +18,7 @@ from pkex._algebra import Kernel, Product, Scale, Sum, has_neutral_removal
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import RBF, Chi2, Constant, Laplacian, Linear, Matern, Periodic
 
-__all__ = ["from_gaussian_process", "no_product"]
+__all__ = ["from_gaussian_process", "no_product", "of_rate"]
 
 _PAIRWISE: dict[str, Callable[[float], Kernel]] = {
     "rbf": RBF.from_gamma,
@@ -36,6 +36,11 @@ def from_gaussian_process(kernel: Any, n_columns: int) -> Kernel:
             "there is nothing to explain."
         )
     return converted
+
+
+def of_rate(name: str, gamma: float) -> Kernel:
+    """Return the kernel that scikit-learn calls `name`; with the rate 0 it is 1 everywhere."""
+    return _PAIRWISE[name](gamma) if gamma != 0.0 else Constant(1.0)
 
 
 def no_product(what: str) -> UnsupportedModelError:
@@ -72,7 +77,7 @@ def _convert(kernel: Any, n_columns: int) -> Kernel | None:
     if name == "RBF":
         return RBF(kernel.length_scale)
     if name == "PairwiseKernel" and kernel.metric in _PAIRWISE:
-        return _PAIRWISE[kernel.metric](float(kernel.gamma))
+        return of_rate(kernel.metric, float(kernel.gamma))
     if name == "Matern" and (
         kernel.nu == math.inf or (n_columns == 1 and kernel.nu in (0.5, 1.5, 2.5))
     ):

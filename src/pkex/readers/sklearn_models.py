@@ -20,9 +20,9 @@ from pkex._algebra import Kernel
 from pkex._validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import KernelExpansion, stack
-from pkex.kernels import RBF, Chi2, Laplacian, Linear
+from pkex.kernels import RBF, Laplacian, Linear
 from pkex.readers._reading import TOL, Given, Reading, outside
-from pkex.readers.sklearn_kernels import from_gaussian_process, no_product
+from pkex.readers.sklearn_kernels import from_gaussian_process, no_product, of_rate
 
 __all__ = [
     "classification_machine",
@@ -249,7 +249,7 @@ def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
         return kernel, points[model.support_]
     _nothing(given, model)
     if model.kernel == "rbf":
-        return RBF.from_gamma(float(model._gamma)), _dense(model.support_vectors_)
+        return of_rate("rbf", float(model._gamma)), _dense(model.support_vectors_)
     if model.kernel == "linear":
         return Linear(), _dense(model.support_vectors_)
     raise no_product(f"{type(model).__name__}(kernel={model.kernel!r})")
@@ -265,15 +265,11 @@ def _pairwise(
     if callable(name):
         return _own_kernel(model, given.kernel or name), points
     _nothing(given, model)
-    rate = 1.0 / points.shape[1] if gamma is None else float(gamma)
-    if name == "rbf":
-        return RBF.from_gamma(rate), points
-    if name == "laplacian":
-        return Laplacian(1.0 / rate), points
     if name == "linear":
         return Linear(), points
-    if name == "chi2":
-        return Chi2(rate if gamma is not None else 1.0), points
+    if name in ("rbf", "laplacian", "chi2"):
+        default = 1.0 if name == "chi2" else 1.0 / points.shape[1]
+        return of_rate(name, default if gamma is None else float(gamma)), points
     raise no_product(f"{type(model).__name__}(kernel={name!r})")
 
 
