@@ -100,15 +100,16 @@ class Game(twin.Game):
         """Explain the pair games of the rows `x` and the points `z`, as `pkex.twin.Game` does."""
         n_rows, n_sets = len(x), weights.shape[-1]
         values = np.empty((n_rows, len(self.players), n_sets))
-        totals, magnitudes = np.empty((2, n_rows, n_sets))
-        arrays = (x, z, weights, values, totals, magnitudes, absent, self._given(x, z))
+        totals, magnitudes = np.empty((n_rows, n_sets)), np.empty((n_rows, n_sets))
+        given = self._given(x, z) if self._given_leaves else None
+        arrays = (x, z, weights, values, totals, magnitudes, absent, given)
         program = self.__dict__.get("_full_program", self._program)
         status, used = program.explain(*arrays)
         if status == _NEEDS_FALLBACK:
             status, used = self._full_program.explain(*arrays)
         if status == _NOT_FINITE:
             raise not_finite(self.term)
-        return twin.Block(values, totals, magnitudes, tuple(map(self._rule, used)))
+        return twin.Block(values, totals, magnitudes, self._rules(used))
 
     def add_pairs(self, x: Floats, z: Floats, values: Floats) -> tuple[tuple[Rule, ...], float]:
         """Add the values of every pair to `values`, as `pkex.twin.Game` does."""
@@ -116,11 +117,11 @@ class Game(twin.Game):
             return (), 0.0
         # It adds to what is there, so there is no second try: only given factors leave the range.
         program = self._full_program if self._given_leaves else self._program
-        given, scale = self._given(x, z), self.term.coefficient
+        given, scale = self._given(x, z) if self._given_leaves else None, self.term.coefficient
         status, used, largest = program.add_pairs(x, z, scale, values, given)
         if status == _NOT_FINITE:
             raise not_finite(self.term)
-        return tuple(map(self._rule, used)), largest
+        return self._rules(used), largest
 
     def evaluate(self, x: Floats, z: Floats) -> Floats:
         """Only evaluate the factors: the sums of all deficits of each row, shape (rows,).
@@ -128,19 +129,19 @@ class Game(twin.Game):
         For benchmarks: no explanation can be faster than this.
         """
         sums = np.empty(len(x))
-        self._program.evaluate(x, z, sums, self._given(x, z))
+        self._program.evaluate(x, z, sums, self._given(x, z) if self._given_leaves else None)
         return sums
 
-    def _given(self, x: Floats, z: Floats) -> Floats | None:
+    def _given(self, x: Floats, z: Floats) -> Floats:
         leaves = self._given_leaves
-        if not leaves:
-            return None
         blocks = [np.moveaxis(leaf_values(leaf, leaf.deficits, x, z), -1, 0) for leaf in leaves]
         return np.ascontiguousarray(np.concatenate(blocks))
 
-    def _rule(self, step: int) -> Rule:
+    def _rules(self, used: list[int]) -> tuple[Rule, ...]:
         rules = self.ladder.rules
-        return rules[step] if step < len(rules) else self.ladder.fallback
+        if used and used[-1] == len(rules):
+            rules = (*rules, self.ladder.fallback)
+        return tuple([rules[step] for step in used])
 
     @cached_property
     def _coded(self) -> tuple[tuple[ColumnKernel, Coded], ...]:

@@ -3,11 +3,13 @@
 // A row takes its points in tiles of a few vectors: the players' half deficits of a tile are
 // evaluated together, then each vector of pairs takes the cheapest rule that covers all its lanes
 // (factors.hpp, pairs.hpp). A tile whose factors are all near 1 is done by series in their
-// exponents where that is cheaper (gentle.hpp); after one that is not, the row does not try again.
+// exponents where that is cheaper (gentle.hpp); a row stops trying when that fails too often.
 // With one weight set the weights are folded into the sweep and the sums stay vectors until the row
 // is done; with several the values of a tile are stored and contracted (contract.hpp); or they are
 // handed out pair by pair, for the caller to contract.
 #pragma once
+
+#include <cmath>
 
 #include "contract.hpp"
 #include "factors.hpp"
@@ -22,6 +24,8 @@ using pkex::Status;
 // Nodes counted from t = 1/2 are off by up to 2^-55, which changes a value by lam 2^-55 relatively:
 // up to here less than what the certificates allow for the rounding of nodes.
 constexpr double kCentredLam = 8.0;
+
+constexpr Index kHitsPerMiss = 8;  // of series, for trying them again
 
 inline double sum_of_lanes(Vec value) {
     double sum = lane(value, 0);
@@ -124,7 +128,7 @@ private:
 
     // Gather the values of a row, and forget what was found out about the one before.
     void begin(Index row) {
-        try_gently_ = !General && program_.gentle;
+        hits_ = misses_ = 0;
         for (Index i = 0; i < program_.n_runs; ++i) {
             const Run& run = program_.runs[i];
             const bool from_data = run.kind != Kind::kGiven && run.kind != Kind::kNone;
@@ -139,15 +143,17 @@ private:
     // number of vectors.
     int prepare(Tile& tile) {
         gently_ = false;
-        if (!try_gently_) return evaluate<HalfDeficits, kTile>(tile);
+        const bool promising = !General && program_.gentle && kHitsPerMiss * misses_ <= hits_;
+        if (!promising) return evaluate<HalfDeficits, kTile>(tile);
         const int vectors = evaluate<Exponents, kGentleTile>(tile);
         const Index step = gentle_.choose(vectors, largest(most_));
         if (step >= 0) {
             gently_ = true;
+            ++hits_;
             block_.used[step] = 1;
             return vectors;
         }
-        try_gently_ = false;
+        ++misses_;
         for (Index j = 0; j < vectors * space_.stride; ++j) {
             space_.halves[j] = half_deficit(space_.halves[j]);
         }
@@ -302,7 +308,7 @@ private:
     const Block& block_;
     Workspace space_;
     Gentle gentle_;
-    bool try_gently_ = false;                                 // in what is left of the row
+    Index hits_ = 0, misses_ = 0;                             // of series, in this row
     bool gently_ = false;                                     // with this tile
     Vec most_;                                                // exponents of a tile
     Vec total_, magnitude_;                                   // one set

@@ -8,8 +8,6 @@
 // the nodes.
 #pragma once
 
-#include <cmath>
-
 #include "math.hpp"
 #include "program.hpp"
 
@@ -83,16 +81,6 @@ void combine(const Rung& rung, const Series& series, const Vec* scale,
             for (int k = 0; k < Terms; ++k) c[i][k] += shares[k] * value[i];
         }
     }
-}
-
-// The largest lane, or infinity when a lane is not finite.
-inline double largest(Vec value) {
-    double most = 0.0;
-    for (int i = 0; i < kLanes; ++i) {
-        if (!(lane(value, i) < HUGE_VAL)) return HUGE_VAL;
-        if (lane(value, i) > most) most = lane(value, i);
-    }
-    return most;
 }
 
 // The first rung that covers a sum of deficits.

@@ -92,6 +92,23 @@ inline Vec larger(Vec left, Vec right) {
 #endif
 }
 
+// The largest lane, or infinity when a lane is infinite or NaN; no lane is negative.
+inline double largest(Vec value) {
+#if defined(__AVX512F__)
+    const __m512d lanes = (__m512d)value;
+    const __m512d infinity = (__m512d)splat(__builtin_inf());
+    if (_mm512_cmp_pd_mask(lanes, infinity, _CMP_LT_OQ) != 0xff) return __builtin_inf();
+    return _mm512_reduce_max_pd(lanes);
+#else
+    double most = 0.0;
+    for (int i = 0; i < kLanes; ++i) {
+        if (!(value[i] < __builtin_inf())) return __builtin_inf();
+        if (value[i] > most) most = value[i];
+    }
+    return most;
+#endif
+}
+
 // The value, but opaque to the compiler: a product behind it is not fused into the sums it enters.
 // Worth it where one product enters two sums and adders are units of their own.
 inline Vec unfused(Vec value) {

@@ -113,6 +113,16 @@ inline Vec larger(const Vec& left, const Vec& right) {
         [&](int i) { return left.lane[i] > right.lane[i] ? left.lane[i] : right.lane[i]; });
 }
 
+// The largest lane, or infinity when a lane is infinite or NaN; no lane is negative.
+inline double largest(const Vec& value) {
+    double most = 0.0;
+    for (double lane : value.lane) {
+        if (!(lane < HUGE_VAL)) return HUGE_VAL;
+        if (lane > most) most = lane;
+    }
+    return most;
+}
+
 inline Vec unfused(const Vec& value) { return value; }
 
 }  // namespace PKEX_ISA
