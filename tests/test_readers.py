@@ -557,6 +557,18 @@ def test_one_vs_one_with_precomputed_kernels_is_refused():
         as_expansion(model, kernel=RBF(np.sqrt(2.0)), points=IRIS)
 
 
+@pytest.mark.parametrize(("label", "extent"), [(1, "every row"), (0, "no row")])
+@pytest.mark.parametrize("place", [0, 2])
+def test_a_class_that_all_rows_have_or_none_is_refused(label, extent, place):
+    labels = np.column_stack([SPECIES == 0, SPECIES == 1, SPECIES == 2]).astype(int)
+    labels[:, place] = label
+    with pytest.warns(UserWarning, match="present in all training examples"):
+        model = OneVsRestClassifier(SVC()).fit(IRIS, labels)
+    with pytest.raises(UnsupportedModelError, match=f"{extent} that .* has the class {place}"):
+        Explainer(model)
+    Explainer(model.estimators_[int(place == 0)])  # as the message advises
+
+
 def test_one_vs_rest_with_precomputed_kernels():
     model = OneVsRestClassifier(SVC(kernel="precomputed")).fit(rbf_kernel(IRIS), SPECIES)
     given = {"kernel": RBF(np.sqrt(2.0)), "points": IRIS}

@@ -152,6 +152,15 @@ def one_vs_rest(model: Any, given: Given) -> Reading:
     """OneVsRestClassifier: the decision function of each class."""
     fitted(model, "estimators_")
     classes = model.classes_
+    for place, machine in enumerate(model.estimators_):
+        if type(machine).__name__ == "_ConstantPredictor":
+            extent = "every" if machine.y_[0] else "no"
+            raise UnsupportedModelError(
+                f"{extent} row that this {type(model).__name__} was fitted to has the class "
+                f"{classes[place]}, so that there is no machine to tell it apart. Leave the class "
+                "out and refit, or explain the others one by one: "
+                "pkex.Explainer(model.estimators_[i])."
+            )
     if len(model.estimators_) == 1:
         return _several(model, given, [f"{classes[1]} vs {classes[0]}"])
     return _several(model, given, [str(label) for label in classes])
