@@ -190,6 +190,12 @@ def test_without_permutations_there_is_no_test(capsys):
             "drift even.csv gaps.csv --drop-missing",
             "gaps.csv has 1 row without missing values; at least 2 are needed to compare tables.",
         ),
+        (
+            "drift even.csv infinite.csv --drop-missing",
+            "column ash of infinite.csv has infinite numbers, the first in row 2: replace them",
+        ),
+        ("drift infinite.csv even.csv --drop-missing", "column ash of infinite.csv has infinite"),
+        ("depend infinite.csv --target ash --drop-missing", "column ash of infinite.csv has inf"),
         ("drift even.csv odd.parquet --jobs 0", "--jobs must not be 0"),
         ("drift dates.csv dates.csv", "dates.csv has no numeric or categorical column."),
         ("drift even.csv odd.parquet --block-size 1", "block_size must be an integer"),
@@ -222,6 +228,7 @@ def test_errors_are_one_sentence_and_exit_code_2(args, words, capsys):
     Path("lone.csv").write_text("a\n1\n2\n3\n")
     Path("same.csv").write_text("a,b\n1,1\n1,2\n1,3\n")
     WINE[:2].assign(ash=[1.0, np.nan]).to_csv("gaps.csv", index=False)
+    WINE[:4].assign(ash=[1.0, np.nan, -np.inf, 2.0]).to_csv("infinite.csv", index=False)
     assert main([*args.split(), "--out", "out"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -119,6 +119,17 @@ class Table:
         frame = self.frame[~bad].infer_objects()
         return replace(self, frame=frame, dropped=int(bad.sum()))
 
+    def check_finite(self) -> None:
+        """Refuse numbers that are infinite."""
+        for name in self.of_kind("numeric"):
+            column = self.frame[name].to_numpy(dtype=float)
+            infinite = self.frame.index[abs(column) == float("inf")]
+            if len(infinite):
+                raise ValueError(
+                    f"column {name} of {self.path} has infinite numbers, the first in row "
+                    f"{infinite[0]}: replace them, or leave these rows out."
+                )
+
 
 def listed(names: Sequence[object]) -> str:
     """Return names as a sentence has them, cut when there are many.
