@@ -101,8 +101,7 @@ class Game(twin.Game):
         n_rows, n_sets = len(x), weights.shape[-1]
         values = np.empty((n_rows, len(self.players), n_sets))
         totals, magnitudes = np.empty((n_rows, n_sets)), np.empty((n_rows, n_sets))
-        given = self._given(x, z) if self._given_leaves else None
-        arrays = (x, z, weights, values, totals, magnitudes, absent, given)
+        arrays = (x, z, weights, values, totals, magnitudes, absent, self._given(x, z))
         program = self.__dict__.get("_full_program", self._program)
         status, used = program.explain(*arrays)
         if status == _NEEDS_FALLBACK:
@@ -117,7 +116,7 @@ class Game(twin.Game):
             return (), 0.0
         # It adds to what is there, so there is no second try: only given factors leave the range.
         program = self._full_program if self._given_leaves else self._program
-        given, scale = self._given(x, z) if self._given_leaves else None, self.term.coefficient
+        given, scale = self._given(x, z), self.term.coefficient
         status, used, largest = program.add_pairs(x, z, scale, values, given)
         if status == _NOT_FINITE:
             raise not_finite(self.term)
@@ -129,11 +128,13 @@ class Game(twin.Game):
         For benchmarks: no explanation can be faster than this.
         """
         sums = np.empty(len(x))
-        self._program.evaluate(x, z, sums, self._given(x, z) if self._given_leaves else None)
+        self._program.evaluate(x, z, sums, self._given(x, z))
         return sums
 
-    def _given(self, x: Floats, z: Floats) -> Floats:
+    def _given(self, x: Floats, z: Floats) -> Floats | None:
         leaves = self._given_leaves
+        if not leaves:
+            return None
         blocks = [np.moveaxis(leaf_values(leaf, leaf.deficits, x, z), -1, 0) for leaf in leaves]
         return np.ascontiguousarray(np.concatenate(blocks))
 
