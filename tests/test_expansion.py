@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -158,3 +159,15 @@ BAD = np.where(np.eye(4, 3) > 0, np.nan, POINTS)
 def test_bad_input_gets_a_sentence(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 30])
+def test_columns_start_on_cache_lines_also_after_a_copy(n):
+    points = np.random.default_rng(0).normal(size=(n, 5))
+    f = KernelExpansion(points, np.ones(n), RBF())
+    for one in (f, pickle.loads(pickle.dumps(f)), copy.deepcopy(f), copy.copy(f)):
+        assert np.array_equal(one.points, points)
+        assert not one.points.flags.writeable
+        starts = [one.points[:, j].ctypes.data for j in range(5)]
+        assert all(start % 64 == 0 for start in starts)
+        assert one.points.strides[0] == 8

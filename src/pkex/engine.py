@@ -221,7 +221,7 @@ def shapley_sums(
     progress : bool
         Whether to show a progress bar (tqdm) when it takes longer than two seconds.
     """
-    x, z = np.asfortranarray(X), np.asfortranarray(Z)  # columns contiguous, as blocks read them
+    x, z = _by_column(X), _by_column(Z)
     games = plan.games()
     entries = min([_BLOCK, *[game.entries for game in games]])
     n_tasks = 1
@@ -260,6 +260,11 @@ def shapley_sums(
     tolerance = spread * (order[0].relative_error + rounding) * magnitudes + underflow
     known = plan.bases(z, weights) if bases is None else bases
     return Sums(values, totals, known, tolerance, order)
+
+
+def _by_column(matrix: Floats) -> Floats:
+    """Return the matrix with its columns contiguous, as blocks read them."""
+    return matrix if matrix.strides[0] == matrix.itemsize else np.asfortranarray(matrix)
 
 
 def _explain(plan: Plan, x: Floats, z: Floats, weights: Floats, task: Task) -> twin.Block:

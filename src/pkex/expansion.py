@@ -27,6 +27,7 @@ __all__ = ["ExpansionSum", "KernelExpansion", "Preparation", "evolve", "seen", "
 Floats = NDArray[np.float64]
 
 _PREDICT_BLOCK = 2**21  # entries of the kernel matrix that predict holds at once: 16 MiB
+_LINE = 8  # doubles in a cache line
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +154,7 @@ class KernelExpansion:
         elif alpha.ndim == 2:
             outputs = default_names("y", alpha.shape[1])
         for name, value in (
-            ("points", _frozen(np.asfortranarray(matrix))),  # as the engine reads it
+            ("points", _frozen(_by_column(matrix))),
             ("coefficients", _frozen(alpha)),
             ("kernel", kernel),
             ("offset", _frozen(np.broadcast_to(shift, alpha.shape[1:]).copy())),
@@ -162,6 +163,9 @@ class KernelExpansion:
             ("preparation", preparation),
         ):
             object.__setattr__(self, name, value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"points": _frozen(_by_column(state["points"]))})
 
     def __repr__(self) -> str:
         n_points, n_columns = self.points.shape
@@ -328,6 +332,17 @@ def stack(
     joined = {name: [getattr(p, name) for p in parts] for name in ("points", "coefficients")}
     offset = np.sum([p.offset for p in parts], axis=0)
     return evolve(first, offset=offset, **{n: np.concatenate(v) for n, v in joined.items()})
+
+
+def _by_column(matrix: Floats) -> Floats:
+    """Return the matrix as the engine reads it fastest: columns contiguous, on cache lines."""
+    n_rows, n_columns = matrix.shape
+    step = -(-n_rows // _LINE) * _LINE
+    memory = np.empty(step * n_columns + _LINE)
+    start = -(memory.ctypes.data // memory.itemsize) % _LINE
+    columns = memory[start:][: step * n_columns].reshape(n_columns, step)[:, :n_rows].T
+    columns[...] = matrix
+    return columns
 
 
 def _frozen(array: Floats) -> Floats:
