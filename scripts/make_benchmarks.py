@@ -120,9 +120,10 @@ Without a compiler, 100 rows of 1000 features with 5000 points take {:.0f} MB be
 LIMITS = """\
 ## How close to the limit
 
-Whoever computes exact values has to look at every kernel factor once. The table has microseconds
-for a row, and how often as long the explanation takes as evaluating the factors alone with the
-same code. (`python -m benchmarks.native`)
+A prediction has to evaluate every kernel factor once. The table has microseconds for a row, and how
+often as long the explanation takes as evaluating the factors alone with the same code. With many
+columns the factors are near 1, and [series](mathematics.md) in their exponents do without the
+exponentials, so that an explanation may take less. (`python -m benchmarks.native`)
 """
 
 REST = """
