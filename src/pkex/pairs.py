@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 Found = list[tuple[tuple[Rule, ...], float]]
 
 _PAIRS = 2**18  # pairs of a block whose weights are made at once: 2 MiB
-_POINTS = 512  # points of a tile whose values are contracted
+_POINTS = 2048  # points of a tile whose values are contracted
 _TILE = 2**17  # values of a tile: 1 MiB, so that it stays in cache
 _EQUAL = 2.0**-43  # rounding of a long sum, relative to the sum of its absolute terms
 

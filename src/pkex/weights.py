@@ -277,52 +277,49 @@ class HSICWeights(Weights):
         out += b
         out *= scale
 
-    def at(self, rows: Indices, points: Indices, out: Floats) -> None:
-        """Write the weights of some rows and points, in any order, to `out`."""
-        left, right = self._kinds[rows], self._kinds[points]
+    def at(self, left: Indices, right: Indices, out: Floats) -> None:
+        """Write the weights of pairs of targets, by their numbers, to `out`."""
         if self._matrix is None:
             self._evaluate(left, right, out)
-        else:
-            places = left[:, None] * len(self._targets) + right
-            self._matrix.ravel().take(places, out=out, mode="clip")
+            return
+        for target, weights in zip(left.tolist(), out, strict=True):
+            self._matrix[target].take(right, out=weights, mode="clip")
 
     def block(self, rows: slice, points: slice) -> Floats:
         """Return the weights of some pairs."""
-        every = np.arange(self.n_rows)
-        part = np.empty((len(every[rows]), len(every[points])))
-        self.at(every[rows], every[points], part)
+        left, right = self._kinds[rows], self._kinds[points]
+        part = np.empty((len(left), len(right)))
+        self.at(left, right, part)
         return part
 
     def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
         """Return the weights for permuted targets, the given ones first."""
         rows = np.arange(self.n_rows)
-        orders = np.empty((n_permutations + 1, self.n_rows), dtype=np.intp)
-        orders[0] = rows
+        targets = np.empty((n_permutations + 1, self.n_rows), dtype=np.intp)
+        targets[0] = self._kinds
         for b in range(1, n_permutations + 1):
-            orders[b] = generator.permutation(rows)
-        return _ShuffledTargets((rows,), self.with_self, self.total, self, orders)
+            targets[b] = self._kinds[generator.permutation(rows)]
+        return _ShuffledTargets((rows,), self.with_self, self.total, self, targets)
 
 
 @dataclass(frozen=True)
 class _ShuffledTargets(Shuffled):
-    """Weights of HSIC: `orders` (sets, rows) says whose target each row has."""
+    """Weights of HSIC: `targets` (sets, rows) says which target each row has."""
 
     weights: HSICWeights
-    orders: Indices
+    targets: Indices
 
     def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
         """Return the weighted sums for each set, and the plain sum."""
         n_values, n_rows, n_points = values.shape
         flat = (values * counted).reshape(n_values, -1)
-        sums = np.empty((n_values, len(self.orders) + 1))
+        sums = np.empty((n_values, len(self.targets) + 1))
         sums[:, -1] = flat.sum(axis=1)
         step = max(1, min(_SETS, _WEIGHTS // (n_rows * n_points)))
-        for start in range(0, len(self.orders), step):
-            orders = self.orders[start : start + step]
-            sets = workspace("weights", len(orders), n_rows, n_points)
-            for order, out in zip(orders, sets, strict=True):
-                self.weights.at(order[rows], order[points], out)
-            np.matmul(
-                flat, sets.reshape(len(orders), -1).T, out=sums[:, start : start + len(orders)]
-            )
+        for start in range(0, len(self.targets), step):
+            some = self.targets[start : start + step]
+            sets = workspace("weights", len(some), n_rows, n_points)
+            for targets, out in zip(some, sets, strict=True):
+                self.weights.at(targets[rows], targets[points], out)
+            np.matmul(flat, sets.reshape(len(some), -1).T, out=sums[:, start : start + len(some)])
         return sums
