@@ -278,6 +278,7 @@ def test_what_is_said_of_printed_means_is_counted_in_the_record():
     assert "A stable sort gives" not in text
     assert "A stable sort gives 0.926" in hsic.section(record | {"size": "full"})
     assert "of the other methods" not in hsic.section(record | {"parts": {}})
+    assert 'Cells marked "not run" are' in text
 
 
 def test_student_columns_differ_and_the_others_do_not():
