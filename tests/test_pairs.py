@@ -21,6 +21,12 @@ from pkex.weights import HSICWeights, MMDWeights
 ESTIMATORS = ("unbiased", "biased")
 
 
+def set_width(monkeypatch, points):
+    """Cut tiles to so many points."""
+    for kind in (weights.Shuffled, weights._ShuffledTargets):
+        monkeypatch.setattr(kind, "width", points)
+
+
 def alone(d):
     """Every column a player of its own."""
     return tuple((j,) for j in range(d))
@@ -171,7 +177,7 @@ def test_small_tiles_and_blocks_change_nothing(monkeypatch, case, which, estimat
     assert_close(permuted.values[:, :1], whole.values, 1e-15 * size)
     assert_close(permuted.totals[0], whole.totals[0], 1e-15 * size)
     for points, tile in ((7, 100), (3, 15), (1, 1), (100, 10**6)):
-        monkeypatch.setattr(pairs, "_POINTS", points)
+        set_width(monkeypatch, points)
         monkeypatch.setattr(pairs, "_TILE", tile)
         again = pairs.permuted_sums(plan, X, shuffled, n_jobs=2)
         assert_close(again.values, permuted.values, 1e-15 * size)
@@ -241,7 +247,7 @@ def test_joined_rows_are_permuted_together(seen, monkeypatch, n, m, estimator):
     monkeypatch.setattr(weights, "_UNITS", 16)
     monkeypatch.setattr(weights, "_FEWEST_UNITS", 4)
     if n == 23:  # tiles of single rows alone, too
-        monkeypatch.setattr(pairs, "_POINTS", 1)
+        set_width(monkeypatch, 1)
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(n, 3)), 0.3 + rng.normal(size=(m, 3))
     options = {"kernel": RBF(1.5), "estimator": estimator}

@@ -28,7 +28,6 @@ Result = TypeVar("Result")
 Found = list[tuple[tuple[Rule, ...], float]]
 
 _PAIRS = 2**18  # pairs of a block whose weights are made at once: 2 MiB
-_POINTS = 2048  # points of a tile whose values are contracted
 _TILE = 2**17  # values of a tile: 1 MiB, so that it stays in cache
 _EQUAL = 2.0**-43  # rounding of a long sum, relative to the sum of its absolute terms
 
@@ -94,7 +93,7 @@ def permuted_sums(
     """Return the sums of `pair_sums` for all sets of weights; each pair is evaluated once."""
     layers = [np.asfortranarray(X[rows]) for rows in shuffled.layers]
     games, n_units, n_values = plan.games(), len(layers[0]), len(plan.players) + 1
-    n_points = max(1, min(_POINTS, _TILE // n_values))
+    n_points = max(1, min(shuffled.width, _TILE // n_values))
     step = max(1, min(n_points, _TILE // (n_values * n_points)))
     step = min([step, *(max(1, game.entries // (n_points * X.shape[1])) for game in games)])
 

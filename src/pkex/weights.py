@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +79,11 @@ class Shuffled(ABC):
         before the first does.
     with_self, total
         As in `Weights`.
+    width : int
+        How many points of a tile suit them.
     """
 
+    width: ClassVar[int] = 512
     layers: tuple[Indices, ...]
     with_self: bool
     total: float
@@ -306,6 +310,7 @@ class HSICWeights(Weights):
 class _ShuffledTargets(Shuffled):
     """Weights of HSIC: `targets` (sets, rows) says which target each row has."""
 
+    width: ClassVar[int] = 2048  # long rows to look weights up in
     weights: HSICWeights
     targets: Indices
 
