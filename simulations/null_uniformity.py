@@ -50,7 +50,7 @@ Kolmogorov-Smirnov tests (KS) of uniformity, for the columns the smallest of {co
 
 Of the {tests} Kolmogorov-Smirnov tests the smallest p-value is {smallest:.3g}, which adjusted for
 their number (Holm) is {adjusted:.2g}: {verdict}. The samples have {n} and {m} rows, or {n} rows
-with a target. "Rows joined" are permuted a few at a time, as is done with more than 2048 rows.
+with a target. "Rows joined" are permuted a few at a time, as is done with more than 1536 rows.
 
 (`python -m simulations.null_uniformity`)
 """

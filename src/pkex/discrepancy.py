@@ -93,7 +93,7 @@ def mmd(
     large, so it is never 0 and the test is exact. The p-value of a column belongs to the same
     hypothesis, that the samples do not differ at all, and looks at the value of that column: a
     column whose distribution is the same in both samples has a value below 0 when others differ,
-    so a sign means little without the null band. Of more than 2048 rows, a few at a time, drawn at
+    so a sign means little without the null band. Of more than 1536 rows, a few at a time, drawn at
     random within a sample, are permuted together, which is exact as well and saves time.
 
     Examples
