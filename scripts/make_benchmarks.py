@@ -123,7 +123,7 @@ LIMITS = """\
 A prediction has to evaluate every kernel factor once. The table has microseconds for a row, and how
 often as long the explanation takes as evaluating the factors alone with the same code. With many
 columns the factors are near 1, and [series](mathematics.md) in their exponents do without the
-exponentials, so that an explanation may take less. (`python -m benchmarks.native`)
+exponentials, so that an explanation takes hardly longer. (`python -m benchmarks.native`)
 """
 
 REST = """
