@@ -81,8 +81,7 @@ def test_names_come_from_the_frame():
     f = KernelExpansion(frame, ALPHA, RBF())
     assert f.feature_names == ("age", "bmi", "bp")
     assert_close(f.predict(frame), f.predict(POINTS), 0.0)
-    with pytest.raises(ValueError, match=r"columns of X are .*'bp', 'bmi'.*reorder"):
-        f.predict(frame[["age", "bp", "bmi"]])
+    assert_close(f.predict(frame[["age", "bp", "bmi"]]), f.predict(POINTS), 0.0)
     with pytest.raises(ValueError, match=r"columns of X are \['age', 'bp'\]"):
         f.predict(frame[["age", "bp"]])
     with pytest.raises(ValueError, match="2 columns, but 3"):

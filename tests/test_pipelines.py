@@ -22,6 +22,8 @@ from sklearn.feature_selection import (
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -33,7 +35,7 @@ from sklearn.preprocessing import (
     SplineTransformer,
     StandardScaler,
 )
-from sklearn.svm import SVR
+from sklearn.svm import SVC, SVR
 
 import pkex
 from pkex import Explainer
@@ -254,10 +256,13 @@ def test_missing_values_are_refused_where_the_model_cannot_take_them():
 # -------------------------------------------------------------------------------- names and order
 
 BAD_TABLES = {
-    "reordered": lambda frame: frame[list(frame.columns[::-1])],
     "renamed": lambda frame: frame.rename(columns={"bmi": "BMI"}),
     "missing": lambda frame: frame.drop(columns="s5"),
-    "extra": lambda frame: frame.assign(extra=1.0),
+}
+OTHER_TABLES = {
+    "reordered": lambda frame: frame[list(frame.columns[::-1])],
+    "extra": lambda frame: frame.assign(extra="?")[["extra", *frame.columns]],
+    "both": lambda frame: frame.assign(extra=1.0)[["extra", *frame.columns[::-1]]],
 }
 NAMED_MODELS = {
     "SVR": lambda: plain().fit(DIABETES, TARGET),
@@ -265,9 +270,15 @@ NAMED_MODELS = {
     "columns": lambda: make_pipeline(
         columns((StandardScaler(), ["bmi", "age"]), remainder="passthrough"), plain()
     ).fit(DIABETES, TARGET),
+    "mixed": lambda: make_pipeline(StandardScaler(), PCA(2), plain()).fit(DIABETES, TARGET),
+    "search": lambda: GridSearchCV(scaled(), {"svr__C": [1.0, 2.0]}, cv=2).fit(DIABETES, TARGET),
+    "one vs one": lambda: OneVsOneClassifier(make_pipeline(StandardScaler(), SVC())).fit(
+        DIABETES, TARGET // 120
+    ),
 }
 
 
+@pytest.mark.filterwarnings("ignore:PCA mixes columns")
 @pytest.mark.parametrize("model", NAMED_MODELS)
 @pytest.mark.parametrize("bad", BAD_TABLES)
 @pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
@@ -278,7 +289,22 @@ def test_columns_that_are_not_those_of_the_fit_are_refused(model, bad, convert):
         explain(table)
 
 
+@pytest.mark.filterwarnings("ignore:PCA mixes columns")
 @pytest.mark.parametrize("model", NAMED_MODELS)
+@pytest.mark.parametrize("other", OTHER_TABLES)
+@pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_columns_in_another_order_and_more_of_them_are_taken_by_name(model, other, convert):
+    """In rows and background alike, and for the model's own prediction, which is compared."""
+    fitted, change = NAMED_MODELS[model](), OTHER_TABLES[other]
+    rows, background = convert(DIABETES[:7]), convert(DIABETES[20:30])
+    expected = Explainer(fitted, background)(rows)
+    found = Explainer(fitted, convert(change(DIABETES[20:30])))(convert(change(DIABETES[:7])))
+    assert_close(found.values, expected.values, 0.0)
+    assert found.feature_names == expected.feature_names
+    assert found.data.tolist() == expected.data.tolist()
+
+
+@pytest.mark.parametrize("model", ["SVR", "scaler", "columns"])
 @pytest.mark.parametrize("width", [3, 5])
 def test_the_wrong_number_of_columns_is_refused(model, width):
     """Without names, too: rivals accept any width."""

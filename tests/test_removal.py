@@ -824,7 +824,7 @@ FRAME = pd.DataFrame(BACKGROUND, columns=NAMES)
         (options(background=BACKGROUND[0]), ValueError, r"two-dimensional.*\[None, :\]"),
         (options(background=3.0), ValueError, "two-dimensional"),
         (options(background="rows"), TypeError, "real numbers"),
-        (options(background=FRAME[["zip", "age", "city", "bmi"]]), ValueError, "reorder"),
+        (options(background=FRAME[["zip", "age", "city"]]), ValueError, r"'bmi'\] is missing"),
         (options(background_weights=np.ones(6)), ValueError, "without a background"),
         (options(background=BACKGROUND, background_weights=np.ones(5)), ValueError, "6 numbers"),
         (options(background=BACKGROUND, background_weights=1.0), ValueError, "6 numbers"),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -22,7 +23,16 @@ from pkex._algebra import Kernel, has_neutral_removal
 from pkex._validation import as_floats, as_matrix, brief, column_names, default_names, unique_names
 from pkex.errors import no_neutral_removal
 
-__all__ = ["ExpansionSum", "KernelExpansion", "Preparation", "evolve", "seen", "stack"]
+__all__ = [
+    "ExpansionSum",
+    "KernelExpansion",
+    "Preparation",
+    "evolve",
+    "mixed",
+    "seen",
+    "stack",
+    "taken",
+]
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +55,8 @@ class Preparation:
     before : callable, optional
         Applied to the rows first: steps that mix columns, so that the explanation is in terms of
         what comes out of them and `names` are the names of that.
+    inputs : tuple of str, optional
+        Names of the columns that `before` takes, where it knows them.
 
     Examples
     --------
@@ -61,6 +73,7 @@ class Preparation:
     names: tuple[str, ...]
     origins: tuple[int, ...]
     before: Callable[[Any], Any] | None = None
+    inputs: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -279,23 +292,48 @@ class ExpansionSum:
 
 
 def seen(expansion: KernelExpansion | ExpansionSum, X: Any, name: str = "X") -> Any:
-    """Return `X` after the steps that mix columns, with the names of its columns checked."""
-    names, known = column_names(X, name), expansion.feature_names
+    """Return `X` in the model's columns, after the steps that mix them."""
+    return mixed(expansion, taken(expansion, X, name))
+
+
+def taken(expansion: KernelExpansion | ExpansionSum, X: Any, name: str = "X") -> Any:
+    """Return the columns of `X` that the model was fitted with, in its order.
+
+    They are found by name where both have names; else `X` is what it is.
+    """
     preparation = expansion.preparation
+    known = expansion.feature_names
     if preparation is not None and preparation.before is not None:
-        X = preparation.before(X)
-        names = column_names(X, name)
-    if names is None:
+        known = preparation.inputs or ()
+    names = column_names(X, name)
+    if names is None or names == known or not known:
         return X
-    unnamed = default_names("x", len(known))  # fitted without names, so that any will do
-    if known != names and (known != unnamed or set(known) == set(names)):
-        missing = [entry for entry in known if entry not in names]
-        advice = f"{brief(missing)} are missing" if missing else "reorder or drop columns"
+    missing = [entry for entry in known if entry not in names]
+    if missing and known == default_names("x", len(known)):
+        return X  # the model was fitted without names, so that any will do
+    if missing:
         raise ValueError(
             f"the columns of {name} are {brief(list(names))}, but the model was fitted with "
-            f"{brief(list(known))}: {advice}, or pass np.asarray({name}) if only the names differ."
+            f"{brief(list(known))}: {brief(missing)} {'is' if len(missing) == 1 else 'are'} "
+            f"missing. Add what is, or pass np.asarray({name}) if only the names differ."
         )
-    return X
+    twice = [entry for entry in known if names.count(entry) > 1]
+    if twice:
+        raise ValueError(
+            f"{name} has more than one column named {twice[0]!r}, so that the model's columns "
+            "cannot be taken by name; drop or rename one."
+        )
+    if hasattr(X, "iloc"):  # pandas may have other columns twice, which narwhals refuses
+        return X[list(known)]
+    return nw.from_native(X, eager_only=True).select(*known).to_native()
+
+
+def mixed(expansion: KernelExpansion | ExpansionSum, X: Any) -> Any:
+    """Return rows in the model's columns after the steps that mix them, if there are any."""
+    preparation = expansion.preparation
+    if preparation is None or preparation.before is None:
+        return X
+    return preparation.before(X)
 
 
 def evolve(

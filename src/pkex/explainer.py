@@ -17,7 +17,7 @@ from pkex._threads import check_n_jobs
 from pkex._validation import as_floats, brief, tolerance
 from pkex.engine import Background, Plan, Sums, shapley_sums
 from pkex.errors import AdditivityError, no_neutral_removal
-from pkex.expansion import ExpansionSum, KernelExpansion, seen
+from pkex.expansion import ExpansionSum, KernelExpansion, mixed, seen, taken
 from pkex.explanation import Explanation
 from pkex.players import Groups, players_of
 from pkex.readers import read
@@ -127,6 +127,8 @@ class Explainer:
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_columns)
+            The columns of a data frame are found by name where the model was fitted with names;
+            their order does not matter, and columns that the model does not know are left out.
         progress : bool, default False
             Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
 
@@ -137,7 +139,8 @@ class Explainer:
             rule and rounding allow, or the model's own prediction is another.
         """
         expansion = self.expansion
-        table = seen(expansion, X)
+        rows: Any = taken(expansion, X)
+        table = mixed(expansion, rows)
         prepared = [part.prepare(table) for part in expansion.parts]
         parts = zip(expansion.parts, self._plans, self._bases, prepared, strict=True)
         sums = reduce(add, [self._explain(*part, progress) for part in parts])
@@ -164,7 +167,7 @@ class Explainer:
         )
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
-            head: Any = X.tocsr() if hasattr(X, "tocsr") else X
+            head = rows.tocsr() if hasattr(rows, "tocsr") else rows
             first = slice(0, _CHECKED)
             ours = sums.totals[first].reshape(explanation.predictions[first].shape)
             ours = ours + sum(part.offset for part in expansion.parts)  # without the rule's error

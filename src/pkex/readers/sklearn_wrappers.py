@@ -72,7 +72,7 @@ def pipeline(model: Any, given: Given) -> Reading:
         )
     inner = read(final, given)  # refuses what is not fitted
     steps = tuple(step for _, step in before if step not in (None, "passthrough"))
-    names = _input_names((*steps, final)[0])
+    names = inputs = _input_names((*steps, final)[0])
     cut, columns = 0, list(range(len(names)))
     for place, step in enumerate(steps):
         local = origins(step, [names[i] for i in columns])
@@ -90,8 +90,9 @@ def pipeline(model: Any, given: Given) -> Reading:
             "the input.",
             stacklevel=outside(),
         )
+    mixing = (Steps(steps[:cut]), inputs) if cut else (None, None)
     parts = [
-        _prepared(part, Steps(steps[cut:]), names, columns, Steps(steps[:cut]) if cut else None)
+        _prepared(part, Steps(steps[cut:]), names, columns, *mixing)
         for part in inner.expansion.parts
     ]
     expansion = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
@@ -258,6 +259,7 @@ def _prepared(
     names: Sequence[str],
     columns: Sequence[int],
     before: Steps | None,
+    inputs: tuple[str, ...] | None,
 ) -> KernelExpansion:
     """Put the steps of a pipeline in front of what the model inside prepares itself."""
     transform: Callable[[Any], Any] = steps
@@ -275,7 +277,7 @@ def _prepared(
             f"the steps of this Pipeline give {len(columns)} columns as far as pkex can tell, but "
             f"its last step was fitted to {part.points.shape[1]}; please report the steps."
         )
-    preparation = Preparation(transform, tuple(names), tuple(columns), before)
+    preparation = Preparation(transform, tuple(names), tuple(columns), before, inputs)
     changed = evolve(part, preparation=preparation)
     assert isinstance(changed, KernelExpansion)
     return changed
