@@ -140,6 +140,7 @@ def test_the_general_game(n_players):
         np.ones((n_players, 29)),
         rng.normal(size=(n_players, 29)),  # out of range: the fallback
     ):
+        absent = twin.Factors(absent, 1.0 - absent)
         for n_sets in (1, 3):
             check(RBF(1.5), x, z, rng.normal(size=(29, n_sets)), absent=absent, ladder=ladder)
     cosine = Custom(lambda x, z: np.cos(x - z))
@@ -259,7 +260,7 @@ def test_all_instruction_sets_agree(case, isa):
         expected = game.explain(x, z, weights)
         results = np.empty((2, 11, 3)), np.empty((2, 3)), np.empty((2, 3))
         program = game._pack(ladder.fallback, isa)
-        status, _ = program.explain(x, z, weights, *results, None, game._given(x, z))
+        status, _ = program.explain(x, z, weights, *results, None, None, *game._given(x, z))
         assert status == 0
         for actual, known in zip(results, expected[:3], strict=True):
             assert_close(actual, known, 4e-15 * expected.magnitudes.max())
@@ -386,11 +387,14 @@ def test_odd_shapes_and_layouts(shape, d, by_row, general, how, seed):
     rng = np.random.default_rng(seed)
     x, z = sample(rng, n_rows, d), sample(rng, n_points, d)
     weights = rng.normal(size=shape if by_row else shape[1:])
-    absent = rng.uniform(-1.1, 1.0, size=(d, n_points)) if general else None
+    absent = None
+    if general:
+        values = rng.uniform(-1.1, 1.0, size=(d, n_points))
+        absent = twin.Factors(values, 1.0 - values)
     (term,) = (RBF(1.5) * Custom(lambda x, z: 1.0 - 0.6 * np.abs(x - z)).on(d - 1)).terms(d)
     ladder = rules.general_ladder(d) if general else rules.ladder(d)
     arrays = [layouts(a, h) for a, h in zip((x, z, weights), how[:3], strict=True)]
-    arrays += [layouts(absent, how[3])] if general else []
+    arrays += [twin.Factors(*(layouts(form, how[3]) for form in absent))] if general else []
     block = native.Game(term, alone(d), ladder).explain(*arrays)
     assert block.values.shape == (n_rows, d, n_sets)
     if n_rows and n_points and n_sets:
@@ -474,7 +478,9 @@ def arrays(**changes):
         "totals": np.empty((3, 4)),
         "magnitudes": np.empty((3, 4)),
         "absent": np.ones((2, 5)),
+        "absent_deficits": np.zeros((2, 5)),
         "given": np.zeros((1, 3, 5)),
+        "given_values": np.ones((1, 3, 5)),
     }
     return {**given, **changes}
 
@@ -509,10 +515,30 @@ def test_arrays_that_do_not_fit_are_refused(name):
     assert program.explain(**arrays())[0] == 0
     for wrong in WRONG:
         changed = wrong(arrays()[name])
-        if changed is None and name == "absent":
-            continue  # the neutral game
         with pytest.raises((ValueError, TypeError)):
             program.explain(**arrays(**{name: changed}))
+
+
+def factor_arrays(**changes):
+    given = {
+        "x": np.zeros((3, 2)),
+        "z": np.zeros((5, 2)),
+        "values": np.empty((2, 5)),
+        "deficits": np.empty((2, 5)),
+        "shares": np.ones(3),
+        "given": np.zeros((1, 3, 5)),
+        "given_values": np.ones((1, 3, 5)),
+    }
+    return {**given, **changes}
+
+
+@pytest.mark.parametrize("name", factor_arrays())
+def test_arrays_that_do_not_fit_the_factors_are_refused(name):
+    program = kernel_module.Game(**raw())
+    program.factors(**factor_arrays())
+    for wrong in WRONG:
+        with pytest.raises((ValueError, TypeError)):
+            program.factors(**factor_arrays(**{name: wrong(factor_arrays()[name])}))
 
 
 @pytest.mark.parametrize("name", ["values", "totals", "magnitudes"])

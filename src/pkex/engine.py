@@ -27,10 +27,11 @@ __all__ = ["Background", "Plan", "Sums", "ranked", "shapley_sums"]
 
 Floats = NDArray[np.float64]
 Task = tuple[int, slice, slice]
+Scenario = tuple[float, twin.Factors]
 
 _BLOCK = 2**22  # column factors of a block at most; a backend may want less
 _ABSENT = 2**19  # factors of absent players evaluated at once
-_ABSENT_KEPT = 2**23  # and kept for the next call: 64 MiB
+_ABSENT_KEPT = 2**23  # and kept for the next call: 128 MiB
 _SMALLEST = 5e-324  # the rounding error of results that underflow
 
 
@@ -95,20 +96,17 @@ class Background:
     weights: Floats
     marginal: bool = False
 
-    def scenarios(self, game: twin.Game, z: Floats) -> Iterator[tuple[float, Floats]]:
-        """Yield the weight of each scenario and its factors, shape (players, points)."""
-        step = max(1, 2 * _ABSENT // (len(game.players) * len(z)))
-        mean = np.zeros((len(game.players), len(z)))
-        for start in range(0, len(self.rows), step):
-            weights = self.weights[start : start + step]
-            factors = 1.0 - game.deficits(self.rows[start : start + step], z)
-            if self.marginal:
-                mean += np.einsum("b,jbi->ji", weights, factors)
-            else:
-                for b, weight in enumerate(weights):
-                    yield float(weight), np.ascontiguousarray(factors[:, b])
+    def scenarios(self, game: twin.Game, z: Floats) -> Iterator[Scenario]:
+        """Yield the weight of each scenario and its factors, of shape (players, points)."""
         if self.marginal:
-            yield 1.0, mean
+            yield 1.0, game.mean_factors(self.rows, z, self.weights)
+            return
+        step = max(1, _ABSENT // (len(game.players) * len(z)))
+        for start in range(0, len(self.rows), step):
+            factors = game.factors(self.rows[start : start + step], z)
+            for b, weight in enumerate(self.weights[start : start + step]):
+                both = (np.ascontiguousarray(form[:, b]) for form in factors)
+                yield float(weight), twin.Factors(*both)
 
 
 class Plan:
@@ -142,7 +140,7 @@ class Plan:
         self.narrow = [term for term in narrow_terms if term is not None]
         self.terms = [t for t, one in zip(terms, narrow_terms, strict=True) if one is None]
         self._games: list[twin.Game] = []
-        self._absent: dict[tuple[int, int, int], tuple[Floats, list[tuple[float, Floats]]]] = {}
+        self._absent: dict[tuple[int, int, int], tuple[Floats, list[Scenario]]] = {}
 
     def games(self) -> list[twin.Game]:
         """Return the games of the terms for the backend in use."""
@@ -154,7 +152,7 @@ class Plan:
             games = self._games = [kind(term, self.players, rungs) for term in self.terms]
         return games
 
-    def scenarios(self, number: int, points: slice, Z: Floats) -> Iterable[tuple[float, Floats]]:
+    def scenarios(self, number: int, points: slice, Z: Floats) -> Iterable[Scenario]:
         """Return the scenarios of a term on some of the points; kept while there is room."""
         assert self.background is not None
         key = (number, points.start, points.stop)
@@ -187,7 +185,7 @@ class Plan:
         for number, term in enumerate(self.terms):
             for _, points in _blocks(1, len(Z), Z.shape[1], _ABSENT):
                 for share, absent in self.scenarios(number, points, Z):
-                    product_of_all = np.prod(absent, axis=0)
+                    product_of_all = np.prod(absent.values, axis=0)
                     total += term.coefficient * share * (product_of_all @ weights[..., points, :])
         return total
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +32,30 @@ from pkex._threads import workspace
 from pkex.errors import not_finite
 from pkex.rules import Ladder, Rule
 
-__all__ = ["Block", "Game"]
+__all__ = ["Block", "Factors", "Game", "both_by_column", "by_column"]
 
 Floats = NDArray[np.float64]
 Players = tuple[tuple[int, ...], ...]
 
 _SWEEP = 2**17  # doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache
 _SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
+
+
+class Factors(NamedTuple):
+    """Factors of players in two forms, each with all its digits.
+
+    A factor near 0 has its digits in `values`, one near 1 in `deficits`.
+
+    Attributes
+    ----------
+    values : array
+        The factors.
+    deficits : array of the same shape
+        ``1 - values``.
+    """
+
+    values: Floats
+    deficits: Floats
 
 
 class Block(NamedTuple):
@@ -86,7 +103,9 @@ class Game:
         return 2**19
 
     @np.errstate(over="ignore", invalid="ignore")  # the caller sees what overflowed
-    def explain(self, x: Floats, z: Floats, weights: Floats, absent: Floats | None = None) -> Block:
+    def explain(
+        self, x: Floats, z: Floats, weights: Floats, absent: Factors | None = None
+    ) -> Block:
         """Explain the pair games of the rows `x` and the points `z`.
 
         Parameters
@@ -94,7 +113,7 @@ class Game:
         x : array of shape (rows, columns)
         z : array of shape (points, columns)
         weights : array of shape (points, sets), or (rows, points, sets)
-        absent : array of shape (players, points), optional
+        absent : Factors of shape (players, points), optional
             The factors of absent players; 1 by default.
         """
         shape = (len(x), 1, len(z))
@@ -107,7 +126,9 @@ class Game:
         )
 
     @np.errstate(over="ignore", invalid="ignore")
-    def add_pairs(self, x: Floats, z: Floats, values: Floats) -> tuple[tuple[Rule, ...], float]:
+    def add_pairs(
+        self, x: Floats, z: Floats, values: Floats, absent: Factors | None = None
+    ) -> tuple[tuple[Rule, ...], float]:
         """Add the values of every pair, times the coefficient of the term, to `values`.
 
         Parameters
@@ -116,6 +137,8 @@ class Game:
         z : array of shape (points, columns)
         values : array of shape (players + 1, rows, points)
             The last entry takes the products of all factors; the last axis is contiguous.
+        absent : Factors of shape (players, points), optional
+            The factors of absent players; 1 by default.
 
         Returns
         -------
@@ -126,24 +149,28 @@ class Game:
         """
         if values.size == 0:
             return (), 0.0
-        found, totals, magnitudes, rules = self._solve(x, z, None)
+        found, totals, magnitudes, rules = self._solve(x, z, absent)
         shape, scale = (-1, len(x), len(z)), self.term.coefficient
         values[:-1] += scale * found.reshape(shape)
         values[-1] += scale * totals.reshape(shape)[0]
         return rules, float(magnitudes.max(initial=0.0))
 
     def _solve(
-        self, x: Floats, z: Floats, absent: Floats | None
+        self, x: Floats, z: Floats, absent: Factors | None
     ) -> tuple[Floats, Floats, Floats, tuple[Rule, ...]]:
         """Return the values (players, pairs), products and magnitudes (pairs,), and the rules."""
         n_players = len(self.players)
-        u = self.deficits(x, z)
-        factors = (1.0 - u).reshape(n_players, -1)
         start = None
-        if absent is not None:
-            start = np.broadcast_to(absent[:, None, :], u.shape).reshape(n_players, -1)
-            u = absent[:, None, :] - 1.0 + u
-        u = u.reshape(n_players, -1)
+        if absent is None:
+            u = self.deficits(x, z)
+            factors = 1.0 - u
+        else:
+            factors, u = self.factors(x, z)
+            start = np.broadcast_to(absent.values[:, None, :], u.shape)
+            # from the smaller numbers, whose difference has the more digits
+            u = np.where(factors + start > 1.0, u - absent.deficits[:, None, :], start - factors)
+            start = start.reshape(n_players, -1)
+        factors, u = factors.reshape(n_players, -1), u.reshape(n_players, -1)
         integrals = np.empty_like(u)
         assigned = self._assign(factors, u, start)
         for rule, pairs in assigned:
@@ -166,18 +193,73 @@ class Game:
 
         Factors are joined by ``u <- u + v (1 - u)``, which keeps the digits of small deficits.
         """
-        players, term = self.players, self.term
-        plain = players == tuple((j,) for j in range(term.n_columns))
-        if plain and len(term.leaves) == 1 and term.leaves[0].columns is None:
-            return _by_column(term.leaves[0], x, z)
-        owner = {column: player for player, columns in enumerate(players) for column in columns}
-        joined = np.zeros((len(players), len(x), len(z)))
-        for leaf in term.leaves:
-            covered = range(term.n_columns) if leaf.columns is None else leaf.columns
-            for column, v in zip(covered, _by_column(leaf, x, z), strict=True):
-                u = joined[owner[column]]
-                u += v * (1.0 - u)
+        leaf = self._only_leaf
+        if leaf is not None:
+            return by_column(leaf, leaf.deficits, x, z)
+        joined = np.zeros((len(self.players), len(x), len(z)))
+        for leaf in self.term.leaves:
+            found = by_column(leaf, leaf.deficits, x, z)
+            for player, v in zip(self._owners(leaf), found, strict=True):
+                joined[player] += v * (1.0 - joined[player])
         return joined
+
+    def factors(self, x: Floats, z: Floats) -> Factors:
+        """Return the product of each player's factors, arrays of shape (players, rows, points).
+
+        A player without columns has the factor 1.
+        """
+        leaf = self._only_leaf
+        if leaf is not None:
+            return both_by_column(leaf, x, z)
+        shape = (len(self.players), len(x), len(z))
+        values, deficits = np.ones(shape), np.zeros(shape)
+        for leaf in self.term.leaves:
+            found = both_by_column(leaf, x, z)
+            for player, value, v in zip(self._owners(leaf), *found, strict=True):
+                values[player] *= value
+                deficits[player] += v * (1.0 - deficits[player])
+        return Factors(values, deficits)
+
+    def mean_factors(self, x: Floats, z: Floats, shares: Floats) -> Factors:
+        """Return the weighted means over the rows of `x` of `factors`, of shape (players, points).
+
+        Parameters
+        ----------
+        x : array of shape (rows, columns)
+        z : array of shape (points, columns)
+        shares : array of shape (rows,)
+            The weights of the rows, which sum to 1.
+        """
+        values, deficits = np.zeros((2, len(self.players), len(z)))
+        step = max(1, self.entries // max(1, self.term.n_columns * len(z)))
+        for start in range(0, len(x), step):
+            rows = slice(start, start + step)
+            self._add_factors(x[rows], z, shares[rows], values, deficits)
+        # near 1 the mean of the deficits has the digits, whatever the shares lack to 1
+        return Factors(np.where(np.abs(deficits) < 0.5, 1.0 - deficits, values), deficits)
+
+    def _add_factors(
+        self, x: Floats, z: Floats, shares: Floats, values: Floats, deficits: Floats
+    ) -> None:
+        """Add the weighted sums over the rows of `x` to both arrays."""
+        found = self.factors(x, z)
+        values += np.einsum("b,jbi->ji", shares, found.values)
+        deficits += np.einsum("b,jbi->ji", shares, found.deficits)
+
+    @property
+    def _only_leaf(self) -> ColumnKernel | None:
+        """The kernel, where it is the only one and every column is a player of its own."""
+        plain = self.players == tuple((j,) for j in range(self.term.n_columns))
+        leaves = self.term.leaves
+        return leaves[0] if plain and len(leaves) == 1 and leaves[0].columns is None else None
+
+    def _owners(self, leaf: ColumnKernel) -> list[int]:
+        """Return the player of each column that `leaf` covers."""
+        owner = {
+            column: player for player, columns in enumerate(self.players) for column in columns
+        }
+        covered = range(self.term.n_columns) if leaf.columns is None else leaf.columns
+        return [owner[column] for column in covered]
 
     def _assign(
         self, factors: Floats, u: Floats, start: Floats | None
@@ -201,9 +283,17 @@ class Game:
         return assigned
 
 
-def _by_column(leaf: ColumnKernel, x: Floats, z: Floats) -> Floats:
-    """Return the deficits of the columns that `leaf` covers, shape (columns, rows, points)."""
-    return np.ascontiguousarray(np.moveaxis(leaf_values(leaf, leaf.deficits, x, z), -1, 0))
+def by_column(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats:
+    """Return the factors or deficits of the columns that `leaf` covers: (columns, rows, points)."""
+    return np.ascontiguousarray(np.moveaxis(leaf_values(leaf, method, x, z), -1, 0))
+
+
+def both_by_column(leaf: ColumnKernel, x: Floats, z: Floats) -> Factors:
+    """Return both forms of the factors of the columns that `leaf` covers."""
+    values = by_column(leaf, leaf.factors, x, z)
+    if type(leaf).deficits is ColumnKernel.deficits:  # from the factors, so do not ask twice
+        return Factors(values, 1.0 - values)
+    return Factors(values, by_column(leaf, leaf.deficits, x, z))
 
 
 def _leave_one_out(u: Floats, start: Floats | None, rule: Rule) -> Floats:

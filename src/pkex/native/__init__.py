@@ -5,8 +5,8 @@ per column factor, in the order of evaluation, with its kind and its parameters 
 formula uses; and the nodes, weights and limits of the ladder. A call then hands over the arrays.
 
 Kernels are known by their exact type. Any other kernel, and one whose parameters are so extreme
-that a reciprocal would lose digits, is evaluated in Python by its own `deficits` and handed over as
-a block of numbers.
+that a reciprocal would lose digits, is evaluated in Python by its own `deficits` and `factors` and
+handed over as a block of numbers.
 
 The compiled module chooses among the instruction sets that the processor has. The environment
 variable ``PKEX_ISA`` (v2, v3 or v4, read when it is first used) keeps it to a lower one.
@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 
 import pkex.native._kernel as _kernel
 from pkex import twin
-from pkex._algebra import ColumnKernel, leaf_values
+from pkex._algebra import ColumnKernel
 from pkex.errors import not_finite
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Matern, Periodic
 from pkex.rules import Ladder, Rule
+from pkex.twin import Factors, both_by_column, by_column
 
 __all__ = ["Game", "config"]
 
@@ -47,6 +48,7 @@ _KINDS = (
 )
 _NOT_FINITE, _NEEDS_FALLBACK = 1, 2
 _NOTHING = np.empty(0)
+_NEITHER = (None, None)
 
 config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
@@ -70,7 +72,7 @@ _CODES: dict[type[ColumnKernel], Callable[[Any], Coded]] = {
     Matern: _matern,
     Chi2: lambda leaf: ("chi2", leaf.gamma, 0.0),
     Periodic: lambda leaf: ("periodic", 2.0 / _precise(leaf.length_scale) ** 2, leaf.periodicity),
-    Categorical: lambda leaf: ("categorical", 1.0 - np.asarray(leaf.mismatch), 0.0),
+    Categorical: lambda leaf: ("categorical", 1.0 - np.asarray(leaf.mismatch), leaf.mismatch),
 }
 
 
@@ -95,13 +97,15 @@ class Game(twin.Game):
         return 2**19 if any(kind == "given" for _, (kind, _, _) in self._coded) else 2**22
 
     def explain(
-        self, x: Floats, z: Floats, weights: Floats, absent: Floats | None = None
+        self, x: Floats, z: Floats, weights: Floats, absent: Factors | None = None
     ) -> twin.Block:
         """Explain the pair games of the rows `x` and the points `z`, as `pkex.twin.Game` does."""
         n_rows, n_sets = len(x), weights.shape[-1]
         values = np.empty((n_rows, len(self.players), n_sets))
         totals, magnitudes = np.empty((n_rows, n_sets)), np.empty((n_rows, n_sets))
-        arrays = (x, z, weights, values, totals, magnitudes, absent, self._given(x, z))
+        general = absent is not None
+        given = self._given(x, z, general)
+        arrays = (x, z, weights, values, totals, magnitudes, *(absent or _NEITHER), *given)
         program = self.__dict__.get("_full_program", self._program)
         status, used = program.explain(*arrays)
         if status == _NEEDS_FALLBACK:
@@ -110,17 +114,34 @@ class Game(twin.Game):
             raise not_finite(self.term)
         return twin.Block(values, totals, magnitudes, self._rules(used))
 
-    def add_pairs(self, x: Floats, z: Floats, values: Floats) -> tuple[tuple[Rule, ...], float]:
+    def add_pairs(
+        self, x: Floats, z: Floats, values: Floats, absent: Factors | None = None
+    ) -> tuple[tuple[Rule, ...], float]:
         """Add the values of every pair to `values`, as `pkex.twin.Game` does."""
         if values.size == 0:
             return (), 0.0
-        # It adds to what is there, so there is no second try: only given factors leave the range.
-        program = self._full_program if self._given_leaves else self._program
-        given, scale = self._given(x, z), self.term.coefficient
-        status, used, largest = program.add_pairs(x, z, scale, values, given)
+        # It adds to what is there, so there is no second try: only given and absent factors leave
+        # the range.
+        full = bool(self._given_leaves)
+        if absent is not None and not full:
+            full = not (absent.values.min() >= self.ladder.lower and absent.values.max() <= 1.0)
+        program = self._full_program if full else self._program
+        arrays = (*(absent or _NEITHER), *self._given(x, z, absent is not None))
+        status, used, largest = program.add_pairs(x, z, self.term.coefficient, values, *arrays)
         if status == _NOT_FINITE:
             raise not_finite(self.term)
         return self._rules(used), largest
+
+    def factors(self, x: Floats, z: Floats) -> Factors:
+        """Return the players' factors in both forms, as `pkex.twin.Game` does."""
+        values, deficits = np.empty((2, len(self.players), len(x), len(z)))
+        self._program.factors(x, z, values, deficits, None, *self._given(x, z, True))
+        return Factors(values, deficits)
+
+    def _add_factors(
+        self, x: Floats, z: Floats, shares: Floats, values: Floats, deficits: Floats
+    ) -> None:
+        self._program.factors(x, z, values, deficits, shares, *self._given(x, z, True))
 
     def evaluate(self, x: Floats, z: Floats) -> Floats:
         """Only evaluate the factors: the sums of all deficits of each row, shape (rows,).
@@ -128,15 +149,21 @@ class Game(twin.Game):
         For benchmarks: no explanation can be faster than this.
         """
         sums = np.empty(len(x))
-        self._program.evaluate(x, z, sums, self._given(x, z))
+        self._program.evaluate(x, z, sums, self._given(x, z)[0])
         return sums
 
-    def _given(self, x: Floats, z: Floats) -> Floats | None:
+    def _given(
+        self, x: Floats, z: Floats, general: bool = False
+    ) -> tuple[Floats | None, Floats | None]:
+        """Return the deficits evaluated in Python, and in the general game the factors as well."""
         leaves = self._given_leaves
         if not leaves:
-            return None
-        blocks = [np.moveaxis(leaf_values(leaf, leaf.deficits, x, z), -1, 0) for leaf in leaves]
-        return np.ascontiguousarray(np.concatenate(blocks))
+            return None, None
+        if not general:
+            return np.concatenate([by_column(leaf, leaf.deficits, x, z) for leaf in leaves]), None
+        both = [both_by_column(leaf, x, z) for leaf in leaves]
+        values, deficits = (np.concatenate(blocks) for blocks in zip(*both, strict=True))
+        return deficits, values
 
     def _rules(self, used: list[int]) -> tuple[Rule, ...]:
         rules = self.ladder.rules

@@ -43,11 +43,31 @@ class Game:
         totals: Floats,
         magnitudes: Floats,
         absent: Floats | None = None,
+        absent_deficits: Floats | None = None,
         given: Floats | None = None,
+        given_values: Floats | None = None,
     ) -> tuple[int, list[int]]: ...
     def add_pairs(
-        self, x: Floats, z: Floats, scale: float, values: Floats, given: Floats | None = None
+        self,
+        x: Floats,
+        z: Floats,
+        scale: float,
+        values: Floats,
+        absent: Floats | None = None,
+        absent_deficits: Floats | None = None,
+        given: Floats | None = None,
+        given_values: Floats | None = None,
     ) -> tuple[int, list[int], float]: ...
+    def factors(
+        self,
+        x: Floats,
+        z: Floats,
+        values: Floats,
+        deficits: Floats,
+        shares: Floats | None = None,
+        given: Floats | None = None,
+        given_values: Floats | None = None,
+    ) -> None: ...
     def evaluate(self, x: Floats, z: Floats, sums: Floats, given: Floats | None = None) -> None: ...
 
 def function(name: str, values: Floats, to: Floats, isa: str = "") -> None: ...

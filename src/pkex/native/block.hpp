@@ -18,6 +18,7 @@
 
 namespace PKEX_ISA {
 
+using pkex::Evaluated;
 using pkex::Pairs;
 using pkex::Status;
 
@@ -98,7 +99,7 @@ public:
             begin(row);
             double sum = 0.0;
             for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
-                const int vectors = evaluate<HalfDeficits, kTile>(tile);
+                const int vectors = evaluate<HalfDeficits, kTile>(tile, space_.halves);
                 for (int i = 0; i < vectors; ++i) {
                     const Vec lam = 2.0 * half_lam(halves(i), space_.stride);
                     for (int k = 0; k < kLanes && k < tile.count; ++k) sum += lane(lam, k);
@@ -108,7 +109,46 @@ public:
         }
     }
 
+    // Hand out the factors in both forms. Rows are the inner loop, so that their sums stay in cache.
+    void factors(const Evaluated& to) {
+        int count = 0;
+        for (Index point = 0; point < block_.points; point += count) {
+            for (Index row = 0; row < block_.rows; ++row) {
+                begin(row);
+                Tile tile{row, point, 0};
+                const int vectors = evaluate<BothForms, kTile>(tile, both_forms());
+                count = tile.count;
+                for (int i = 0; i < vectors; ++i) hand_out(to, tile, i);
+            }
+        }
+    }
+
 private:
+    BothForms::Place both_forms() const { return {space_.halves, space_.factors}; }
+
+    void hand_out(const Evaluated& to, const Tile& tile, int vector) const {
+        const int count = tile.count < kLanes ? tile.count : kLanes;
+        const Index rows = to.shares ? 1 : block_.rows, row = to.shares ? 0 : tile.row;
+        const Index step = rows * block_.points;
+        Index at = row * block_.points + tile.point + vector * kLanes;
+        const Vec* half = halves(vector);
+        const Vec* factor = space_.factors + vector * space_.stride;
+        const auto put = [&](double* place, Vec value) {
+            if (count == kLanes) {
+                store(place, to.shares ? load(place) + value : value);
+                return;
+            }
+            for (int k = 0; k < count; ++k) {
+                place[k] = to.shares ? place[k] + lane(value, k) : lane(value, k);
+            }
+        };
+        const double share = to.shares ? to.shares[tile.row] : 1.0;
+        for (Index j = 0; j < program_.n_players; ++j, at += step) {
+            put(to.values + at, share * factor[j]);
+            put(to.deficits + at, (2.0 * share) * half[j]);
+        }
+    }
+
     Vec* halves(int vector) const { return space_.halves + vector * space_.stride; }
 
     double weight(Index row, Index point, Index set) const {
@@ -143,9 +183,10 @@ private:
     // number of vectors.
     int prepare(Tile& tile) {
         gently_ = false;
-        const bool promising = !General && program_.gentle && kHitsPerMiss * misses_ <= hits_;
-        if (!promising) return evaluate<HalfDeficits, kTile>(tile);
-        const int vectors = evaluate<Exponents, kGentleTile>(tile);
+        if constexpr (General) return evaluate<BothForms, kTile>(tile, both_forms());
+        const bool promising = program_.gentle && kHitsPerMiss * misses_ <= hits_;
+        if (!promising) return evaluate<HalfDeficits, kTile>(tile, space_.halves);
+        const int vectors = evaluate<Exponents, kGentleTile>(tile, space_.halves);
         const Index step = gentle_.choose(vectors, largest(most_));
         if (step >= 0) {
             gently_ = true;
@@ -163,11 +204,11 @@ private:
     // Evaluate the tile that begins at tile.point, set its number of points and return that of
     // vectors: a full tile, or a single vector near the end of the row, or a part of one.
     template <class Form, int Size>
-    int evaluate(Tile& tile) {
+    int evaluate(Tile& tile, typename Form::Place to) {
         const Index left = block_.points - tile.point;
         const auto go = [&](auto evaluate, int count) {
             tile.count = count;
-            most_ = evaluate(program_, block_, tile, space_.x, space_.halves, space_.stride);
+            most_ = evaluate(program_, block_, tile, space_.x, to, space_.stride);
         };
         if (left >= Size * kLanes) {
             go(evaluate_tile<Form, Size, false>, Size * kLanes);
@@ -181,14 +222,17 @@ private:
         return 1;
     }
 
-    // Take the absent factors of the points from `point` on: a, and v = (a - p) / 2 from (1 - p)
-    // / 2.
-    void take_absent(Index point, int count, Vec* v) {
+    // Take the absent factors a of the points from `point` on, and make v = (a - p) / 2: from the
+    // deficits where those are the smaller numbers, else from the factors.
+    void take_absent(Index point, int count, const Vec* p, Vec* v) {
+        const auto read = [&](const double* from) {
+            return count < kLanes ? load_part(from + point, count) : load(from + point);
+        };
         for (Index j = 0; j < program_.n_players; ++j) {
-            const double* from = block_.absent + j * block_.absent_player + point;
-            const Vec a = count < kLanes ? load_part(from, count) : load(from);
+            const Vec a = read(block_.absent + j * block_.absent_player);
+            const Vec deficit = read(block_.absent_deficits + j * block_.absent_deficits_player);
             space_.absent[j] = a;
-            v[j] += 0.5 * (a - 1.0);
+            v[j] = select(a + p[j] > 1.0, v[j] - 0.5 * deficit, 0.5 * (a - p[j]));
         }
     }
 
@@ -203,12 +247,14 @@ private:
         return program_.rungs + step;
     }
 
-    // Solve the games of the vector of pairs that begins at `point`.
+    // Solve the games of one vector of pairs of a tile.
     template <class Take>
-    Status vector(Index point, int count, Vec* v, Vec scale, const Take& take, Vec& product,
+    Status vector(const Tile& tile, int index, Vec scale, const Take& take, Vec& product,
                   Vec& magnitude) {
-        if (General) take_absent(point, count, v);
-        const Players<General> players = {v, space_.absent, program_.n_players};
+        Vec* v = halves(index);
+        const Vec* p = space_.factors + index * space_.stride;
+        if (General) take_absent(tile.point + index * kLanes, tile.count, p, v);
+        const Players<General> players = {v, space_.absent, p, program_.n_players};
         const Vec lam = 2.0 * half_lam(v, space_.stride);
         const double most = largest(lam);
         if (most == HUGE_VAL) return Status::kNotFinite;
@@ -228,7 +274,7 @@ private:
             const Vec w = weight_vector(tile.row, point, count);
             Vec product = splat(0.0), magnitude = splat(0.0);
             const Add add = {space_.sums};
-            const Status status = vector(point, count, halves(i), w, add, product, magnitude);
+            const Status status = vector(tile, i, w, add, product, magnitude);
             if (status != Status::kDone) return status;
             total_ += w * product;
             magnitude_ += absolute(w) * magnitude;
@@ -251,7 +297,6 @@ private:
     // Store the values of the pairs of a tile, times `scale`, their products and magnitudes.
     Status keep(const Tile& tile, int vectors, Vec scale) {
         for (int i = 0; i < vectors; ++i) {
-            const Index point = tile.point + i * kLanes;
             Vec product = splat(0.0), magnitude = splat(0.0);
             const Keep take = {space_.values + i * kLanes};
             if (gently_) {
@@ -259,8 +304,7 @@ private:
                 product = gentle_.product(i);
                 magnitude = splat(1.0);
             } else {
-                const Status status =
-                    vector(point, tile.count, halves(i), scale, take, product, magnitude);
+                const Status status = vector(tile, i, scale, take, product, magnitude);
                 if (status != Status::kDone) return status;
             }
             store(products_ + i * kLanes, product);

@@ -7,7 +7,8 @@
 //     u <- u + w (1 - u),    in halves    v <- v + w' (1 - 2 v),
 //
 // which keeps the digits of small deficits. Kinds that are exponentials, k = exp(-s), also tell
-// their exponent s; those of a player add up.
+// their exponent s; those of a player add up. The general game needs the factors themselves as
+// well, with the digits of small ones: `both`.
 #pragma once
 
 #include "math.hpp"
@@ -29,11 +30,7 @@ struct None {
     explicit None(const Factor&) {}
     PKEX_INLINE Vec exponent(Vec, Vec) const { return splat(0.0); }
     PKEX_INLINE Vec operator()(Vec, Vec) const { return splat(0.0); }
-};
-
-struct Given {
-    explicit Given(const Factor&) {}
-    PKEX_INLINE Vec operator()(Vec, Vec deficit) const { return 0.5 * deficit; }
+    PKEX_INLINE Both both(Vec, Vec) const { return {splat(0.0), splat(1.0)}; }
 };
 
 struct Rbf {
@@ -41,6 +38,7 @@ struct Rbf {
     explicit Rbf(const Factor& factor) : a(factor.a) {}
     PKEX_INLINE Vec exponent(Vec x, Vec z) const { return scaled_square(x - z, a); }
     PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(exponent(x, z)); }
+    PKEX_INLINE Both both(Vec x, Vec z) const { return both_of_exponential(exponent(x, z)); }
 };
 
 struct Laplacian {
@@ -48,6 +46,7 @@ struct Laplacian {
     explicit Laplacian(const Factor& factor) : a(factor.a) {}
     PKEX_INLINE Vec exponent(Vec x, Vec z) const { return absolute(x - z) * a; }
     PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(exponent(x, z)); }
+    PKEX_INLINE Both both(Vec x, Vec z) const { return both_of_exponential(exponent(x, z)); }
 };
 
 struct Cauchy {
@@ -56,6 +55,10 @@ struct Cauchy {
     PKEX_INLINE Vec operator()(Vec x, Vec z) const {
         const Vec s = at_most(scaled_square(x - z, a), 1e300);  // inf / inf would be NaN
         return 0.5 * (s / (1.0 + s));
+    }
+    PKEX_INLINE Both both(Vec x, Vec z) const {
+        const Vec s = scaled_square(x - z, a), value = 1.0 / (1.0 + s);
+        return {select(s < 1.0, 0.5 * (s * value), 0.5 - 0.5 * value), value};
     }
 };
 
@@ -85,15 +88,17 @@ template <bool Smoother>
 struct Matern {
     double a;
     explicit Matern(const Factor& factor) : a(factor.a) {}
-    PKEX_INLINE Vec operator()(Vec x, Vec z) const {
+    PKEX_INLINE Vec operator()(Vec x, Vec z) const { return both(x, z).half; }
+    PKEX_INLINE Both both(Vec x, Vec z) const {
         const Vec r = at_most(absolute(x - z) * a, 1000.0);  // inf * 0 would be NaN
         const Vec decay = exponential(-r);
         const Vec polynomial = Smoother ? 1.0 + r * (1.0 + r * (1.0 / 3.0)) : 1.0 + r;
-        const Vec far = 0.5 - 0.5 * (polynomial * decay);
+        const Vec value = polynomial * decay;
+        const Vec far = 0.5 - 0.5 * value;
         Vec series = splat(0.0);
         for (double coefficient : kInverseFactorials) series = series * r + coefficient;
         const Vec near = (0.5 * decay) * (r * r) * ((Smoother ? 1.0 / 6.0 : 0.5) + r * series);
-        return select(r < 1.0, near, far);
+        return {select(r < 1.0, near, far), value};
     }
 };
 
@@ -106,6 +111,7 @@ struct Chi2 {
         return a * (difference * ratio);
     }
     PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(exponent(x, z)); }
+    PKEX_INLINE Both both(Vec x, Vec z) const { return both_of_exponential(exponent(x, z)); }
 };
 
 struct Periodic {
@@ -116,16 +122,21 @@ struct Periodic {
         return scaled_square(sine_of_pi(absolute(cycles - nearest(cycles))), a);
     }
     PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(exponent(x, z)); }
+    PKEX_INLINE Both both(Vec x, Vec z) const { return both_of_exponential(exponent(x, z)); }
 };
 
 struct Categorical {
-    double half, other;
-    explicit Categorical(const Factor& factor) : half(0.5 * factor.a), other(factor.b) {}
+    double half, other, mismatch;
+    explicit Categorical(const Factor& factor)
+        : half(0.5 * factor.a), other(factor.b), mismatch(factor.c) {}
     PKEX_INLINE Vec exponent(Vec x, Vec z) const {
         return select(x == z, splat(0.0), splat(other));
     }
     PKEX_INLINE Vec operator()(Vec x, Vec z) const {
         return select(x == z, splat(0.0), splat(half));
+    }
+    PKEX_INLINE Both both(Vec x, Vec z) const {
+        return {(*this)(x, z), select(x == z, splat(1.0), splat(mismatch))};
     }
 };
 
@@ -135,23 +146,55 @@ struct Tile {
     int count;
 };
 
-// What is evaluated for a factor, and how the factors of a player are joined.
+// What is evaluated for a factor, how the factors of a player are joined, and where they go.
 struct HalfDeficits {
-    static constexpr bool kBounded = true;
+    static constexpr bool kBounded = true, kBoth = false;
+    using Plain = HalfDeficits;  // for the kinds without exponents
+    using Value = Vec;
+    using Place = Vec*;
     template <class Kernel>
     PKEX_INLINE static Vec of(const Kernel& kernel, Vec x, Vec z) {
         return kernel(x, z);
     }
     PKEX_INLINE static Vec join(Vec v, Vec w) { return v + w * (1.0 - 2.0 * v); }
+    PKEX_INLINE static Vec read(Place from, Index i) { return from[i]; }
+    PKEX_INLINE static void write(Place to, Index i, Vec value) { to[i] = value; }
 };
 
 struct Exponents {
-    static constexpr bool kBounded = false;
+    static constexpr bool kBounded = false, kBoth = false;
+    using Plain = HalfDeficits;
+    using Value = Vec;
+    using Place = Vec*;
     template <class Kernel>
     PKEX_INLINE static Vec of(const Kernel& kernel, Vec x, Vec z) {
         return kernel.exponent(x, z);
     }
     PKEX_INLINE static Vec join(Vec v, Vec w) { return v + w; }
+    PKEX_INLINE static Vec read(Place from, Index i) { return from[i]; }
+    PKEX_INLINE static void write(Place to, Index i, Vec value) { to[i] = value; }
+};
+
+struct BothForms {
+    static constexpr bool kBounded = true, kBoth = true;
+    using Plain = BothForms;
+    using Value = Both;
+    struct Place {
+        Vec* halves;
+        Vec* values;
+    };
+    template <class Kernel>
+    PKEX_INLINE static Both of(const Kernel& kernel, Vec x, Vec z) {
+        return kernel.both(x, z);
+    }
+    PKEX_INLINE static Both join(Both left, Both right) {
+        return {HalfDeficits::join(left.half, right.half), left.value * right.value};
+    }
+    PKEX_INLINE static Both read(Place from, Index i) { return {from.halves[i], from.values[i]}; }
+    PKEX_INLINE static void write(Place to, Index i, Both both) {
+        to.halves[i] = both.half;
+        to.values[i] = both.value;
+    }
 };
 
 // Evaluate the factors of a run for `Size` vectors of points. What belongs to one vector of points
@@ -159,63 +202,83 @@ struct Exponents {
 // are, unless that is of no interest.
 template <class Form, class Kernel, int Size, bool Part>
 Vec evaluate_run(const Factor* factor, const Factor* end, const double* x, const double* columns,
-                 Index column_stride, int count, Vec* values, Index stride) {
+                 Index column_stride, int count, typename Form::Place to, Index stride) {
     Vec most = splat(0.0);
     for (; factor != end; ++factor, ++x) {
         const Kernel kernel(*factor);
         const double* column = columns + factor->column * column_stride;
         const Vec left = splat(*x);
-        Vec value[Size];
+        typename Form::Value value[Size];
         for (int i = 0; i < Size; ++i) {
             const double* right = column + i * kLanes;
             value[i] = Form::of(kernel, left, Part ? load_part(right, count) : load(right));
         }
-        Vec* to = values + factor->player;
+        const Index at = factor->player;
         for (int i = 0; i < Size; ++i) {
-            if (!factor->first) value[i] = Form::join(to[i * stride], value[i]);
-            to[i * stride] = value[i];
-            if (!Form::kBounded) most = larger(value[i], most);
+            if (!factor->first) value[i] = Form::join(Form::read(to, at + i * stride), value[i]);
+            Form::write(to, at + i * stride, value[i]);
+            if constexpr (!Form::kBounded) most = larger(value[i], most);
         }
     }
     return most;
 }
 
+// The same for factors that the caller has evaluated; `given_values` are null where only deficits
+// are needed.
+template <class Form, int Size, bool Part>
+void take_run(const Factor* factor, const Factor* end, const double* deficits,
+              const double* given_values, Index column_stride, int count, typename Form::Place to,
+              Index stride) {
+    for (; factor != end; ++factor) {
+        for (int i = 0; i < Size; ++i) {
+            const auto read = [&](const double* from) {
+                from += factor->column * column_stride + i * kLanes;
+                return Part ? load_part(from, count) : load(from);
+            };
+            typename Form::Value value;
+            if constexpr (Form::kBoth) {
+                value = {0.5 * read(deficits), read(given_values)};
+            } else {
+                value = 0.5 * read(deficits);
+            }
+            const Index at = factor->player + i * stride;
+            if (!factor->first) value = Form::join(Form::read(to, at), value);
+            Form::write(to, at, value);
+        }
+    }
+}
+
 template <class Form, int Size, bool Part>
 Vec evaluate_tile(const Program& program, const Block& block, Tile tile, const double* x,
-                  Vec* values, Index stride) {
+                  typename Form::Place to, Index stride) {
     Vec most = splat(0.0);
     for (Index i = 0; i < program.n_runs; ++i) {
         const Run& run = program.runs[i];
         const Factor* begin = program.factors + run.begin;
         const Factor* end = program.factors + run.end;
-        const auto go = [&](auto evaluate, const double* columns, Index column_stride) {
-            most = larger(evaluate(begin, end, x + run.begin, columns + tile.point, column_stride,
-                                   tile.count, values, stride),
+        const auto go = [&](auto evaluate) {
+            most = larger(evaluate(begin, end, x + run.begin, block.z + tile.point, block.z_column,
+                                   tile.count, to, stride),
                           most);
         };
-        const double* z = block.z;
-        const Index zs = block.z_column;
+        using Plain = typename Form::Plain;
         switch (run.kind) {
-            case Kind::kNone: go(evaluate_run<Form, None, Size, Part>, z, zs); continue;
-            case Kind::kRbf: go(evaluate_run<Form, Rbf, Size, Part>, z, zs); continue;
-            case Kind::kLaplacian: go(evaluate_run<Form, Laplacian, Size, Part>, z, zs); continue;
-            case Kind::kChi2: go(evaluate_run<Form, Chi2, Size, Part>, z, zs); continue;
-            case Kind::kPeriodic: go(evaluate_run<Form, Periodic, Size, Part>, z, zs); continue;
-            case Kind::kCategorical:
-                go(evaluate_run<Form, Categorical, Size, Part>, z, zs);
-                continue;
-            default: break;
-        }
-        using Half = HalfDeficits;  // the kinds without exponents
-        switch (run.kind) {
-            case Kind::kGiven:
-                go(evaluate_run<Half, Given, Size, Part>, block.given + tile.row * block.points,
-                   block.rows * block.points);
+            case Kind::kNone: go(evaluate_run<Form, None, Size, Part>); break;
+            case Kind::kRbf: go(evaluate_run<Form, Rbf, Size, Part>); break;
+            case Kind::kLaplacian: go(evaluate_run<Form, Laplacian, Size, Part>); break;
+            case Kind::kChi2: go(evaluate_run<Form, Chi2, Size, Part>); break;
+            case Kind::kPeriodic: go(evaluate_run<Form, Periodic, Size, Part>); break;
+            case Kind::kCategorical: go(evaluate_run<Form, Categorical, Size, Part>); break;
+            case Kind::kCauchy: go(evaluate_run<Plain, Cauchy, Size, Part>); break;
+            case Kind::kMatern15: go(evaluate_run<Plain, Matern<false>, Size, Part>); break;
+            case Kind::kMatern25: go(evaluate_run<Plain, Matern<true>, Size, Part>); break;
+            case Kind::kGiven: {
+                const Index at = tile.row * block.points + tile.point;
+                take_run<Plain, Size, Part>(begin, end, block.given + at,
+                                            block.given_values ? block.given_values + at : nullptr,
+                                            block.rows * block.points, tile.count, to, stride);
                 break;
-            case Kind::kCauchy: go(evaluate_run<Half, Cauchy, Size, Part>, z, zs); break;
-            case Kind::kMatern15: go(evaluate_run<Half, Matern<false>, Size, Part>, z, zs); break;
-            case Kind::kMatern25: go(evaluate_run<Half, Matern<true>, Size, Part>, z, zs); break;
-            default: break;
+            }
         }
     }
     return most;

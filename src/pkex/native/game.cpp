@@ -66,11 +66,11 @@ void Game::take_factors(const Parts& parts) {
                 parts.a.size() == count && parts.b.size() == count,
             "the arrays of the factors must have one length.");
     std::vector<bool> seen(std::size_t(parts.n_players), false);
-    const auto add = [&](Kind kind, Index column, Index player, double a, double b) {
+    const auto add = [&](Kind kind, Index column, Index player, double a, double b, double c) {
         const Index index = Index(factors_.size());
         if (runs_.empty() || runs_.back().kind != kind) runs_.push_back({kind, index, index});
         runs_.back().end = index + 1;
-        factors_.push_back({column, player, !seen[std::size_t(player)], a, b});
+        factors_.push_back({column, player, !seen[std::size_t(player)], a, b, c});
         seen[std::size_t(player)] = true;
     };
     for (std::size_t i = 0; i < count; ++i) {
@@ -81,10 +81,10 @@ void Game::take_factors(const Parts& parts) {
         require(parts.players[i] >= 0 && parts.players[i] < parts.n_players,
                 "there is no such player.");
         const double b = kind == Kind::kCategorical ? -std::log1p(-parts.a[i]) : parts.b[i];
-        add(kind, parts.columns[i], parts.players[i], parts.a[i], b);
+        add(kind, parts.columns[i], parts.players[i], parts.a[i], b, parts.b[i]);
     }
     for (Index player = 0; player < parts.n_players; ++player) {
-        if (!seen[std::size_t(player)]) add(Kind::kNone, 0, player, 0.0, 0.0);
+        if (!seen[std::size_t(player)]) add(Kind::kNone, 0, player, 0.0, 0.0, 0.0);
     }
 }
 

@@ -19,7 +19,12 @@ Status explain(const Program& program, const Block& block, double* memory) {
 }
 
 Status add_pairs(const Program& program, const Block& block, Pairs& pairs, double* memory) {
-    return Games<false>(program, block, memory).add_pairs(pairs);
+    return block.absent ? Games<true>(program, block, memory).add_pairs(pairs)
+                        : Games<false>(program, block, memory).add_pairs(pairs);
+}
+
+void factors(const Program& program, const Block& block, const Evaluated& to, double* memory) {
+    Games<true>(program, block, memory).factors(to);
 }
 
 void evaluate(const Program& program, const Block& block, double* memory) {
@@ -65,6 +70,7 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                workspace,
                                explain,
                                add_pairs,
+                               factors,
                                evaluate,
                                function,
                                multiply_add};

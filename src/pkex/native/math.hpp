@@ -52,6 +52,21 @@ PKEX_INLINE Vec half_deficit(Vec s) {
     return (0.5 - half_power) - half_power * reduced.expm1;
 }
 
+// A factor k in two forms, each with all its digits.
+struct Both {
+    Vec half;   // (1 - k) / 2
+    Vec value;  // k
+};
+
+// Both forms of exp(-s) for s >= 0, which beyond s = 708, the last normal number, is 0.
+PKEX_INLINE Both both_of_exponential(Vec s) {
+    const Reduced reduced = reduce(-at_most(s, 708.0));
+    const Vec half_power = power_of_two(reduced.shifted, -1);
+    const Vec part = half_power * reduced.expm1;
+    const Vec half_value = half_power + part;
+    return {(0.5 - half_power) - part, select(s > 708.0, splat(0.0), half_value + half_value)};
+}
+
 // exp(y) for -700 <= y <= 0, where it is a normal number.
 PKEX_INLINE Vec normal_exponential(Vec y) {
     const Reduced reduced = reduce(y);

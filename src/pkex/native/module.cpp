@@ -159,7 +159,8 @@ void make_game(Game* self, const Integers& kinds, const Integers& columns, const
 
 // The part of a block that both entry points share; `z` must live as long as the block.
 Block data_block(const Game& game, const Matrix& x, const Rows& z, Index points,
-                 const std::optional<Given>& given) {
+                 const std::optional<Given>& given,
+                 const std::optional<Given>& given_values = std::nullopt) {
     Block block = {};
     block.rows = Index(x.shape(0));
     block.points = points;
@@ -174,8 +175,37 @@ Block data_block(const Game& game, const Matrix& x, const Rows& z, Index points,
         require_shape(*given, "given", {game.n_given(), block.rows, block.points});
         block.given = given->data();
     }
+    if (given_values) {
+        require_shape(*given_values, "given_values", {game.n_given(), block.rows, block.points});
+        block.given_values = given_values->data();
+    }
     return block;
 }
+
+// The absent factors and their deficits, which must live as long as the block they are put into.
+struct Absent {
+    std::optional<Rows> values, deficits;
+
+    Absent(const Game& game, Block& block, const std::optional<Matrix>& given_values,
+           const std::optional<Matrix>& given_deficits) {
+        require(given_values.has_value() == given_deficits.has_value(),
+                "absent factors must go with their deficits.");
+        if (!given_values) return;
+        require(block.given_values || game.n_given() == 0,
+                "given_values must go with absent factors.");
+        const Index players = game.program().n_players;
+        const auto take = [&](const Matrix& from, const char* name, std::optional<Rows>& rows) {
+            require_shape(from, name, {players, block.points});
+            rows.emplace(from.data(), players, block.points, from.stride(0), from.stride(1));
+        };
+        take(*given_values, "absent", values);
+        take(*given_deficits, "absent_deficits", deficits);
+        block.absent = values->data;
+        block.absent_player = values->stride;
+        block.absent_deficits = deficits->data;
+        block.absent_deficits_player = deficits->stride;
+    }
+};
 
 Rows columns_of(const Game& game, const Matrix& x, const Matrix& z) {
     require_shape(x, "x", {Index(x.shape(0)), game.n_columns()});
@@ -195,10 +225,12 @@ nb::list steps_of(const std::vector<std::uint8_t>& used) {
 // last.
 nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Reals& weights,
                   const Result& values, const Result& totals, const Result& magnitudes,
-                  const std::optional<Matrix>& absent, const std::optional<Given>& given) {
+                  const std::optional<Matrix>& absent,
+                  const std::optional<Matrix>& absent_deficits, const std::optional<Given>& given,
+                  const std::optional<Given>& given_values) {
     const Index players = game.program().n_players, points = Index(z.shape(0));
     const Rows columns = columns_of(game, x, z);
-    Block block = data_block(game, x, columns, points, given);
+    Block block = data_block(game, x, columns, points, given, given_values);
     require(weights.ndim() == 2 || weights.ndim() == 3,
             "weights must have the shape (points, sets) or (rows, points, sets).");
     const bool by_row = weights.ndim() == 3;
@@ -218,14 +250,7 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
     block.values = values.data();
     block.totals = totals.data();
     block.magnitudes = magnitudes.data();
-    std::unique_ptr<Rows> missing;
-    if (absent) {
-        require_shape(*absent, "absent", {players, points});
-        missing = std::make_unique<Rows>(absent->data(), players, points, absent->stride(0),
-                                         absent->stride(1));
-        block.absent = missing->data;
-        block.absent_player = missing->stride;
-    }
+    const Absent missing(game, block, absent, absent_deficits);
     block.fallback = game.fallback();
     std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
     block.used = used.data();
@@ -242,10 +267,13 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
 // to `values`, whose points are contiguous. Returns the status, the rungs as `explain` does, and
 // the largest magnitude.
 nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double scale,
-                    const Cube& values, const std::optional<Given>& given) {
+                    const Cube& values, const std::optional<Matrix>& absent,
+                    const std::optional<Matrix>& absent_deficits,
+                    const std::optional<Given>& given, const std::optional<Given>& given_values) {
     const Index points = Index(z.shape(0));
     const Rows columns = columns_of(game, x, z);
-    Block block = data_block(game, x, columns, points, given);
+    Block block = data_block(game, x, columns, points, given, given_values);
+    const Absent missing(game, block, absent, absent_deficits);
     require_shape(values, "values", {game.program().n_players + 1, block.rows, points});
     require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
     block.sets = 2;  // the workspace of several
@@ -258,6 +286,32 @@ nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double s
         status = game.backend().add_pairs(game.program(), block, pairs, memory);
     });
     return nb::make_tuple(int(status), steps_of(used), pairs.largest);
+}
+
+// Evaluates the factors of the players and their deficits: (players, rows, points) each, or with
+// shares the sums over the rows, (players, points), added to what is there.
+void factors(const Game& game, const Matrix& x, const Matrix& z, const Result& values,
+             const Result& deficits, const std::optional<Vector>& shares,
+             const std::optional<Given>& given, const std::optional<Given>& given_values) {
+    const Index players = game.program().n_players, points = Index(z.shape(0));
+    const Rows columns = columns_of(game, x, z);
+    const Block block = data_block(game, x, columns, points, given, given_values);
+    require(block.given_values || game.n_given() == 0, "given_values must go with given.");
+    std::vector<double> parts;
+    if (shares) {
+        require_shape(*shares, "shares", {block.rows});
+        require_shape(values, "values", {players, points});
+        require_shape(deficits, "deficits", {players, points});
+        parts = as_vector<double>(*shares);
+    } else {
+        require_shape(values, "values", {players, block.rows, points});
+        require_shape(deficits, "deficits", {players, block.rows, points});
+    }
+    if (block.rows == 0) return;
+    const pkex::Evaluated to = {shares ? parts.data() : nullptr, values.data(), deficits.data()};
+    run(game, 1, [&](double* memory) {
+        game.backend().factors(game.program(), block, to, memory);
+    });
 }
 
 // Only evaluates the factors, and sums their deficits over the players and points of each row.
@@ -332,9 +386,15 @@ NB_MODULE(_kernel, module) {
              "fallback_nodes"_a.noconvert(), "fallback_weights"_a.noconvert(), "isa"_a = "")
         .def("explain", &explain, "x"_a.noconvert(), "z"_a.noconvert(), "weights"_a.noconvert(),
              "values"_a.noconvert(), "totals"_a.noconvert(), "magnitudes"_a.noconvert(),
-             "absent"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none())
+             "absent"_a.noconvert() = nb::none(), "absent_deficits"_a.noconvert() = nb::none(),
+             "given"_a.noconvert() = nb::none(), "given_values"_a.noconvert() = nb::none())
         .def("add_pairs", &add_pairs, "x"_a.noconvert(), "z"_a.noconvert(), "scale"_a,
-             "values"_a.noconvert(), "given"_a.noconvert() = nb::none())
+             "values"_a.noconvert(), "absent"_a.noconvert() = nb::none(),
+             "absent_deficits"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none(),
+             "given_values"_a.noconvert() = nb::none())
+        .def("factors", &factors, "x"_a.noconvert(), "z"_a.noconvert(), "values"_a.noconvert(),
+             "deficits"_a.noconvert(), "shares"_a.noconvert() = nb::none(),
+             "given"_a.noconvert() = nb::none(), "given_values"_a.noconvert() = nb::none())
         .def("evaluate", &evaluate, "x"_a.noconvert(), "z"_a.noconvert(), "sums"_a.noconvert(),
              "given"_a.noconvert() = nb::none());
     module.def("function", &function, "name"_a, "values"_a.noconvert(), "to"_a.noconvert(),

@@ -10,11 +10,13 @@ namespace PKEX_ISA {
 
 constexpr double kSlack = 0x1p-50;  // how far a factor may leave its range by its own rounding
 
-// The players of one vector of pairs: v, and the factors a of absent players in the general game.
+// The players of one vector of pairs: v, and in the general game the factors a of absent players
+// and p of present ones.
 template <bool General>
 struct Players {
     const Vec* v;
     const Vec* a;
+    const Vec* p;
     Index count;
 
     PKEX_INLINE Vec absent(Index j) const {
@@ -25,7 +27,13 @@ struct Players {
         }
     }
 
-    PKEX_INLINE Vec present(Index j) const { return absent(j) - 2.0 * v[j]; }
+    PKEX_INLINE Vec present(Index j) const {
+        if constexpr (General) {
+            return p[j];
+        } else {
+            return 1.0 - 2.0 * v[j];
+        }
+    }
 
     // Whether a factor of any lane lies outside [lower, 1].
     bool out_of_range(double lower) const {

@@ -16,7 +16,7 @@ using Index = std::ptrdiff_t;
 
 enum class Kind : std::int32_t {
     kNone,        // factor 1, for players without columns
-    kGiven,       // deficits evaluated by the caller; `column` counts them
+    kGiven,       // evaluated by the caller; `column` counts them
     kRbf,         // a = 1 / (2 l^2)
     kLaplacian,   // a = 1 / l
     kCauchy,      // a = 1 / l^2
@@ -24,7 +24,7 @@ enum class Kind : std::int32_t {
     kMatern25,    // a = sqrt(5) / l
     kChi2,        // a = gamma
     kPeriodic,    // a = 2 / l^2, b = period
-    kCategorical  // a = 1 - mismatch, b = -log(mismatch)
+    kCategorical  // a = 1 - mismatch, b = -log(mismatch), c = mismatch
 };
 constexpr int kKinds = 10;
 
@@ -32,7 +32,7 @@ struct Factor {
     Index column;
     Index player;
     bool first;  // whether it is the first factor of its player
-    double a, b;
+    double a, b, c;
 };
 
 // Neighbouring factors of one kind.
@@ -73,9 +73,12 @@ struct Block {
     Index x_row, x_column;
     const double* z;  // columns contiguous
     Index z_column;
-    const double* given;   // (factors, rows, points), contiguous
-    const double* absent;  // (players, points), rows contiguous; null for the neutral game
+    const double* given;         // deficits (factors, rows, points), contiguous
+    const double* given_values;  // the factors themselves; null for the neutral game
+    const double* absent;        // (players, points), rows contiguous; null for the neutral game
     Index absent_player;
+    const double* absent_deficits;  // 1 - absent
+    Index absent_deficits_player;
     const double* weights;
     Index weights_row, weights_point, weights_set;
     const Rung* fallback;  // the rule for factors out of range, or null
@@ -94,6 +97,14 @@ struct Pairs {
     double largest;  // magnitude so far
 };
 
+// Where the factors of the players go, and their deficits: each (players, rows, points), or with
+// `shares`, one for each row, their weighted sums over the rows, (players, points).
+struct Evaluated {
+    const double* shares;
+    double* values;
+    double* deficits;
+};
+
 enum class Status : int {
     kDone,
     kNotFinite,     // a factor is NaN or infinite
@@ -107,6 +118,7 @@ struct Backend {
     Index (*workspace)(const Program&, Index sets);  // in doubles, aligned to 64 bytes
     Status (*explain)(const Program&, const Block&, double* workspace);
     Status (*add_pairs)(const Program&, const Block&, Pairs&, double* workspace);
+    void (*factors)(const Program&, const Block&, const Evaluated&, double* workspace);
     void (*evaluate)(const Program&, const Block&,
                      double* workspace);  // totals (rows,): sum of lam
     void (*function)(int which, const double* from, double* to, Index count);

@@ -92,6 +92,17 @@ inline Vec larger(Vec left, Vec right) {
 #endif
 }
 
+// The smaller one of each lane; a lane with a NaN may be either.
+inline Vec smaller(Vec left, Vec right) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_min_pd((__m512d)left, (__m512d)right);
+#elif defined(__AVX__)
+    return (Vec)_mm256_min_pd((__m256d)left, (__m256d)right);
+#else
+    return left < right ? left : right;
+#endif
+}
+
 // The largest lane, or infinity when a lane is infinite or NaN; no lane is negative.
 inline double largest(Vec value) {
 #if defined(__AVX512F__)

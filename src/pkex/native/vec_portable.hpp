@@ -113,6 +113,12 @@ inline Vec larger(const Vec& left, const Vec& right) {
         [&](int i) { return left.lane[i] > right.lane[i] ? left.lane[i] : right.lane[i]; });
 }
 
+// The smaller one of each lane; a lane with a NaN may be either.
+inline Vec smaller(const Vec& left, const Vec& right) {
+    return each<double>(
+        [&](int i) { return left.lane[i] < right.lane[i] ? left.lane[i] : right.lane[i]; });
+}
+
 // The largest lane, or infinity when a lane is infinite or NaN; no lane is negative.
 inline double largest(const Vec& value) {
     double most = 0.0;

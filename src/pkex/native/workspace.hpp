@@ -1,6 +1,6 @@
 // The memory of one call, cut into the arrays of the hot loop.
 //
-// Players are padded to a multiple of four with half deficits 0 (and absent factors 1), sets to a
+// Players are padded to a multiple of four with half deficits 0 (and factors 1), sets to a
 // multiple of the lanes. All that one vector of pairs touches is a few hundred bytes per player.
 #pragma once
 
@@ -23,6 +23,7 @@ struct Workspace {
     Index quads, stride, sets;
     double* x;           // (factors,): the row's values
     Vec* halves;         // (tile, stride); the exponents of a gentle tile
+    Vec* factors;        // (tile, stride): present ones, in the general game
     Vec* absent;         // (stride,)
     Vec* polynomials;    // (quads, coefficients)
     Vec* chain;          // (quads, nodes of a group, 2)
@@ -53,6 +54,7 @@ struct Workspace {
         };
         x = cut(program.n_factors);
         halves = cut_vectors(kTile * stride);
+        factors = cut_vectors(kTile * stride);
         absent = cut_vectors(stride);
         polynomials = cut_vectors(kCoefficients * quads);
         chain = cut_vectors(2 * (kGroup + 1) * quads);
@@ -65,7 +67,10 @@ struct Workspace {
         magnitudes = cut(sets);
         if (!memory) return;
         for (Index j = 0; j < kTile * stride; ++j) halves[j] = splat(0.0);
-        for (Index j = 0; j < stride; ++j) absent[j] = splat(1.0);
+        for (Index j = program.n_players; j < stride; ++j) {
+            absent[j] = splat(1.0);
+            for (int i = 0; i < kTile; ++i) factors[i * stride + j] = splat(1.0);
+        }
         std::memset(weights, 0, sizeof(double) * std::size_t(kTilePoints * sets));
     }
 
