@@ -66,7 +66,7 @@ def by_pkex(backend: str) -> Builder:
 
     def build(model: Any, X: Floats) -> Callable[[Floats], object]:
         del X
-        explain = pkex.Explainer(model, n_jobs=1)
+        explain = pkex.Explainer(model, n_jobs=1, removal="neutral")
         name = backend
 
         def run(rows: Floats) -> object:

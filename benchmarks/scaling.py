@@ -41,7 +41,7 @@ def by_engine(backend: str) -> Builder:
 
     def build(points: Floats, alpha: Floats, row: Floats, gamma: float) -> Callable[[], Floats]:
         expansion = pkex.KernelExpansion(points, alpha, RBF.from_gamma(gamma))
-        explain = pkex.Explainer(expansion, n_jobs=1)
+        explain = pkex.Explainer(expansion, n_jobs=1, removal="neutral")
 
         def run() -> Floats:
             os.environ["PKEX_BACKEND"] = backend
@@ -92,7 +92,9 @@ def memory() -> float:
     os.environ["PKEX_BACKEND"] = "numpy"
     rng = np.random.default_rng(0)
     points, rows = rng.normal(size=(5000, 1000)), rng.normal(size=(100, 1000))
-    explain = pkex.Explainer(pkex.KernelExpansion(points, np.ones(5000), RBF.from_gamma(1e-3)))
+    explain = pkex.Explainer(
+        pkex.KernelExpansion(points, np.ones(5000), RBF.from_gamma(1e-3)), removal="neutral"
+    )
     tracemalloc.start()
     explain(rows)
     peak = tracemalloc.get_traced_memory()[1]

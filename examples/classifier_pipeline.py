@@ -46,7 +46,7 @@ def main() -> None:
     prepare = make_column_transformer((StandardScaler(), numbers), (OneHotEncoder(), text))
     search = GridSearchCV(make_pipeline(prepare, SVC()), {"svc__C": [0.3, 1.0, 3.0]}).fit(X, y)
 
-    explanation = pkex.Explainer(search)(X)
+    explanation = pkex.Explainer(search, X[::5])(X)
     print(f"best C: {search.best_params_['svc__C']}, accuracy {search.best_score_:.2f}")
     print(explanation[:3])
     gap = abs(explanation.predictions - search.decision_function(X)).max()

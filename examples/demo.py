@@ -26,15 +26,16 @@ from matplotlib import pyplot as plt
 UP, DOWN = "#d1495b", "#2e6f95"
 
 
-def fit() -> tuple[SVR, pd.DataFrame]:
-    """Return the fitted model and the patients to explain."""
+def fit() -> tuple[SVR, pd.DataFrame, pd.DataFrame]:
+    """Return the fitted model, the patients to compare with and those to explain."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     model = SVR(C=50.0).fit(X_train, y_train)
     score = model.score(X_test, y_test)
     print(f"SVR on diabetes: {len(X_train)} patients, {X.shape[1]} features, test R2 {score:.2f}")
     predicted = model.predict(X_test)
-    return model, X_test.iloc[np.argsort(predicted)[[0, len(X_test) // 2, -1]]]
+    patients = X_test.iloc[np.argsort(predicted)[[0, len(X_test) // 2, -1]]]
+    return model, X_train[:100], patients
 
 
 def table(explanation: pkex.Explanation, own: np.ndarray) -> str:
@@ -89,12 +90,13 @@ def picture(explanation: pkex.Explanation, path: Path) -> None:
 
 def main() -> None:
     """Fit, explain, print and draw."""
-    model, patients = fit()
+    model, background, patients = fit()
     start = time.perf_counter()
-    explanation = pkex.Explainer(model)(patients)
+    explanation = pkex.Explainer(model, background)(patients)
     elapsed = time.perf_counter() - start
     print(table(explanation, model.predict(patients)))
-    print(f"\n{str(explanation).splitlines()[0]}\nexplained in {1e3 * elapsed:.1f} ms")
+    said = "\n".join(str(explanation).splitlines()[:2])
+    print(f"\n{said}\nexplained in {1e3 * elapsed:.1f} ms")
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "demo.png")
     picture(explanation, path)
     print(f"picture: {path}")

@@ -3,7 +3,8 @@
     python examples/outlier.py [FOLDER]
 
 scikit-learn's breast cancer data: the machine learns what benign cells look like and scores
-malignant ones. Negative decisions are outliers; the values say which measurements make them so.
+malignant ones. Negative decisions are outliers; the values say which measurements make them so,
+compared with benign cells: the machine's own support vectors lie at the edge of what is usual.
 Columns that measure the same thing are one player. Writes ``outlier.png``, a waterfall by shap.
 """
 
@@ -29,11 +30,12 @@ from matplotlib import pyplot as plt
 def main() -> None:
     """Fit, explain, print and draw."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = make_pipeline(StandardScaler(), OneClassSVM(nu=0.05)).fit(X[y == 1])
+    benign = X[y == 1]
+    model = make_pipeline(StandardScaler(), OneClassSVM(nu=0.05)).fit(benign)
     worst = X[y == 0].iloc[[model.decision_function(X[y == 0]).argmin()]]
 
     size = [name for name in X if "radius" in name or "perimeter" in name or "area" in name]
-    explanation = pkex.Explainer(model, groups={"size of the nucleus": size})(worst)
+    explanation = pkex.Explainer(model, benign[:100], groups={"size of the nucleus": size})(worst)
     print(explanation)
     gap = abs(explanation.predictions - model.decision_function(worst)).max()
     print(f"largest difference to the model's own decision function: {gap:.1e}")

@@ -33,7 +33,7 @@ def main() -> None:
     model = make_pipeline(StandardScaler(), SVR(C=10.0)).fit(X, y)
     row, background = X[:1], X[100:300]
     explainers = {
-        "neutral": pkex.Explainer(model),
+        "neutral": pkex.Explainer(model, removal="neutral"),
         "marginal": pkex.Explainer(model, background, removal="marginal"),
         "interventional": pkex.Explainer(model, background),
     }

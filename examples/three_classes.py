@@ -33,7 +33,7 @@ def main() -> None:
     model.fit(wine.data, labels)
 
     row = wine.data[80:81]
-    explanation = pkex.Explainer(model)(row)
+    explanation = pkex.Explainer(model, wine.data[::3])(row)
     print(f"predicted: {model.predict(row)[0]}")
     print(explanation)
     gap = abs(explanation.predictions - model.decision_function(row)).max()

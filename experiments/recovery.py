@@ -54,7 +54,7 @@ def methods(
 ) -> dict[str, Explain]:
     """Return all methods by name, the sampled ones once for each number of coalitions."""
     found: dict[str, Explain] = {
-        "pkex neutral": _exact(svr, None, None),
+        "pkex neutral": _exact(svr, None, "neutral"),
         "pkex marginal": _exact(svr, background, "marginal"),
         "pkex interventional": _exact(svr, background, "interventional"),
     }
@@ -73,7 +73,7 @@ def methods(
     return found
 
 
-def _exact(svr: SVR, background: Floats | None, removal: str | None) -> Explain:
+def _exact(svr: SVR, background: Floats | None, removal: str) -> Explain:
     explainer = pkex.Explainer(svr, background, removal=removal, n_jobs=1)
     return lambda rows: explainer(rows).values
 

@@ -88,7 +88,7 @@ def _linear(d: int, samples: int) -> tuple[Floats, Floats]:
 
 def _compare(svr: SVR, rows: Floats, budget: int) -> dict[str, Any]:
     """Return both errors of every row."""
-    exact = pkex.Explainer(svr, n_jobs=1)(rows).values
+    exact = pkex.Explainer(svr, n_jobs=1, removal="neutral")(rows).values
     machine = Machine.of(svr)
     paper, length = [], []
     for i, (x, phi) in enumerate(zip(rows, exact, strict=True)):

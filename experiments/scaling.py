@@ -63,7 +63,7 @@ def _size(d: int, names: list[str], parameters: Mapping[str, Any]) -> dict[str, 
     model, X_test = gp_on_regression(d, parameters["samples"])
     row = X_test[0]
     machine: Any = pkex.as_expansion(model).parts[0]
-    explainer = pkex.Explainer(model, n_jobs=1)
+    explainer = pkex.Explainer(model, n_jobs=1, removal="neutral")
     found = {}
     for name in names:
         method = METHODS[name][0]

@@ -88,7 +88,7 @@ def _size(d: int, samples: int, rows: int) -> dict[str, Any]:
     model, X_test = gp_on_regression(d, samples)
     explained = X_test[:rows]
     machine: Any = pkex.as_expansion(model).parts[0]
-    ours = pkex.Explainer(model, n_jobs=1)
+    ours = pkex.Explainer(model, n_jobs=1, removal="neutral")
     methods: dict[str, Method] = {"pkex": lambda row: ours(row[None]).values[0]}
     for name, method in zip(
         NAMES[1:], (reference.prefix_suffix, reference.fft, reference.chebyshev), strict=True

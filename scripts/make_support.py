@@ -42,10 +42,12 @@ model that is explained on a guess. Every model under "tested as" is fitted to r
 tests; its values are compared with brute force over all coalitions, computed from the model's own
 attributes, and base value plus values with the model's own output.
 
-A feature that is absent has the kernel factor 1, or with a background, `pkex.Explainer(model,
-X_train[:100])`, the values of its rows. Kernels with a linear part need a background: they are sums
-over columns, and no factor of them could become 1. The values of an output named "a vs b" speak for
-a when they are positive.
+A feature that is absent is averaged over the model's own data, its training points or support
+vectors, or with a background, `pkex.Explainer(model, X_train[:100])`, has the values of its rows;
+see [what it means that a feature is absent](removal.md). Support vectors lie near the boundary, so
+pass training rows where you have them. Only neutral removal, the paper's, does not go with kernels
+that have a linear part: they are sums over columns, and no factor of them could become 1. The
+values of an output named "a vs b" speak for a when they are positive.
 """
 
 NOTES = """\
@@ -100,15 +102,14 @@ def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
     yield "|---|---|---|"
     explained: dict[str, list[Any]] = {}
     refused: dict[str, list[Any]] = {}
-    never = [refusal for refusal in refusals if not refusal.readable]
-    for found, group in ((explained, cases), (refused, never)):
+    for found, group in ((explained, cases), (refused, refusals)):
         for case in group:
             model = case.model() if found is explained else case.make()
             for kind in dict.fromkeys(_nodes(model)):
                 found.setdefault(kind, []).append(case)
     for kind in sorted({*explained, *refused}):
         yield _row((f"`{kind}`", _listed(explained.get(kind, [])), _listed(refused.get(kind, []))))
-    yield "\nA kernel with a `DotProduct` in it is explained with a background only.\n"
+    yield "\nA kernel with a `DotProduct` in it has no neutral removal.\n"
 
 
 def _transformers(cases: Iterable[Any]) -> Iterator[str]:
@@ -140,8 +141,7 @@ def _refusals(refusals: Iterable[Any]) -> Iterator[str]:
     for refusal in refusals:
         alike.setdefault(_SUBJECT.sub("...", _sentence(refusal.make())), []).append(refusal)
     for sentence, group in alike.items():
-        when = " (without a background)" if group[0].readable else ""
-        yield _row(("; ".join(refusal.name for refusal in group) + when, sentence))
+        yield _row(("; ".join(refusal.name for refusal in group), sentence))
     yield ""
 
 

@@ -2,9 +2,11 @@
 
 Nothing here goes through pkex's readers. What a model is, as a game, is written down a second time
 from the attributes that its `predict` uses and from scikit-learn's own kernel functions, applied to
-the columns that are present; a column that is absent has the kernel factor 1. Kernels with a linear
-part have no such factor: they come with a background, which absent columns take their values from.
-For pipelines, the input column that each prepared column is made from is written by hand.
+the columns of one player or of those that are present. By default (marginal removal) an absent
+player has the mean of its kernel factor over the points, which are data in all these models; under
+neutral removal it has the factor 1. Kernels with a linear part have no such factor: they come with
+a background, which absent columns take their values from under interventional removal. For
+pipelines, the input column that each prepared column is made from is written by hand.
 """
 
 from __future__ import annotations
@@ -146,7 +148,9 @@ def dense(array: Any) -> Array:
 class Machine:
     """``f(x) = sum_i alpha_i k(T(x), x_i) + offset``, with scikit-learn's k on any columns.
 
-    `kernel(x, z, columns)` is the kernel matrix of x and z, which have only these columns.
+    `kernel(x, z, columns)` is the kernel matrix of x and z, which have only these columns, and
+    `kernel.terms(n_columns)` are the products that it is a sum of: each a coefficient and a
+    function that takes the same and returns the product of the factors of these columns.
     `origins[j]` is the input column that prepared column j is made from, by default j.
     """
 
@@ -158,11 +162,11 @@ class Machine:
     origins: Sequence[int] | None = None
     background: Any = None  # rows, in the columns of the input, that absent columns come from
 
-    def value(self, prepared: Array, present: frozenset[int]) -> Array:
+    def value(self, prepared: Array, present: frozenset[int], removal: str) -> Array:
         """Return the outputs when only the input columns `present` take part."""
         origins = range(self.points.shape[1]) if self.origins is None else self.origins
         columns = [j for j, origin in enumerate(origins) if origin in present]
-        if self.background is not None:
+        if removal == "interventional":
             rows = np.array(dense(self.prepare(self.background)))
             rows[:, columns] = prepared[:, columns]
             return (self.kernel(rows, self.points, [*origins]) @ self.alpha).mean(
@@ -170,6 +174,25 @@ class Machine:
             ) + self.offset
         gram = self.kernel(prepared[:, columns], self.points[:, columns], columns)
         return (gram @ self.alpha + self.offset)[0]
+
+    def marginal_value(
+        self, prepared: Array, players: Sequence[Sequence[int]], present: frozenset[int]
+    ) -> Array:
+        """Return the outputs when the players `present` take part and the others are averaged.
+
+        A player is a set of input columns; the data are the points.
+        """
+        origins = range(self.points.shape[1]) if self.origins is None else self.origins
+        worth = np.zeros(len(self.points))
+        for coefficient, factor in self.kernel.terms(self.points.shape[1]):
+            product = np.full(len(self.points), coefficient)
+            for player, members in enumerate(players):
+                columns = [j for j, origin in enumerate(origins) if origin in members]
+                rows = prepared if player in present else self.points
+                found = factor(rows[:, columns], self.points[:, columns], columns)
+                product *= found.mean(axis=0)
+            worth += product
+        return worth @ self.alpha + self.offset
 
     @property
     def size(self) -> Array:
@@ -197,12 +220,63 @@ def pairwise(function: Callable[..., Array], gamma: float) -> Callable[..., Arra
             return np.ones((len(x), len(z)))
         return function(x.copy(), z.copy(), gamma=gamma)
 
+    kernel.terms = lambda n_columns: [(1.0, kernel)]
     return kernel
 
 
 def inner_products(x, z, columns):
     """The linear kernel, which needs all columns."""
     return linear_kernel(x, z)
+
+
+def _products(n_columns: int) -> list[tuple[float, Callable[..., Array]]]:
+    """Return the terms of the linear kernel: the product of one column each."""
+
+    def of(column):
+        def factor(x, z, columns):
+            if column not in columns:
+                return np.ones((len(x), len(z)))
+            place = columns.index(column)
+            return np.outer(x[:, place], z[:, place])
+
+        return factor
+
+    return [(1.0, of(column)) for column in range(n_columns)]
+
+
+inner_products.terms = _products
+
+
+def _times(first, second):
+    return lambda x, z, columns: first(x, z, columns) * second(x, z, columns)
+
+
+def _power(factor, exponent):
+    return lambda x, z, columns: factor(x, z, columns) ** exponent
+
+
+def _tree_terms(node: Any, n_columns: int) -> list[tuple[float, Callable[..., Array]]]:
+    """Return the products that the kernel of a Gaussian process is a sum of."""
+    kind = type(node).__name__
+    if kind == "WhiteKernel":
+        return []
+    if kind == "ConstantKernel":
+        return [(node.constant_value, lambda x, z, columns: np.ones((len(x), len(z))))]
+    if kind == "DotProduct":
+        constant = (node.sigma_0**2, lambda x, z, columns: np.ones((len(x), len(z))))
+        return [constant, *_products(n_columns)]
+    if kind in ("Sum", "Product"):
+        left, right = (_tree_terms(part, n_columns) for part in (node.k1, node.k2))
+        if kind == "Sum":
+            return left + right
+        return [(a * b, _times(f, g)) for a, f in left for b, g in right]
+    if kind == "Exponentiation":
+        inner = _tree_terms(node.kernel, n_columns)
+        if len(inner) == 1:
+            return [(inner[0][0] ** node.exponent, _power(inner[0][1], node.exponent))]
+        assert node.exponent == 2
+        return [(a * b, _times(f, g)) for a, f in inner for b, g in inner]
+    return [(1.0, tree(node))]
 
 
 def tree(node: Any) -> Callable[..., Array]:
@@ -227,6 +301,7 @@ def tree(node: Any) -> Callable[..., Array]:
             limited.length_scale = np.asarray(node.length_scale)[columns]
         return limited(x.copy(), z.copy())
 
+    kernel.terms = partial(_tree_terms, node)
     return kernel
 
 
@@ -303,7 +378,7 @@ class ModelCase:
 
     `machines(model)` are its outputs side by side, as games of their own; `given` is what
     `as_expansion` is told besides the model; `warns` are words of the warning that belongs to it;
-    `background` is what a kernel with a linear part needs.
+    `background` is what a kernel with a linear part takes absent columns from beside the default.
     """
 
     name: str
@@ -352,16 +427,30 @@ class ModelCase:
             own = self.own(self.model(), rows if self.gram is None else self.gram(rows))
         return np.asarray(own)
 
-    def value(self, row: Any) -> Callable[[frozenset[int]], Array]:
-        """Return the value function of one row, an array over outputs for a set of columns."""
+    @property
+    def other_removal(self) -> str:
+        """The game that is tested beside the default."""
+        return "neutral" if self.background is None else "interventional"
+
+    def value(
+        self, row: Any, removal: str, players: Sequence[Sequence[int]] | None = None
+    ) -> Callable[[frozenset[int]], Array]:
+        """Return the value function of one row, an array over outputs for a set of players.
+
+        These are the columns, or the given groups of columns.
+        """
         machines = self.machines(self.model())
+        members = [(j,) for j in range(len(self.feature_names))] if players is None else players
         with self.quiet():
             prepared = [dense(each.prepare(row)) for each in machines]
 
         @cache
         def value(present: frozenset[int]) -> Array:
-            parts = [m.value(x, present) for m, x in zip(machines, prepared, strict=True)]
-            return np.concatenate(parts)
+            pairs = list(zip(machines, prepared, strict=True))
+            if removal == "marginal":
+                return np.concatenate([m.marginal_value(x, members, present) for m, x in pairs])
+            columns = frozenset(column for player in present for column in members[player])
+            return np.concatenate([m.value(x, columns, removal) for m, x in pairs])
 
         return value
 
@@ -1005,7 +1094,6 @@ class Refusal:
     name: str
     make: Callable[[], Any]
     words: tuple[str, ...]
-    readable: bool = False  # refused for want of a background only
 
     def __str__(self) -> str:
         return self.name
@@ -1020,11 +1108,6 @@ def refused_process(name, kernel, *words) -> Refusal:
 def refused_fit(name, model, *words, table=X, y=TARGET) -> Refusal:
     """Return the refusal of a model after its fit."""
     return Refusal(name, lambda: model.fit(table, y), words)
-
-
-def without_background(case: ModelCase) -> Refusal:
-    """Return the refusal of a model with a linear part when there is no background."""
-    return Refusal(case.name, case.model, ("linear part", "Pass a background"), readable=True)
 
 
 NO_PRODUCT = ("does not factorise over columns", "Kernels that factorise", "Refit")
@@ -1100,5 +1183,4 @@ REFUSALS = [
                 "Capped has a predict of its own", "plain SVR", "register a reader"),
     Refusal("a string", lambda: "SVR", ("str is not a model",)),
     Refusal("a class", lambda: SVR, ("SVR is a class", "SVR().fit(X, y)")),
-    *map(without_background, LINEAR),
 ]  # fmt: skip

@@ -24,7 +24,7 @@ BANDWIDTHS = {
 def error(case, scale, points, rows, alpha):
     """Return the largest error of any value, relative to the sum of absolute coefficients."""
     expansion = pkex.KernelExpansion(points, alpha, case.build(scale))
-    explanation = pkex.Explainer(expansion)(rows)
+    explanation = pkex.Explainer(expansion, removal="neutral")(rows)
     assert np.isfinite(explanation.values).all()
     worst = 0.0
     for row, values in zip(rows, explanation.values, strict=True):
@@ -58,7 +58,7 @@ def test_factors_exactly_0_and_1(kind, d):
     rng = np.random.default_rng(d)
     zero = {"zero": np.ones(d), "one": np.zeros(d), "binary": rng.integers(0, 2, size=d)}[kind]
     expansion = pkex.KernelExpansion(1e3 * zero[None, :], [1.0], RBF())
-    values = pkex.Explainer(expansion)(np.zeros((1, d))).values[0]
+    values = pkex.Explainer(expansion, removal="neutral")(np.zeros((1, d))).values[0]
     assert np.abs(values + zero / max(1, zero.sum())).max() < 1e-15
 
 
@@ -68,7 +68,7 @@ def test_ten_thousand_columns_are_finite_and_additive(width):
     points, alpha = rng.normal(size=(8, 10_000)), rng.normal(size=8)
     expansion = pkex.KernelExpansion(points, alpha, RBF(width), 0.5)
     rows = rng.normal(size=(2, 10_000))
-    explanation = pkex.Explainer(expansion)(rows)
+    explanation = pkex.Explainer(expansion, removal="neutral")(rows)
     assert np.isfinite(explanation.values).all()
     scale = np.abs(alpha).sum()
     assert np.abs(explanation.predictions - expansion.predict(rows)).max() < 1e-12 * scale
@@ -77,6 +77,8 @@ def test_ten_thousand_columns_are_finite_and_additive(width):
 def test_wide_kernels_keep_relative_accuracy():
     """Factors that all round to 1 still give values with all their digits."""
     points, row = np.array([[1.0, 2.0, 3.0]]), np.array([[0.0, 0.0, 0.0]])
-    values = pkex.Explainer(pkex.KernelExpansion(points, [1.0], RBF(1e9)))(row).values[0]
+    values = pkex.Explainer(pkex.KernelExpansion(points, [1.0], RBF(1e9)), removal="neutral")(
+        row
+    ).values[0]
     exact = -0.5 * (points[0] / 1e9) ** 2
     assert np.abs(values / exact - 1.0).max() < 1e-15

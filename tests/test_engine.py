@@ -22,7 +22,7 @@ def problem(case, d, seed=0, n=9, n_rows=3):
 
 def explain(kernel, points, alpha, rows, **options):
     expansion = pkex.KernelExpansion(points, alpha, kernel, 0.25)
-    return pkex.Explainer(expansion, n_jobs=1, **options)(rows)
+    return pkex.Explainer(expansion, removal="neutral", n_jobs=1, **options)(rows)
 
 
 def magnitude(kernel, points, alpha, rows):
@@ -68,7 +68,7 @@ def test_values_equal_prefix_suffix(case, d):
 def test_values_and_base_sum_to_the_prediction(case, d):
     kernel, points, rows, alpha, _ = problem(case, d)
     expansion = pkex.KernelExpansion(points, alpha, kernel, 0.25)
-    explanation = pkex.Explainer(expansion)(rows)
+    explanation = pkex.Explainer(expansion, removal="neutral")(rows)
     scale = magnitude(kernel, points, alpha, rows)
     assert_close(explanation.predictions, expansion.predict(rows), 1e-13 * scale)
     assert explanation.residual <= 1e-13 * scale
@@ -171,7 +171,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
     monkeypatch.setattr(engine, "_BLOCK", 500)
     kernel, points, rows, alpha, _ = problem(KERNELS[0], 20, n=60, n_rows=11)
     expansion = pkex.KernelExpansion(points, alpha, kernel)
-    one, two = (pkex.Explainer(expansion, n_jobs=n)(rows).values for n in (1, 2))
+    one, two = (pkex.Explainer(expansion, n_jobs=n, removal="neutral")(rows).values for n in (1, 2))
     assert np.array_equal(one, two)
 
 
@@ -179,7 +179,7 @@ def test_pairs_take_the_cheapest_rule_that_covers_them():
     rng = np.random.default_rng(0)
     expansion = pkex.KernelExpansion(rng.normal(size=(50, 100)), np.ones(50), RBF(10.0))
     near, far = 0.01 * expansion.points[:1], 100.0 * expansion.points[:1]
-    explainer = pkex.Explainer(expansion)
+    explainer = pkex.Explainer(expansion, removal="neutral")
     sizes = [max(rule.size for rule in explainer(x).rules) for x in (near, far)]
     assert sizes[0] < 10 < 20 < sizes[1]
     assert explainer(far).rule.relative_error <= pkex.rules.FULL_PRECISION

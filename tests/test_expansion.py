@@ -72,7 +72,7 @@ def test_a_linear_part_has_outputs_but_no_base_value():
     expected = np.column_stack([f.predict(POINTS) for f in (one, several)])
     assert_close(joined.predict(POINTS), expected, 1e-14)
     for f in (one, several, joined):
-        with pytest.raises(UnsupportedModelError, match=r"has a linear part.*Pass a background"):
+        with pytest.raises(UnsupportedModelError, match=r"has a linear part.*pass a background"):
             _ = f.base_value
 
 

@@ -310,6 +310,6 @@ def test_blocks_of_points_add_up():
     machine = pkex.as_expansion(model).parts[0]
     whole = blocked(reference.prefix_suffix, machine, rows[0])
     parts = blocked(reference.prefix_suffix, machine, rows[0], megabytes=0.002)
-    expected = pkex.Explainer(model)(rows[:1]).values[0]
+    expected = pkex.Explainer(model, removal="neutral")(rows[:1]).values[0]
     np.testing.assert_allclose(whole, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
     np.testing.assert_allclose(parts, expected, rtol=0, atol=1e-12 * np.abs(expected).max())

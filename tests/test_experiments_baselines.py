@@ -172,7 +172,7 @@ def test_regression_on_all_coalitions_is_pkex(removal, fitted):
     svr, background, rows = fitted
     machine = games.Machine.of(svr)
     if removal == "neutral":
-        game, explainer = games.neutral(machine), pkex.Explainer(svr)
+        game, explainer = games.neutral(machine), pkex.Explainer(svr, removal="neutral")
     else:
         game, explainer = games.interventional(machine, background), pkex.Explainer(svr, background)
     found = kernel_shap(Sample.of(Coalitions.every(D), lambda S: game(S, rows)))
@@ -181,7 +181,7 @@ def test_regression_on_all_coalitions_is_pkex(removal, fitted):
 
 def test_shapiq_on_all_coalitions_is_pkex(fitted):
     svr, _, rows = fitted
-    expected = pkex.Explainer(svr)(rows).values
+    expected = pkex.Explainer(svr, removal="neutral")(rows).values
     for x, phi in zip(rows, expected, strict=True):
         found = paired_kernel_shap(neutral_game(games.Machine.of(svr), x), D, 2**D, seed=0)
         np.testing.assert_allclose(found, phi, atol=1e-6)  # shapiq weighs the ends by 1e6

@@ -38,7 +38,7 @@ TWO = KernelExpansion(POINTS, np.stack([ALPHA, -ALPHA], axis=1), RBF(0.7), [0.0,
 
 
 def test_one_output():
-    explanation = Explainer(EXPANSION)(ROWS)
+    explanation = Explainer(EXPANSION, removal="neutral")(ROWS)
     assert explanation.values.shape == (3, 4)
     assert explanation.base_values.shape == explanation.predictions.shape == (3,)
     assert_close(explanation.base_values, ALPHA.sum() + 0.5, 1e-15 * 20)
@@ -49,7 +49,7 @@ def test_one_output():
 
 
 def test_several_outputs():
-    explanation = Explainer(TWO)(ROWS)
+    explanation = Explainer(TWO, removal="neutral")(ROWS)
     assert explanation.values.shape == (3, 4, 2)
     assert explanation.base_values.shape == explanation.predictions.shape == (3, 2)
     assert explanation.output_names == ("y0", "y1")
@@ -57,7 +57,7 @@ def test_several_outputs():
 
 
 def test_as_shap_names_it():
-    one, two = Explainer(EXPANSION), Explainer(TWO)
+    one, two = Explainer(EXPANSION, removal="neutral"), Explainer(TWO, removal="neutral")
     assert isinstance(one.expected_value, float)
     assert one.expected_value == EXPANSION.base_value
     assert two.expected_value.shape == (2,)
@@ -66,26 +66,26 @@ def test_as_shap_names_it():
 
 def test_one_row_and_one_column():
     f = KernelExpansion(POINTS[:, :1], ALPHA, RBF())
-    explanation = Explainer(f)(ROWS[:1, :1])
+    explanation = Explainer(f, removal="neutral")(ROWS[:1, :1])
     assert_close(explanation.values[0], f.predict(ROWS[:1, :1]) - f.base_value, 1e-14)
 
 
 def test_the_result_says_how_exact_it_is():
-    explanation = Explainer(EXPANSION)(ROWS)
+    explanation = Explainer(EXPANSION, removal="neutral")(ROWS)
     assert explanation.rule in explanation.rules
     assert explanation.rule.relative_error == max(r.relative_error for r in explanation.rules)
     assert explanation.rule.relative_error <= pkex.rules.FULL_PRECISION
     assert 0.0 <= explanation.residual < 1e-13
     for words in ("3 rows x 4 players", "neutral", "gauss-legendre", "relative error <="):
         assert words in repr(explanation)
-    assert "1 row x 4 players x 2 outputs" in repr(Explainer(TWO)(ROWS[:1]))
-    assert "players=4" in repr(Explainer(EXPANSION))
+    assert "1 row x 4 players x 2 outputs" in repr(Explainer(TWO, removal="neutral")(ROWS[:1]))
+    assert "players=4" in repr(Explainer(EXPANSION, removal="neutral"))
 
 
 def test_groups_by_name_by_index_and_mixed():
-    by_name = Explainer(EXPANSION, groups={"address": ["city", "zip"]})(ROWS)
-    by_index = Explainer(EXPANSION, groups=[[1, 2]])(ROWS)
-    mixed = Explainer(EXPANSION, groups={"address": (np.int64(1), "city")})(ROWS)
+    by_name = Explainer(EXPANSION, groups={"address": ["city", "zip"]}, removal="neutral")(ROWS)
+    by_index = Explainer(EXPANSION, groups=[[1, 2]], removal="neutral")(ROWS)
+    mixed = Explainer(EXPANSION, groups={"address": (np.int64(1), "city")}, removal="neutral")(ROWS)
     assert by_name.feature_names == mixed.feature_names == ("age", "address", "bmi")
     assert by_index.feature_names == ("age", "zip + city", "bmi")
     assert_close(by_name.values, by_index.values, 0.0)
@@ -94,14 +94,14 @@ def test_groups_by_name_by_index_and_mixed():
 
 
 def test_a_group_is_not_the_sum_of_its_columns():
-    grouped = Explainer(EXPANSION, groups=[[1, 2]])(ROWS).values[:, 1]
-    apart = Explainer(EXPANSION)(ROWS).values[:, 1:3].sum(axis=1)
+    grouped = Explainer(EXPANSION, groups=[[1, 2]], removal="neutral")(ROWS).values[:, 1]
+    apart = Explainer(EXPANSION, removal="neutral")(ROWS).values[:, 1:3].sum(axis=1)
     assert np.abs(grouped - apart).max() > 1e-6
 
 
 def test_a_frame_is_explained_by_its_columns():
     frame = pd.DataFrame(ROWS, columns=EXPANSION.feature_names)
-    explain = Explainer(EXPANSION)
+    explain = Explainer(EXPANSION, removal="neutral")
     assert_close(explain(frame).values, explain(ROWS).values, 0.0)
     mixed_up = frame.assign(name="?")[["zip", "name", "age", "city", "bmi"]]
     assert_close(explain(mixed_up).values, explain(ROWS).values, 0.0)
@@ -138,7 +138,7 @@ def test_columns_of_frames_of_every_library_are_taken_by_name(change):
 @pytest.mark.parametrize("kind", ["Float64", object])
 def test_what_pandas_calls_na_is_a_missing_value(kind):
     frame = pd.DataFrame(ROWS, columns=EXPANSION.feature_names).astype(kind)
-    explain = Explainer(EXPANSION)
+    explain = Explainer(EXPANSION, removal="neutral")
     assert_close(explain(frame).values, explain(ROWS).values, 0.0)
     frame.loc[1, "city"] = pd.NA
     with pytest.raises(ValueError, match=r"X contains NaN .* in row 1, column 'city'"):
@@ -153,8 +153,8 @@ def test_a_lazy_frame_is_refused():
     lazy = pl.DataFrame(ROWS, schema=EXPANSION.feature_names).lazy()
     model = make_pipeline(StandardScaler(), PCA(2), SVR()).fit(POINTS, ALPHA)
     with pytest.warns(UserWarning, match="PCA mixes columns"):
-        mixing = Explainer(model)
-    for explain in (Explainer(EXPANSION), mixing):
+        mixing = Explainer(model, removal="neutral")
+    for explain in (Explainer(EXPANSION, removal="neutral"), mixing):
         with pytest.raises(TypeError, match="X is a lazy frame; collect it first"):
             explain(lazy)
     with pytest.raises(TypeError, match="background is a lazy frame; collect it first"):
@@ -164,7 +164,9 @@ def test_a_lazy_frame_is_refused():
 
 
 def test_explainer_and_explanation_pickle():
-    explain = Explainer(EXPANSION, groups={"address": ["city", "zip"]}, tol=1e-8, n_jobs=1)
+    explain = Explainer(
+        EXPANSION, groups={"address": ["city", "zip"]}, tol=1e-8, n_jobs=1, removal="neutral"
+    )
     again = pickle.loads(pickle.dumps(explain))
     first, second = explain(ROWS), pickle.loads(pickle.dumps(again(ROWS)))
     assert_close(first.values, second.values, 0.0)
@@ -181,7 +183,7 @@ def test_a_wrong_value_is_an_error_and_never_returned(monkeypatch):
 
     monkeypatch.setattr(explainer, "shapley_sums", dishonest)
     with pytest.raises(AdditivityError, match=r"row 1, output 0 sum to .* rounding explains"):
-        Explainer(EXPANSION)(ROWS)
+        Explainer(EXPANSION, removal="neutral")(ROWS)
 
 
 def test_nan_values_are_an_error(monkeypatch):
@@ -194,14 +196,14 @@ def test_nan_values_are_an_error(monkeypatch):
 
     monkeypatch.setattr(explainer, "shapley_sums", broken)
     with pytest.raises(AdditivityError, match="row 0, output 0"):
-        Explainer(EXPANSION)(ROWS)
+        Explainer(EXPANSION, removal="neutral")(ROWS)
 
 
 def test_memory_stays_bounded():
     """A block at a time: d = 1000 and n = 5000 take far less than the 40 MB times d of a table."""
     f = KernelExpansion(RNG.normal(size=(5000, 1000)), np.ones(5000), RBF(30.0))
     rows = RNG.normal(size=(3, 1000))
-    explain = Explainer(f, n_jobs=2)
+    explain = Explainer(f, n_jobs=2, removal="neutral")
     explain(rows[:1, :])  # the rules are cached
     tracemalloc.start()
     explain(rows)
@@ -222,37 +224,117 @@ CHI2 = KernelExpansion(POINTS, ALPHA, Chi2())
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: Explainer(lambda x: x), UnsupportedModelError, r"function is not.*supported"),
-        (lambda: Explainer(EXPANSION, tol=0.0), ValueError, "tol must be at least"),
-        (lambda: Explainer(EXPANSION, tol=1e-17), ValueError, "None asks for full"),
-        (lambda: Explainer(EXPANSION, tol=1.0), ValueError, "below 1"),
-        (lambda: Explainer(EXPANSION, tol=np.nan), ValueError, "finite"),
-        (lambda: Explainer(EXPANSION, tol="tight"), TypeError, "tol must be a number"),
-        (lambda: Explainer(EXPANSION, n_jobs=0), ValueError, "n_jobs"),
-        (lambda: Explainer(EXPANSION, n_jobs=1.5), TypeError, "n_jobs must be an integer"),
-        (lambda: Explainer(EXPANSION, threads=2), TypeError, "threads"),
-        (lambda: Explainer(EXPANSION, groups=3), TypeError, "groups must map"),
-        (lambda: Explainer(EXPANSION, groups="ab"), TypeError, "groups must map"),
-        (lambda: Explainer(EXPANSION, groups=["zip", "city"]), TypeError, "a group must be"),
-        (lambda: Explainer(EXPANSION, groups={"a": 1}), TypeError, "a group must be"),
-        (lambda: Explainer(EXPANSION, groups=[[1.5]]), TypeError, "names or indices"),
-        (lambda: Explainer(EXPANSION, groups=[[]]), ValueError, "at least one"),
-        (lambda: Explainer(EXPANSION, groups=[[1, "zip"]]), ValueError, "each once"),
-        (lambda: Explainer(EXPANSION, groups=[[1], [1, 2]]), ValueError, "more than one group"),
-        (lambda: Explainer(EXPANSION, groups=[["street"]]), ValueError, "'street'.*'age'"),
-        (lambda: Explainer(EXPANSION, groups=[[4]]), ValueError, "numbered 0 to 3"),
-        (lambda: Explainer(EXPANSION, groups=[[-1]]), ValueError, "numbered 0 to 3"),
-        (lambda: Explainer(EXPANSION, groups={"age": [1, 2]}), ValueError, "named 'age'"),
-        (lambda: Explainer(EXPANSION)(ROWS[:, :3]), ValueError, "3 columns, but 4"),
-        (lambda: Explainer(EXPANSION)(ROWS[0]), ValueError, r"X\[None, :\]"),
-        (lambda: Explainer(EXPANSION)(ROWS[:0]), ValueError, "empty"),
-        (lambda: Explainer(EXPANSION)(ROWS * np.nan), ValueError, "row 0, column 'age'"),
-        (lambda: Explainer(EXPANSION)(ROWS / 0.0), ValueError, "infinity"),
-        (lambda: Explainer(EXPANSION)(ROWS.astype(str)), TypeError, "real numbers"),
-        (lambda: Explainer(EXPANSION)(None), TypeError, "X is None"),
-        (lambda: Explainer(CHI2)(-ROWS), ValueError, "non-negative"),
-        (lambda: Explainer(CUSTOM)(ROWS), ValueError, "NaN or infinite factors.*nan_factors"),
-        (lambda: Explainer(HUGE)(ROWS), ValueError, "NaN or infinite factors.*Periodic"),
+        (
+            lambda: Explainer(lambda x: x, removal="neutral"),
+            UnsupportedModelError,
+            r"function is not.*supported",
+        ),
+        (
+            lambda: Explainer(EXPANSION, tol=0.0, removal="neutral"),
+            ValueError,
+            "tol must be at least",
+        ),
+        (
+            lambda: Explainer(EXPANSION, tol=1e-17, removal="neutral"),
+            ValueError,
+            "None asks for full",
+        ),
+        (lambda: Explainer(EXPANSION, tol=1.0, removal="neutral"), ValueError, "below 1"),
+        (lambda: Explainer(EXPANSION, tol=np.nan, removal="neutral"), ValueError, "finite"),
+        (
+            lambda: Explainer(EXPANSION, tol="tight", removal="neutral"),
+            TypeError,
+            "tol must be a number",
+        ),
+        (lambda: Explainer(EXPANSION, n_jobs=0, removal="neutral"), ValueError, "n_jobs"),
+        (
+            lambda: Explainer(EXPANSION, n_jobs=1.5, removal="neutral"),
+            TypeError,
+            "n_jobs must be an integer",
+        ),
+        (lambda: Explainer(EXPANSION, threads=2, removal="neutral"), TypeError, "threads"),
+        (lambda: Explainer(EXPANSION, groups=3, removal="neutral"), TypeError, "groups must map"),
+        (
+            lambda: Explainer(EXPANSION, groups="ab", removal="neutral"),
+            TypeError,
+            "groups must map",
+        ),
+        (
+            lambda: Explainer(EXPANSION, groups=["zip", "city"], removal="neutral"),
+            TypeError,
+            "a group must be",
+        ),
+        (
+            lambda: Explainer(EXPANSION, groups={"a": 1}, removal="neutral"),
+            TypeError,
+            "a group must be",
+        ),
+        (
+            lambda: Explainer(EXPANSION, groups=[[1.5]], removal="neutral"),
+            TypeError,
+            "names or indices",
+        ),
+        (lambda: Explainer(EXPANSION, groups=[[]], removal="neutral"), ValueError, "at least one"),
+        (
+            lambda: Explainer(EXPANSION, groups=[[1, "zip"]], removal="neutral"),
+            ValueError,
+            "each once",
+        ),
+        (
+            lambda: Explainer(EXPANSION, groups=[[1], [1, 2]], removal="neutral"),
+            ValueError,
+            "more than one group",
+        ),
+        (
+            lambda: Explainer(EXPANSION, groups=[["street"]], removal="neutral"),
+            ValueError,
+            "'street'.*'age'",
+        ),
+        (
+            lambda: Explainer(EXPANSION, groups=[[4]], removal="neutral"),
+            ValueError,
+            "numbered 0 to 3",
+        ),
+        (
+            lambda: Explainer(EXPANSION, groups=[[-1]], removal="neutral"),
+            ValueError,
+            "numbered 0 to 3",
+        ),
+        (
+            lambda: Explainer(EXPANSION, groups={"age": [1, 2]}, removal="neutral"),
+            ValueError,
+            "named 'age'",
+        ),
+        (
+            lambda: Explainer(EXPANSION, removal="neutral")(ROWS[:, :3]),
+            ValueError,
+            "3 columns, but 4",
+        ),
+        (lambda: Explainer(EXPANSION, removal="neutral")(ROWS[0]), ValueError, r"X\[None, :\]"),
+        (lambda: Explainer(EXPANSION, removal="neutral")(ROWS[:0]), ValueError, "empty"),
+        (
+            lambda: Explainer(EXPANSION, removal="neutral")(ROWS * np.nan),
+            ValueError,
+            "row 0, column 'age'",
+        ),
+        (lambda: Explainer(EXPANSION, removal="neutral")(ROWS / 0.0), ValueError, "infinity"),
+        (
+            lambda: Explainer(EXPANSION, removal="neutral")(ROWS.astype(str)),
+            TypeError,
+            "real numbers",
+        ),
+        (lambda: Explainer(EXPANSION, removal="neutral")(None), TypeError, "X is None"),
+        (lambda: Explainer(CHI2, removal="neutral")(-ROWS), ValueError, "non-negative"),
+        (
+            lambda: Explainer(CUSTOM, removal="neutral")(ROWS),
+            ValueError,
+            "NaN or infinite factors.*nan_factors",
+        ),
+        (
+            lambda: Explainer(HUGE, removal="neutral")(ROWS),
+            ValueError,
+            "NaN or infinite factors.*Periodic",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero")
@@ -264,7 +346,7 @@ def test_bad_input_gets_a_sentence(make, error, words):
 def test_a_progress_bar_on_request_and_only_for_long_calls(monkeypatch, capsys):
     monkeypatch.setattr(engine, "_BLOCK", 100)
     monkeypatch.setattr(_threads, "_BAR_DELAY", 1e6)  # seconds, whatever the machine is busy with
-    explain = Explainer(EXPANSION, n_jobs=1)
+    explain = Explainer(EXPANSION, n_jobs=1, removal="neutral")
     assert_close(explain(ROWS, progress=True).values, explain(ROWS).values, 0.0)
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(_threads, "_BAR_DELAY", 0.0)
@@ -274,14 +356,14 @@ def test_a_progress_bar_on_request_and_only_for_long_calls(monkeypatch, capsys):
 
 def test_no_progress_bar_without_tqdm(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    Explainer(EXPANSION)(ROWS)
+    Explainer(EXPANSION, removal="neutral")(ROWS)
     with pytest.raises(ImportError, match=r"pip install \"pkex\[progress\]\""):
-        Explainer(EXPANSION)(ROWS, progress=True)
+        Explainer(EXPANSION, removal="neutral")(ROWS, progress=True)
 
 
 def test_inside_a_worker_of_joblib_it_takes_one_thread(monkeypatch):
     monkeypatch.setattr(engine, "_BLOCK", 100)
-    explain = Explainer(EXPANSION, n_jobs=-1)
+    explain = Explainer(EXPANSION, n_jobs=-1, removal="neutral")
 
     monkeypatch.setattr(_threads, "effective_n_jobs", None)  # threads of its own would fail now
     calls = joblib.Parallel(n_jobs=2, prefer="threads")(
@@ -295,12 +377,12 @@ def test_inside_a_worker_of_joblib_it_takes_one_thread(monkeypatch):
 def test_a_tolerance_on_a_pipeline_is_no_disagreement():
     """What the rule leaves out must not be taken for a wrong reading."""
     model = make_pipeline(StandardScaler(), SVR(C=10.0)).fit(POINTS, ALPHA)
-    explanation = Explainer(model, tol=1e-3)(POINTS)
+    explanation = Explainer(model, tol=1e-3, removal="neutral")(POINTS)
     assert explanation.rule.relative_error <= 1e-3
 
 
 def test_a_progress_bar_on_a_single_block():
-    assert len(Explainer(EXPANSION)(ROWS, progress=True)) == 3
+    assert len(Explainer(EXPANSION, removal="neutral")(ROWS, progress=True)) == 3
 
 
 def test_columns_named_like_the_default_are_taken_by_name_as_well():
@@ -323,17 +405,17 @@ def test_what_is_known_already_cannot_be_given():
 def test_factors_that_overflow_are_told():
     f = KernelExpansion(np.ones((2, 40)), [1.0, 1.0], Custom(lambda x, z: 1e10 * (x + z)))
     with pytest.raises(ValueError, match="overflow in row 0"):
-        Explainer(f)(np.ones((1, 40)))
+        Explainer(f, removal="neutral")(np.ones((1, 40)))
 
 
 def test_tiny_coefficients_are_no_error():
     f = KernelExpansion(POINTS, 1e-322 * np.ones(20), RBF(0.7))
-    assert np.isfinite(Explainer(f)(ROWS).values).all()
+    assert np.isfinite(Explainer(f, removal="neutral")(ROWS).values).all()
 
 
 def test_masked_and_huge_entries_are_refused():
     masked = np.ma.masked_array(ROWS, mask=ROWS > 0.9)
     with pytest.raises(ValueError, match="masked"):
-        Explainer(EXPANSION)(masked)
+        Explainer(EXPANSION, removal="neutral")(masked)
     with pytest.raises(TypeError, match="not numbers"):
-        Explainer(EXPANSION)([[10**400, 0, 0, 0]])
+        Explainer(EXPANSION, removal="neutral")([[10**400, 0, 0, 0]])

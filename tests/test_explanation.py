@@ -29,8 +29,10 @@ REGRESSION = KernelExpansion(POINTS, ALPHA[:, 0], RBF(1.5), 0.5, NAMES)
 BINARY = KernelExpansion(POINTS, np.sign(ALPHA[:, 1]), RBF(1.0), -0.2, NAMES, ["sick vs well"])
 THREE = KernelExpansion(POINTS, ALPHA, RBF(1.5), [0.1, 0.2, 0.3], NAMES, OUTPUTS)
 
-ONE, CLASSIFIED, SEVERAL = (Explainer(f)(ROWS) for f in (REGRESSION, BINARY, THREE))
-GROUPED = Explainer(REGRESSION, groups=GROUPS)(ROWS)
+ONE, CLASSIFIED, SEVERAL = (
+    Explainer(f, removal="neutral")(ROWS) for f in (REGRESSION, BINARY, THREE)
+)
+GROUPED = Explainer(REGRESSION, groups=GROUPS, removal="neutral")(ROWS)
 
 TABLE = ROWS.astype(object)
 TABLE[:, 1] = [1000 + 10 * i for i in range(25)]
@@ -154,7 +156,7 @@ def test_some_outputs():
 
 def test_the_position_decides_what_a_name_means():
     f = KernelExpansion(POINTS, ALPHA[:, :2], RBF(), feature_names=NAMES, output_names=["bmi", "x"])
-    both = Explainer(f)(ROWS)
+    both = Explainer(f, removal="neutral")(ROWS)
     assert_close(both[:, "bmi"].values, both.values[:, [3]], 0.0)
     assert_close(both[..., "bmi"].values, both.values[:, :, 0], 0.0)
     assert_close(ONE[..., "bmi"].values, ONE[:, "bmi"].values, 0.0)
@@ -164,7 +166,9 @@ def test_iteration_is_by_row():
     assert [len(row) for row in ONE[:3]] == [1, 1, 1]
 
 
-WIDE = Explainer(KernelExpansion(RNG.normal(size=(2, 30)), [1.0, 2.0], RBF()))([[0.0] * 30])
+WIDE = Explainer(KernelExpansion(RNG.normal(size=(2, 30)), [1.0, 2.0], RBF()), removal="neutral")(
+    [[0.0] * 30]
+)
 
 
 @pytest.mark.parametrize(
@@ -526,8 +530,10 @@ def test_a_library_that_is_broken_says_so_itself(monkeypatch):
 
 
 def test_few_rows_read_as_sums():
-    first, line, *rest = repr(ONE[0]).splitlines()
+    first, absent, caution, line, *rest = repr(ONE[0]).splitlines()
     assert first.startswith("Explanation(1 row x 4 players, neutral removal")
+    assert absent == "  absent features: have the kernel factor 1"
+    assert caution.startswith("  caution: under neutral removal a column is charged for being")
     assert not rest
     numbers = [
         float(sign.strip() + number) for sign, number in re.findall(r"([-+] |-|)([\d.e]+) \(", line)
@@ -535,8 +541,8 @@ def test_few_rows_read_as_sums():
     total = float(re.search(r"row 0: (\S+) =", line)[1])
     assert sum(numbers) == pytest.approx(total, abs=5 * 5e-4 * max(map(abs, numbers)))
     assert set(re.findall(r"\((\w+)\)", line)) == {"base", *NAMES}
-    assert repr(ONE).count("\n") == 0
-    assert repr(SEVERAL[:2]).count("\n") == 6
+    assert repr(ONE).count("\n") == 2
+    assert repr(SEVERAL[:2]).count("\n") == 8
     assert "row 1, b vs c: " in repr(SEVERAL[:2])
 
 

@@ -19,8 +19,12 @@ from matplotlib import pyplot as plt
 RNG = np.random.default_rng(4)
 POINTS, ROWS = RNG.normal(size=(30, 3)), RNG.normal(size=(12, 3))
 ALPHA = RNG.normal(size=(30, 2))
-ONE = pkex.Explainer(pkex.KernelExpansion(POINTS, ALPHA[:, 0], RBF([1.0, 3.0, 9.0])))(ROWS)
-TWO = pkex.Explainer(pkex.KernelExpansion(POINTS, ALPHA, RBF([1.0, 3.0, 9.0])))(ROWS)
+ONE = pkex.Explainer(
+    pkex.KernelExpansion(POINTS, ALPHA[:, 0], RBF([1.0, 3.0, 9.0])), removal="neutral"
+)(ROWS)
+TWO = pkex.Explainer(pkex.KernelExpansion(POINTS, ALPHA, RBF([1.0, 3.0, 9.0])), removal="neutral")(
+    ROWS
+)
 
 
 def test_means_and_standard_errors():
@@ -57,10 +61,10 @@ def test_it_prints_and_makes_a_frame_most_important_first():
     first = ONE.feature_names[importance.order[0]]
     assert repr(importance).splitlines()[1].startswith(first)
     frame = importance.to_frame()
-    assert list(frame.columns) == ["importance", "standard_error"]
+    assert list(frame.columns) == ["importance", "standard_error", "centred"]
     assert frame.index[0] == first
     columns = list(TWO.importance().to_frame().columns)
-    assert columns[:2] == [("y0", "importance"), ("y0", "standard_error")]
+    assert columns[:3] == [("y0", kind) for kind in ("importance", "standard_error", "centred")]
     assert "y1" in repr(TWO.importance())
 
 

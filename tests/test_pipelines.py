@@ -94,8 +94,8 @@ def test_a_model_is_explained_with_the_table_it_was_fitted_with(make, table):
     else:
         model, reference = make(), make()
     rows = TABLES[table](X[:4])
-    explanation = Explainer(model.fit(TABLES[table](X), TARGET))(rows)
-    expected = Explainer(reference.fit(X, TARGET))(X[:4])
+    explanation = Explainer(model.fit(TABLES[table](X), TARGET), removal="neutral")(rows)
+    expected = Explainer(reference.fit(X, TARGET), removal="neutral")(X[:4])
     assert_close(explanation.values, expected.values, ROUNDING)
     assert_close(explanation.predictions, model.predict(rows), ROUNDING)
     assert_close(explanation.data, X[:4], 0.0)
@@ -110,7 +110,7 @@ def test_numbers_of_any_type(make, kind, framed):
     digits = np.round(20 * np.abs(X)).astype(kind)
     table = pd.DataFrame(digits, columns=NAMES) if framed else digits
     model = make().fit(table, TARGET)
-    explanation = Explainer(model)(table[:3])
+    explanation = Explainer(model, removal="neutral")(table[:3])
     # a scaler computes in single precision for float32, and so does the model that is explained
     assert_close(explanation.predictions, model.predict(table[:3]), ROUNDING)
     assert_close(explanation.data, digits[:3].astype(float), 0.0)
@@ -127,7 +127,7 @@ def test_columns_of_different_types_in_one_frame():
         }
     )
     model = scaled().fit(frame, TARGET)
-    explanation = Explainer(model)(frame[:5])
+    explanation = Explainer(model, removal="neutral")(frame[:5])
     assert explanation.feature_names == ("i", "b", "f", "n")
     assert_close(explanation.predictions, model.predict(frame[:5]), ROUNDING)
     assert_close(explanation.data.astype(float), frame[:5].astype(float).to_numpy(), 0.0)
@@ -135,7 +135,7 @@ def test_columns_of_different_types_in_one_frame():
 
 @pytest.mark.parametrize("make", [plain, scaled], ids=["SVR", "scaler"])
 def test_one_row_is_the_row_among_many(make):
-    explain = Explainer(make().fit(DIABETES, TARGET))
+    explain = Explainer(make().fit(DIABETES, TARGET), removal="neutral")
     many = explain(DIABETES)
     for row in (0, 7, 59):
         one = explain(DIABETES[row : row + 1])
@@ -146,7 +146,7 @@ def test_one_row_is_the_row_among_many(make):
 @pytest.mark.parametrize("table", [X[0], X[0].tolist()])
 @pytest.mark.parametrize("make", [plain, scaled], ids=["SVR", "scaler"])
 def test_a_row_that_is_no_table_is_refused(make, table):
-    explain = Explainer(make().fit(X, TARGET))
+    explain = Explainer(make().fit(X, TARGET), removal="neutral")
     with pytest.raises(ValueError, match=r"two-dimensional|2D array"):
         explain(table)
 
@@ -184,7 +184,7 @@ TEXT = {
 def test_text_columns_are_one_player_each_and_shown_as_text(kind):
     table = TEXT[kind](PATIENTS)
     model = encoded(sparse_output=False).fit(table, TARGET)
-    explanation = Explainer(model)(table[:4])
+    explanation = Explainer(model, removal="neutral")(table[:4])
     assert explanation.feature_names == ("age", "sex", "bmi", "pressure", "s5")
     assert explanation.data.dtype == object
     assert explanation.data.tolist() == PATIENTS[:4].to_numpy().tolist()
@@ -198,16 +198,16 @@ def test_text_in_nested_lists():
     model = make_pipeline(
         columns((OneHotEncoder(), [1, 3]), remainder="passthrough"), SVR(C=20.0, gamma=1e-3)
     ).fit(rows, TARGET)
-    explanation = Explainer(model)(rows[:2])
+    explanation = Explainer(model, removal="neutral")(rows[:2])
     assert explanation.data.tolist() == rows[:2]  # numbers are numbers, text is text
     assert_close(explanation.predictions, model.predict(rows[:2]), ROUNDING)
 
 
 def test_a_one_hot_player_is_not_the_sum_of_its_columns():
     model = encoded(sparse_output=False).fit(PATIENTS, TARGET)
-    whole = Explainer(model)(PATIENTS[:4]).values[:, 3]
+    whole = Explainer(model, removal="neutral")(PATIENTS[:4]).values[:, 3]
     behind = model[:-1].transform(PATIENTS[:4])
-    columns_apart = Explainer(model[-1])(behind).values[:, 2:6].sum(axis=1)
+    columns_apart = Explainer(model[-1], removal="neutral")(behind).values[:, 2:6].sum(axis=1)
     assert np.abs(whole - columns_apart).max() > 1e-3
 
 
@@ -216,13 +216,13 @@ def test_a_category_that_was_never_seen(how):
     options = {"min_frequency": 12} if how == "infrequent_if_exist" else {}
     model = encoded(handle_unknown=how, **options).fit(PATIENTS, TARGET)
     strange = PATIENTS[:3].assign(pressure="unheard of")
-    explanation = Explainer(model)(strange)
+    explanation = Explainer(model, removal="neutral")(strange)
     assert_close(explanation.predictions, model.predict(strange), ROUNDING)
     assert (explanation.data[:, 3] == "unheard of").all()
 
 
 def test_a_category_that_was_never_seen_is_an_error_where_the_encoder_says_so():
-    explain = Explainer(encoded().fit(PATIENTS, TARGET))
+    explain = Explainer(encoded().fit(PATIENTS, TARGET), removal="neutral")
     with pytest.raises(ValueError, match="unknown categories"):
         explain(PATIENTS[:3].assign(pressure="unheard of"))
 
@@ -231,7 +231,7 @@ def test_missing_values_are_shown_as_missing():
     holed = DIABETES.copy()
     holed.iloc[::5, 1] = np.nan
     model = make_pipeline(SimpleImputer(add_indicator=True), plain()).fit(holed, TARGET)
-    explanation = Explainer(model)(holed[:6])
+    explanation = Explainer(model, removal="neutral")(holed[:6])
     np.testing.assert_array_equal(explanation.data, holed[:6].to_numpy())
     assert_close(explanation.predictions, model.predict(holed[:6]), ROUNDING)
 
@@ -240,7 +240,7 @@ def test_missing_text():
     holed = PATIENTS.astype({"pressure": object})
     holed.loc[::6, "pressure"] = None
     model = encoded(handle_unknown="ignore").fit(holed, TARGET)
-    explanation = Explainer(model)(holed[:7])
+    explanation = Explainer(model, removal="neutral")(holed[:7])
     assert_close(explanation.predictions, model.predict(holed[:7]), ROUNDING)
 
 
@@ -248,9 +248,9 @@ def test_missing_values_are_refused_where_the_model_cannot_take_them():
     holed = DIABETES[:3].copy()
     holed.iloc[1, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        Explainer(plain().fit(DIABETES, TARGET))(holed)
+        Explainer(plain().fit(DIABETES, TARGET), removal="neutral")(holed)
     with pytest.raises(ValueError, match="NaN"):
-        Explainer(scaled().fit(DIABETES, TARGET))(holed)
+        Explainer(scaled().fit(DIABETES, TARGET), removal="neutral")(holed)
 
 
 # -------------------------------------------------------------------------------- names and order
@@ -283,7 +283,7 @@ NAMED_MODELS = {
 @pytest.mark.parametrize("bad", BAD_TABLES)
 @pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
 def test_columns_that_are_not_those_of_the_fit_are_refused(model, bad, convert):
-    explain = Explainer(NAMED_MODELS[model]())
+    explain = Explainer(NAMED_MODELS[model](), removal="neutral")
     table = convert(BAD_TABLES[bad](DIABETES[:3]))
     with pytest.raises(ValueError, match=r"columns|[Ff]eature names"):
         explain(table)
@@ -311,25 +311,25 @@ def test_the_wrong_number_of_columns_is_refused(model, width):
     unnamed = plain() if model == "SVR" else scaled()
     if model == "columns":
         unnamed = make_pipeline(columns((StandardScaler(), [0]), remainder="passthrough"), plain())
-    explain = Explainer(unnamed.fit(X, TARGET))
+    explain = Explainer(unnamed.fit(X, TARGET), removal="neutral")
     with pytest.raises(ValueError, match=f"{width} (columns|features)"):
         explain(np.ones((2, width)))
 
 
 def test_a_frame_with_other_names_will_do_for_a_model_that_saw_none():
     """As in scikit-learn, where only a pipeline's steps warn about it."""
-    explain = Explainer(plain().fit(X, TARGET))
+    explain = Explainer(plain().fit(X, TARGET), removal="neutral")
     assert explain(DIABETES[:2]).feature_names == ("x0", "x1", "x2", "x3")
-    behind = Explainer(scaled().fit(X, TARGET))
+    behind = Explainer(scaled().fit(X, TARGET), removal="neutral")
     with pytest.warns(UserWarning, match="fitted without feature names"):
         explanation = behind(DIABETES[:2])
     assert explanation.feature_names == ("x0", "x1", "x2", "x3")
 
 
 def test_an_array_will_do_for_a_model_that_saw_names():
-    explain = Explainer(plain().fit(DIABETES, TARGET))
+    explain = Explainer(plain().fit(DIABETES, TARGET), removal="neutral")
     assert explain(X[:2]).feature_names == NAMES
-    behind = Explainer(scaled().fit(DIABETES, TARGET))
+    behind = Explainer(scaled().fit(DIABETES, TARGET), removal="neutral")
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         explanation = behind(X[:2])
     assert explanation.feature_names == NAMES
@@ -356,7 +356,7 @@ ORIGINS = (1, 1, 3, 3, 3, 3, 0, 2, 4)
 def test_groups_of_columns_raw_and_one_hot(groups, names, players):
     """A group is one player with all that is made from its columns: brute force over players."""
     model = encoded(sparse_output=False).fit(PATIENTS, TARGET)
-    explanation = Explainer(model, groups=groups)(PATIENTS[:2])
+    explanation = Explainer(model, groups=groups, removal="neutral")(PATIENTS[:2])
     assert explanation.feature_names == names
     assert explanation.column_names == tuple(PATIENTS.columns)
     value = value_of(model, PATIENTS[:1], ORIGINS)
@@ -370,7 +370,7 @@ def test_groups_of_columns_raw_and_one_hot(groups, names, players):
 def test_groups_name_columns_of_the_input_and_not_codes():
     model = encoded().fit(PATIENTS, TARGET)
     with pytest.raises(ValueError, match=r"'sex_F'.*'age', 'sex', 'bmi', 'pressure', 's5'"):
-        Explainer(model, groups={"women": ["sex_F"]})
+        Explainer(model, groups={"women": ["sex_F"]}, removal="neutral")
 
 
 # --------------------------------------------------------------------------- steps that mix columns
@@ -410,7 +410,7 @@ class Backwards(VarianceThreshold):
 def test_after_a_step_that_mixes_columns_its_outputs_are_explained(steps, names):
     model = make_pipeline(*steps, SVR(C=20.0, gamma=0.3)).fit(DIABETES, TARGET)
     with pytest.warns(UserWarning, match=f"mixes columns.*{names[0]}"):
-        explain = Explainer(model)
+        explain = Explainer(model, removal="neutral")
     explanation = explain(DIABETES[:3])
     assert explanation.feature_names == names
     assert_close(explanation.predictions, model.predict(DIABETES[:3]), ROUNDING)
@@ -422,7 +422,9 @@ def test_after_a_step_that_mixes_columns_its_outputs_are_explained(steps, names)
     assert_close(explanation.data, mixed, 0.0)
     rest = model[last + 1 :]
     if len(rest) == 1:
-        assert_close(Explainer(rest[-1])(mixed).values, explanation.values, ROUNDING)
+        assert_close(
+            Explainer(rest[-1], removal="neutral")(mixed).values, explanation.values, ROUNDING
+        )
 
 
 # ---------------------------------------------------------------- which column comes from which
@@ -467,7 +469,7 @@ def test_an_output_depends_on_the_column_it_is_said_to_be_made_from(step):
 def test_a_column_that_nothing_uses_has_no_effect():
     """Dropped columns are players whose value is 0, so that the names are those of the input."""
     model = make_pipeline(columns((OrdinalEncoder(), ["sex"])), SVR(C=20.0)).fit(PATIENTS, TARGET)
-    explanation = Explainer(model)(PATIENTS[:4])
+    explanation = Explainer(model, removal="neutral")(PATIENTS[:4])
     assert explanation.feature_names == tuple(PATIENTS.columns)
     assert (explanation.values[:, [0, 2, 3, 4]] == 0.0).all()
     total = explanation.base_values + explanation.values[:, 1]

@@ -60,23 +60,25 @@ from pkex.readers import Reading, register, supported
 LibSVM = SVR.__mro__[2]  # what SVR and its relatives derive from
 
 all_models = pytest.mark.parametrize("case", MODELS, ids=str)
+both_games = pytest.mark.parametrize("default", [True, False])
 
 
-def explainer(case):
-    """Return the Explainer of a case, made as a user would."""
+def explainer(case, removal=None, **options):
+    """Return the Explainer of a case, made as a user would: by default, or another game."""
     with case.quiet(), warnings.catch_warnings():
         if case.warns is not None:
             warnings.filterwarnings("ignore", message=case.warns)
         model = case.model()
         read = as_expansion(model, **case.given) if case.given else model
-        return Explainer(read, case.background)
+        background = case.background if removal == "interventional" else None
+        return Explainer(read, background, removal=removal, **options)
 
 
 @cache
-def explained(case_name):
+def explained(case_name, removal=None):
     """Return the explanation of the rows of a case."""
     case = next(case for case in MODELS if case.name == case_name)
-    explain = explainer(case)
+    explain = explainer(case, removal)
     with case.quiet():
         return explain(case.rows)
 
@@ -91,9 +93,14 @@ def scale(case, own):
     return np.maximum(np.abs(own), case.size())
 
 
+def game_of(case, default):
+    return "marginal" if default else case.other_removal
+
+
 @all_models
-def test_base_and_values_sum_to_the_models_own_output(case):
-    explanation = explained(case.name)
+@both_games
+def test_base_and_values_sum_to_the_models_own_output(case, default):
+    explanation = explained(case.name, None if default else case.other_removal)
     own = case.own_output().reshape(len(explanation), -1)
     total = (explanation.base_values + explanation.values.sum(axis=1)).reshape(own.shape)
     # 1e-10: n rounding errors of 1e-16 each, and those of scikit-learn's |x|^2 + |z|^2 - 2 x z
@@ -101,11 +108,13 @@ def test_base_and_values_sum_to_the_models_own_output(case):
 
 
 @all_models
-def test_values_are_shapley_values_of_the_models_game_by_enumeration(case):
-    explanation = explained(case.name)
+@both_games
+def test_values_are_shapley_values_of_the_models_game_by_enumeration(case, default):
+    explanation = explained(case.name, None if default else case.other_removal)
+    assert explanation.removal == game_of(case, default)
     n_players = len(case.feature_names)
     for row in (0, len(explanation) - 1):
-        value = case.value(case.rows[row : row + 1])
+        value = case.value(case.rows[row : row + 1], explanation.removal)
         empty, full = value(frozenset()), value(frozenset(range(n_players)))
         expected = np.array(shapley_by_enumeration(value, n_players), dtype=float)
         atol = 1e-12 * scale(case, full)  # as above, with at most 2^6 sums in place of one
@@ -115,12 +124,27 @@ def test_values_are_shapley_values_of_the_models_game_by_enumeration(case):
 
 
 @all_models
-def test_the_game_is_that_of_the_model(case):
+def test_groups_of_columns_by_default(case):
+    """A text column or group is one player: of its factors the mean of the product is taken."""
+    names = case.feature_names
+    players = ((0, len(names) - 1), *((j,) for j in range(1, len(names) - 1)))
+    players = players if len(names) > 1 else ((0,),)
+    with case.quiet():
+        explanation = explainer(case, groups=[list(players[0])])(case.rows)
+    value = case.value(case.rows[:1], "marginal", players)
+    expected = np.array(shapley_by_enumeration(value, len(players)), dtype=float)
+    atol = 1e-12 * scale(case, value(frozenset(range(len(players)))))
+    assert (np.abs(explanation.values[0].reshape(expected.shape) - expected) <= atol).all()
+
+
+@all_models
+@both_games
+def test_the_game_is_that_of_the_model(case, default):
     """The oracle itself: with all columns present its value is the model's own output."""
     own = case.own_output().reshape(case.rows.shape[0], -1)
     present = frozenset(range(len(case.feature_names)))
     for row, expected in enumerate(own):
-        value = case.value(case.rows[row : row + 1])(present)
+        value = case.value(case.rows[row : row + 1], game_of(case, default))(present)
         assert (np.abs(value - expected) <= 1e-12 * scale(case, expected)).all()
 
 
@@ -224,9 +248,6 @@ def test_inside_joblib():
 @pytest.mark.filterwarnings("ignore:PCA mixes columns")  # which is said before the refusal
 def test_what_cannot_be_explained_is_refused_with_a_sentence(refusal, entry):
     model = refusal.make()
-    if refusal.readable and entry is as_expansion:
-        entry(model)  # with a background it is explained
-        return
     with pytest.raises(UnsupportedModelError) as caught:
         entry(model)
     sentence = str(caught.value)
@@ -413,17 +434,21 @@ class NewAverage(Average):
     """A newer one, in the user's own module."""
 
 
+def average_reader(**options):
+    """Return a reader of Average; the options are for the expansion."""
+
+    def read_average(model, given):
+        shares = np.full(len(model.points), 1.0 / len(model.points))
+        return Reading(KernelExpansion(model.points, shares, RBF(), **options), model.predict)
+
+    return read_average
+
+
 @pytest.fixture
 def registered(monkeypatch):
     monkeypatch.setattr(pkex.readers, "_readers", dict(pkex.readers._readers))
-
-    @register("another_library.machines.Average")
-    def read_average(model, given):
-        n_points = len(model.points)
-        expansion = KernelExpansion(model.points, np.full(n_points, 1.0 / n_points), RBF())
-        return Reading(expansion, model.predict)
-
-    return read_average
+    reader = average_reader(background="training points")
+    return register("another_library.machines.Average")(reader)
 
 
 @pytest.mark.usefixtures("registered")
@@ -439,6 +464,22 @@ def test_other_libraries_can_register_a_reader(kind):
     model.fit(in_pipeline[0].transform(X))
     expected = model.predict(in_pipeline[0].transform(X[:3]))
     assert_close(Explainer(in_pipeline)(X[:3]).predictions, expected, 1e-14)
+
+
+@pytest.mark.usefixtures("registered")
+def test_points_are_not_taken_for_data_by_themselves():
+    """A reader that does not say that its points are data leaves the user to pass some."""
+    model = Average().fit(X)
+    assert "the model's 60 training points" in Explainer(model)(X[:1]).absent
+    register("another_library.machines.Average")(average_reader())
+    with pytest.raises(ValueError, match=r"keeps none.*pass some rows"):
+        Explainer(model)
+    in_pipeline = make_pipeline(StandardScaler().fit(X), model)
+    with pytest.raises(ValueError, match=r"keeps none.*pass some rows"):
+        Explainer(in_pipeline)
+    assert pkex.readers.read(model).background == (None,)
+    assert Explainer(model, X[:5])(X[:1]).removal == "interventional"
+    assert Explainer(model, removal="neutral")(X[:1]).removal == "neutral"
 
 
 def test_without_the_reader_it_is_refused():

@@ -495,7 +495,10 @@ def test_a_background_where_all_factors_are_one_is_neutral_removal(case):
     """The neutral game is the general one with absent factors 1."""
     expansion, rows, _, _ = problem(case, 6, 1)
     point = KernelExpansion(expansion.points[:1], [1.5], expansion.kernel, 0.25)
-    neutral, general = Explainer(point)(rows), Explainer(point, expansion.points[:1])(rows)
+    neutral, general = (
+        Explainer(point, removal="neutral")(rows),
+        Explainer(point, expansion.points[:1])(rows),
+    )
     atol = 1e-14 * magnitude(point, rows)
     assert_close(neutral.values, general.values, atol)
     assert_close(neutral.base_values, general.base_values, atol)
@@ -519,9 +522,9 @@ def test_linear_values_are_those_of_a_linear_model():
 def test_one_column_keeps_its_digits_under_neutral_removal():
     """As several columns do: the deficit is never taken as 1 - k."""
     point = KernelExpansion([[1.0]], [1.0], RBF(1e9))
-    assert_close(Explainer(point)([[0.0]]).values, -5e-19, 1e-33)
+    assert_close(Explainer(point, removal="neutral")([[0.0]]).values, -5e-19, 1e-33)
     several = KernelExpansion([[1.0, 2.0]], [1.0], RBF(1e9))
-    grouped = Explainer(several, groups=[[0, 1]])([[0.0, 0.0]]).values
+    grouped = Explainer(several, groups=[[0, 1]], removal="neutral")([[0.0, 0.0]]).values
     assert_close(grouped, -2.5e-18, 1e-32)
 
 
@@ -714,6 +717,9 @@ POINTS, ROWS, BACKGROUND = RNG.random((20, 4)), RNG.random((3, 4)), RNG.random((
 NAMES = ("age", "zip", "city", "bmi")
 EXPANSION = KernelExpansion(POINTS, RNG.normal(size=20), RBF(0.7), 0.5, NAMES)
 LINEAR_MODEL = SVR(kernel="linear").fit(POINTS, POINTS[:, 0])
+WITH_LINEAR_PART = KernelExpansion(POINTS, np.ones(20), 0.5 * (RBF() * Linear()))
+WITHOUT_DATA = KernelExpansion(POINTS, np.ones(20), RBF(), background=None)
+LINEAR_WITHOUT_DATA = KernelExpansion(POINTS, np.ones(20), Linear(), background=None)
 
 
 def test_the_result_names_its_game():
@@ -724,18 +730,18 @@ def test_the_result_names_its_game():
         "marginal": Explainer(EXPANSION, BACKGROUND, removal="marginal"),
     }
     for removal, explain in found.items():
-        name = removal or "neutral"
+        name = removal or "marginal"
         assert explain.removal == explain(ROWS).removal == explain(ROWS)[1].removal == name
         assert f"removal={name!r}" in repr(explain)
         assert name in repr(explain(ROWS))
         again = pickle.loads(pickle.dumps(explain(ROWS)))
         assert again.removal == name
-    assert len({float(explain.expected_value) for explain in found.values()}) == 3
+    assert len({float(explain.expected_value) for explain in found.values()}) == 4
 
 
-def test_without_a_background_nothing_has_changed():
+def test_neutral_removal_by_name_is_the_game_of_the_paper():
     """The neutral base value, and the rules of neutral removal."""
-    explanation = Explainer(EXPANSION)(ROWS)
+    explanation = Explainer(EXPANSION, removal="neutral")(ROWS)
     base = EXPANSION.coefficients.sum() + 0.5
     assert_close(explanation.base_values, base, 1e-14)
     assert explanation.rule.relative_error <= pkex.rules.FULL_PRECISION
@@ -836,16 +842,18 @@ FRAME = pd.DataFrame(BACKGROUND, columns=NAMES)
          "background_weights contains NaN"),
         (options(background=BACKGROUND, background_weights=["a"] * 6), TypeError,
          "background_weights"),
-        (options(removal="conditional"), ValueError, "'neutral', 'interventional' or 'marginal'"),
+        (options(removal="conditional"), ValueError, "'marginal', 'interventional' or 'neutral'"),
         (options(background=BACKGROUND, removal="mean"), ValueError, "got 'mean'"),
         (options(background=BACKGROUND, removal="neutral"), ValueError, "takes no background"),
         (options(removal="interventional"), ValueError, r"pass some rows.*X_train\[:100\]"),
-        (options(removal="marginal"), ValueError, "marginal removal takes absent features from"),
-        (lambda: Explainer(LINEAR_MODEL), UnsupportedModelError, "Pass a background"),
         (lambda: Explainer(LINEAR_MODEL, removal="neutral"), UnsupportedModelError,
-         "linear part.*Pass a background"),
-        (lambda: Explainer(KernelExpansion(POINTS, np.ones(20), 0.5 * (RBF() * Linear()))),
-         UnsupportedModelError, "linear part.*Pass a background"),
+         "linear part.*Leave out removal='neutral'.*pass a background"),
+        (lambda: Explainer(WITH_LINEAR_PART, removal="neutral"), UnsupportedModelError,
+         "linear part.*pass a background"),
+        (lambda: Explainer(WITHOUT_DATA), ValueError,
+         r"keeps none.*Explainer\(model, X_train\[:100\]\), or choose removal='neutral'"),
+        (lambda: Explainer(WITHOUT_DATA, removal="marginal"), ValueError, "keeps none"),
+        (lambda: Explainer(LINEAR_WITHOUT_DATA), ValueError, r"X_train\[:100\]\)\.$"),
         (lambda: Explainer(EXPANSION, BACKGROUND)(ROWS[:, :3]), ValueError, "3 columns, but 4"),
     ],
 )  # fmt: skip

@@ -127,6 +127,7 @@ def test_facts_say_how_it_was_computed(tmp_path):
         "Rows": "3",
         "Features": "2",
         "Removal": "neutral",
+        "Caution": "offsets",
         "Rules": "few-node gauss-legendre, 4 to 8 nodes",
         "Certified error": "≤ 6.7e-16",
         "Additivity residual": "1.0e-15",

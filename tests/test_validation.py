@@ -17,7 +17,7 @@ TABLE = RNG.normal(size=(450, 100))
 ALPHA = RNG.normal(size=450)
 F = KernelExpansion(TABLE, ALPHA, RBF())
 NAMED = KernelExpansion(pd.DataFrame(TABLE).add_prefix("measurement "), ALPHA, RBF())
-EXPLANATION = pkex.Explainer(F, n_jobs=1)(TABLE[:3])
+EXPLANATION = pkex.Explainer(F, n_jobs=1, removal="neutral")(TABLE[:3])
 ATTRIBUTION = pkex.mmd(TABLE[:5, :2], TABLE[5:9, :2])
 MANY = sum((RBF(float(k)).on(k) for k in range(2, 100)), start=Laplacian())
 
@@ -78,11 +78,17 @@ def test_long_values_are_cut(value):
         (lambda: RBF(pd.DataFrame(TABLE)), r"must be a number, got a DataFrame of shape"),
         (lambda: Custom(TABLE), r"got an array of shape \(450, 100\)"),
         (lambda: Custom(lambda x, z: x + np.nan * z).on(*range(100))(TABLE[:2]), "NaN or infinite"),
-        (lambda: pkex.Explainer(F, removal=TABLE), "removal must be 'neutral'"),
-        (lambda: pkex.Explainer(F, n_jobs=TABLE), "n_jobs must be an integer"),
-        (lambda: pkex.Explainer(F, tol=TABLE), "tol must be a number, got an array of shape"),
-        (lambda: pkex.Explainer(F, groups={"a": [TABLE]}), "names or indices"),
-        (lambda: pkex.Explainer(NAMED, groups={"a": ["weight"]}), "the columns are"),
+        (lambda: pkex.Explainer(F, removal=TABLE), "removal must be 'marginal'"),
+        (lambda: pkex.Explainer(F, n_jobs=TABLE, removal="neutral"), "n_jobs must be an integer"),
+        (
+            lambda: pkex.Explainer(F, tol=TABLE, removal="neutral"),
+            "tol must be a number, got an array of shape",
+        ),
+        (lambda: pkex.Explainer(F, groups={"a": [TABLE]}, removal="neutral"), "names or indices"),
+        (
+            lambda: pkex.Explainer(NAMED, groups={"a": ["weight"]}, removal="neutral"),
+            "the columns are",
+        ),
         (lambda: EXPLANATION[[TABLE.tolist()]], "must be chosen|are chosen by"),
         (lambda: ATTRIBUTION.value("x" * 10_000), "a list of players"),
         (lambda: ATTRIBUTION.plot(max_display=TABLE), "max_display must be"),

@@ -14,7 +14,7 @@ from pkex._cells import cell_text, name_of_rest
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
 
-__all__ = ["headline", "html_table", "text"]
+__all__ = ["headline", "html_table", "notes", "text"]
 
 Floats = NDArray[np.float64]
 
@@ -44,12 +44,19 @@ def headline(explanation: Explanation) -> str:
     )
 
 
+def notes(explanation: Explanation) -> list[str]:
+    """Return what an absent feature is and what to beware of, each in a line."""
+    absent, caution = explanation.absent, explanation.caution
+    found = [] if absent is None else [f"absent features: {absent}"]
+    return found + ([] if caution is None else [f"caution: {caution}"])
+
+
 def text(explanation: Explanation) -> str:
-    """Return the headline and, when there are few rows, each of them as a sum."""
-    lines = [headline(explanation)]
+    """Return the headline, what is absent and, when there are few rows, each of them as a sum."""
+    lines = [headline(explanation), *(f"  {note}" for note in notes(explanation))]
     values, base_values, predictions = explanation._with_output_axis()
     if predictions.size > _TEXT_LINES:
-        return lines[0]
+        return "\n".join(lines)
     for row, output in np.ndindex(predictions.shape):
         phi = values[row, :, output]
         base, prediction = base_values[row, output], predictions[row, output]
@@ -96,9 +103,10 @@ def html_table(explanation: Explanation) -> str:
         lines.append(f"<tr>{''.join(cells)}</tr>")
     hidden = n_rows - n_shown
     note = f"<div>and {hidden} more row{'s' if hidden != 1 else ''}</div>" if hidden else ""
+    said = "".join(f"<div><small>{escape(line)}</small></div>" for line in notes(explanation))
     head = "".join(f'<th style="{_STYLE}">{escape(title)}</th>' for title in titles)
     return (
-        f'<div style="overflow-x: auto"><div>{escape(headline(explanation))}</div>'
+        f'<div style="overflow-x: auto"><div>{escape(headline(explanation))}</div>{said}'
         f'<table style="font-variant-numeric: tabular-nums"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table>{note}</div>"
     )

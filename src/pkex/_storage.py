@@ -74,6 +74,7 @@ def _pack(explanation: Explanation) -> dict[str, Any]:
         "players": explanation.players,
         "output_names": explanation.output_names,
         "removal": explanation.removal,
+        "absent": explanation.absent,
         "residual": _to_json(explanation.residual),
         "complete": explanation.complete,
         "kernel": explanation.kernel,
@@ -129,6 +130,7 @@ def _unpack(header: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
         "removal": header["removal"],
         "complete": header["complete"],
         "kernel": header.get("kernel"),
+        "absent": header.get("absent"),
     }
 
 

@@ -8,7 +8,14 @@ from scipy.spatial.distance import pdist
 
 from pkex._validation import brief
 
-__all__ = ["MAX_ROWS", "RandomState", "generator", "median_distance", "median_distances"]
+__all__ = [
+    "MAX_ROWS",
+    "RandomState",
+    "generator",
+    "median_distance",
+    "median_distances",
+    "some_rows",
+]
 
 Floats = NDArray[np.float64]
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -35,7 +42,7 @@ def median_distance(X: Floats, max_rows: int, random_state: RandomState) -> floa
 
     Where more than half of the pairs are equal, the median is over the pairs that are not.
     """
-    rows = _some_rows(X, max_rows, random_state)
+    rows = some_rows(X, max_rows, random_state)
     with np.errstate(over="ignore"):
         rows = rows - rows[0]
     scale = float(np.abs(rows).max(initial=0.0))
@@ -47,12 +54,12 @@ def median_distance(X: Floats, max_rows: int, random_state: RandomState) -> floa
 
 def median_distances(X: Floats, max_rows: int, random_state: RandomState) -> Floats:
     """Return the median distance in every column."""
-    rows = _some_rows(X, max_rows, random_state)
+    rows = some_rows(X, max_rows, random_state)
     every = [median_distance(column[:, None], max_rows, None) for column in rows.T]
     return np.array(every)
 
 
-def _some_rows(X: Floats, max_rows: int, random_state: RandomState) -> Floats:
+def some_rows(X: Floats, max_rows: int, random_state: RandomState) -> Floats:
     """Return a random subsample, which depends on the values of the rows but not on their order.
 
     So it is the same for permuted samples, which keeps permutation tests exact for any seed.

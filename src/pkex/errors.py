@@ -47,8 +47,8 @@ def no_neutral_removal(kernel: Kernel) -> UnsupportedModelError:
     """Return the error for a kernel with a linear part, where an absent feature has no factor."""
     return UnsupportedModelError(
         f"the kernel {brief(kernel)} has a linear part, which does not factorise over columns: it "
-        "is a sum over them, and no factor of it could become 1. Pass a background, "
-        "Explainer(model, X_train[:100]), for values that start at the mean prediction."
+        "is a sum over them, and no factor of it could become 1, as neutral removal would have it. "
+        "Leave out removal='neutral', or pass a background, Explainer(model, X_train[:100])."
     )
 
 

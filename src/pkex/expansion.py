@@ -24,6 +24,7 @@ from pkex._validation import as_floats, as_matrix, brief, column_names, default_
 from pkex.errors import no_neutral_removal
 
 __all__ = [
+    "Data",
     "ExpansionSum",
     "KernelExpansion",
     "Preparation",
@@ -76,6 +77,31 @@ class Preparation:
     inputs: tuple[str, ...] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows that a model has seen, and what to call them.
+
+    Attributes
+    ----------
+    rows : array of shape (n_rows, n_columns)
+        In the columns of the points, that is as prepared.
+    kind : str
+        The plural noun: "training points", "support vectors".
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.svm import SVR
+    >>> model = SVR().fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 0.0])
+    >>> data = pkex.as_expansion(model).background
+    >>> data.kind, data.rows.shape
+    ('support vectors', (3, 1))
+    """
+
+    rows: Floats
+    kind: str = "rows"
+
+
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class KernelExpansion:
     """A function ``f(x) = sum_i alpha_i k(x, x_i) + offset`` with one or several outputs.
@@ -95,6 +121,10 @@ class KernelExpansion:
         Names of the outputs; by default ``y0, y1, ...`` when there are several.
     preparation : Preparation, optional
         What is done to rows before the kernel; it gives the feature names then.
+    background : array of shape (n_rows, n_columns), str, Data or None, default "points"
+        The rows that absent features are averaged over by default, in the columns of the points.
+        A text says that the points are data, and what to call them ("training points"); None says
+        that there are none, because the points are no data (inducing points, a weight vector).
 
     Examples
     --------
@@ -113,6 +143,7 @@ class KernelExpansion:
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...] | None
     preparation: Preparation | None
+    background: Data | None
 
     def __init__(
         self,
@@ -124,6 +155,7 @@ class KernelExpansion:
         output_names: Iterable[str] | None = None,
         *,
         preparation: Preparation | None = None,
+        background: ArrayLike | Data | str | None = "points",
     ) -> None:
         if not isinstance(kernel, Kernel):
             advice = "A function of your own becomes one by pkex.kernels.Custom(function)."
@@ -166,19 +198,24 @@ class KernelExpansion:
             outputs = unique_names(output_names, "output_names", alpha[0].size)
         elif alpha.ndim == 2:
             outputs = default_names("y", alpha.shape[1])
+        matrix = _frozen(_on_cache_lines(matrix))
         for name, value in (
-            ("points", _frozen(_on_cache_lines(matrix))),
+            ("points", matrix),
             ("coefficients", _frozen(alpha)),
             ("kernel", kernel),
             ("offset", _frozen(np.broadcast_to(shift, alpha.shape[1:]).copy())),
             ("feature_names", names),
             ("output_names", outputs),
             ("preparation", preparation),
+            ("background", _as_data(background, matrix, kernel)),
         ):
             object.__setattr__(self, name, value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state | {"points": _frozen(_on_cache_lines(state["points"]))})
+        points, data = _frozen(_on_cache_lines(state["points"])), state["background"]
+        if data is not None and data.rows is state["points"]:
+            data = Data(points, data.kind)
+        self.__dict__.update(state | {"points": points, "background": data})
 
     def __repr__(self) -> str:
         n_points, n_columns = self.points.shape
@@ -341,8 +378,9 @@ def evolve(
 ) -> KernelExpansion | ExpansionSum:
     """Return the expansion with some of its constructor's arguments changed, in every part."""
     kept = ("points", "coefficients", "kernel", "offset", "feature_names", "output_names")
+    also = ("preparation", "background")
     parts = tuple(
-        KernelExpansion(**{name: getattr(part, name) for name in (*kept, "preparation")} | changes)
+        KernelExpansion(**{name: getattr(part, name) for name in kept + also} | changes)
         for part in expansion.parts
     )
     return parts[0] if len(parts) == 1 else ExpansionSum(parts)
@@ -351,7 +389,11 @@ def evolve(
 def stack(
     expansions: Sequence[KernelExpansion | ExpansionSum], output_names: Sequence[str]
 ) -> KernelExpansion | ExpansionSum:
-    """Return one expansion whose outputs are those of the given ones, in their order."""
+    """Return one expansion whose outputs are those of the given ones, in their order.
+
+    Each output keeps the data of its own expansion, so that it has the values that it would have
+    by itself. Expansions of the same kernel and data are joined.
+    """
     widths = [expansion.n_outputs for expansion in expansions]
     parts: list[KernelExpansion] = []
     for i, expansion in enumerate(expansions):
@@ -365,11 +407,34 @@ def stack(
             }
             parts += evolve(part, **padded).parts
     first = parts[0]
-    if any(p.kernel != first.kernel or p.preparation is not None for p in parts):
+    if any(
+        p.kernel != first.kernel
+        or p.preparation is not None
+        or not _same_data(p.background, first.background)
+        for p in parts
+    ):
         return ExpansionSum(tuple(parts))
     joined = {name: [getattr(p, name) for p in parts] for name in ("points", "coefficients")}
     offset = np.sum([p.offset for p in parts], axis=0)
     return evolve(first, offset=offset, **{n: np.concatenate(v) for n, v in joined.items()})
+
+
+def _as_data(background: Any, points: Floats, kernel: Kernel) -> Data | None:
+    """Return what `KernelExpansion` was told about its data."""
+    if background is None:
+        return None
+    if isinstance(background, str):
+        return Data(points, background)
+    given = background if isinstance(background, Data) else Data(background)
+    rows = as_matrix(given.rows, "background", points.shape[1])
+    kernel.check(rows, "background")
+    return Data(points if np.array_equal(rows, points) else _frozen(rows.copy()), given.kind)
+
+
+def _same_data(first: Data | None, second: Data | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return first.kind == second.kind and np.array_equal(first.rows, second.rows)
 
 
 def _on_cache_lines(matrix: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, reduce
 from operator import add
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pkex._absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
 from pkex._algebra import has_neutral_removal
 from pkex._cells import is_number
 from pkex._threads import check_n_jobs
@@ -41,13 +42,16 @@ class Explainer:
         Gaussian processes, pipelines and searches around them, or an expansion of your own.
     background : array or data frame of shape (n_background, n_columns), optional
         Rows that absent features are taken from, in the columns of the input. One row gives
-        baseline Shapley values.
-    removal : {"neutral", "interventional", "marginal"}, optional
-        What it means that a feature is absent. "neutral", the default without a background, is
-        the paper's: its kernel factor becomes 1. "interventional", the default with one: it has
-        the value of a background row, averaged over the rows, as in shap; values start at the
-        mean prediction over the background. "marginal": its kernel factor is the mean of its
-        factors over the background, as if columns were independent; as cheap as "neutral".
+        baseline Shapley values. By default the model's own data: its training points or support
+        vectors, 500 of them at most. Support vectors lie near the boundary, so pass training rows
+        where you have them.
+    removal : {"marginal", "interventional", "neutral"}, optional
+        What it means that a feature is absent. "marginal", the default without a background: its
+        kernel factor is the mean of its factors over the background or the model's own data, as if
+        columns were independent. "interventional", the default with a background: it has the value
+        of a background row, averaged over the rows, as in shap; values start at the mean
+        prediction over the background. "neutral" is the paper's: its kernel factor becomes 1. The
+        result says what was done: `Explanation.absent`.
     background_weights : array of shape (n_background,), optional
         Weights of the background rows, positive; equal by default.
     groups : mapping of name to columns, or sequence of sequences of columns, optional
@@ -66,9 +70,11 @@ class Explainer:
     >>> from sklearn.svm import SVR
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = SVR(C=50.0).fit(X, y)
-    >>> explanation = pkex.Explainer(model)(X[:3])
+    >>> explanation = pkex.Explainer(model, X[:100])(X[:3])
     >>> explanation.values.shape
     (3, 10)
+    >>> explanation.absent
+    'as in each of 100 background rows, averaged'
     >>> float(abs(explanation.predictions - model.predict(X[:3])).max()) < 1e-9
     True
     """
@@ -95,11 +101,10 @@ class Explainer:
         self.tol = tolerance(tol, FULL_PRECISION)
         self.n_jobs = n_jobs
         self.removal = _removal(removal, background)
-        if self.removal == "neutral":
-            _refuse_linear(self.expansion)
-        table = None if background is None else seen(self.expansion, background, "background")
         weights = _shares(background, background_weights)
-        self._plans = [self._plan(part, table, weights) for part in self.expansion.parts]
+        self.absent, backgrounds = self._absent(background, weights, background_weights is not None)
+        parts = zip(self.expansion.parts, backgrounds, strict=True)
+        self._plans = [self._plan(part, rows) for part, rows in parts]
         self._bases = [
             plan.bases(part.points, part.coefficients.reshape(len(part.points), -1))
             for part, plan in zip(self.expansion.parts, self._plans, strict=True)
@@ -162,6 +167,7 @@ class Explainer:
             rules=sums.rules,
             residual=residual,
             removal=self.removal,
+            absent=self.absent,
             complete=True,
             kernel=self._kernel,
         )
@@ -186,7 +192,27 @@ class Explainer:
         bases = [bases.reshape(part.offset.shape) + part.offset for bases, part in parts]
         return np.asarray(np.sum(bases, axis=0))
 
-    def _plan(self, part: KernelExpansion, table: Any, weights: Floats | None) -> Plan:
+    def _absent(
+        self, background: Any, weights: Floats | None, weighted: bool
+    ) -> tuple[str, Sequence[Background | None]]:
+        """Return what absent features are, as text, and for each part the rows that they have."""
+        expansion, marginal = self.expansion, self.removal == "marginal"
+        if self.removal == "neutral":
+            _refuse_linear(expansion)
+            return NEUTRAL, [None] * len(expansion.parts)
+        if background is None or weights is None:
+            tables = own_rows(expansion)
+            every = [np.full(len(rows), 1.0 / len(rows)) for rows in tables]
+            said = said_of_own_rows(expansion)
+        else:
+            table = seen(expansion, background, "background")
+            tables = [part.prepare(table, "background") for part in expansion.parts]
+            every = [weights] * len(tables)
+            said = said_of_background(self.removal, len(weights), weighted)
+        pairs = zip(tables, every, strict=True)
+        return said, [Background(np.asfortranarray(rows), w, marginal) for rows, w in pairs]
+
+    def _plan(self, part: KernelExpansion, background: Background | None) -> Plan:
         """Return the games of a part: a player has all columns made from its input columns."""
         made_from: dict[int, list[int]] = defaultdict(list)
         n_columns = part.points.shape[1]
@@ -194,10 +220,6 @@ class Explainer:
         for column, origin in enumerate(origins):
             made_from[origin].append(column)
         players = tuple(tuple(j for i in player for j in made_from[i]) for player in self.players)
-        background = None
-        if weights is not None:
-            rows = np.asfortranarray(part.prepare(table, "background"))
-            background = Background(rows, weights, self.removal == "marginal")
         return Plan(part.kernel.terms(n_columns), players, self.tol, background)
 
     def _explain(
@@ -212,16 +234,16 @@ class Explainer:
 def _removal(removal: str | None, background: object) -> str:
     """Return the name of the game, or raise when it does not go with the background."""
     if removal is None:
-        return "neutral" if background is None else "interventional"
-    if not isinstance(removal, str) or removal not in ("neutral", "interventional", "marginal"):
+        return "marginal" if background is None else "interventional"
+    if not isinstance(removal, str) or removal not in ("marginal", "interventional", "neutral"):
         raise ValueError(
-            f"removal must be 'neutral', 'interventional' or 'marginal', got {brief(removal)}."
+            f"removal must be 'marginal', 'interventional' or 'neutral', got {brief(removal)}."
         )
     if removal == "neutral" and background is not None:
         raise ValueError("neutral removal takes no background: leave one of them out.")
-    if removal != "neutral" and background is None:
+    if removal == "interventional" and background is None:
         raise ValueError(
-            f"{removal} removal takes absent features from a background: pass some rows, e.g. "
+            "interventional removal takes absent features from a background: pass some rows, e.g. "
             "Explainer(model, X_train[:100])."
         )
     return removal

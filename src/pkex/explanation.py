@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex import _display, _interop, _storage
+from pkex._absent import CAUTION
 from pkex._selection import Axis, select
 from pkex._validation import brief
 from pkex.importance import Importance
@@ -52,7 +53,10 @@ class Explanation:
     residual : float
         The largest ``|base + sum of values - prediction|``, which was checked to be rounding.
     removal : str
-        What it means that a feature is absent; "neutral" replaces its kernel factor by 1.
+        The game: "marginal", "interventional" or "neutral".
+    absent : str or None
+        What an absent feature is, to be read after "absent features:", e.g. "averaged over the
+        model's 450 training points, columns independent". None where it is not known.
     predictions : array of shape (n_rows,) or (n_rows, n_outputs)
         ``base_values + values.sum(axis=1)``, over all features: a selection of features keeps the
         predictions of the explanation it was taken from.
@@ -70,10 +74,12 @@ class Explanation:
     >>> f = pkex.KernelExpansion(points, [1.0, 2.0], pkex.kernels.RBF(), 0.5, names)
     >>> explanation = pkex.Explainer(f)([[0.0, 1.0], [2.0, 1.0]])
     >>> explanation[:, "bmi"].values.round(4)
-    array([[-0.3935],
-           [-0.2234]])
-    >>> print(str(explanation[0]).splitlines()[1])
-      row 0: 2.32 = 3.5 (base) - 0.7869 (age) - 0.3935 (bmi)
+    array([[0.1  ],
+           [0.185]])
+    >>> print(str(explanation[0]).splitlines()[-1])
+      row 0: 2.32 = 2.436 (base) - 0.2161 (age) + 0.09997 (bmi)
+    >>> explanation.absent
+    "averaged over the model's 2 points, columns independent"
     """
 
     values: Floats
@@ -90,6 +96,7 @@ class Explanation:
     predictions: Floats = None  # type: ignore[assignment]  # set below
     complete: bool = True
     kernel: str | None = None
+    absent: str | None = None
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -122,6 +129,11 @@ class Explanation:
         if self.output_names is None and self.values.ndim == 3:
             return tuple(f"y{i}" for i in range(self.values.shape[2]))
         return self.output_names or ()
+
+    @property
+    def caution(self) -> str | None:
+        """What to beware of when reading values of neutral removal; None under the others."""
+        return CAUTION if self.removal == "neutral" else None
 
     def __getitem__(self, key: Any) -> Explanation:
         """Select rows, features and outputs: ``explanation[rows, features, outputs]``.
@@ -183,10 +195,11 @@ class Explanation:
         >>> f = pkex.KernelExpansion(X, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], pkex.kernels.RBF())
         >>> pkex.Explainer(f)(X).importance()
                     mean |value|
-        x0        4.492 ± 0.19
-        x1        4.008 ± 0.42
+        x0       0.6388 ± 0.14
+        x1       0.6388 ± 0.18
         """
-        return Importance.of(self.values, self.feature_names, self.outputs)
+        neutral = self.removal == "neutral"
+        return Importance.of(self.values, self.feature_names, self.outputs, neutral)
 
     def to_shap(self) -> Any:
         """Return a `shap.Explanation`, for shap's plots.
@@ -251,8 +264,8 @@ class Explanation:
         >>> import pkex
         >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF(), 0.5)
         >>> pkex.Explainer(f)([[0.0, 1.0]]).to_frame().round(4)
-               x0      x1  base_value  prediction
-        0 -0.7869 -0.3935         3.5      2.3196
+               x0   x1  base_value  prediction
+        0 -0.2161  0.1      2.4357      2.3196
         """
         chosen = self if output is None else self._one_output(output, "to_frame")
         return _interop.to_frame(chosen, totals)

@@ -31,6 +31,11 @@ class Importance:
     feature_names : tuple of str
     output_names : tuple of str
         Empty when there is one output without a name.
+    centred : array of the same shape as `values`
+        Means of ``|value - its mean over the rows|``. Values of neutral removal hold an offset that
+        is much the same in every row and says nothing about them; here it is left out.
+    neutral : bool
+        Whether the values are of neutral removal, so that the centred means are shown as well.
 
     Examples
     --------
@@ -45,10 +50,16 @@ class Importance:
     standard_errors: Floats
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...]
+    centred: Floats
+    neutral: bool = False
 
     @classmethod
     def of(
-        cls, values: Floats, feature_names: tuple[str, ...], outputs: tuple[str, ...]
+        cls,
+        values: Floats,
+        feature_names: tuple[str, ...],
+        outputs: tuple[str, ...],
+        neutral: bool = False,
     ) -> Importance:
         """Return the importance of values of shape (n_rows, n_players[, n_outputs])."""
         if len(values) == 0:
@@ -57,7 +68,8 @@ class Importance:
         errors = np.full(values.shape[1:], np.nan)
         if len(values) > 1:
             errors = sizes.std(axis=0, ddof=1) / np.sqrt(len(values))
-        return cls(sizes.mean(axis=0), errors, feature_names, outputs)
+        centred = np.abs(values - values.mean(axis=0)).mean(axis=0)
+        return cls(sizes.mean(axis=0), errors, feature_names, outputs, centred, neutral)
 
     @property
     def order(self) -> NDArray[np.intp]:
@@ -68,23 +80,32 @@ class Importance:
     def __repr__(self) -> str:
         width = max(map(len, self.feature_names))
         outputs = self.output_names if self.values.ndim == 2 else ("mean |value|",)
-        lines = [" " * width + "".join(f"  {name:>20}" for name in outputs)]
+        extra = f"{'centred':>13}" if self.neutral else ""
+        lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs)]
         columns = self.values.reshape(len(self.values), -1)
-        errors = self.standard_errors.reshape(columns.shape)
+        errors, centred = (t.reshape(columns.shape) for t in (self.standard_errors, self.centred))
         for player in self.order:
-            cells = zip(columns[player], errors[player], strict=True)
-            shown = "".join(f"  {value:>11.4g} ± {error:<6.2g}" for value, error in cells)
+            cells = zip(columns[player], errors[player], centred[player], strict=True)
+            shown = "".join(
+                f"  {value:>11.4g} ± {error:<6.2g}" + (f"{alone:>13.4g}" if self.neutral else "")
+                for value, error, alone in cells
+            )
             lines.append(f"{self.feature_names[player]:<{width}}{shown}".rstrip())
         return "\n".join(lines)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, most important first.
 
-        Its columns are ``importance`` and ``standard_error``; for several outputs both of each.
+        Its columns are ``importance``, ``standard_error`` and ``centred``; for several outputs all
+        three of each.
         """
         pandas = optional("pandas", "pandas")
         names = [self.feature_names[player] for player in self.order]
-        tables = {"importance": self.values, "standard_error": self.standard_errors}
+        tables = {
+            "importance": self.values,
+            "standard_error": self.standard_errors,
+            "centred": self.centred,
+        }
         if self.values.ndim == 1:
             data = {kind: table[self.order] for kind, table in tables.items()}
             return pandas.DataFrame(data, index=names)

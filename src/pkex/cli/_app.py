@@ -157,19 +157,21 @@ def explain(
         _option(
             "--background",
             metavar="FILE",
-            help="Rows that absent features take their values from, as in shap.",
+            help="Rows that absent features take their values from, as in shap; by default they "
+            "are averaged over the model's own data.",
         ),
     ] = None,
     background_rows: Annotated[
         str | None, _option("--background-rows", metavar="ROWS", help="Which of them, e.g. 0:100.")
     ] = None,
     removal: Annotated[
-        Literal["neutral", "interventional", "marginal"] | None,
+        Literal["marginal", "interventional", "neutral"] | None,
         _option(
             "--removal",
             metavar="NAME",
-            help="Meaning of an absent feature: neutral, or with a background interventional (as "
-            "in shap; the default then) or marginal.",
+            help="Meaning of an absent feature: marginal (averaged over the model's own data, the "
+            "default, or over the background), interventional (as in shap, the default with a "
+            "background) or neutral (the paper's).",
         ),
     ] = None,
     rows: Annotated[

@@ -13,7 +13,7 @@ from pkex.cli._session import put
 
 __all__ = ["demo"]
 
-_ROWS = 3  # patients shown
+_ROWS, _BACKGROUND = 3, 100  # patients shown, and those that absent measurements come from
 
 
 def demo(out: Path | None, force: bool) -> int:
@@ -21,7 +21,7 @@ def demo(out: Path | None, force: bool) -> int:
     if out is not None:
         _folder.check(out, force)
     table, target, model = _model()
-    explanation = pkex.Explainer(model)(table[:_ROWS])
+    explanation = pkex.Explainer(model, table[-_BACKGROUND:])(table[:_ROWS])
     put("A support vector regression of the progression of diabetes, from ten measurements of 442")
     put("patients. What each measurement adds to the predictions of the first three of them:\n")
     for line in repr(explanation).splitlines()[1:]:

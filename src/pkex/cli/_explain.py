@@ -11,9 +11,10 @@ import numpy as np
 
 import pkex
 from pkex._cells import cell_text
+from pkex._display import notes
 from pkex.cli import _models, _session, _tables
 from pkex.cli._groups import groups_from
-from pkex.cli._session import SHOWN, Session, aligned, bar, grid
+from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
 from pkex.cli._tables import Dialect, Table, counted, listed
 
 __all__ = ["Request", "explain"]
@@ -44,9 +45,9 @@ class Request:
 
 def explain(request: Request, dialect: Dialect, session: Session) -> int:
     """Explain the rows, write and print the result, and return the exit code."""
-    if request.removal not in (None, "neutral") and request.background is None:
+    if request.removal == "interventional" and request.background is None:
         raise ValueError(
-            f"--removal {request.removal} takes absent features from other rows: pass --background "
+            "--removal interventional takes absent features from other rows: pass --background "
             "FILE."
         )
     with session.noting_warnings():
@@ -195,10 +196,13 @@ def _result(explanation: pkex.Explanation) -> dict[str, Any]:
     importance = explanation.importance()
     outputs = explanation.outputs or (None,)
     shape = (len(importance.feature_names), len(outputs))
-    means, errors = importance.values.reshape(shape), importance.standard_errors.reshape(shape)
+    tables = (importance.values, importance.standard_errors, importance.centred)
+    means, errors, centred = (table.reshape(shape) for table in tables)
     base_values = explanation.base_values[0].reshape(-1)
     return {
         "removal": explanation.removal,
+        "absent": explanation.absent,
+        "caution": explanation.caution,
         "outputs": [
             {"name": name, "base_value": base}
             for name, base in zip(outputs, base_values, strict=True)
@@ -209,6 +213,7 @@ def _result(explanation: pkex.Explanation) -> dict[str, Any]:
                 "columns": [explanation.column_names[j] for j in explanation.players[i]],
                 "importance": means[i],
                 "standard_error": errors[i],
+                "centred": centred[i],
             }
             for i in importance.order
         ],
@@ -250,7 +255,8 @@ def _row_grid(explanation: pkex.Explanation, number: int) -> list[Any]:
         [explanation.feature_names[i], _raw(explanation, i), text, bar(phi[i], abs(phi).max())]
         for i, text in zip(order, aligned(phi[order]), strict=True)
     ]
-    return grid(title, ["feature", "data", "value", ""], lines, len(phi))
+    shown = grid(title, ["feature", "data", "value", ""], lines, len(phi))
+    return shown + [cell(note, "dim") for note in notes(explanation)]
 
 
 def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
@@ -259,17 +265,21 @@ def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
     outputs = importance.output_names or ("mean |value|",)
     means = importance.values.reshape(-1, len(outputs))
     errors = importance.standard_errors.reshape(means.shape)
+    centred = importance.centred.reshape(means.shape)
     rows = counted(len(explanation), "row")
     title = f"mean |value| over {rows} ({explanation.removal} removal)"
-    heads = ["feature", *(head for name in outputs for head in (name, ""))]
+    extra = ("centred",) if importance.neutral else ()
+    heads = ["feature", *(head for name in outputs for head in (name, "", *extra))]
     lines = []
     for i in importance.order[:SHOWN]:
-        pairs = zip(means[i], errors[i], strict=True)
-        cells = [text for mean, error in pairs for text in (f"{mean:.4g}", _error(error))]
+        cells = []
+        for mean, error, alone in zip(means[i], errors[i], centred[i], strict=True):
+            cells += [f"{mean:.4g}", _error(error), *[f"{alone:.4g}" for _ in extra]]
         lines.append([importance.feature_names[i], *cells])
         if len(outputs) == 1:
             lines[-1].append(bar(means[i, 0], means.max()))
-    return grid(title, heads + [""] * (len(outputs) == 1), lines, len(means))
+    shown = grid(title, heads + [""] * (len(outputs) == 1), lines, len(means))
+    return shown + [cell(note, "dim") for note in notes(explanation)]
 
 
 def _error(error: float) -> str:

@@ -22,7 +22,7 @@ from pkex.cli import _folder
 from pkex.cli._tables import Table, counted, listed
 from pkex.cli._text import printable
 
-__all__ = ["SHOWN", "Session", "aligned", "bar", "grid", "put", "rule_facts", "table_facts"]
+__all__ = ["SHOWN", "Session", "aligned", "bar", "cell", "grid", "put", "rule_facts", "table_facts"]
 
 VERSION = 1  # of the format of summary.json; see docs/cli.md
 SHOWN = 20  # lines of a table in the terminal

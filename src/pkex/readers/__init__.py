@@ -50,7 +50,10 @@ def register(*names: str) -> Callable[[Reader], Reader]:
     >>> from pkex.readers import Reading, register
     >>> @register("mylibrary.MyMachine")
     ... def read_my_machine(model, given):
-    ...     f = pkex.KernelExpansion(model.points, model.alpha, pkex.kernels.RBF(model.width))
+    ...     kernel = pkex.kernels.RBF(model.width)
+    ...     f = pkex.KernelExpansion(
+    ...         model.points, model.alpha, kernel, background="training points"
+    ...     )
     ...     return Reading(f, model.predict)
     """
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pkex._algebra import Kernel, has_neutral_removal
 from pkex.errors import AdditivityError
-from pkex.expansion import ExpansionSum, KernelExpansion
+from pkex.expansion import Data, ExpansionSum, KernelExpansion, evolve
 
 __all__ = ["TOL", "Given", "Reader", "Reading", "check_agreement", "largest", "outside"]
 
@@ -22,6 +22,10 @@ TOL = 2.0**-40
 @dataclass(frozen=True)
 class Reading:
     """An expansion, and the function of the model that it must agree with, to a tolerance.
+
+    Points are not taken for data by themselves: a reader whose points are data says so by the
+    argument `background` of the expansion, e.g. ``background="training points"``. Where it says
+    nothing, the reading has no data, and an Explainer asks for a background.
 
     Attributes
     ----------
@@ -44,6 +48,20 @@ class Reading:
     expansion: KernelExpansion | ExpansionSum
     own: Callable[[Any], Any]
     tol: float = TOL
+
+    def __post_init__(self) -> None:
+        if any(data is not None and data.kind == "points" for data in self.background):
+            parts: list[KernelExpansion] = []
+            for part, data in zip(self.expansion.parts, self.background, strict=True):
+                spoken = data is None or data.kind != "points"
+                parts += [part] if spoken else evolve(part, background=None).parts
+            changed = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+            object.__setattr__(self, "expansion", changed)
+
+    @property
+    def background(self) -> tuple[Data | None, ...]:
+        """The data of each part of the expansion, in its prepared columns; None without any."""
+        return tuple(part.background for part in self.expansion.parts)
 
 
 @dataclass(frozen=True)

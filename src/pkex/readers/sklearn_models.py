@@ -38,6 +38,9 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+# what the points of the models are: data, both
+_VECTORS, _TRAINING = "support vectors", "training points"
+
 # how far predictions may be from the formula, relative to the largest, without and with a warning
 _NOTICED, _TOO_MUCH = 1e-6, 1e-3
 
@@ -49,18 +52,19 @@ def regression_machine(model: Any, given: Given) -> Reading:
     """SVR and NuSVR: `predict`."""
     kernel, points = _machine(model, given)
     alpha = _dense(model.dual_coef_)[0]
+    data: str | None = _VECTORS
     if not len(points):  # every target lies within epsilon of the intercept: a constant
-        points, alpha = np.zeros((1, points.shape[1])), np.zeros(1)
-    f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model, given))
+        points, alpha, data = np.zeros((1, points.shape[1])), np.zeros(1), None
+    names = _names(model, given)
+    f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=data)
     return Reading(f, partial(_call, model, "predict", given))
 
 
 def one_class_machine(model: Any, given: Given) -> Reading:
     """OneClassSVM: `decision_function`."""
     kernel, points = _machine(model, given)
-    f = KernelExpansion(
-        points, _dense(model.dual_coef_)[0], kernel, model.intercept_, _names(model, given)
-    )
+    alpha, names = _dense(model.dual_coef_)[0], _names(model, given)
+    f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=_VECTORS)
     return Reading(f, partial(_call, model, "decision_function", given))
 
 
@@ -84,7 +88,15 @@ def classification_machine(model: Any, given: Given) -> Reading:
             # libsvm's layout: row j - 1 for the vectors of class i < j, row i for those of class j
             alpha[ends[i] : ends[i + 1], column] = dual[j - 1, ends[i] : ends[i + 1]]
             alpha[ends[j] : ends[j + 1], column] = dual[i, ends[j] : ends[j + 1]]
-    f = KernelExpansion(points, alpha, kernel, model.intercept_, _names(model, given), names)
+    f = KernelExpansion(
+        points,
+        alpha,
+        kernel,
+        model.intercept_,
+        _names(model, given),
+        names,
+        background=_VECTORS,
+    )
     one_vs_one = copy(model)
     one_vs_one.decision_function_shape, one_vs_one.break_ties = "ovo", False
     return Reading(f, partial(_call, one_vs_one, "decision_function", given))
@@ -94,7 +106,9 @@ def kernel_ridge(model: Any, given: Given) -> Reading:
     """KernelRidge: `predict`, for one or several targets."""
     fitted(model, "dual_coef_")
     kernel, points = _pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
-    f = KernelExpansion(points, model.dual_coef_, kernel, 0.0, _names(model, given))
+    f = KernelExpansion(
+        points, model.dual_coef_, kernel, 0.0, _names(model, given), background=_TRAINING
+    )
     return _with_digits(model, f, partial(_call, model, "predict", given))
 
 
@@ -120,6 +134,7 @@ def kernel_pca(model: Any, given: Given) -> Reading:
         (np.float64(centre.K_fit_all_) - centre.K_fit_rows_.astype(np.float64)) @ scaled,
         _names(model, given),
         model.get_feature_names_out() if scaled.shape[1] > 1 else None,
+        background=_TRAINING,
     )
     return _with_digits(model, f, partial(_call, model, "transform", given))
 
@@ -156,7 +171,8 @@ def kernel_density(model: Any, given: Given) -> Reading:
             f"{'small' if unit == 0.0 else 'large'} for double precision; scale the columns or "
             "choose another bandwidth."
         )
-    f = KernelExpansion(points, alpha * unit, kernel, 0.0, _names(model, given))
+    names = _names(model, given)
+    f = KernelExpansion(points, alpha * unit, kernel, 0.0, names, background=_TRAINING)
     return Reading(f, own)
 
 
@@ -173,6 +189,7 @@ def gaussian_process(model: Any, given: Given) -> Reading:
         kernel,
         model._y_train_mean,
         _names(model, given),
+        background=_TRAINING,
     )
     return Reading(f, partial(_call, model, "predict", given))
 
@@ -204,7 +221,9 @@ def fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> Non
 def _laplace(machine: Any, names: Any, labels: list[str] | None) -> KernelExpansion:
     kernel = from_gaussian_process(machine.kernel_, machine.X_train_.shape[1])
     alpha = machine.y_train_ - machine.pi_
-    return KernelExpansion(machine.X_train_, alpha, kernel, 0.0, names, labels)
+    return KernelExpansion(
+        machine.X_train_, alpha, kernel, 0.0, names, labels, background=_TRAINING
+    )
 
 
 def _latent(machine: Any, X: Any) -> Floats:

@@ -25,13 +25,6 @@ WATERFALL = 12  # bars of one row
 _MAX_CELLS = 400_000  # of all outputs together
 _MAX_TEXT = 80
 
-_REMOVAL = {
-    "neutral": "An absent feature has the kernel factor 1.",
-    "interventional": "An absent feature has the value of a background row, averaged over the "
-    "background.",
-    "marginal": "An absent feature has its mean kernel factor over the background.",
-}
-
 
 def payload(
     explanation: Explanation, title: str | None, details: list[Fact], row_numbers: list[int]
@@ -42,9 +35,9 @@ def payload(
     n_rows, n_players, n_outputs = values.shape
     shown = importance.order[:MAX_FEATURES]
     rows = _sample(n_rows, _MAX_CELLS // (len(shown) * n_outputs))
-    means, errors = (
-        table.reshape(n_players, -1) for table in (importance.values, importance.standard_errors)
-    )
+    tables = (importance.values, importance.standard_errors, importance.centred)
+    means, errors, centred = (table.reshape(n_players, -1) for table in tables)
+    neutral = explanation.removal == "neutral"
     kept, columns = values[rows], sorted({c for p in shown for c in explanation.players[p]})
     return {
         "kind": "explanation",
@@ -58,7 +51,9 @@ def payload(
         "complete": explanation.complete,
         "waterfall": WATERFALL,
         "importance": [
-            {"mean": finite(means[:, k]), "error": finite(errors[:, k])} for k in range(n_outputs)
+            {"mean": finite(means[:, k]), "error": finite(errors[:, k])}
+            | ({"centred": finite(centred[:, k])} if neutral else {})
+            for k in range(n_outputs)
         ],
         "features": shown.tolist(),
         "players": [[columns.index(c) for c in explanation.players[p]] for p in shown],
@@ -126,11 +121,18 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
 
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _facts(explanation: Explanation) -> list[Fact]:
     facts = [fact("Rows", len(explanation)), features(explanation)]
     if len(explanation.outputs) > 1:
         facts.append(fact("Outputs", len(explanation.outputs)))
-    facts.append(fact("Removal", explanation.removal, _REMOVAL.get(explanation.removal, "")))
+    said = "" if explanation.absent is None else f"Absent features: {explanation.absent}."
+    facts.append(fact("Removal", explanation.removal, said))
+    if explanation.caution is not None:
+        facts.append(fact("Caution", "offsets", f"{_sentence(explanation.caution)}."))
     if explanation.kernel is not None:
         facts.append(fact("Kernel", kernel_text(explanation.kernel)))
     neutral = explanation.removal == "neutral"

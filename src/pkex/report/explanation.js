@@ -104,13 +104,13 @@ const byImportance = () => {
     figure.replaceChildren(frame.svg);
   });
   const fillTable = () => {
-    const { mean, error } = importance();
+    const { mean, error, centred } = importance();
     const total = mean.reduce((sum, size) => sum + size, 0) || 1;
     all.replaceChildren(h("summary", {}, "All features as a table"), table(
       `Importance of ${plural(names.length, "feature")}${ofOutput()} over ${plural(report.n_rows, "row")}`,
-      ["Feature", "Mean |value|", "Standard error", "Share"],
+      ["Feature", "Mean |value|", "Standard error", "Share", ...(centred ? ["Centred"] : [])],
       byImportance().map((player) => [names[player], fmt(mean[player]), fmt(error[player], 2),
-        `${(100 * mean[player] / total).toFixed(1)} %`])));
+        `${(100 * mean[player] / total).toFixed(1)} %`, ...(centred ? [fmt(centred[player])] : [])])));
   };
   fillTable();
   fill(body, {}, [figure, more(SHORT, nFeatures, shown, draw), all]);
