@@ -1,24 +1,26 @@
-"""The same row explained with the three meanings of an absent feature.
+"""The same models explained with every meaning of an absent feature.
 
     python examples/removal.py [FOLDER]
 
-A support vector regression on scikit-learn's diabetes data. Neutral removal needs no data and
-starts at the intercept; interventional removal starts at the mean prediction over the background;
-marginal removal starts at the mean under independent columns. All three are exact and end at the
-same prediction. Writes ``removal.png``, the picture of docs/removal.md.
+First one patient of scikit-learn's diabetes data, predicted by a support vector regression. All
+games are exact and end at the same prediction; they start where absent features put them. Then the
+importance of twenty columns of which three matter: neutral removal, the paper's, charges every
+column for being looked at, and ranks noise among them. Last two machines whose support vectors are
+no typical rows. Writes ``removal.png``, the picture of docs/removal.md.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVR
+from sklearn.svm import SVC, SVR, OneClassSVM
 
 import pkex
 
@@ -26,40 +28,100 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
+COLOURS = {
+    "neutral, the paper's": "#8a8a8a",
+    "marginal, own data: the default": "#b5446e",
+    "marginal, background": "#e9a03b",
+    "interventional, background": "#2e6f95",
+}
 
-def main() -> None:
-    """Fit, explain three times, print and draw."""
+
+def games(model: Any, background: Any) -> dict[str, pkex.Explainer]:
+    """Return an explainer for each game."""
+    explainers = (
+        pkex.Explainer(model, removal="neutral"),
+        pkex.Explainer(model),
+        pkex.Explainer(model, background, removal="marginal"),
+        pkex.Explainer(model, background),
+    )
+    return dict(zip(COLOURS, explainers, strict=True))
+
+
+def one_patient(ax: Any) -> None:
+    """Explain one row of a regression by all games."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     model = make_pipeline(StandardScaler(), SVR(C=10.0)).fit(X, y)
     row, background = X[:1], X[100:300]
-    explainers = {
-        "neutral": pkex.Explainer(model, removal="neutral"),
-        "marginal": pkex.Explainer(model, background, removal="marginal"),
-        "interventional": pkex.Explainer(model, background),
-    }
-    explanations = {name: explain(row) for name, explain in explainers.items()}
+    explanations = {name: explain(row) for name, explain in games(model, background).items()}
     for explanation in explanations.values():
         print(explanation)
     print(f"mean prediction over the background: {model.predict(background).mean():.1f}")
     gap = max(abs(e.predictions - model.predict(row)).max() for e in explanations.values())
-    print(f"largest difference to the model's own prediction: {gap:.1e}")
-
-    names = explanations["neutral"].feature_names
-    order = np.argsort(abs(explanations["interventional"].values[0]))
-    place = np.arange(len(names))
-    fig, ax = plt.subplots(figsize=(8, 5), layout="constrained")
-    colours = ["#8a8a8a", "#e9a03b", "#2e6f95"]
-    for k, ((name, explanation), colour) in enumerate(
-        zip(explanations.items(), colours, strict=True)
-    ):
-        label = f"{name}: from {explanation.base_values[0]:.0f}"
-        values = explanation.values[0][order]
-        ax.barh(place + 0.27 * (k - 1), values, height=0.25, color=colour, label=label)
-    ax.set_yticks(place, [names[j] for j in order])
+    print(f"largest difference to the model's own prediction: {gap:.1e}\n")
+    last = explanations["interventional, background"]
+    order = np.argsort(abs(last.values[0]))
+    place = np.arange(len(order))
+    for k, (name, explanation) in enumerate(explanations.items()):
+        values, base = explanation.values[0][order], explanation.base_values[0]
+        label = f"{name}; from {base:.0f}"
+        ax.barh(place + 0.2 * (k - 1.5), values, height=0.19, color=COLOURS[name], label=label)
+    ax.set_yticks(place, [last.feature_names[j] for j in order])
     ax.axvline(0.0, color="0.5", lw=1)
-    ax.set_xlabel(f"value; together they lead to {explanations['neutral'].predictions[0]:.0f}")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="lower right", title="removal, and where it starts")
+    ax.set_xlabel(f"value; together they lead to {last.predictions[0]:.0f}")
+    ax.set_title("one patient", size=10)
+    ax.legend(frameon=False, loc="lower right", fontsize=8, title="removal, and where it starts")
+
+
+def twenty_columns(ax: Any) -> None:
+    """Draw the importance of three columns that matter and seventeen that do not."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 20))
+    y = 2.0 * X[:, 0] + np.sin(2.0 * X[:, 1]) + X[:, 0] * X[:, 2]
+    model = SVR(C=10.0, gamma=1.0 / 20.0).fit(X, y)
+    found = {name: explain(X).values for name, explain in games(model, X[:100]).items()}
+    theirs = found["interventional, background"]
+    place = np.arange(20)[::-1]
+    print("mean |value| of f0, f1, f2, and the largest of the seventeen columns of noise")
+    for k, (name, values) in enumerate(found.items()):
+        size = np.abs(values).mean(axis=0)
+        like = np.corrcoef(values.ravel(), theirs.ravel())[0, 1]
+        shown = ", ".join(f"{one:.2f}" for one in (*size[:3], size[3:].max()))
+        order = ", ".join(f"f{j}" for j in np.argsort(-size)[:5])
+        print(f"  {name:<33} {shown}; first: {order}; correlation {like:.2f}")
+        ax.plot(size, place, "o", ms=5, color=COLOURS[name], alpha=0.9, label=name, zorder=4 - k)
+    ax.set_yticks(place, [f"f{j}" for j in range(20)], size=8)
+    ax.axhline(16.5, color="0.7", lw=1, ls=":")
+    ax.set_xscale("log")
+    ax.set_xlabel("mean |value|; below the dotted line is noise")
+    ax.set_title("twenty columns, three of which matter", size=10)
+
+
+def support_vectors() -> None:
+    """Print where machines start whose support vectors are no typical rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 5))
+    score = X[:, 0] + 0.3 * rng.normal(size=2000)
+    rare = SVC().fit(X, score > np.quantile(score, 0.95))
+    for name, model in (("SVC, 5 % positive", rare), ("OneClassSVM", OneClassSVM(nu=0.1).fit(X))):
+        own, typical = pkex.Explainer(model), pkex.Explainer(model, X[::10])
+        signs = [np.sign(explain(X[:500]).values) for explain in (own, typical)]
+        share = 100.0 * (signs[0] != signs[1]).mean(axis=0)
+        print(
+            f"{name}: {len(model.support_)} support vectors, base value {own.expected_value:.2f} "
+            f"over them and {typical.expected_value:.2f} over training rows, mean decision "
+            f"{model.decision_function(X).mean():.2f}; the sign of x0 differs in {share[0]:.0f} % "
+            "of the rows"
+        )
+
+
+def main() -> None:
+    """Fit, explain, print and draw."""
+    fig, axes = plt.subplots(1, 2, figsize=(12, 5.4), layout="constrained", width_ratios=[3, 2])
+    one_patient(axes[0])
+    twenty_columns(axes[1])
+    support_vectors()
+    for ax in axes:
+        ax.spines[["top", "right"]].set_visible(False)
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "removal.png"
     fig.savefig(path, dpi=110)
     print(f"picture: {path}")

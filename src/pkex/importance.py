@@ -96,16 +96,14 @@ class Importance:
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, most important first.
 
-        Its columns are ``importance``, ``standard_error`` and ``centred``; for several outputs all
-        three of each.
+        Its columns are ``importance`` and ``standard_error``, and for neutral removal ``centred``;
+        for several outputs all of each.
         """
         pandas = optional("pandas", "pandas")
         names = [self.feature_names[player] for player in self.order]
-        tables = {
-            "importance": self.values,
-            "standard_error": self.standard_errors,
-            "centred": self.centred,
-        }
+        tables = {"importance": self.values, "standard_error": self.standard_errors}
+        if self.neutral:
+            tables["centred"] = self.centred
         if self.values.ndim == 1:
             data = {kind: table[self.order] for kind, table in tables.items()}
             return pandas.DataFrame(data, index=names)
