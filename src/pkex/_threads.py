@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -93,16 +94,40 @@ def single_blas() -> Iterator[None]:
     """
     global _blas_users, _blas_limits
     with _blas_lock:
-        if _blas_users == 0:
+        if _blas_users == 0 and _blas_limits is None:
             _blas_limits = threadpool_limits(1, user_api="blas")
         _blas_users += 1
+    _local.blas_users = getattr(_local, "blas_users", 0) + 1
     try:
         yield
     finally:
+        _local.blas_users -= 1
         with _blas_lock:
             _blas_users -= 1
-            if _blas_users == 0 and _blas_limits is not None:
-                _blas_limits.restore_original_limits()
+            if _blas_users == 0:
+                _restore_blas()
+
+
+def _restore_blas() -> None:
+    global _blas_limits
+    if _blas_limits is not None:
+        _blas_limits.restore_original_limits()
+        _blas_limits = None
+
+
+def _after_fork() -> None:
+    """Forget the other threads, which a forked process does not have, and the lock they may hold.
+
+    The limit that they set is taken back when the next call leaves; BLAS is not touched here, as
+    it may have locks of its own.
+    """
+    global _blas_lock, _blas_users
+    _blas_lock = threading.Lock()
+    _blas_users = getattr(_local, "blas_users", 0)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def with_bar(blocks: Iterator[Result], total: int) -> Iterator[Result]:

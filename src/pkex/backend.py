@@ -1,7 +1,8 @@
 """Which hot loop runs: the native kernel where it was compiled, else its NumPy twin.
 
 ``PKEX_BACKEND=numpy`` forces the twin, ``PKEX_BACKEND=native`` refuses to go on without the native
-kernel; it is read at every call, so a test can switch. `show_config` tells what is in use.
+kernel; it is read once for every sum over pairs, so a test can switch. `show_config` tells what is
+in use.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ def game_class() -> type[twin.Game]:
         )
     if choice == "numpy":
         return twin.Game
-    try:
-        import pkex.native
-    except ImportError as error:
-        if choice == "native":
-            raise ImportError(
-                "PKEX_BACKEND asks for the native kernel, but pkex was installed without it; "
-                "install it again where a C++17 compiler is found, or unset PKEX_BACKEND."
-            ) from error
-        return twin.Game
-    return pkex.native.Game
+    from pkex import _compiled  # not before it is asked for
+
+    if _compiled.GAME is not None:
+        return _compiled.GAME
+    if choice == "native":
+        raise ImportError(
+            "PKEX_BACKEND asks for the native kernel, but pkex was installed without it; "
+            "install it again where a C++17 compiler is found, or unset PKEX_BACKEND."
+        ) from _compiled.MISSING
+    return twin.Game
 
 
 @overload
@@ -63,7 +64,7 @@ def show_config(mode: Literal["stdout", "dicts"] = "stdout") -> Config | None:
     if not isinstance(mode, str) or mode not in ("stdout", "dicts"):
         raise ValueError(f"mode must be 'stdout' or 'dicts', got {brief(mode)}.")
     native = game_class() is not twin.Game
-    built = import_module("pkex.native").config() if native else {}
+    built = import_module("pkex._compiled").config() if native else {}
     config = {
         "pkex": import_module("pkex").__version__,
         "backend": "native" if native else "numpy",

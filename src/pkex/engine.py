@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pkex import twin
 from pkex._algebra import Term
+from pkex._lazy import lazy
 from pkex._threads import go_on, in_order, with_bar
 from pkex.backend import game_class
 from pkex.narrow import as_narrow
@@ -68,7 +69,7 @@ class Sums:
             ranked({*self.rules, *other.rules}),
         )
 
-    @cached_property
+    @lazy
     def checked(self) -> tuple[Floats, Floats]:
         """The sums of the values over all players, and how far they are from totals - bases.
 
@@ -143,7 +144,10 @@ class Plan:
         self._absent: dict[tuple[int, int, int], tuple[Floats, list[Scenario]]] = {}
 
     def games(self) -> list[twin.Game]:
-        """Return the games of the terms for the backend in use."""
+        """Return the games of the terms for the backend in use, which is asked for here.
+
+        So it is called once for a sum, not in its threads.
+        """
         kind = game_class()
         games = self._games
         if not games or type(games[0]) is not kind:
@@ -152,14 +156,16 @@ class Plan:
             games = self._games = [kind(term, self.players, rungs) for term in self.terms]
         return games
 
-    def scenarios(self, number: int, points: slice, Z: Floats) -> Iterable[Scenario]:
+    def scenarios(
+        self, games: list[twin.Game], number: int, points: slice, Z: Floats
+    ) -> Iterable[Scenario]:
         """Return the scenarios of a term on some of the points; kept while there is room."""
         assert self.background is not None
         key = (number, points.start, points.stop)
         known = self._absent.get(key)
         if known is not None and (known[0] is Z or np.array_equal(known[0], Z)):
             return known[1]
-        found = self.background.scenarios(self.games()[number], Z[points])
+        found = self.background.scenarios(games[number], Z[points])
         count = 1 if self.background.marginal else len(self.background.rows)
         if count * len(self.players) * len(Z) * len(self.terms) > _ABSENT_KEPT:
             return found
@@ -174,17 +180,21 @@ class Plan:
             rows, shares = self.background.rows, self.background.weights
         return [narrow.absent(Z, rows, shares) for narrow in self.narrow]
 
-    def bases(self, Z: Floats, weights: Floats) -> Floats:
-        """Return the weighted sums of the worth of no player, shape (sets,) or (rows, sets)."""
+    def bases(self, Z: Floats, weights: Floats, games: list[twin.Game] | None = None) -> Floats:
+        """Return the weighted sums of the worth of no player, shape (sets,) or (rows, sets).
+
+        `games` are those of the plan, where they are known already.
+        """
         total = np.zeros(weights.shape[:-2] + weights.shape[-1:])
         for without in self.narrow_absent(Z):
             total += without @ weights
         if self.background is None:
             total += sum(term.coefficient for term in self.terms) * weights.sum(axis=-2)
             return total
+        games = self.games() if games is None else games
         for number, term in enumerate(self.terms):
             for _, points in _blocks(1, len(Z), Z.shape[1], _ABSENT):
-                for share, absent in self.scenarios(number, points, Z):
+                for share, absent in self.scenarios(games, number, points, Z):
                     product_of_all = np.prod(absent.values, axis=0)
                     total += term.coefficient * share * (product_of_all @ weights[..., points, :])
         return total
@@ -232,7 +242,7 @@ def shapley_sums(
         blocks = list(_blocks(len(X), len(Z), X.shape[1], entries))
         tasks = [(number, *block) for number in range(len(games)) for block in blocks]
         n_tasks = len(tasks)
-        results = in_order(partial(_explain, plan, x, z, weights), tasks, n_jobs)
+        results = in_order(partial(_explain, plan, games, x, z, weights), tasks, n_jobs)
         if progress:
             results = with_bar(results, n_tasks)
         values = np.zeros((len(X), len(plan.players), weights.shape[-1]))
@@ -256,7 +266,7 @@ def shapley_sums(
     spread = 1.0 if plan.background is None else 2.0 * len(plan.players)
     underflow = 4.0 * (len(plan.players) + len(Z)) * _SMALLEST * max(1, n_tasks)
     tolerance = spread * (order[0].relative_error + rounding) * magnitudes + underflow
-    known = plan.bases(z, weights) if bases is None else bases
+    known = plan.bases(z, weights, games) if bases is None else bases
     return Sums(values, totals, known, tolerance, order)
 
 
@@ -265,17 +275,19 @@ def _by_column(matrix: Floats) -> Floats:
     return matrix if matrix.strides[0] == matrix.itemsize else np.asfortranarray(matrix)
 
 
-def _explain(plan: Plan, x: Floats, z: Floats, weights: Floats, task: Task) -> twin.Block:
+def _explain(
+    plan: Plan, games: list[twin.Game], x: Floats, z: Floats, weights: Floats, task: Task
+) -> twin.Block:
     """Return the sums of one term over a block of rows and points."""
     number, rows, points = task
-    game = plan.games()[number]
+    game = games[number]
     local = weights[points] if weights.ndim == 2 else weights[rows, points]
     left, right, coefficient = x[rows], z[points], game.term.coefficient
     if plan.background is None:
         return _scaled(coefficient, game.explain(left, right, local))
     return _combined(
         _scaled(coefficient * share, game.explain(left, right, local, absent))
-        for share, absent in plan.scenarios(number, points, z)
+        for share, absent in plan.scenarios(games, number, points, z)
     )
 
 

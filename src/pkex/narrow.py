@@ -8,12 +8,12 @@ terms, one for each column; so is every kernel that is limited to one column, an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import Dot, Term, leaf_values
+from pkex._lazy import lazy
 from pkex.errors import not_finite
 
 __all__ = ["Narrow", "as_narrow"]
@@ -90,7 +90,7 @@ class Narrow:
                 change = present - absent if general else -self.drop(x[rows], z)[:, None, :]
                 values[rows, self.player] += (change @ local)[:, 0]
 
-    @cached_property
+    @lazy
     def dot(self) -> int | None:
         """The column of a term of the linear kernel, for which there is a closed form."""
         match self.term.leaves:

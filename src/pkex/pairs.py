@@ -62,7 +62,8 @@ def pair_sums(
 ) -> PairSums:
     """Return the weighted sums of the Shapley values of all pairs of the rows of `X`."""
     x = np.asfortranarray(X)
-    games, tasks = plan.games(), list(_row_blocks(plan, len(X)))
+    games = plan.games()
+    tasks = list(_row_blocks(games, len(X)))
 
     def run(rows: slice) -> list[twin.Block]:
         points = slice(rows.start, len(X))
@@ -138,7 +139,8 @@ def permuted_sums(
 def row_sums(plan: Plan, X: Floats, weights: Weights, *, n_jobs: int | None = 1) -> Floats:
     """Return the weighted sums over the partners of each row of `X`, shape (rows, players)."""
     x = np.asfortranarray(X)
-    games, tasks = plan.games(), list(_row_blocks(plan, len(X)))
+    games = plan.games()
+    tasks = list(_row_blocks(games, len(X)))
 
     def run(rows: slice) -> Floats:
         local = _without_self(weights, rows, slice(0, len(X)))[:, :, None]
@@ -158,7 +160,8 @@ def component_sum(
     They are the first `n_players` of the plan.
     """
     x = np.asfortranarray(X)
-    games, tasks = plan.games(), list(_row_blocks(plan, len(X)))
+    games = plan.games()
+    tasks = list(_row_blocks(games, len(X)))
     sign = (-1.0) ** n_players
 
     def run(rows: slice) -> float:
@@ -179,10 +182,10 @@ def _without_self(weights: Weights, rows: slice, points: slice) -> Floats:
     return local
 
 
-def _row_blocks(plan: Plan, n_rows: int) -> Iterator[slice]:
+def _row_blocks(games: list[twin.Game], n_rows: int) -> Iterator[slice]:
     """Cut the rows so that a block of them with all rows stays below the budget."""
-    width = plan.games()[0].term.n_columns
-    pairs = min([_PAIRS, *(game.entries // width for game in plan.games())])
+    width = games[0].term.n_columns
+    pairs = min([_PAIRS, *(game.entries // width for game in games)])
     step = max(1, pairs // n_rows)
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))

@@ -10,13 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import Kernel
+from pkex._lazy import lazy
 from pkex._threads import workspace
 
 __all__ = ["HSICWeights", "MMDWeights", "Shuffled", "Weights"]
@@ -121,7 +121,7 @@ class MMDWeights(Weights):
         """Number of rows of both samples."""
         return self.n + self.m
 
-    @cached_property
+    @lazy
     def _parts(self) -> tuple[float, float, float, float]:
         """Return c, s and f of the rows of either sample."""
         n, m = self.n, self.m
@@ -232,7 +232,7 @@ class HSICWeights(Weights):
         """An upper bound of the sum of absolute weights."""
         return self._centring[3]
 
-    @cached_property
+    @lazy
     def _centring(self) -> tuple[float, Floats, float, float]:
         """Return s, a and b, and the bound of the absolute weights; a for each target."""
         n, counts = self.n_rows, self._counts

@@ -15,7 +15,7 @@ variable ``PKEX_ISA`` (v2, v3 or v4, read when it is first used) keeps it to a l
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 import pkex.native._kernel as _kernel
 from pkex import twin
 from pkex._algebra import ColumnKernel
+from pkex._lazy import lazy
 from pkex.errors import not_finite
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Matern, Periodic
 from pkex.rules import Ladder, Rule
@@ -91,7 +92,7 @@ def _code(leaf: ColumnKernel) -> Coded:
 class Game(twin.Game):
     """The games of one term as in `pkex.twin`, explained by the compiled hot loop."""
 
-    @cached_property
+    @lazy
     def entries(self) -> int:
         """Column factors of a block that suit it: few where Python evaluates some of them."""
         return 2**19 if any(kind == "given" for _, (kind, _, _) in self._coded) else 2**22
@@ -171,19 +172,19 @@ class Game(twin.Game):
             rules = (*rules, self.ladder.fallback)
         return tuple([rules[step] for step in used])
 
-    @cached_property
+    @lazy
     def _coded(self) -> tuple[tuple[ColumnKernel, Coded], ...]:
         return tuple((leaf, _code(leaf)) for leaf in self.term.leaves)
 
-    @cached_property
+    @lazy
     def _given_leaves(self) -> tuple[ColumnKernel, ...]:
         return tuple(leaf for leaf, (kind, _, _) in self._coded if kind == "given")
 
-    @cached_property
+    @lazy
     def _program(self) -> _kernel.Game:
         return self._pack()
 
-    @cached_property
+    @lazy
     def _full_program(self) -> _kernel.Game:
         """The program with the rule for factors out of range, which may be expensive to make."""
         return self._pack(self.ladder.fallback)

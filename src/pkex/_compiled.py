@@ -1,0 +1,30 @@
+"""The native kernel where it was compiled, else why it cannot be imported: tried once a process.
+
+A module whose import fails is not kept, so that every import of it tries again, and threads that
+try at once see it half made. This module is always imported, with or without a compiler, and
+Python's own import lock sees to it that threads wait for each other here.
+"""
+
+from __future__ import annotations
+
+from pkex import twin
+
+__all__ = ["GAME", "MISSING", "config"]
+
+GAME: type[twin.Game] | None = None
+"""The game of the native kernel, or None without it."""
+MISSING: ImportError | None = None
+"""Why there is none."""
+
+
+def config() -> dict[str, str | list[str]]:
+    """Return how the native kernel was built; nothing without it."""
+    return {}
+
+
+try:
+    from pkex.native import Game, config  # type: ignore[assignment]
+except ImportError as error:
+    MISSING = error.with_traceback(None)
+else:
+    GAME = Game
