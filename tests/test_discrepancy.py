@@ -452,3 +452,21 @@ def test_without_permutations_nothing_depends_on_chance():
     assert mixed.kernel == found.kernel  # whichever rows are in which sample
     y = rng.normal(size=1600)
     assert pkex.hsic(both, y).total == pkex.hsic(both, y, random_state=5).total
+
+
+@pytest.mark.parametrize("statistic", [pkex.mmd, pkex.hsic])
+@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+def test_errors_that_numpy_is_told_to_raise_are_not_raised(statistic, estimator):
+    """Factors that underflow are 0, whatever np.seterr says."""
+
+    def found():
+        X, Z = np.random.default_rng(0).normal(size=(2, 40, 3))
+        kernel = pkex.kernels.RBF(0.03)
+        how = {"kernel": kernel, "estimator": estimator, "n_permutations": 9, "random_state": 0}
+        result = statistic(X, Z, **how)
+        return result.values, result.null_values, result.row_values, result.component([0, 1])
+
+    expected = found()
+    with np.errstate(all="raise"):
+        for same, here in zip(expected, found(), strict=True):
+            np.testing.assert_array_equal(here, same)

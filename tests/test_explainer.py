@@ -7,6 +7,7 @@ import sys
 import tracemalloc
 
 import joblib
+import naive
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -419,3 +420,39 @@ def test_masked_and_huge_entries_are_refused():
         Explainer(EXPANSION, removal="neutral")(masked)
     with pytest.raises(TypeError, match="not numbers"):
         Explainer(EXPANSION, removal="neutral")([[10**400, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy"])
+def test_chi2_is_explained_up_to_the_largest_numbers(backend, monkeypatch):
+    """Its factor is of (x - z)^2 / (x + z), whose sum overflows."""
+    monkeypatch.setenv("PKEX_BACKEND", backend)
+    points, gamma = 1.7e308 * np.array([[1.0, 0.9999], [0.9999, 0.0]]), 1e-301
+    f = KernelExpansion(points, [1.0, 2.0], Chi2(gamma))
+    explanation = Explainer(f, removal="neutral")(points[:1])
+    u = float(naive.kernel_deficit("chi2", points[0, 0], points[1, 0], gamma=gamma))
+    assert 0.05 < u < 0.9
+    # at the second point the factors are 1 - u and 0, and the shares of the product game follow
+    assert_close(explanation.values, [[2.0 * -0.5 * u, 2.0 * (-1.0 + 0.5 * u)]], 1e-14)
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy"])
+@pytest.mark.parametrize("removal", ["neutral", "marginal", "interventional"])
+def test_errors_that_numpy_is_told_to_raise_are_not_raised(backend, removal, monkeypatch):
+    """An underflow is right here, whatever np.seterr says."""
+    monkeypatch.setenv("PKEX_BACKEND", backend)
+
+    X = np.random.default_rng(3).normal(size=(20, 3))
+    alpha = 1e-310 * X[:, 0]
+
+    def explained():
+        f = KernelExpansion(X, alpha, 1e-3 * RBF(0.05) + RBF(1.0))
+        rows = None if removal == "neutral" else X[:4]
+        explain = Explainer(f, rows, removal=removal)
+        explanation = explain(X[:5])
+        return explanation.values, explanation.predictions, f.predict(X), f.kernel(X)
+
+    expected = explained()
+    with np.errstate(all="raise"):
+        for found, same in zip(explained(), expected, strict=True):
+            assert_close(found, same, 0.0)
+        assert np.geterr()["under"] == "raise"

@@ -76,6 +76,17 @@ def test_factors_and_deficits_keep_their_digits(case, width):
             assert abs(factors[i, j] - (1 - u)) <= 1e-12 * (1 - u) + 1e-45
 
 
+@pytest.mark.parametrize("size", [1e-290, 1e-3, 1e307, 0.7e308, 1.7e308])
+def test_chi2_keeps_its_digits_up_to_the_largest_numbers(size):
+    """Where x + z would overflow, and the usual sizes beside it."""
+    x, z = size * np.array([1.0, 0.9, 0.0]), size * np.array([1.0, 0.9999, 0.5, 0.0, 1e-9])
+    for gamma in (1.0 / size, 1e-4 / size):
+        deficits = Chi2(gamma).deficits(x[:, None, None], z[None, :, None])[..., 0]
+        for i, j in np.ndindex(deficits.shape):
+            u = naive.kernel_deficit("chi2", x[i], z[j], gamma=gamma)
+            assert abs(deficits[i, j] - u) <= 2e-15 * u + 1e-300
+
+
 def test_two_single_rows_give_a_number():
     """As scikit-learn's pairwise_kernels calls a metric of the user's own."""
     assert RBF()(X[0], Z[0]) == RBF()(X[:1], Z[:1])[0, 0]
@@ -180,6 +191,8 @@ def test_columns_limit_a_kernel():
         (lambda: Chi2()(-X), ValueError, "non-negative"),
         (lambda: RBF()(X, Z[:, :2]), ValueError, "2 columns, but 4"),
         (lambda: Custom(lambda x, z: 1.0)(X), ValueError, "elementwise"),
+        (lambda: Custom(lambda x, z: np.exp(1j * (x - z)))(X), TypeError, "complex128.*np.real"),
+        (lambda: Custom(lambda x, z: 1j * x).deficits(X, X), TypeError, "factors are real"),
         (lambda: Custom(lambda x, z: np.sqrt(x - z))(X), ValueError, "NaN or infinite factors"),
         (lambda: Custom(lambda x, z: np.inf + x * z)(X), ValueError, "NaN or infinite factors"),
     ],

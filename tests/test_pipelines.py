@@ -39,6 +39,7 @@ from sklearn.svm import SVC, SVR
 
 import pkex
 from pkex import Explainer
+from pkex.errors import UnsupportedModelError
 from pkex.readers.sklearn_columns import origins
 
 NAMES = tuple(DIABETES.columns)
@@ -73,6 +74,9 @@ TABLES = {
     "nested lists": lambda X: X.tolist(),
     "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
     "pandas, other index": lambda X: pd.DataFrame(X, columns=NAMES, index=range(90, 90 + len(X))),
+    "pandas, floats as index": lambda X: pd.DataFrame(
+        X, columns=NAMES, index=np.linspace(10.0, 11.0, len(X))
+    ),
     "pandas, objects": lambda X: pd.DataFrame(X, columns=NAMES).astype(object),
     "pandas, nullable floats": lambda X: pd.DataFrame(X, columns=NAMES).astype("Float64"),
     "pandas, numbers as names": lambda X: pd.DataFrame(X),
@@ -81,7 +85,8 @@ TABLES = {
     "csc array": scipy.sparse.csc_array,
     "coo matrix": scipy.sparse.coo_matrix,
 }
-NAMED = ("pandas", "pandas, other index", "pandas, objects", "pandas, nullable floats", "polars")
+NAMED = ("pandas", "pandas, other index", "pandas, floats as index", "pandas, objects")
+NAMED += ("pandas, nullable floats", "polars")
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -101,6 +106,42 @@ def test_a_model_is_explained_with_the_table_it_was_fitted_with(make, table):
     assert_close(explanation.data, X[:4], 0.0)
     assert explanation.data.dtype == np.float64
     assert explanation.feature_names == (NAMES if table in NAMED else ("x0", "x1", "x2", "x3"))
+
+
+def reversed_columns(step):
+    plain_transform = step.transform
+    step.transform = lambda X: np.asarray(plain_transform(X))[:, ::-1]
+    return step
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        StandardScaler(),
+        VarianceThreshold(),
+        FunctionTransformer(np.tanh),
+        make_pipeline(StandardScaler(), MinMaxScaler()),
+        columns((StandardScaler(), ["age", "bmi"]), (MinMaxScaler(), ["bp", "s5"])),
+        FeatureUnion([("one", StandardScaler())]),
+    ],
+    ids=lambda step: type(step).__name__,
+)
+def test_a_step_with_a_transform_of_its_own_is_refused(step):
+    """It may mix columns, so that values would be given to the wrong ones."""
+    frame = pd.DataFrame(X, columns=["age", "bmi", "bp", "s5"])
+    model = make_pipeline(clone(step), plain()).fit(frame, TARGET)
+    Explainer(model)
+    reversed_columns(model[0])
+    with pytest.raises(UnsupportedModelError, match=r"has a transform of its own.*plain"):
+        Explainer(model)
+
+
+def test_a_step_inside_a_step_with_a_transform_of_its_own_is_refused():
+    inside = make_pipeline(StandardScaler(), MinMaxScaler())
+    model = make_pipeline(columns((inside, [0, 1, 2, 3])), plain()).fit(X, TARGET)
+    reversed_columns(model[0].transformers_[0][1][1])
+    with pytest.raises(UnsupportedModelError, match="this MinMaxScaler has a transform"):
+        Explainer(model)
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint8, bool, np.float32, np.float64])

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pkex._floats import usual_errors
 from pkex._validation import as_matrix, brief, is_index, number
 from pkex.errors import not_finite
 
@@ -76,6 +77,7 @@ class Kernel(ABC):
             return Scale(other, self)
         return NotImplemented
 
+    @usual_errors
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Floats:
         """Return the kernel matrix, so that a kernel can serve scikit-learn as a callable.
 
@@ -196,7 +198,7 @@ class ColumnKernel(Kernel):
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
         """Return ``1 - k_j(x_j, z_j)`` elementwise."""
-        return 1.0 - np.asarray(self.factors(x, z), dtype=np.float64)
+        return 1.0 - as_real(self.factors(x, z), self)
 
     def check_values(self, X: Floats, name: str) -> None:
         """Raise a ValueError when values in the covered columns lie outside the domain."""
@@ -435,7 +437,7 @@ def leaf_values(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats
         x, z = x[:, leaf.columns], z[:, leaf.columns]
     left, right = x[:, None, :], z[None, :, :]
     with np.errstate(over="ignore", divide="ignore", under="ignore", invalid="ignore"):
-        values = np.asarray(method(left, right), dtype=np.float64)
+        values = as_real(method(left, right), leaf)
     expected = np.broadcast_shapes(left.shape, right.shape)
     if values.shape != expected:
         raise ValueError(
@@ -443,6 +445,17 @@ def leaf_values(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats
             f"{expected}; it must return one factor for each entry, elementwise."
         )
     return values
+
+
+def as_real(values: Any, leaf: ColumnKernel) -> Floats:
+    """Return the factors of a kernel as float64, which would drop an imaginary part silently."""
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise TypeError(
+            f"{brief(leaf)} returned factors of type {array.dtype}; factors are real numbers. "
+            "Return np.real(...) of them if their imaginary parts are rounding errors."
+        )
+    return array.astype(np.float64, copy=False)
 
 
 def _columns(columns: object, title: str) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ __all__ = [
     "brief",
     "column_names",
     "default_names",
+    "first_rows",
     "is_index",
     "number",
     "positive",
@@ -132,6 +133,13 @@ def column_names(value: object, name: str = "X") -> tuple[str, ...] | None:
         return None
     names = tuple(columns)
     return names if names and all(isinstance(entry, str) for entry in names) else None
+
+
+def first_rows(table: Any, count: int) -> Any:
+    """Return the first rows of a table, of whatever kind; a frame of pandas may slice by label."""
+    if hasattr(table, "iloc"):
+        return table.iloc[:count]
+    return (table.tocsr() if hasattr(table, "tocsr") else table)[:count]
 
 
 def default_names(prefix: str, count: int) -> tuple[str, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._floats import usual_errors
 from pkex._interop import optional
+from pkex._lazy import lazy
 from pkex._selection import Axis, select
 from pkex._validation import brief
 from pkex.estimate import BlockMean
@@ -131,19 +132,19 @@ class Attribution:
         """Number of permutations."""
         return 0 if self.null_values is None else len(self.null_values)
 
-    @cached_property
+    @lazy
     def null_totals(self) -> Floats | None:
         """The statistic under the permutations."""
         return None if self.null_values is None else self.null_values.sum(axis=1)
 
-    @cached_property
+    @lazy
     def p_value(self) -> float | None:
         """The p-value of the statistic."""
         if self.null_totals is None:
             return None
         return float(_p_values(self.total, self.null_totals, self.rounding.sum()))
 
-    @cached_property
+    @lazy
     def p_values(self) -> Floats | None:
         """The p-values of the players."""
         if self.null_values is None:
@@ -151,12 +152,12 @@ class Attribution:
         p: Floats = _p_values(self.values, self.null_values, self.rounding)
         return p
 
-    @cached_property
+    @lazy
     def p_holm(self) -> Floats | None:
         """The p-values of the players, adjusted by Holm's method."""
         return None if self.p_values is None else _holm(self.p_values)
 
-    @cached_property
+    @lazy
     def p_bh(self) -> Floats | None:
         """The p-values of the players, adjusted by the method of Benjamini and Hochberg."""
         if self.p_values is None:
@@ -166,7 +167,7 @@ class Attribution:
         adjusted: Floats = false_discovery_control(self.p_values)
         return adjusted
 
-    @cached_property
+    @lazy
     def null_band(self) -> Floats | None:
         """Where 95 % of the null values of each player lie, shape (2, n_players)."""
         if self.null_values is None:
@@ -179,7 +180,7 @@ class Attribution:
         """The players, the largest value first."""
         return np.argsort(-self.values, kind="stable")
 
-    @cached_property
+    @lazy
     def row_values(self) -> Floats:
         """The share of every row in every value, shape (n_rows, n_players); computed when asked.
 
@@ -198,6 +199,7 @@ class Attribution:
         """
         return self._source.row_values()
 
+    @usual_errors
     def value(self, subset: Iterable[str | int]) -> float:
         """Return the statistic of some players alone: the factors of the others become 1.
 
@@ -218,6 +220,7 @@ class Attribution:
         """
         return self._source.value(self._numbers(subset))
 
+    @usual_errors
     def component(self, subset: Iterable[str | int]) -> float:
         """Return what some players contribute together, beyond what smaller subsets do.
 

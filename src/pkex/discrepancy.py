@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import has_neutral_removal
+from pkex._floats import usual_errors
 from pkex._tables import Table, as_table, codes, stacked
 from pkex._threads import check_n_jobs
 from pkex._validation import brief, is_index, tolerance
@@ -34,6 +35,7 @@ _SEED = 0  # of the subsample for the median heuristic, so that values do not va
 _CHECKED = 50  # rows on which a kernel is checked to be symmetric
 
 
+@usual_errors
 def mmd(
     X: Any,
     Z: Any,
@@ -124,6 +126,7 @@ def mmd(
     )
 
 
+@usual_errors
 def mmd_of_tables(
     first: Table,
     second: Table,
@@ -161,6 +164,7 @@ def mmd_of_tables(
     )
 
 
+@usual_errors
 def hsic(
     X: Any,
     y: Any,

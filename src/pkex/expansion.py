@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -20,6 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._algebra import Kernel, has_neutral_removal
+from pkex._floats import usual_errors
+from pkex._lazy import lazy
 from pkex._validation import as_floats, as_matrix, brief, column_names, default_names, unique_names
 from pkex.errors import no_neutral_removal
 
@@ -234,7 +235,7 @@ class KernelExpansion:
         """Number of outputs."""
         return int(self.coefficients[0].size)
 
-    @cached_property
+    @lazy
     def base_value(self) -> Floats:
         """The value of the empty coalition: every factor replaced by 1.
 
@@ -256,6 +257,7 @@ class KernelExpansion:
         self.kernel.check(rows, name)
         return rows
 
+    @usual_errors
     def predict(self, X: ArrayLike) -> Floats:
         """Return f at the rows of `X`.
 
@@ -316,12 +318,13 @@ class ExpansionSum:
         """Number of outputs."""
         return self.parts[0].n_outputs
 
-    @cached_property
+    @lazy
     def base_value(self) -> Floats:
         """The value of the empty coalition; refused for kernels with a linear part."""
         base: Floats = np.sum([part.base_value for part in self.parts], axis=0)
         return base
 
+    @usual_errors
     def predict(self, X: ArrayLike) -> Floats:
         """Return the sum at the rows of `X`, shape (n_rows,) or (n_rows, n_outputs)."""
         prediction: Floats = np.sum([part.predict(X) for part in self.parts], axis=0)

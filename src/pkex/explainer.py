@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import cached_property, reduce
+from functools import reduce
 from operator import add
 from typing import Any
 
@@ -14,8 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
 from pkex._algebra import has_neutral_removal
 from pkex._cells import is_number
+from pkex._floats import usual_errors
+from pkex._lazy import lazy
 from pkex._threads import check_n_jobs
-from pkex._validation import as_floats, brief, tolerance
+from pkex._validation import as_floats, brief, first_rows, tolerance
 from pkex.engine import Background, Plan, Sums, shapley_sums
 from pkex.errors import AdditivityError, no_neutral_removal
 from pkex.expansion import ExpansionSum, KernelExpansion, mixed, seen, taken
@@ -79,6 +81,7 @@ class Explainer:
     True
     """
 
+    @usual_errors
     def __init__(
         self,
         model: Any,
@@ -126,6 +129,7 @@ class Explainer:
         """Return the values alone, shape (n_rows, n_players) or (n_rows, n_players, n_outputs)."""
         return self(X).values
 
+    @usual_errors
     def __call__(self, X: ArrayLike, *, progress: bool = False) -> Explanation:
         """Explain the rows of `X`.
 
@@ -173,19 +177,18 @@ class Explainer:
         )
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
-            head = rows.tocsr() if hasattr(rows, "tocsr") else rows
-            first = slice(0, _CHECKED)
-            ours = sums.totals[first].reshape(explanation.predictions[first].shape)
+            ours = sums.totals[:_CHECKED].reshape(explanation.predictions[:_CHECKED].shape)
             ours = ours + sum(part.offset for part in expansion.parts)  # without the rule's error
-            check_agreement(expansion, ours, self._own(head[first]), self._own_tol)
+            own = self._own(first_rows(rows, _CHECKED))
+            check_agreement(expansion, ours, own, self._own_tol)
         return explanation
 
-    @cached_property
+    @lazy
     def _kernel(self) -> str:
         """The kernels of the parts, as text."""
         return "; ".join(dict.fromkeys(repr(part.kernel) for part in self.expansion.parts))
 
-    @cached_property
+    @lazy
     def _base(self) -> Floats:
         """The value of the empty coalition, shape () or (n_outputs,)."""
         parts = zip(self._bases, self.expansion.parts, strict=True)

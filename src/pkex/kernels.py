@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._algebra import ColumnKernel, Constant, Dot, Kernel, Product, Scale, Sum
+from pkex._floats import usual_errors
 from pkex._validation import as_matrix, brief, is_index, number, positive
 from pkex.bandwidth import MAX_ROWS, RandomState, median_distance, median_distances
 
@@ -103,6 +104,7 @@ class RBF(_Stationary):
         return -np.expm1(-0.5 * scaled * scaled)
 
 
+@usual_errors
 def median_rbf(
     X: ArrayLike,
     *,
@@ -287,9 +289,10 @@ class Chi2(ColumnKernel):
             )
 
     def _exponent(self, x: Floats, z: Floats) -> Floats:
-        difference, total = x - z, x + z
-        ratio = np.divide(difference, total, out=np.zeros_like(total), where=total > 0.0)
-        return -np.asarray(self.gamma) * (difference * ratio)
+        # halves, so that the largest doubles do not overflow
+        difference, mean = 0.5 * x - 0.5 * z, 0.5 * x + 0.5 * z
+        ratio = np.divide(difference, mean, out=np.zeros_like(mean), where=mean > 0.0)
+        return -np.asarray(self.gamma) * (2.0 * difference * ratio)
 
     def factors(self, x: Floats, z: Floats) -> Floats:
         return np.exp(self._exponent(x, z))

@@ -103,12 +103,12 @@ struct Matern {
 };
 
 struct Chi2 {
-    double a;
-    explicit Chi2(const Factor& factor) : a(factor.a) {}
+    double half;
+    explicit Chi2(const Factor& factor) : half(0.5 * factor.a) {}
     PKEX_INLINE Vec exponent(Vec x, Vec z) const {
-        const Vec difference = x - z, total = x + z;
-        const Vec ratio = select(total > 0.0, difference / total, splat(0.0));
-        return a * (difference * ratio);
+        const Vec difference = x - z, mean = 0.5 * x + 0.5 * z;  // x + z could overflow
+        const Vec ratio = select(mean > 0.0, difference / mean, splat(0.0));
+        return half * (difference * ratio);
     }
     PKEX_INLINE Vec operator()(Vec x, Vec z) const { return half_deficit(exponent(x, z)); }
     PKEX_INLINE Both both(Vec x, Vec z) const { return both_of_exponential(exponent(x, z)); }

@@ -22,17 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pkex._algebra import Kernel
+from pkex._floats import usual_errors
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion
-from pkex.readers._reading import Given, Reader, Reading, check_agreement
+from pkex.readers._reading import FREE, Given, Reader, Reading, check_agreement
 
 __all__ = ["Given", "Reading", "as_expansion", "read", "register", "supported"]
 
 _OUTPUTS = ("predict", "decision_function", "transform", "score_samples")
-# what a subclass may have of its own: how a model is found, described and judged, and the way back
-_FREE = {"fit", "fit_predict", "fit_transform", "inverse_transform", "sample", "sample_y", "score"}
-_FREE |= {"get_feature_names_out", "get_metadata_routing", "get_params", "set_params", "set_output"}
-_FREE |= {"log_marginal_likelihood", "_constrained_optimization", "_run_search"}
 
 _readers: dict[str, str | Reader] = {}
 
@@ -76,6 +73,7 @@ def supported() -> tuple[str, ...]:
     return tuple(sorted(_readers))
 
 
+@usual_errors
 def as_expansion(
     model: Any, *, kernel: Kernel | None = None, points: ArrayLike | None = None
 ) -> KernelExpansion | ExpansionSum:
@@ -162,7 +160,7 @@ def _refuse_changed(model: Any, base: type) -> None:
     """Refuse a model with methods of its own in place of those of the class that is read."""
     methods = {n for cls in base.__mro__ for n, v in vars(cls).items() if hasattr(v, "__get__")}
     special = {n for n in methods if n.startswith("__") and not n.startswith("__getattr")}
-    fixed = methods.union(_OUTPUTS) - special - _FREE
+    fixed = methods.union(_OUTPUTS) - special - FREE
     own = [(f"this {type(model).__name__}", getattr(model, "__dict__", {}))]
     for cls in type(model).__mro__:
         # scikit-learn's own subclasses are in the tests

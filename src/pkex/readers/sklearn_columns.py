@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
 
+from pkex.errors import UnsupportedModelError
+from pkex.readers._reading import FREE
+
 __all__ = ["origins"]
 
 _ONE_TO_ONE = {
@@ -39,6 +42,8 @@ def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
     cls = type(transformer)
     # somebody else's class of the same name may do anything
     kind = cls.__name__ if cls.__module__.partition(".")[0] == "sklearn" else ""
+    if kind:
+        _refuse_changed(transformer)
     if kind == "FrozenEstimator":
         return origins(transformer.estimator, names)
     if transformer in ("passthrough", None) or kind in _ONE_TO_ONE:
@@ -61,6 +66,7 @@ def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
     if kind == "MissingIndicator":
         return [int(i) for i in transformer.features_]
     if getattr(cls, "transform", None) is SelectorMixin.transform:  # also somebody else's selector
+        _refuse_changed(transformer)
         return [int(i) for i in transformer.get_support(indices=True)]
     if kind == "Pipeline":
         return _in_sequence([step for _, step in transformer.steps], names)
@@ -69,6 +75,18 @@ def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
     if kind == "ColumnTransformer":
         return _by_columns(transformer, names)
     return None
+
+
+def _refuse_changed(transformer: Any) -> None:
+    """Refuse a transformer with functions of its own in place of the methods of its class."""
+    cls = type(transformer)
+    for name, value in vars(transformer).items():
+        if callable(value) and hasattr(cls, name) and name not in FREE:
+            raise UnsupportedModelError(
+                f"this {cls.__name__} has a {name} of its own, so that what pkex knows about "
+                f"{cls.__name__} does not tell which columns it makes its columns from. Use a "
+                f"plain {cls.__name__}, or a class of your own, whose columns are then explained."
+            )
 
 
 def _repeat(counts: Sequence[int]) -> list[int]:
