@@ -4,9 +4,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Where `make lowest` installs, and with which Python: the oldest for which there are wheels of all.
+LOWEST := build/lowest
+OLDEST = $(shell for p in python3.11 python3.12; do $$p -c 'import ensurepip' 2>&- && echo $$p && break; done)
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/native/*.cpp src/pkex/native/*.hpp)
 
-.PHONY: demo test e2e browser lint docs sanitize bench experiments simulations clean
+.PHONY: demo test e2e browser lowest lint docs sanitize bench experiments simulations clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -22,6 +25,12 @@ e2e: $(VENV)/.installed
 browser: $(VENV)/.installed
 	scripts/install_browser.sh
 	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py
+
+# The tests with the oldest versions of everything that pkex says it works with. These packages use
+# what newer ones of theirs deprecate.
+lowest: $(LOWEST)/.installed
+	$(LOWEST)/bin/python -m pytest -n auto -W ignore::DeprecationWarning tests src/pkex --ignore=tests/test_docs.py \
+	  --ignore-glob='tests/test_experiments*'
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check
@@ -55,6 +64,17 @@ $(VENV)/.installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+$(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
+	@test -n "$(OLDEST)" || { echo "make lowest needs python3.11 or python3.12 with venv." >&2; exit 1; }
+	rm -rf $(LOWEST)
+	$(OLDEST) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --upgrade pip
+	$(LOWEST)/bin/python scripts/make_lowest.py test > $(LOWEST)/requirements.txt
+	$(LOWEST)/bin/python -m pip install --quiet --only-binary :all: cmake ninja -r $(LOWEST)/requirements.txt
+	PATH="$(CURDIR)/$(LOWEST)/bin:$$PATH" $(LOWEST)/bin/python -m pip install --quiet --no-deps \
+	  --no-build-isolation --config-settings=build-dir=$(LOWEST)/cmake --editable .
 	touch $@
 
 clean:

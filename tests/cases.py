@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sklearn
 from numpy.testing import assert_allclose
+from sklearn.utils.fixes import parse_version
 
 from pkex.kernels import (
     RBF,
@@ -168,3 +170,10 @@ def scales(rng, n_columns: int) -> Array:
 def assert_close(actual: Array, expected: Array, atol: float) -> None:
     """Check that no entry is off by more than `atol`: an absolute tolerance, never a relative."""
     assert_allclose(actual, expected, rtol=0.0, atol=atol)
+
+
+def broken_checks():
+    """Names of checks for estimators that fail by themselves in this version of scikit-learn."""
+    old = parse_version(sklearn.__version__) < parse_version("1.7.2")
+    # it subtracts a mean from integers, which the check itself has rounded to
+    return {"check_positive_only_tag_during_fit"} if old else set()

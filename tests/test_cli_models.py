@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import pickle
 import zipfile
@@ -12,6 +14,7 @@ import joblib
 import numpy as np
 import pytest
 import skops.io
+import skops.io._protocol
 from models import MODELS
 from sklearn.neighbors import KernelDensity
 from sklearn.preprocessing import FunctionTransformer
@@ -83,6 +86,56 @@ def test_kernels_of_pkex_are_trusted_but_not_functions(tmp_path):
     skops.io.dump(FunctionTransformer(partial(np.clip, a_min=0.0)).fit(ROWS), path)
     with pytest.raises(ValueError, match=r"functools\.partial"):
         load(path)
+
+
+def posing_method(schema):
+    """A method of any name, said to be the trusted type numpy.dtype."""
+    inside = {key: schema.pop(key) for key in list(schema) if key not in OF_THE_FILE}
+    schema |= {"__module__": "numpy", "__class__": "dtype", "__loader__": "MethodNode"}
+    schema["content"] = {"func": "set_params", "obj": inside}
+
+
+def posing_operator(schema):
+    """What calls any method later, said to be of a module of scikit-learn."""
+    schema.clear()
+    schema |= {"__module__": "sklearn.svm", "__class__": "methodcaller", "protocol": PROTOCOL}
+    schema |= {"__loader__": "OperatorFuncNode", "attrs": as_schema(("fit",))}
+
+
+def posing_generator(schema):
+    """A call of any function of numpy.random, where the name of a bit generator should stand."""
+    schema.clear()
+    schema |= as_schema(np.random.default_rng(0))
+    name = schema["content"]["bit_generator"]["content"]["bit_generator"]
+    assert name["content"] == '"PCG64"'
+    name["content"] = '"set_state"'
+
+
+OF_THE_FILE = ("protocol", "_skops_version")
+PROTOCOL = skops.io._protocol.PROTOCOL
+
+
+def as_schema(value):
+    with zipfile.ZipFile(io.BytesIO(skops.io.dumps(value))) as archive:
+        return json.loads(archive.read("schema.json"))
+
+
+@pytest.mark.parametrize("pose", [posing_method, posing_operator, posing_generator])
+def test_a_file_cannot_choose_the_name_that_it_is_trusted_by(pose, tmp_path, monkeypatch):
+    """It could with skops 0.11, the last of these until 0.14."""
+    called = []
+    monkeypatch.setattr(np.random, "set_state", called.append)
+    path, changed = tmp_path / "model.skops", tmp_path / "changed.skops"
+    skops.io.dump(svr(), path)
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(changed, "w") as copy:
+        schema = json.loads(archive.read("schema.json"))
+        pose(schema)
+        for name in {*archive.namelist()} - {"schema.json"}:
+            copy.writestr(name, archive.read(name))
+        copy.writestr("schema.json", json.dumps(schema))
+    with pytest.raises(ValueError, match=r"malicious file|holds types that may run code"):
+        load(changed, types=["sklearn.svm.methodcaller"])
+    assert not called
 
 
 @pytest.mark.parametrize("compress", [0, 3, "gzip", "bz2", "xz", "lzma"])

@@ -141,7 +141,9 @@ def test_parquet_is_found_by_its_content(tmp_path):
 
 
 def test_text_of_every_arrow_type_is_categorical(tmp_path):
-    types = {"plain": pa.string(), "large": pa.large_string(), "view": pa.string_view()}
+    types = {"plain": pa.string(), "large": pa.large_string()}
+    if int(pa.__version__.split(".")[0]) >= 21:  # the first that writes them
+        types["view"] = pa.string_view()
     columns = {name: pa.array(["01", "02"], type=kind) for name, kind in types.items()}
     pyarrow.parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
     for categorical in ((), tuple(types)):
