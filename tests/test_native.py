@@ -53,13 +53,14 @@ def check(kernel, x, z, weights, *, players=None, absent=None, ladder=None, atol
         expected = twin.Game(term, players, ladder).explain(x, z, weights, absent)
         game = native.Game(term, players, ladder)
         actual = game.explain(x, z, weights, absent)
-        # factors beyond [0, 1] make larger numbers, which the magnitudes measure
-        scale = np.maximum(size, expected.magnitudes)
+        # Factors beyond [0, 1] make larger numbers, which the magnitudes measure, and those of the
+        # general game make smaller ones in the tail.
+        scale = np.maximum(size, expected.magnitudes) if absent is None else expected.magnitudes
         assert_close(actual.values / scale[:, None, :], expected.values / scale[:, None, :], atol)
         assert_close(actual.totals / scale, expected.totals / scale, atol)
         # the twin scales all pairs of a block as soon as one of them takes an exact rule
         assert (actual.magnitudes <= expected.magnitudes * (1 + 1e-12)).all()
-        assert (actual.magnitudes >= size * (1 - 1e-12)).all()
+        assert absent is not None or (actual.magnitudes >= size * (1 - 1e-12)).all()
         assert {rule.any_factors for rule in actual.rules} <= {
             rule.any_factors for rule in (*expected.rules, ladder.rules[-1])
         }
@@ -517,6 +518,32 @@ def test_arrays_that_do_not_fit_are_refused(name):
         changed = wrong(arrays()[name])
         with pytest.raises((ValueError, TypeError)):
             program.explain(**arrays(**{name: changed}))
+
+
+def background_arrays(**changes):
+    given = {
+        name: array for name, array in arrays().items() if name not in ("absent", "absent_deficits")
+    }
+    more = {
+        "background": np.zeros((6, 2)),
+        "shares": np.ones(6),
+        "other_given": np.zeros((1, 6, 5)),
+        "other_given_values": np.ones((1, 6, 5)),
+    }
+    return {**given, **more, **changes}
+
+
+@pytest.mark.parametrize("name", background_arrays())
+def test_arrays_that_do_not_fit_a_background_are_refused(name):
+    program = kernel_module.Game(**raw())
+    assert program.explain(**background_arrays())[0] == 0
+    for wrong in WRONG:
+        with pytest.raises((ValueError, TypeError)):
+            program.explain(**background_arrays(**{name: wrong(background_arrays()[name])}))
+    with pytest.raises(ValueError, match="not with absent factors"):
+        program.explain(
+            **background_arrays(absent=np.ones((2, 5)), absent_deficits=np.zeros((2, 5)))
+        )
 
 
 def factor_arrays(**changes):

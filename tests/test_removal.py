@@ -24,6 +24,7 @@ from sklearn.decomposition import PCA
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
@@ -256,6 +257,7 @@ def test_blocks_do_not_change_values(removal, budget, backend, monkeypatch):
         with monkeypatch.context() as small:
             small.setattr(engine, "_BLOCK", budget)
             small.setattr(engine, "_ABSENT", budget)
+            small.setattr(engine, "_SCENARIOS", budget)
             small.setattr(narrow, "_ROWS", budget)
             for kept in (0, 2**23):
                 small.setattr(engine, "_ABSENT_KEPT", kept)
@@ -876,3 +878,25 @@ def test_only_the_ratio_of_weights_counts(size):
     found = Explainer(EXPANSION, BACKGROUND, background_weights=weights).expected_value
     expected = Explainer(EXPANSION, BACKGROUND, background_weights=[4, 2, 4, 1, 4, 4])
     assert_close(found, expected.expected_value, 1e-14 * np.abs(EXPANSION.coefficients).sum())
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+@all_games
+def test_a_density_far_out_is_more_than_noise(removal, backend, monkeypatch):
+    """Values add up to what they explain with the digits of that, and not of 1."""
+    if backend == "native":
+        pytest.importorskip("pkex.native")
+    monkeypatch.setenv("PKEX_BACKEND", backend)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    model = KernelDensity(bandwidth=0.8).fit(X)
+    rows, background = 5.0 + rng.normal(size=(2, 3, 4))
+    explanation = Explainer(model, background, removal=removal, n_jobs=1)(rows)
+    density = np.exp(model.score_samples(rows))
+    assert density.max() < 1e-12
+    size = np.abs(explanation.values).sum(axis=1) + density
+    total = explanation.values.sum(axis=1) + explanation.base_values
+    assert_close(total / size, density / size, 1e-12)
+    if removal == "interventional":
+        base = np.exp(model.score_samples(background)).mean()
+        assert_close(explanation.base_values / base, np.ones(3), 1e-12)

@@ -8,7 +8,7 @@ depend on the number of threads and are added in a fixed order, so neither do th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,11 +28,12 @@ __all__ = ["Background", "Plan", "Sums", "ranked", "shapley_sums"]
 
 Floats = NDArray[np.float64]
 Task = tuple[int, slice, slice]
-Scenario = tuple[float, twin.Factors]
+Scenarios = tuple[Floats, Floats]
 
 _BLOCK = 2**22  # column factors of a block at most; a backend may want less
+_SCENARIOS = 2**24  # column factors that are evaluated between two looks at the keyboard
 _ABSENT = 2**19  # factors of absent players evaluated at once
-_ABSENT_KEPT = 2**23  # and kept for the next call: 128 MiB
+_ABSENT_KEPT = 2**23  # their means, kept for the next call: 128 MiB
 _SMALLEST = 5e-324  # the rounding error of results that underflow
 
 
@@ -97,17 +98,13 @@ class Background:
     weights: Floats
     marginal: bool = False
 
-    def scenarios(self, game: twin.Game, z: Floats) -> Iterator[Scenario]:
-        """Yield the weight of each scenario and its factors, of shape (players, points)."""
-        if self.marginal:
-            yield 1.0, game.mean_factors(self.rows, z, self.weights)
-            return
-        step = max(1, _ABSENT // (len(game.players) * len(z)))
+    def chunks(self, game: twin.Game, shape: tuple[int, int]) -> Iterator[Scenarios]:
+        """Yield the rows in parts that suit a block of rows and points, with their weights."""
+        n_rows, n_points = shape
+        step = min(_SCENARIOS // n_rows, game.entries) // (game.term.n_columns * n_points)
+        step = max(1, step)
         for start in range(0, len(self.rows), step):
-            factors = game.factors(self.rows[start : start + step], z)
-            for b, weight in enumerate(self.weights[start : start + step]):
-                both = (np.ascontiguousarray(form[:, b]) for form in factors)
-                yield float(weight), twin.Factors(*both)
+            yield self.rows[start : start + step], self.weights[start : start + step]
 
 
 class Plan:
@@ -141,7 +138,7 @@ class Plan:
         self.narrow = [term for term in narrow_terms if term is not None]
         self.terms = [t for t, one in zip(terms, narrow_terms, strict=True) if one is None]
         self._games: list[twin.Game] = []
-        self._absent: dict[tuple[int, int, int], tuple[Floats, list[Scenario]]] = {}
+        self._absent: dict[tuple[int, int, int], tuple[Floats, twin.Factors]] = {}
 
     def games(self) -> list[twin.Game]:
         """Return the games of the terms for the backend in use, which is asked for here.
@@ -156,22 +153,36 @@ class Plan:
             games = self._games = [kind(term, self.players, rungs) for term in self.terms]
         return games
 
-    def scenarios(
+    def mean_factors(
         self, games: list[twin.Game], number: int, points: slice, Z: Floats
-    ) -> Iterable[Scenario]:
-        """Return the scenarios of a term on some of the points; kept while there is room."""
+    ) -> twin.Factors:
+        """Return the mean factors of absent players on some points; kept while there is room."""
         assert self.background is not None
         key = (number, points.start, points.stop)
         known = self._absent.get(key)
         if known is not None and (known[0] is Z or np.array_equal(known[0], Z)):
             return known[1]
-        found = self.background.scenarios(games[number], Z[points])
-        count = 1 if self.background.marginal else len(self.background.rows)
-        if count * len(self.players) * len(Z) * len(self.terms) > _ABSENT_KEPT:
-            return found
-        kept = list(found)
-        self._absent[key] = (Z, kept)
-        return kept
+        background = self.background
+        found = games[number].mean_factors(background.rows, Z[points], background.weights)
+        if len(self.players) * len(Z) * len(self.terms) <= _ABSENT_KEPT:
+            self._absent[key] = (Z, found)
+        return found
+
+    def absent_worths(
+        self, games: list[twin.Game], number: int, points: slice, Z: Floats
+    ) -> Floats:
+        """Return what a term is worth without any player at some points."""
+        assert self.background is not None
+        if self.background.marginal:
+            worths: Floats = np.prod(self.mean_factors(games, number, points, Z).values, axis=0)
+            return worths
+        game, z, total = games[number], Z[points], np.zeros(points.stop - points.start)
+        step = max(1, _ABSENT // max(1, z.size))
+        for start in range(0, len(self.background.rows), step):
+            rows = slice(start, start + step)
+            factors = game.factors(self.background.rows[rows], z).values
+            total += self.background.weights[rows] @ np.prod(factors, axis=0)
+        return total
 
     def narrow_absent(self, Z: Floats) -> list[Floats]:
         """Return what the narrow terms are worth without their players, at each point."""
@@ -192,11 +203,11 @@ class Plan:
             total += sum(term.coefficient for term in self.terms) * weights.sum(axis=-2)
             return total
         games = self.games() if games is None else games
+        size = _entries(games) if self.background.marginal else _ABSENT  # means are used again
         for number, term in enumerate(self.terms):
-            for _, points in _blocks(1, len(Z), Z.shape[1], _ABSENT):
-                for share, absent in self.scenarios(games, number, points, Z):
-                    product_of_all = np.prod(absent.values, axis=0)
-                    total += term.coefficient * share * (product_of_all @ weights[..., points, :])
+            for _, points in _blocks(1, len(Z), Z.shape[1], size):
+                worths = self.absent_worths(games, number, points, Z)
+                total += term.coefficient * (worths @ weights[..., points, :])
         return total
 
     def __getstate__(self) -> dict[str, Any]:
@@ -231,7 +242,7 @@ def shapley_sums(
     """
     x, z = _by_column(X), _by_column(Z)
     games = plan.games()
-    entries = min([_BLOCK, *[game.entries for game in games]])
+    entries = _entries(games)
     n_tasks = 1
     whole = len(X) * Z.size <= entries and not progress
     if whole and len(games) == 1 and plan.background is None:
@@ -270,6 +281,11 @@ def shapley_sums(
     return Sums(values, totals, known, tolerance, order)
 
 
+def _entries(games: list[twin.Game]) -> int:
+    """Return how many column factors a block may have."""
+    return min([_BLOCK, *[game.entries for game in games]])
+
+
 def _by_column(matrix: Floats) -> Floats:
     """Return the matrix with its columns contiguous, as blocks read them."""
     return matrix if matrix.strides[0] == matrix.itemsize else np.asfortranarray(matrix)
@@ -283,12 +299,19 @@ def _explain(
     game = games[number]
     local = weights[points] if weights.ndim == 2 else weights[rows, points]
     left, right, coefficient = x[rows], z[points], game.term.coefficient
-    if plan.background is None:
+    background = plan.background
+    if background is None:
         return _scaled(coefficient, game.explain(left, right, local))
-    return _combined(
-        _scaled(coefficient * share, game.explain(left, right, local, absent))
-        for share, absent in plan.scenarios(games, number, points, z)
-    )
+    if background.marginal:
+        absent = plan.mean_factors(games, number, points, z)
+        return _scaled(coefficient, game.explain(left, right, local, absent))
+    total: twin.Block | None = None
+    for chunk in background.chunks(game, (len(left), len(right))):
+        go_on()
+        block = game.explain_against(left, right, local, *chunk)
+        total = block if total is None else total.plus(block)
+    assert total is not None  # a background has rows
+    return _scaled(coefficient, total)
 
 
 def _scaled(share: float, block: twin.Block) -> twin.Block:
@@ -296,22 +319,6 @@ def _scaled(share: float, block: twin.Block) -> twin.Block:
         return block
     values, totals, magnitudes, rules = block
     return twin.Block(share * values, share * totals, abs(share) * magnitudes, rules)
-
-
-def _combined(parts: Iterable[twin.Block]) -> twin.Block:
-    """Return the sum of the blocks of the scenarios."""
-    total: twin.Block | None = None
-    for block in parts:
-        go_on()
-        if total is None:
-            total = block
-        else:
-            for sum_so_far, more in zip(total[:3], block[:3], strict=True):
-                sum_so_far += more
-            total = total._replace(rules=tuple({*total.rules, *block.rules}))
-    if total is None:
-        raise ValueError("the background has no rows.")
-    return total
 
 
 def ranked(rules: set[Rule]) -> tuple[Rule, ...]:

@@ -42,6 +42,11 @@ quadrature at most 2. So the error on [0, 1] is at most
 
 relative to 1, the largest value that such a game can have (`ellipse`).
 
+A product game is homogeneous in the two factors of each player. Divide them by
+``m_i = max(|a_i|, |p_i|)``: the same bound then holds relative to ``prod_i m_i``, the largest worth
+that a coalition can have, when lam is ``sum_i |p_i - a_i| / m_i``. That lam is taken in the tail,
+where the largest worth is below ``2^-10``.
+
 The bounds hold for the nodes and weights as stored. Those of Gauss-Legendre are right to 2^-52
 relatively, and to ``0.75 * 2^-52`` up to 64 nodes. With rounding of relative size r that costs at
 most ``r (1 + c)``, c the largest ``(k+1) sum_l w_l k t_l (1-t_l)^(k-1)``, which is 1 where the rule
@@ -109,7 +114,8 @@ class Rule:
         Whether it covers factors outside [0, 1].
     relative_error : float
         Bound on the relative error of the integral of every pair it covers with factors in [0, 1];
-        in the general game, on its error relative to 1, the largest value there is.
+        in the general game, on its error relative to 1, the largest value there is, and in the
+        tail to the largest worth of a coalition.
         For other factors the exact rule's nodes are rounded alike, but the integrand may cancel.
 
     Examples

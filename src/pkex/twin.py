@@ -9,7 +9,8 @@ cheapest rule of the ladder that covers it, and pairs with the same rule are swe
     Q_j = sum_l w_l prod_{i != j} (a_i - t_l u_i),        phi_j = -u_j Q_j,
 
 with ``a_i`` the factor of an absent player, 1 under neutral removal, and ``u_i`` that factor minus
-the present one.
+the present one. Factors come in two forms, themselves and their deficits ``1 - k``, and ``u_i`` is
+formed from the smaller numbers, so that neither tiny factors nor those near 1 lose digits.
 
 The leave-one-out products come from a balanced tree instead of a chain of prefix and suffix
 products: upwards the product of every subtree, downwards the product of everything outside it.
@@ -28,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import ColumnKernel, Term, leaf_values
-from pkex._threads import workspace
+from pkex._threads import go_on, workspace
 from pkex.errors import not_finite
 from pkex.rules import Ladder, Rule
 
@@ -36,9 +37,12 @@ __all__ = ["Block", "Factors", "Game", "both_by_column", "by_column"]
 
 Floats = NDArray[np.float64]
 Players = tuple[tuple[int, ...], ...]
+Solved = tuple[Floats, Floats, Floats, tuple[Rule, ...]]
 
 _SWEEP = 2**17  # doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache
 _SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
+_TAIL = 2.0**-10  # the largest worth of a coalition below which errors are relative to it
+_FLOOR = 2.0**-960  # magnitude of a tail that underflows
 
 
 class Factors(NamedTuple):
@@ -78,6 +82,12 @@ class Block(NamedTuple):
     magnitudes: Floats
     rules: tuple[Rule, ...]
 
+    def plus(self, other: Block) -> Block:
+        """Return the sums of both, in place of the ones here."""
+        for sums, more in zip(self[:3], other[:3], strict=True):
+            sums += more
+        return self._replace(rules=tuple({*self.rules, *other.rules}))
+
 
 @dataclass(frozen=True)
 class Game:
@@ -116,8 +126,36 @@ class Game:
         absent : Factors of shape (players, points), optional
             The factors of absent players; 1 by default.
         """
+        return self._contract(self._solve(self._present(x, z, absent), absent), x, z, weights)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def explain_against(
+        self, x: Floats, z: Floats, weights: Floats, rows: Floats, shares: Floats
+    ) -> Block:
+        """Explain with each of `rows` in place of absent players, and add up the shares.
+
+        Parameters
+        ----------
+        x, z, weights
+            As in `explain`.
+        rows : array of shape (scenarios, columns)
+            At least one.
+        shares : array of shape (scenarios,)
+        """
+        present, total = self.factors(x, z), None
+        for row, share in zip(rows, shares, strict=True):
+            go_on()
+            others = self.factors(row[None, :], z)
+            absent = Factors(others.values[:, 0], others.deficits[:, 0])
+            block = self._contract(self._solve(present, absent), x, z, share * weights)
+            total = block if total is None else total.plus(block)
+        if total is None:
+            raise ValueError("the background has no rows.")
+        return total
+
+    def _contract(self, solved: Solved, x: Floats, z: Floats, weights: Floats) -> Block:
         shape = (len(x), 1, len(z))
-        values, totals, magnitudes, rules = self._solve(x, z, absent)
+        values, totals, magnitudes, rules = solved
         return Block(
             values.reshape(-1, len(x), len(z)).transpose(1, 0, 2) @ weights,
             (totals.reshape(shape) @ weights)[:, 0],
@@ -149,30 +187,33 @@ class Game:
         """
         if values.size == 0:
             return (), 0.0
-        found, totals, magnitudes, rules = self._solve(x, z, absent)
+        found, totals, magnitudes, rules = self._solve(self._present(x, z, absent), absent)
         shape, scale = (-1, len(x), len(z)), self.term.coefficient
         values[:-1] += scale * found.reshape(shape)
         values[-1] += scale * totals.reshape(shape)[0]
         return rules, float(magnitudes.max(initial=0.0))
 
-    def _solve(
-        self, x: Floats, z: Floats, absent: Factors | None
-    ) -> tuple[Floats, Floats, Floats, tuple[Rule, ...]]:
+    def _present(self, x: Floats, z: Floats, absent: Factors | None) -> Factors:
+        """Return the factors of present players; in the neutral game from the deficits alone."""
+        if absent is not None:
+            return self.factors(x, z)
+        u = self.deficits(x, z)
+        return Factors(1.0 - u, u)
+
+    def _solve(self, present: Factors, absent: Factors | None) -> Solved:
         """Return the values (players, pairs), products and magnitudes (pairs,), and the rules."""
         n_players = len(self.players)
+        factors, u = present
         start = None
-        if absent is None:
-            u = self.deficits(x, z)
-            factors = 1.0 - u
-        else:
-            factors, u = self.factors(x, z)
+        if absent is not None:
             start = np.broadcast_to(absent.values[:, None, :], u.shape)
             # from the smaller numbers, whose difference has the more digits
             u = np.where(factors + start > 1.0, u - absent.deficits[:, None, :], start - factors)
             start = start.reshape(n_players, -1)
         factors, u = factors.reshape(n_players, -1), u.reshape(n_players, -1)
+        lam, outside, magnitudes = self._extent(factors, u, start)
         integrals = np.empty_like(u)
-        assigned = self._assign(factors, u, start)
+        assigned = self._assign(lam, outside)
         for rule, pairs in assigned:
             step = max(1, _SWEEP // (n_players * rule.size))
             for first in range(0, len(pairs), step):
@@ -180,13 +221,44 @@ class Game:
                 base = None if start is None else start[:, chunk]
                 integrals[:, chunk] = _leave_one_out(u[:, chunk], base, rule)
         totals = np.multiply.reduce(factors, axis=0)
-        magnitudes = np.ones_like(totals)
         if any(rule.any_factors for rule, _ in assigned):
             largest = np.abs(factors) if start is None else np.maximum(abs(factors), abs(start))
-            magnitudes = np.multiply.reduce(np.maximum(1.0, largest), axis=0)
-            magnitudes *= 1.0 + np.abs(u).sum(axis=0)
+            magnitudes *= np.multiply.reduce(np.maximum(1.0, largest), axis=0)
+            magnitudes *= 1.0 + lam
         values = np.multiply(integrals, -u, out=integrals)
         return values, totals, magnitudes, tuple(rule for rule, _ in assigned)
+
+    def _extent(
+        self, factors: Floats, u: Floats, start: Floats | None
+    ) -> tuple[Floats, NDArray[np.bool_], Floats]:
+        """Return lam of each pair, whether its factors are out of range, and its magnitude.
+
+        In the tail, where all coalitions of a pair have little worth, lam and magnitude are
+        relative to the largest worth.
+        """
+        ladder = self.ladder
+        lam = np.abs(u).sum(axis=0)
+        if not np.isfinite(lam).all():
+            raise not_finite(self.term)
+        outside = np.zeros(lam.shape, dtype=bool)
+        for ends in (factors,) if start is None else (factors, start):
+            if ends.min() < ladder.lower - _SLACK or ends.max() > 1.0 + _SLACK:
+                outside |= (ends.min(axis=0) < ladder.lower - _SLACK) | (
+                    ends.max(axis=0) > 1.0 + _SLACK
+                )
+        magnitudes = np.ones_like(lam)
+        if start is None:
+            return lam, outside, magnitudes
+        with np.errstate(under="ignore"):
+            largest = np.maximum(np.abs(factors), np.abs(start))
+            worth = np.multiply.reduce(largest, axis=0)
+            tail = (worth < _TAIL) & ~outside
+            if tail.any():
+                sizes, changes = largest[:, tail], np.abs(u[:, tail])
+                zeros = np.zeros_like(sizes)
+                lam[tail] = np.divide(changes, sizes, out=zeros, where=sizes > 0.0).sum(axis=0)
+                magnitudes[tail] = np.maximum(worth[tail], _FLOOR)
+        return lam, outside, magnitudes
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
         """Return ``1 - product of the player's factors``, shape (players, rows, points).
@@ -233,6 +305,7 @@ class Game:
         values, deficits = np.zeros((2, len(self.players), len(z)))
         step = max(1, self.entries // max(1, self.term.n_columns * len(z)))
         for start in range(0, len(x), step):
+            go_on()
             rows = slice(start, start + step)
             self._add_factors(x[rows], z, shares[rows], values, deficits)
         # near 1 the mean of the deficits has the digits, whatever the shares lack to 1
@@ -262,20 +335,11 @@ class Game:
         return [owner[column] for column in covered]
 
     def _assign(
-        self, factors: Floats, u: Floats, start: Floats | None
+        self, lam: Floats, outside: NDArray[np.bool_]
     ) -> list[tuple[Rule, NDArray[np.intp]]]:
         """Return the rules that the pairs need, each with the indices of its pairs."""
         ladder = self.ladder
-        lam = np.abs(u).sum(axis=0)
-        if not np.isfinite(lam).all():
-            raise not_finite(self.term)
         steps = np.searchsorted(ladder.limits, lam)
-        outside = np.zeros(lam.shape, dtype=bool)
-        for ends in (factors,) if start is None else (factors, start):
-            if ends.min() < ladder.lower - _SLACK or ends.max() > 1.0 + _SLACK:
-                outside |= (ends.min(axis=0) < ladder.lower - _SLACK) | (
-                    ends.max(axis=0) > 1.0 + _SLACK
-                )
         assigned = [(ladder.fallback, np.flatnonzero(outside))] if outside.any() else []
         for step in np.unique(steps[~outside]):
             pairs = np.flatnonzero((steps == step) & ~outside)

@@ -101,16 +101,25 @@ class Game(twin.Game):
         self, x: Floats, z: Floats, weights: Floats, absent: Factors | None = None
     ) -> twin.Block:
         """Explain the pair games of the rows `x` and the points `z`, as `pkex.twin.Game` does."""
+        given = self._given(x, z, absent is not None)
+        return self._explain(x, z, weights, *(absent or _NEITHER), *given)
+
+    def explain_against(
+        self, x: Floats, z: Floats, weights: Floats, rows: Floats, shares: Floats
+    ) -> twin.Block:
+        """Explain with each of `rows` in place of absent players, as `pkex.twin.Game` does."""
+        given, others = self._given(x, z, True), self._given(rows, z, True)
+        return self._explain(x, z, weights, *_NEITHER, *given, rows, shares, *others)
+
+    def _explain(self, x: Floats, z: Floats, weights: Floats, *others: Floats | None) -> twin.Block:
         n_rows, n_sets = len(x), weights.shape[-1]
         values = np.empty((n_rows, len(self.players), n_sets))
         totals, magnitudes = np.empty((n_rows, n_sets)), np.empty((n_rows, n_sets))
-        general = absent is not None
-        given = self._given(x, z, general)
-        arrays = (x, z, weights, values, totals, magnitudes, *(absent or _NEITHER), *given)
+        arrays = (x, z, weights, values, totals, magnitudes)
         program = self.__dict__.get("_full_program", self._program)
-        status, used = program.explain(*arrays)
+        status, used = program.explain(*arrays, *others)
         if status == _NEEDS_FALLBACK:
-            status, used = self._full_program.explain(*arrays)
+            status, used = self._full_program.explain(*arrays, *others)
         if status == _NOT_FINITE:
             raise not_finite(self.term)
         return twin.Block(values, totals, magnitudes, self._rules(used))

@@ -46,6 +46,10 @@ class Game:
         absent_deficits: Floats | None = None,
         given: Floats | None = None,
         given_values: Floats | None = None,
+        background: Floats | None = None,
+        shares: Floats | None = None,
+        other_given: Floats | None = None,
+        other_given_values: Floats | None = None,
     ) -> tuple[int, list[int]]: ...
     def add_pairs(
         self,

@@ -7,6 +7,9 @@
 // With one weight set the weights are folded into the sweep and the sums stay vectors until the row
 // is done; with several the values of a tile are stored and contracted (contract.hpp); or they are
 // handed out pair by pair, for the caller to contract.
+//
+// In the general game absent players have factors of their own, given by the caller or evaluated
+// from the rows of a background: those of the row that is explained are then evaluated once.
 #pragma once
 
 #include <cmath>
@@ -64,9 +67,13 @@ public:
             total_ = magnitude_ = splat(0.0);
             for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
                 const int vectors = prepare(tile);
-                const bool one = block_.sets == 1;
-                const Status status = one ? one_set(tile, vectors) : many_sets(tile, vectors);
-                if (status != Status::kDone) return status;
+                const Index scenarios = block_.background ? block_.background->rows : 1;
+                for (Index i = 0; i < scenarios; ++i) {
+                    if (block_.background) stand_in(i, tile);
+                    const bool one = block_.sets == 1;
+                    const Status status = one ? one_set(tile, vectors) : many_sets(tile, vectors);
+                    if (status != Status::kDone) return status;
+                }
             }
             block_.sets == 1 ? write_one_set(row) : write_many_sets(row);
         }
@@ -169,14 +176,28 @@ private:
     // Gather the values of a row, and forget what was found out about the one before.
     void begin(Index row) {
         hits_ = misses_ = 0;
+        gather(block_, row, space_.x);
+    }
+
+    void gather(const Block& block, Index row, double* to) const {
         for (Index i = 0; i < program_.n_runs; ++i) {
             const Run& run = program_.runs[i];
             const bool from_data = run.kind != Kind::kGiven && run.kind != Kind::kNone;
-            const double* x = block_.x + row * block_.x_row;
+            const double* x = block.x + row * block.x_row;
             for (Index f = run.begin; f < run.end; ++f) {
-                space_.x[f] = from_data ? x[program_.factors[f].column * block_.x_column] : 0.0;
+                to[f] = from_data ? x[program_.factors[f].column * block.x_column] : 0.0;
             }
         }
+    }
+
+    // Evaluate what a row of the background has in place of absent players, for one tile.
+    void stand_in(Index row, Tile tile) {
+        const Block& background = *block_.background;
+        const BothForms::Place to = {space_.other_halves, space_.other_factors};
+        share_ = block_.shares[row];
+        tile.row = row;
+        gather(background, row, space_.other_x);
+        evaluate<BothForms, kTile>(tile, to, background, space_.other_x);
     }
 
     // Evaluate the tile that begins at tile.point and choose how its pairs are solved. Return the
@@ -205,10 +226,15 @@ private:
     // vectors: a full tile, or a single vector near the end of the row, or a part of one.
     template <class Form, int Size>
     int evaluate(Tile& tile, typename Form::Place to) {
+        return evaluate<Form, Size>(tile, to, block_, space_.x);
+    }
+
+    template <class Form, int Size>
+    int evaluate(Tile& tile, typename Form::Place to, const Block& block, const double* x) {
         const Index left = block_.points - tile.point;
         const auto go = [&](auto evaluate, int count) {
             tile.count = count;
-            most_ = evaluate(program_, block_, tile, space_.x, to, space_.stride);
+            most_ = evaluate(program_, block, tile, x, to, space_.stride);
         };
         if (left >= Size * kLanes) {
             go(evaluate_tile<Form, Size, false>, Size * kLanes);
@@ -222,23 +248,72 @@ private:
         return 1;
     }
 
-    // Take the absent factors a of the points from `point` on, and make v = (a - p) / 2: from the
-    // deficits where those are the smaller numbers, else from the factors.
-    void take_absent(Index point, int count, const Vec* p, Vec* v) {
-        const auto read = [&](const double* from) {
-            return count < kLanes ? load_part(from + point, count) : load(from + point);
-        };
-        for (Index j = 0; j < program_.n_players; ++j) {
-            const Vec a = read(block_.absent + j * block_.absent_player);
-            const Vec deficit = read(block_.absent_deficits + j * block_.absent_deficits_player);
+    // The absent factors of the points from `point` on, in arrays that the caller gave.
+    template <bool Part>
+    struct FromArrays {
+        const Block& block;
+        Index point;
+        int count;
+
+        PKEX_INLINE Both operator()(Index j) const {
+            return {0.5 * read(block.absent_deficits + j * block.absent_deficits_player),
+                    read(block.absent + j * block.absent_player)};
+        }
+        PKEX_INLINE Vec read(const double* from) const {
+            return Part ? load_part(from + point, count) : load(from + point);
+        }
+    };
+
+    struct FromRow {
+        const Vec* halves;
+        const Vec* factors;
+        PKEX_INLINE Both operator()(Index j) const { return {halves[j], factors[j]}; }
+    };
+
+    // Take the factors a of absent players, and make v = (a - p) / 2: from the deficits where those
+    // are the smaller numbers, else from the factors. On the way sum up what the choice of a rule
+    // needs.
+    template <class Source>
+    Extent take_absent(const Source& source, int index) {
+        const Vec* half = halves(index);
+        const Vec* p = space_.factors + index * space_.stride;
+        Extent extent;
+        const auto take = [&](Index j, int chain) {
+            const Both absent = source(j);
+            const Vec a = absent.value;
+            const Vec v = select(a + p[j] > 1.0, half[j] - absent.half, 0.5 * (a - p[j]));
             space_.absent[j] = a;
-            v[j] = select(a + p[j] > 1.0, v[j] - 0.5 * deficit, 0.5 * (a - p[j]));
+            space_.changes[j] = v;
+            extent.add(chain, a, p[j], v);
+        };
+        Index j = 0;
+        for (; j + 4 <= program_.n_players; j += 4) {
+            for (int chain = 0; chain < 4; ++chain) take(j + chain, chain);
+        }
+        for (; j < program_.n_players; ++j) take(j, 0);
+        return extent;
+    }
+
+    Extent extent_of(const Tile& tile, int index) {
+        if constexpr (General) {
+            const Index at = index * space_.stride, point = tile.point + index * kLanes;
+            if (block_.background) {
+                return take_absent(
+                    FromRow{space_.other_halves + at, space_.other_factors + at}, index);
+            }
+            return tile.count < kLanes
+                       ? take_absent(FromArrays<true>{block_, point, tile.count}, index)
+                       : take_absent(FromArrays<false>{block_, point, tile.count}, index);
+        } else {
+            Extent extent;
+            extent.half_lam[0] = half_lam(halves(index), space_.stride);
+            return extent;
         }
     }
 
     // The cheapest rule that covers all lanes of a vector of pairs, null when there is none.
-    const Rung* choose(const Players<General>& players, double lam) {
-        if ((General || program_.check_range) && players.out_of_range(program_.lower)) {
+    const Rung* choose(bool out_of_range, double lam) {
+        if (out_of_range) {
             if (block_.fallback) block_.used[program_.n_rungs] = 1;
             return block_.fallback;
         }
@@ -251,18 +326,31 @@ private:
     template <class Take>
     Status vector(const Tile& tile, int index, Vec scale, const Take& take, Vec& product,
                   Vec& magnitude) {
-        Vec* v = halves(index);
-        const Vec* p = space_.factors + index * space_.stride;
-        if (General) take_absent(tile.point + index * kLanes, tile.count, p, v);
-        const Players<General> players = {v, space_.absent, p, program_.n_players};
-        const Vec lam = 2.0 * half_lam(v, space_.stride);
-        const double most = largest(lam);
+        const Extent extent = extent_of(tile, index);
+        const Players<General> players = {General ? space_.changes : halves(index), space_.absent,
+                                          space_.factors + index * space_.stride,
+                                          program_.n_players};
+        Vec lam = extent.lam();
+        double most = largest(lam);
         if (most == HUGE_VAL) return Status::kNotFinite;
-        const Rung* rung = choose(players, most);
+        bool outside = false;
+        Vec size = splat(1.0);
+        if constexpr (General) {
+            outside = extent.out_of_range(program_.lower);
+            const Vec largest_worth = extent.product();
+            if (!outside && any(largest_worth < kTail)) {
+                lam = select(largest_worth < kTail, players.relative_lam(), lam);
+                most = largest(lam);
+                size = select(largest_worth < kTail, larger(largest_worth, splat(kFloor)), size);
+            }
+        } else {
+            outside = program_.check_range && players.out_of_range(program_.lower);
+        }
+        const Rung* rung = choose(outside, most);
         if (!rung) return Status::kNeedsFallback;
         const bool centred = rung->pairs && most <= kCentredLam;
         product = solve(players, *rung, centred, -2.0 * scale, space_, take);
-        magnitude = rung->any_factors ? players.magnitude(lam) : splat(1.0);
+        magnitude = rung->any_factors ? size * players.magnitude(lam) : size;
         return Status::kDone;
     }
 
@@ -271,7 +359,8 @@ private:
         for (int i = 0; i < vectors; ++i) {
             const Index point = tile.point + i * kLanes;
             const int count = tile.count < kLanes ? tile.count : kLanes;
-            const Vec w = weight_vector(tile.row, point, count);
+            Vec w = weight_vector(tile.row, point, count);
+            if (General) w *= share_;
             Vec product = splat(0.0), magnitude = splat(0.0);
             const Add add = {space_.sums};
             const Status status = vector(tile, i, w, add, product, magnitude);
@@ -314,14 +403,14 @@ private:
     }
 
     Status many_sets(const Tile& tile, int vectors) {
-        const Status status = keep(tile, vectors, splat(1.0));
+        const Status status = keep(tile, vectors, splat(share_));
         if (status != Status::kDone) return status;
         for (int k = 0; k < tile.count; ++k) {
             for (Index set = 0; set < block_.sets; ++set) {
                 const double w = weight(tile.row, tile.point + k, set);
                 space_.weights[k * space_.sets + set] = w;
-                space_.totals[set] += w * products_[k];
-                space_.magnitudes[set] += (w < 0.0 ? -w : w) * magnitudes_[k];
+                space_.totals[set] += (share_ * w) * products_[k];
+                space_.magnitudes[set] += share_ * ((w < 0.0 ? -w : w) * magnitudes_[k]);
             }
         }
         contract(space_.values, space_.stride, kTilePoints, tile.count, space_.weights,
@@ -352,6 +441,7 @@ private:
     const Block& block_;
     Workspace space_;
     Gentle gentle_;
+    double share_ = 1.0;                                      // of the background row
     Index hits_ = 0, misses_ = 0;                             // of series, in this row
     bool gently_ = false;                                     // with this tile
     Vec most_;                                                // exponents of a tile

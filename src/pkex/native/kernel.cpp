@@ -14,8 +14,8 @@ Index workspace(const Program& program, Index sets) {
 }
 
 Status explain(const Program& program, const Block& block, double* memory) {
-    return block.absent ? Games<true>(program, block, memory).explain()
-                        : Games<false>(program, block, memory).explain();
+    return block.absent || block.background ? Games<true>(program, block, memory).explain()
+                                            : Games<false>(program, block, memory).explain();
 }
 
 Status add_pairs(const Program& program, const Block& block, Pairs& pairs, double* memory) {

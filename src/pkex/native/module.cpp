@@ -108,7 +108,7 @@ private:
 #if defined(__SANITIZE_ADDRESS__)
     static constexpr Index kKept = 0;  // parts of it are marked as not to be touched
 #else
-    static constexpr Index kKept = 1 << 18;  // 2 MiB
+    static constexpr Index kKept = 1 << 19;  // 4 MiB
 #endif
     std::unique_ptr<double, AlignedDelete> data_;
     Index size_ = 0;
@@ -227,10 +227,27 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
                   const Result& values, const Result& totals, const Result& magnitudes,
                   const std::optional<Matrix>& absent,
                   const std::optional<Matrix>& absent_deficits, const std::optional<Given>& given,
-                  const std::optional<Given>& given_values) {
+                  const std::optional<Given>& given_values,
+                  const std::optional<Matrix>& background, const std::optional<Vector>& shares,
+                  const std::optional<Given>& other_given,
+                  const std::optional<Given>& other_given_values) {
     const Index players = game.program().n_players, points = Index(z.shape(0));
     const Rows columns = columns_of(game, x, z);
     Block block = data_block(game, x, columns, points, given, given_values);
+    Block others = {};
+    std::vector<double> parts;
+    require(background.has_value() == shares.has_value() && !(background && absent),
+            "a background must go with shares, and not with absent factors.");
+    if (background) {
+        require_shape(*background, "background", {Index(background->shape(0)), game.n_columns()});
+        require_shape(*shares, "shares", {Index(background->shape(0))});
+        others = data_block(game, *background, columns, points, other_given, other_given_values);
+        require((block.given_values && others.given_values) || game.n_given() == 0,
+                "given_values must go with a background.");
+        parts = as_vector<double>(*shares);
+        block.background = &others;
+        block.shares = parts.data();
+    }
     require(weights.ndim() == 2 || weights.ndim() == 3,
             "weights must have the shape (points, sets) or (rows, points, sets).");
     const bool by_row = weights.ndim() == 3;
@@ -387,7 +404,10 @@ NB_MODULE(_kernel, module) {
         .def("explain", &explain, "x"_a.noconvert(), "z"_a.noconvert(), "weights"_a.noconvert(),
              "values"_a.noconvert(), "totals"_a.noconvert(), "magnitudes"_a.noconvert(),
              "absent"_a.noconvert() = nb::none(), "absent_deficits"_a.noconvert() = nb::none(),
-             "given"_a.noconvert() = nb::none(), "given_values"_a.noconvert() = nb::none())
+             "given"_a.noconvert() = nb::none(), "given_values"_a.noconvert() = nb::none(),
+             "background"_a.noconvert() = nb::none(), "shares"_a.noconvert() = nb::none(),
+             "other_given"_a.noconvert() = nb::none(),
+             "other_given_values"_a.noconvert() = nb::none())
         .def("add_pairs", &add_pairs, "x"_a.noconvert(), "z"_a.noconvert(), "scale"_a,
              "values"_a.noconvert(), "absent"_a.noconvert() = nb::none(),
              "absent_deficits"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none(),

@@ -52,6 +52,16 @@ struct Players {
         return false;
     }
 
+    // sum |a - p| / max(|a|, |p|): lam of the game in which the larger one of the two is 1.
+    Vec relative_lam() const {
+        Vec sum = splat(0.0);
+        for (Index j = 0; j < count; ++j) {
+            const Vec size = larger(absolute(absent(j)), absolute(present(j)));
+            sum += select(size > 0.0, 2.0 * absolute(v[j]) / size, splat(0.0));
+        }
+        return sum;
+    }
+
     // The scale of the rounding errors, for factors of any size: prod max(1, |a|, |p|) (1 + lam).
     Vec magnitude(Vec lam) const {
         Vec result = 1.0 + lam;
@@ -61,6 +71,39 @@ struct Players {
             result *= select(larger > 1.0, larger, splat(1.0));
         }
         return result;
+    }
+};
+
+// Below this worth of all coalitions a pair of the general game is in the tail: there lam and the
+// magnitude are relative to the largest worth, so that errors are small beside that and not beside
+// 1. Elsewhere that would cost divisions and gain no more than ten bits.
+constexpr double kTail = 0x1p-10;
+constexpr double kFloor = 0x1p-960;  // magnitude of a tail that underflows
+
+// What the choice of a rule needs to know of the players of a vector of pairs, summed up in four
+// chains. In the neutral game only the first entry of half_lam is used.
+struct Extent {
+    Vec half_lam[4] = {splat(0.0), splat(0.0), splat(0.0), splat(0.0)};
+    Vec largest_worth[4] = {splat(1.0), splat(1.0), splat(1.0), splat(1.0)};
+    Vec low = splat(1.0), high = splat(0.0);
+
+    PKEX_INLINE void add(int chain, Vec a, Vec p, Vec v) {
+        const Vec below = smaller(a, p), above = larger(a, p);
+        low = smaller(low, below);
+        high = larger(high, above);
+        half_lam[chain] += absolute(v);
+        largest_worth[chain] *= larger(above, -below);
+    }
+
+    Vec lam() const { return 2.0 * ((half_lam[0] + half_lam[1]) + (half_lam[2] + half_lam[3])); }
+
+    // Of max(|a|, |p|) over the players: the largest worth that a coalition may have.
+    Vec product() const {
+        return (largest_worth[0] * largest_worth[1]) * (largest_worth[2] * largest_worth[3]);
+    }
+
+    bool out_of_range(double lower) const {
+        return any(low < lower - kSlack) || any(high > 1.0 + kSlack);
     }
 };
 

@@ -68,6 +68,8 @@ struct Program {
 };
 
 struct Block {
+    const Block* background;  // its rows stand in for absent players, one after the other; or null
+    const double* shares;     // their weights
     Index rows, points, sets;
     const double* x;
     Index x_row, x_column;
@@ -75,7 +77,7 @@ struct Block {
     Index z_column;
     const double* given;         // deficits (factors, rows, points), contiguous
     const double* given_values;  // the factors themselves; null for the neutral game
-    const double* absent;        // (players, points), rows contiguous; null for the neutral game
+    const double* absent;        // (players, points), rows contiguous; null if there are none
     Index absent_player;
     const double* absent_deficits;  // 1 - absent
     Index absent_deficits_player;

@@ -68,6 +68,17 @@ inline Vec from_bits(Bits value) { return (Vec)value; }
 
 inline Vec select(Bits mask, Vec yes, Vec no) { return mask ? yes : no; }
 
+// Whether a lane of the mask is set.
+inline bool any(Bits mask) {
+#if defined(__AVX512F__)
+    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#else
+    std::int64_t found = 0;
+    for (int i = 0; i < kLanes; ++i) found |= mask[i];
+    return found != 0;
+#endif
+}
+
 inline Vec absolute(Vec value) { return (Vec)((Bits)value & INT64_MAX); }
 
 // limit where value is above it, value elsewhere: a NaN stays.

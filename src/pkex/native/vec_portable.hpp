@@ -98,6 +98,13 @@ inline Vec select(const Bits& mask, const Vec& yes, const Vec& no) {
     return each<double>([&](int i) { return mask.lane[i] ? yes.lane[i] : no.lane[i]; });
 }
 
+// Whether a lane of the mask is set.
+inline bool any(const Bits& mask) {
+    std::int64_t found = 0;
+    for (std::int64_t lane : mask.lane) found |= lane;
+    return found != 0;
+}
+
 inline Vec absolute(const Vec& value) {
     return each<double>([&](int i) { return std::fabs(value.lane[i]); });
 }

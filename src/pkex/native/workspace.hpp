@@ -24,7 +24,11 @@ struct Workspace {
     double* x;           // (factors,): the row's values
     Vec* halves;         // (tile, stride); the exponents of a gentle tile
     Vec* factors;        // (tile, stride): present ones, in the general game
+    double* other_x;     // (factors,): those of a background row
+    Vec* other_halves;   // (tile, stride), and its factors
+    Vec* other_factors;  // (tile, stride)
     Vec* absent;         // (stride,)
+    Vec* changes;        // (stride,): half of absent minus present
     Vec* polynomials;    // (quads, coefficients)
     Vec* chain;          // (quads, nodes of a group, 2)
     Vec* moments;        // (quads, moments)
@@ -55,7 +59,11 @@ struct Workspace {
         x = cut(program.n_factors);
         halves = cut_vectors(kTile * stride);
         factors = cut_vectors(kTile * stride);
+        other_x = cut(program.n_factors);
+        other_halves = cut_vectors(kTile * stride);
+        other_factors = cut_vectors(kTile * stride);
         absent = cut_vectors(stride);
+        changes = cut_vectors(stride);
         polynomials = cut_vectors(kCoefficients * quads);
         chain = cut_vectors(2 * (kGroup + 1) * quads);
         moments = cut_vectors(kMoments * quads);
@@ -69,6 +77,7 @@ struct Workspace {
         for (Index j = 0; j < kTile * stride; ++j) halves[j] = splat(0.0);
         for (Index j = program.n_players; j < stride; ++j) {
             absent[j] = splat(1.0);
+            changes[j] = splat(0.0);
             for (int i = 0; i < kTile; ++i) factors[i * stride + j] = splat(1.0);
         }
         std::memset(weights, 0, sizeof(double) * std::size_t(kTilePoints * sets));
