@@ -46,14 +46,16 @@ A feature that is absent is averaged over the model's own data, its training poi
 vectors, or with a background, `pkex.Explainer(model, X_train[:100])`, has the values of its rows;
 see [what it means that a feature is absent](removal.md). Support vectors lie near the boundary, so
 pass training rows where you have them. Only neutral removal, the paper's, does not go with kernels
-that have a linear part: they are sums over columns, and no factor of them could become 1. The
-values of an output named "a vs b" speak for a when they are positive.
+that have a linear part: they are sums over columns, and no factor of them could become 1.
+Positive values of a classifier's output speak for the class that names it, those of an output named
+"a vs b" for a.
 """
 
 NOTES = """\
 What cannot be additive is explained one step earlier. The scores of an `SVC` with
 `decision_function_shape="ovr"` and of a `OneVsOneClassifier` count votes, and votes are steps, so
-the functions that vote are explained. For a `GaussianProcessClassifier` it is the latent mean, not
+the functions that vote are explained: for each class their mean, or with `outputs="pairs"` [one by
+one](howto/outputs.md). For a `GaussianProcessClassifier` it is the latent mean, not
 the probability; for a `KernelDensity` the density, not its logarithm.
 
 A model with `kernel="precomputed"` or a function as kernel does not tell its kernel. Give it:

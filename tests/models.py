@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import combinations
 from typing import Any
@@ -323,6 +323,37 @@ def by_pairs(model: Any, labels: Array) -> Array:
     return alpha
 
 
+def by_classes(pairs: Array, n_classes: int, positive: int = 0) -> Array:
+    """Return for each class the mean of its pair functions, with the sign that speaks for it.
+
+    The last axis of `pairs` has them in order; positive values speak for the class `positive` of
+    each pair, 0 or 1.
+    """
+    order = list(combinations(range(n_classes), 2))
+    sign = 1.0 if positive == 0 else -1.0
+    means = []
+    for own in range(n_classes):
+        total = 0.0
+        for other in range(n_classes):
+            if other > own:
+                total = total + sign * pairs[..., order.index((own, other))]
+            if other < own:
+                total = total - sign * pairs[..., order.index((other, own))]
+        means.append(total / (n_classes - 1))
+    return np.stack(means, axis=-1)
+
+
+def in_classes(found: Machine, n_classes: int) -> Machine:
+    """Return the machine of an SVC's pairs as one of its classes."""
+    alpha, offset = (by_classes(each, n_classes) for each in (found.alpha, found.offset))
+    return replace(found, alpha=alpha, offset=offset)
+
+
+def class_decision(model, rows):
+    """Return the mean of the signed pair functions that the model itself has."""
+    return by_classes(decision(model, rows), len(model.classes_))
+
+
 def scale_gamma(table: Array) -> float:
     """Return what gamma="scale" stands for."""
     table = dense(table)
@@ -394,6 +425,8 @@ class ModelCase:
     n_outputs: int = 1
     gram: Callable[[Any], Array] | None = None  # of a model that takes kernel matrices
     background: Any = None
+    choice: str | None = None  # of outputs
+    combine: Callable[[Array], Array] | None = None  # what is explained, from the machines' outputs
 
     def __str__(self) -> str:
         return self.name
@@ -425,7 +458,7 @@ class ModelCase:
         rows = self.rows if rows is None else rows
         with self.quiet():
             own = self.own(self.model(), rows if self.gram is None else self.gram(rows))
-        return np.asarray(own)
+        return np.asarray(own) if self.combine is None else self.combine(np.asarray(own))
 
     @property
     def other_removal(self) -> str:
@@ -448,15 +481,19 @@ class ModelCase:
         def value(present: frozenset[int]) -> Array:
             pairs = list(zip(machines, prepared, strict=True))
             if removal == "marginal":
-                return np.concatenate([m.marginal_value(x, members, present) for m, x in pairs])
-            columns = frozenset(column for player in present for column in members[player])
-            return np.concatenate([m.value(x, columns, removal) for m, x in pairs])
+                parts = [m.marginal_value(x, members, present) for m, x in pairs]
+            else:
+                columns = frozenset(column for player in present for column in members[player])
+                parts = [m.value(x, columns, removal) for m, x in pairs]
+            found = np.concatenate(parts)
+            return found if self.combine is None else self.combine(found)
 
         return value
 
     def size(self) -> Array:
         """Return the sum of the magnitudes of the terms of each output."""
-        return np.concatenate([each.size for each in self.machines(self.model())])
+        sizes = np.concatenate([each.size for each in self.machines(self.model())])
+        return sizes if self.combine is None else np.full(self.n_outputs, sizes.max())  # of a mean
 
 
 @cache
@@ -483,14 +520,20 @@ def classification(name, model, table, y, outputs, gamma=None, **how) -> ModelCa
     """Return a case of a support vector classifier with the rbf kernel."""
     rate = scale_gamma(table) if gamma is None else gamma
     rows = table[:: max(1, len(y) // 4)][:4]
+    n_classes = len(np.unique(y))
+    means = n_classes > 2 and "choice" not in how
+
+    def machines(m):
+        kernel = pairwise(rbf_kernel, rate)
+        pairs = machine(m.support_vectors_, by_pairs(m, y), m.intercept_, kernel)
+        return [in_classes(pairs, n_classes) if means else pairs]
+
     return ModelCase(
         name,
         lambda: model.fit(table, y),
         rows,
-        decision,
-        lambda m: [
-            machine(m.support_vectors_, by_pairs(m, y), m.intercept_, pairwise(rbf_kernel, rate))
-        ],
+        class_decision if means else decision,
+        machines,
         outputs,
         n_outputs=len(outputs),
         **how,
@@ -596,7 +639,7 @@ def estimate(name, model, kernel, norm, weights=None) -> ModelCase:
     )
 
 
-def latents(name, model, table, y, outputs) -> ModelCase:
+def latents(name, model, table, y, outputs, **how) -> ModelCase:
     """Return a case of Gaussian process classification."""
 
     def machines(m):
@@ -604,9 +647,9 @@ def latents(name, model, table, y, outputs) -> ModelCase:
         return [machine(b.X_train_, b.y_train_ - b.pi_, 0.0, tree(b.kernel_)) for b in bases]
 
     rows = table[:: len(y) // 4][:4]
-    return ModelCase(
-        name, lambda: model.fit(table, y), rows, latent, machines, outputs, n_outputs=len(outputs)
-    )
+    fit = partial(model.fit, table, y)
+    n_outputs = len(outputs)
+    return ModelCase(name, fit, rows, latent, machines, outputs, n_outputs=n_outputs, **how)
 
 
 def in_pipeline(name, steps, origins, table=DIABETES, y=TARGET, final=None, **how) -> ModelCase:
@@ -674,6 +717,10 @@ GRAM = partial(rbf_kernel, Y=X, gamma=50.0)
 PAIRS3 = ("0 vs 1", "0 vs 2", "1 vs 2")
 PAIRS4 = ("0 vs 1", "0 vs 2", "0 vs 3", "1 vs 2", "1 vs 3", "2 vs 3")
 IRIS_PAIRS = ("setosa vs versicolor", "setosa vs virginica", "versicolor vs virginica")
+IRIS_CLASSES = ("setosa", "versicolor", "virginica")
+ONE_VS_ONE = ("1 vs 0", "2 vs 0", "2 vs 1")
+OF_PAIRS = partial(by_classes, n_classes=3, positive=1)
+CLASSES, CLASSES4 = ("0", "1", "2"), ("0", "1", "2", "3")
 MATRIX = {"kernel": RBF(0.1), "points": X}
 ONE_HOT = OneHotEncoder(sparse_output=False)
 L1 = pairwise(laplacian_kernel, 1.0 / 0.05)
@@ -697,24 +744,28 @@ VECTOR_MACHINES = [
     classification("SVC binary, text labels, class_weight",
                    SVC(C=3.0, class_weight="balanced", gamma=0.2), CANCER,
                    np.where(MALIGNANT, "benign", "malignant"), ("malignant vs benign",), 0.2),
-    classification("SVC 3 classes", SVC(), IRIS, SPECIES, PAIRS3),
+    classification("SVC 3 classes", SVC(), IRIS, SPECIES, CLASSES),
+    classification("SVC 3 classes, outputs=pairs", SVC(), IRIS, SPECIES, PAIRS3, choice="pairs"),
     classification("SVC 3 classes ovo, text labels", SVC(decision_function_shape="ovo"), IRIS,
-                   NAMED_SPECIES, IRIS_PAIRS),
+                   NAMED_SPECIES, IRIS_CLASSES),
+    classification("SVC 3 classes ovo, text labels, outputs=pairs",
+                   SVC(decision_function_shape="ovo"), IRIS, NAMED_SPECIES, IRIS_PAIRS,
+                   choice="pairs"),
     classification("SVC 3 classes break_ties, weights per class",
                    SVC(break_ties=True, class_weight={0: 2.0, 2: 0.5}, gamma="auto"), WINE_FRAME,
-                   CULTIVAR, PAIRS3, 0.2),
-    classification("SVC 4 classes", SVC(C=2.0), DIGITS, DIGIT, PAIRS4),
-    classification("SVC 4 classes on a sparse matrix", SVC(),
-                   scipy.sparse.csr_matrix(DIGITS), DIGIT, PAIRS4),
+                   CULTIVAR, CLASSES, 0.2),
+    classification("SVC 4 classes", SVC(C=2.0), DIGITS, DIGIT, CLASSES4),
+    classification("SVC 4 classes on a sparse matrix, outputs=pairs", SVC(),
+                   scipy.sparse.csr_matrix(DIGITS), DIGIT, PAIRS4, choice="pairs"),
     classification("NuSVC binary", NuSVC(nu=0.3), CANCER, MALIGNANT, ("1 vs 0",)),
-    classification("NuSVC 3 classes", NuSVC(nu=0.2), WINE, CULTIVAR, PAIRS3),
+    classification("NuSVC 3 classes", NuSVC(nu=0.2), WINE, CULTIVAR, CLASSES),
     ModelCase("SVR with a pkex kernel", lambda: SVR(kernel=RBF(0.1), C=20.0).fit(X, TARGET), X[:4],
               predict, lambda m: [machine(X[m.support_], m.dual_coef_, m.intercept_, PLAIN)]),
     ModelCase("SVC with a pkex kernel, 3 classes",
-              lambda: SVC(kernel=Laplacian(2.0)).fit(IRIS, SPECIES), IRIS[::15], decision,
-              lambda m: [machine(IRIS[m.support_], by_pairs(m, SPECIES), m.intercept_,
-                                 pairwise(laplacian_kernel, 0.5))],
-              PAIRS3, n_outputs=3),
+              lambda: SVC(kernel=Laplacian(2.0)).fit(IRIS, SPECIES), IRIS[::15], class_decision,
+              lambda m: [in_classes(machine(IRIS[m.support_], by_pairs(m, SPECIES), m.intercept_,
+                                            pairwise(laplacian_kernel, 0.5)), 3)],
+              CLASSES, n_outputs=3),
     ModelCase("SVR with a function as kernel", lambda: SVR(kernel=rbf_of_tables).fit(X, TARGET),
               X[:4], predict,
               lambda m: [machine(X[m.support_], m.dual_coef_, m.intercept_, PLAIN)],
@@ -785,7 +836,10 @@ PROCESSES = [
             IRIS, NAMED_SPECIES, ("setosa", "versicolor", "virginica")),
     latents("GPC 3 classes, one_vs_one, kernel=None",
             GaussianProcessClassifier(multi_class="one_vs_one", optimizer=None), IRIS, SPECIES,
-            ("1 vs 0", "2 vs 0", "2 vs 1")),
+            CLASSES, combine=OF_PAIRS),
+    latents("GPC 3 classes, one_vs_one, outputs=pairs",
+            GaussianProcessClassifier(multi_class="one_vs_one", optimizer=None), IRIS, SPECIES,
+            ONE_VS_ONE, choice="pairs"),
 ]  # fmt: skip
 
 
@@ -908,10 +962,11 @@ PIPELINES = [
     ModelCase(
         "SVC 3 classes behind a scaler",
         lambda: make_pipeline(StandardScaler(), SVC(gamma=0.2)).fit(WINE_FRAME, CULTIVAR),
-        WINE_FRAME[::18], lambda m, rows: decision(m[-1], m[0].transform(rows)),
-        lambda m: [machine(m[-1].support_vectors_, by_pairs(m[-1], CULTIVAR), m[-1].intercept_,
-                           pairwise(rbf_kernel, 0.2), prepare=m[0].transform)],
-        PAIRS3, n_outputs=3,
+        WINE_FRAME[::18], lambda m, rows: class_decision(m[-1], m[0].transform(rows)),
+        lambda m: [in_classes(
+            machine(m[-1].support_vectors_, by_pairs(m[-1], CULTIVAR), m[-1].intercept_,
+                    pairwise(rbf_kernel, 0.2), prepare=m[0].transform), 3)],
+        CLASSES, n_outputs=3,
     ),
     ModelCase(
         "GPR behind a scaler, ARD, normalize_y",
@@ -962,7 +1017,7 @@ def many(name, model, table, y, own, outputs, origins=None, **how) -> ModelCase:
     def machines(m):
         found = []
         for each in m.estimators_:
-            prepare = np.asarray
+            each, prepare = getattr(each, "best_estimator_", each), np.asarray
             if hasattr(each, "steps"):
                 each, prepare = each[-1], partial(_apply, each[0])
             found.append(support(each, prepare, origins, gamma=each.gamma))
@@ -987,8 +1042,6 @@ def _apply(step, rows):
 
 
 GRID = {"svr__C": [5.0, 20.0]}
-CLASSES = ("0", "1", "2")
-ONE_VS_ONE = ("1 vs 0", "2 vs 0", "2 vs 1")
 WRAPPERS = [
     searched("GridSearchCV", GridSearchCV(SCALED_SVR, GRID, cv=2)),
     searched("RandomizedSearchCV",
@@ -1013,12 +1066,19 @@ WRAPPERS = [
          CULTIVAR, decision, CLASSES),
     many("OneVsRestClassifier around a pipeline by name", OneVsRestClassifier(NAMED_SVC),
          WINE_FRAME, CULTIVAR, decision, CLASSES, (4, 0, 1)),
+    many("OneVsRestClassifier around a search", OneVsRestClassifier(
+         GridSearchCV(SVC(gamma=0.2), {"C": [1.0, 2.0]}, cv=2)), WINE_FRAME, CULTIVAR, decision,
+         CLASSES),
     many("OneVsOneClassifier", OneVsOneClassifier(SVC(gamma=0.2)), WINE_FRAME, CULTIVAR,
-         each_decision, ONE_VS_ONE),
+         each_decision, CLASSES, combine=OF_PAIRS),
+    many("OneVsOneClassifier, outputs=pairs", OneVsOneClassifier(SVC(gamma=0.2)), WINE_FRAME,
+         CULTIVAR, each_decision, ONE_VS_ONE, choice="pairs"),
+    many("OneVsOneClassifier, 2 classes", OneVsOneClassifier(SVC(gamma=0.2)), CANCER, MALIGNANT,
+         each_decision, ("1 vs 0",)),
     many("OneVsOneClassifier around a pipeline, arrays", OneVsOneClassifier(SCALED_SVC), WINE,
-         CULTIVAR, each_decision, ONE_VS_ONE),
+         CULTIVAR, each_decision, CLASSES, combine=OF_PAIRS),
     many("OneVsOneClassifier around a pipeline, frame", OneVsOneClassifier(SCALED_SVC), WINE_FRAME,
-         CULTIVAR, each_decision, ONE_VS_ONE),
+         CULTIVAR, each_decision, CLASSES, combine=OF_PAIRS),
 ]  # fmt: skip
 
 
@@ -1059,8 +1119,9 @@ LINEAR = [
            vectors),
     linear("SVC linear, binary", SVC(kernel="linear"), CANCER, MALIGNANT, decision, vectors,
            ("1 vs 0",)),
-    linear("SVC linear, 3 classes", SVC(kernel="linear"), IRIS, SPECIES, decision,
-           lambda m: (m.support_vectors_, by_pairs(m, SPECIES), m.intercept_), PAIRS3),
+    linear("SVC linear, 3 classes", SVC(kernel="linear"), IRIS, SPECIES, class_decision,
+           lambda m: (m.support_vectors_, by_classes(by_pairs(m, SPECIES), 3),
+                      by_classes(m.intercept_, 3)), CLASSES),
     linear("KernelRidge linear", KernelRidge(alpha=0.1), X, TARGET, predict,
            lambda m: (X, m.dual_coef_, 0.0)),
     linear("KernelRidge linear, 2 targets", KernelRidge(alpha=0.1), X, TARGETS, predict,

@@ -54,6 +54,7 @@ from sklearn.svm import SVC, SVR, NuSVR, OneClassSVM
 
 import pkex
 from pkex import AdditivityError, Explainer, KernelExpansion, UnsupportedModelError, as_expansion
+from pkex._classes import elsewhere
 from pkex.kernels import RBF
 from pkex.readers import Reading, register, supported
 
@@ -71,7 +72,7 @@ def explainer(case, removal=None, **options):
         model = case.model()
         read = as_expansion(model, **case.given) if case.given else model
         background = case.background if removal == "interventional" else None
-        return Explainer(read, background, removal=removal, **options)
+        return Explainer(read, background, removal=removal, outputs=case.choice, **options)
 
 
 @cache
@@ -186,12 +187,59 @@ def winner(names, outputs):
     return None if tied else tally[-1][1]
 
 
-@pytest.mark.parametrize("case", [c for c in MODELS if is_classifier(c.model())], ids=str)
+classifiers = pytest.mark.parametrize(
+    "case", [case for case in MODELS if is_classifier(case.model())], ids=str
+)
+
+
+@classifiers
+def test_the_predicted_classes_are_the_models_own(case):
+    explanation = explained(case.name)
+    own = case.model().predict(case.rows)
+    assert explanation.predicted.tolist() == own.tolist()
+    assert explanation.predicted.dtype == own.dtype
+    assert explanation.classes == tuple(map(str, case.model().classes_))
+    assert explanation[1:].predicted.tolist() == own[1:].tolist()
+
+
+@classifiers
+def test_a_positive_value_speaks_for_the_class_that_is_named(case):
+    explanation = explained(case.name)
+    for name, (yes, no) in zip(explanation.outputs, explanation.sides, strict=True):
+        assert name == (yes if no is None else f"{yes} vs {no}")
+    assert ("latent mean" in explanation.number) == ("GPC" in case.name)
+    assert ("decision function" in explanation.number) == ("GPC" not in case.name)
+
+
+@pytest.mark.parametrize("case", [c for c in MODELS if c.name.startswith("OneClass")], ids=str)
+def test_positive_values_of_a_one_class_machine_speak_for_inliers(case):
+    explanation = explained(case.name)
+    assert explanation.sides == (("inlier", "outlier"),)
+    own = np.where(case.model().predict(case.rows) > 0, "inlier", "outlier")
+    assert explanation.predicted.tolist() == own.tolist()
+    assert ((explanation.predictions > 0) == (own == "inlier")).all()
+
+
+@all_models
+def test_nothing_is_said_about_classes_of_what_has_none(case):
+    explanation = explained(case.name)
+    known = is_classifier(case.model()) or case.name.startswith("OneClass")
+    for part in (explanation.predicted, explanation.classes, explanation.sides, explanation.number):
+        assert (part is not None) == known
+
+
+@classifiers
 def test_outputs_favour_the_class_they_name_first(case):
     explanation = explained(case.name)
     predicted = [str(label) for label in case.model().predict(case.rows)]
     totals = explanation.predictions.reshape(len(predicted), -1)
     favoured = [winner(explanation.output_names, total) for total in totals]
+    other = elsewhere(explanation)
+    if other is not None:  # predict counts votes first, and the explanation says where it matters
+        assert other.tolist() == [
+            a if a != p else None for a, p in zip(favoured, predicted, strict=True)
+        ]
+        favoured = [a if o is None else None for a, o in zip(favoured, other, strict=True)]
     assert any(favoured)
     assert [a for a in favoured if a] == [p for p, a in zip(predicted, favoured, strict=True) if a]
 
@@ -390,7 +438,7 @@ class FewerParameters(SVC):
 )
 def test_subclasses_are_read_as_what_they_derive_from(model, y):
     model.fit(X, y)
-    own = models.decision(model, X[:3]) if is_classifier(model) else model.predict(X[:3])
+    own = models.class_decision(model, X[:3]) if is_classifier(model) else model.predict(X[:3])
     size = np.abs(model.dual_coef_).sum()
     assert_close(Explainer(model)(X[:3]).predictions, own, 1e-10 * size)
 
@@ -728,7 +776,8 @@ def test_a_thousand_columns_and_more():
 
 def test_text_labels_with_spaces_and_numbers_as_labels():
     named = SVC().fit(WINE_FRAME, np.array(["from Barolo", "from Asti", "old"])[CULTIVAR])
-    assert Explainer(named)(WINE_FRAME[:1]).output_names == (
+    assert Explainer(named)(WINE_FRAME[:1]).output_names == ("from Asti", "from Barolo", "old")
+    assert Explainer(named, outputs="pairs")(WINE_FRAME[:1]).output_names == (
         "from Asti vs from Barolo",
         "from Asti vs old",
         "from Barolo vs old",

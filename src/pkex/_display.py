@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._cells import cell_text, name_of_rest
+from pkex._classes import apart, elsewhere, meaning
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
@@ -45,9 +46,10 @@ def headline(explanation: Explanation) -> str:
 
 
 def notes(explanation: Explanation) -> list[str]:
-    """Return what an absent feature is and what to beware of, each in a line."""
-    absent, caution = explanation.absent, explanation.caution
-    found = [] if absent is None else [f"absent features: {absent}"]
+    """Return what the outputs are, what an absent feature is and what to beware of, by lines."""
+    absent, caution, said = explanation.absent, explanation.caution, meaning(explanation)
+    found = [] if said is None else [said]
+    found += [] if absent is None else [f"absent features: {absent}"]
     return found + ([] if caution is None else [f"caution: {caution}"])
 
 
@@ -56,8 +58,11 @@ def text(explanation: Explanation) -> str:
     lines = [headline(explanation), *(f"  {note}" for note in notes(explanation))]
     values, base_values, predictions = explanation._with_output_axis()
     if predictions.size > _TEXT_LINES:
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {note}" for note in _apart(explanation))])
+    classes = _classes_of(explanation)
     for row, output in np.ndindex(predictions.shape):
+        if classes[row] and predictions.shape[1] > 1 and output == 0:
+            lines.append(f"  row {row}: {classes[row]}")
         phi = values[row, :, output]
         base, prediction = base_values[row, output], predictions[row, output]
         top = _most_important(np.abs(phi), _TEXT_FEATURES)
@@ -69,8 +74,28 @@ def text(explanation: Explanation) -> str:
             f" {'-' if value < 0.0 else '+'} {abs(value):.4g} ({name})" for value, name in terms
         )
         name = f", {explanation.outputs[output]}" if explanation.outputs else ""
-        lines.append(f"  row {row}{name}: {prediction:.4g} = {base:.4g} (base){total}")
+        own = f" ({classes[row]})" if classes[row] and predictions.shape[1] == 1 else ""
+        lines.append(f"  row {row}{own}{name}: {prediction:.4g} = {base:.4g} (base){total}")
     return "\n".join(lines)
+
+
+def _classes_of(explanation: Explanation) -> list[str]:
+    """Return for each row what is said about its class; empty if there is none."""
+    predicted, other = explanation.predicted, elsewhere(explanation)
+    if predicted is None:
+        return [""] * len(explanation)
+    largest = [None] * len(predicted) if other is None else other
+    return [
+        f"predicted {own}{f', largest output {most}' if most is not None else ''}"
+        for own, most in zip(predicted, largest, strict=True)
+    ]
+
+
+def _apart(explanation: Explanation) -> list[str]:
+    """Return a line about rows whose largest output is not the predicted class, if there are."""
+    other = elsewhere(explanation)
+    count = 0 if other is None else sum(most is not None for most in other)
+    return [apart(count, len(explanation))] if count else []
 
 
 def html_table(explanation: Explanation) -> str:
@@ -82,13 +107,19 @@ def html_table(explanation: Explanation) -> str:
     n_shown = min(n_rows, max(1, _HTML_LINES // n_outputs))
     scale = np.abs(values[:n_shown][:, top]).max(initial=0.0) or 1.0
 
-    titles = ["row", *(["output"] if explanation.outputs else []), "base value"]
+    predicted, other = explanation.predicted, elsewhere(explanation)
+    titles = ["row", *(["predicted"] if predicted is not None else [])]
+    titles += [*(["output"] if explanation.outputs else []), "base value"]
     titles += [explanation.feature_names[i] for i in top]
     titles += [*([name_of_rest(explanation.feature_names)] if others else []), "prediction"]
     lines = []
     for row, output in np.ndindex(n_shown, n_outputs):
         phi = values[row, top, output]
         cells = [_cell(str(row))]
+        if predicted is not None:
+            most = None if other is None else other[row]
+            note = f"largest output {most}" if most is not None else ""
+            cells.append(_cell(str(predicted[row]), note))
         if explanation.outputs:
             cells.append(_cell(explanation.outputs[output]))
         cells.append(_cell(f"{base[row, output]:.4g}"))

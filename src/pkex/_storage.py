@@ -78,6 +78,12 @@ def _pack(explanation: Explanation) -> dict[str, Any]:
         "residual": _to_json(explanation.residual),
         "complete": explanation.complete,
         "kernel": explanation.kernel,
+        "classes": explanation.classes,
+        "sides": explanation.sides,
+        "number": explanation.number,
+        "predicted": None
+        if explanation.predicted is None
+        else [_to_json(label) for label in explanation.predicted],
         "rules": [_rule_header(rule) for rule in rules],
         "n_rules": len(explanation.rules),
         "rule": rules.index(explanation.rule),
@@ -131,7 +137,20 @@ def _unpack(header: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
         "complete": header["complete"],
         "kernel": header.get("kernel"),
         "absent": header.get("absent"),
+        "classes": _tuple(header.get("classes")),
+        "sides": _tuple(header.get("sides")),
+        "number": header.get("number"),
+        "predicted": _labels(header.get("predicted")),
     }
+
+
+def _tuple(entries: Any) -> Any:
+    """Return a list of JSON, and lists in it, as tuples."""
+    return tuple(map(_tuple, entries)) if isinstance(entries, list) else entries
+
+
+def _labels(entries: Any) -> Any:
+    return None if entries is None else np.array([_from_json(entry) for entry in entries])
 
 
 def _rule_header(rule: Rule) -> dict[str, Any]:

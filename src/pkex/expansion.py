@@ -29,6 +29,7 @@ __all__ = [
     "ExpansionSum",
     "KernelExpansion",
     "Preparation",
+    "combined",
     "evolve",
     "mixed",
     "seen",
@@ -420,6 +421,18 @@ def stack(
     joined = {name: [getattr(p, name) for p in parts] for name in ("points", "coefficients")}
     offset = np.sum([p.offset for p in parts], axis=0)
     return evolve(first, offset=offset, **{n: np.concatenate(v) for n, v in joined.items()})
+
+
+def combined(
+    expansion: KernelExpansion | ExpansionSum, weights: Floats, output_names: Sequence[str]
+) -> KernelExpansion | ExpansionSum:
+    """Return the expansion whose outputs are those of the given one times a matrix."""
+    parts: list[KernelExpansion] = []
+    for part in expansion.parts:
+        alpha = part.coefficients.reshape(len(part.points), -1) @ weights
+        offset = np.atleast_1d(part.offset) @ weights
+        parts += evolve(part, coefficients=alpha, offset=offset, output_names=output_names).parts
+    return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
 
 
 def _as_data(background: Any, points: Floats, kernel: Kernel) -> Data | None:

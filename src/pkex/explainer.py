@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
 from pkex._algebra import has_neutral_removal
 from pkex._cells import is_number
+from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
 from pkex._threads import check_n_jobs
@@ -23,7 +24,7 @@ from pkex.errors import AdditivityError, no_neutral_removal
 from pkex.expansion import ExpansionSum, KernelExpansion, mixed, seen, taken
 from pkex.explanation import Explanation
 from pkex.players import Groups, players_of
-from pkex.readers import read
+from pkex.readers import Given, read
 from pkex.readers._reading import check_agreement
 from pkex.rules import FULL_PRECISION
 
@@ -59,6 +60,10 @@ class Explainer:
     groups : mapping of name to columns, or sequence of sequences of columns, optional
         Columns, by name or index, that act as one player; every other column is a player of its
         own. A group's value is that of one merged player, not the sum of its columns' values.
+    outputs : {"classes", "pairs"}, optional
+        What to explain of a classifier that decides between pairs of three classes or more, such
+        as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
+        where it speaks for the class. "pairs": the function of each pair.
     tol : float, optional
         Accepted relative error per pair of points, for a cheaper rule; None, the default, means
         full double precision.
@@ -90,15 +95,22 @@ class Explainer:
         removal: str | None = None,
         background_weights: ArrayLike | None = None,
         groups: Groups | None = None,
+        outputs: str | None = None,
         tol: float | None = None,
         n_jobs: int | None = -1,
     ) -> None:
         check_n_jobs(n_jobs)
         self._own: Callable[[Any], Any] | None = None
         self._own_tol = 0.0
-        if not isinstance(model, KernelExpansion | ExpansionSum):
-            reading = read(model)
+        self._classes: Classes | None = None
+        if isinstance(model, KernelExpansion | ExpansionSum):
+            check_choice(outputs, (), model)
+        else:
+            check_choice(outputs, CHOICES, model)
+            reading = read(model, Given(outputs=outputs))
+            check_choice(outputs, reading.choices, model)
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
+            self._classes = reading.classes
         self.expansion: KernelExpansion | ExpansionSum = model
         self.players, self.player_names = players_of(groups, self.expansion.feature_names)
         self.tol = tolerance(tol, FULL_PRECISION)
@@ -174,7 +186,12 @@ class Explainer:
             absent=self.absent,
             complete=True,
             kernel=self._kernel,
+            **self._said,
         )
+        if self._classes is not None and self._classes.predict is not None:
+            # the rows that were prepared are a copy, which nobody changes
+            own = prepared[0] if expansion.preparation is None else _copied(rows)
+            explanation._ask_later(self._classes.predict, own)
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
             ours = sums.totals[:_CHECKED].reshape(explanation.predictions[:_CHECKED].shape)
@@ -182,6 +199,15 @@ class Explainer:
             own = self._own(first_rows(rows, _CHECKED))
             check_agreement(expansion, ours, own, self._own_tol)
         return explanation
+
+    @lazy
+    def _said(self) -> dict[str, Any]:
+        """What an explanation says about classes, all but the predicted ones."""
+        if self._classes is None:
+            return dict.fromkeys(("classes", "sides", "number", "predicted"))
+        classes = self._classes
+        said = {"classes": classes.labels, "sides": classes.sides, "number": classes.number}
+        return said if classes.predict is not None else {**said, "predicted": None}
 
     @lazy
     def _kernel(self) -> str:
@@ -289,6 +315,11 @@ def _data(table: Any) -> NDArray[Any]:
     if array.dtype == object and all(map(is_number, array.flat)):
         return array.astype(np.float64)
     return array.astype(np.float64 if array.dtype.kind in "buif" else object)
+
+
+def _copied(rows: Any) -> Any:
+    """Return rows that stay what they are; those without a `copy` cannot be changed."""
+    return rows.copy() if hasattr(rows, "copy") else rows
 
 
 def _check_additivity(sums: Sums) -> float:

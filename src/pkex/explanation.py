@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,17 @@ class Explanation:
         The kernel of the model as text, for reports: a model may have several, and a saved
         explanation keeps their description only. None where it is not known. (The kernel of an
         `Attribution` is a `Kernel`.)
+    classes : tuple of str, or None
+        Of a classifier: its classes.
+    sides : tuple of (str, str or None), or None
+        Of a classifier: for each output the class that positive values speak for, and the one that
+        negative values speak for, or None where they speak against the first.
+    number : str or None
+        Of a classifier: what `predictions` are, e.g. "decision function".
+    predicted : array of shape (n_rows,) or None
+        Of a classifier: the class that its own `predict` gives to each row. A support vector
+        machine counts votes of pairs, so that another class may have the largest output. It is
+        asked when this is first looked at.
 
     Examples
     --------
@@ -97,6 +108,11 @@ class Explanation:
     complete: bool = True
     kernel: str | None = None
     absent: str | None = None
+    classes: tuple[str, ...] | None = None
+    sides: tuple[tuple[str, str | None], ...] | None = None
+    number: str | None = None
+    # no default on the class, so that `__getattr__` is asked where it is not known yet
+    predicted: NDArray[Any] | None = field(default_factory=lambda: None)
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -113,6 +129,28 @@ class Explanation:
         explanation = object.__new__(cls)
         explanation.__dict__.update(parts)
         return explanation
+
+    def _ask_later(self, predict: Callable[[Any], Any], rows: Any) -> None:
+        """Leave the predicted classes to be found when they are first looked at.
+
+        A model takes longer to predict the class of a row than it takes to explain it.
+        """
+        self.__dict__["_asked"] = (predict, rows)
+
+    def __getattr__(self, name: str) -> Any:
+        asked = self.__dict__.get("_asked") if name == "predicted" else None
+        if asked is None:
+            if name == "predicted" and name in self.__dict__:  # found by another thread meanwhile
+                return self.__dict__[name]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        predict, rows = asked
+        self.__dict__["predicted"] = np.asarray(predict(rows))
+        self.__dict__.pop("_asked", None)
+        return self.__dict__["predicted"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        _ = self.predicted  # without the model, which is no part of an explanation
+        return {name: part for name, part in self.__dict__.items() if name != "_asked"}
 
     def __len__(self) -> int:
         return len(self.values)
@@ -161,9 +199,10 @@ class Explanation:
         values = self.values[np.ix_(rows, features, *outputs)]
         base_values = self.base_values[np.ix_(rows, *outputs)]
         predictions = self.predictions[np.ix_(rows, *outputs)]
-        names = self.output_names
+        names, sides = self.output_names, self.sides
         if outputs:
             names = tuple(self.outputs[k] for k in outputs[0])
+            sides = None if sides is None else tuple(sides[k] for k in outputs[0])
             if len(names) == 1:
                 values, base_values = values[:, :, 0], base_values[:, 0]
                 predictions = predictions[:, 0]
@@ -182,6 +221,8 @@ class Explanation:
             column_names=tuple(self.column_names[i] for i in columns),
             players=players,
             output_names=names,
+            sides=sides,
+            predicted=None if self.predicted is None else self.predicted[rows],
             complete=self.complete and len(features) == len(self.players),
         )
 
@@ -369,6 +410,12 @@ def _check_shapes(explanation: Explanation) -> None:
         ("feature_names", (len(explanation.feature_names),), (n_players,)),
         ("players", (len(explanation.players),), (n_players,)),
         ("output_names", (len(explanation.outputs or (0,)),), (n_outputs,)),
+        (
+            "sides",
+            (n_outputs if explanation.sides is None else len(explanation.sides),),
+            (n_outputs,),
+        ),
+        ("predicted", getattr(explanation.predicted, "shape", values.shape[:1]), values.shape[:1]),
     ):
         if found != expected and not (name == "predictions" and explanation.predictions is None):
             raise ValueError(

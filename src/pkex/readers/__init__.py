@@ -22,12 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pkex._algebra import Kernel
+from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion
 from pkex.readers._reading import FREE, Given, Reader, Reading, check_agreement
 
-__all__ = ["Given", "Reading", "as_expansion", "read", "register", "supported"]
+__all__ = ["Classes", "Given", "Reading", "as_expansion", "read", "register", "supported"]
 
 _OUTPUTS = ("predict", "decision_function", "transform", "score_samples")
 
@@ -75,7 +76,11 @@ def supported() -> tuple[str, ...]:
 
 @usual_errors
 def as_expansion(
-    model: Any, *, kernel: Kernel | None = None, points: ArrayLike | None = None
+    model: Any,
+    *,
+    kernel: Kernel | None = None,
+    points: ArrayLike | None = None,
+    outputs: str | None = None,
 ) -> KernelExpansion | ExpansionSum:
     """Read a fitted model as a kernel expansion.
 
@@ -91,6 +96,10 @@ def as_expansion(
         The training points, for models with ``kernel="precomputed"``; a data frame gives the names
         of the columns. Such a model has seen a matrix only, so that nothing but the number of the
         points can be checked.
+    outputs : {"classes", "pairs"}, optional
+        What to explain of a classifier that decides between pairs of three classes or more, such
+        as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
+        where it speaks for the class. "pairs": the function of each pair.
 
     Returns
     -------
@@ -113,8 +122,12 @@ def as_expansion(
             raise ValueError(
                 "an expansion has its kernel and points; leave out kernel= and points=."
             )
+        check_choice(outputs, (), model)
         return model
-    return read(model, Given(kernel, points)).expansion
+    check_choice(outputs, CHOICES, model)
+    reading = read(model, Given(kernel, points, outputs))
+    check_choice(outputs, reading.choices, model)
+    return reading.expansion
 
 
 def read(model: Any, given: Given | None = None) -> Reading:

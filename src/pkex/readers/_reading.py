@@ -10,10 +10,21 @@ from typing import Any
 import numpy as np
 
 from pkex._algebra import Kernel, has_neutral_removal
+from pkex._classes import Classes
 from pkex.errors import AdditivityError
 from pkex.expansion import Data, ExpansionSum, KernelExpansion, evolve
 
-__all__ = ["FREE", "TOL", "Given", "Reader", "Reading", "check_agreement", "largest", "outside"]
+__all__ = [
+    "FREE",
+    "TOL",
+    "Chain",
+    "Given",
+    "Reader",
+    "Reading",
+    "check_agreement",
+    "largest",
+    "outside",
+]
 
 # what a subclass may have of its own: how a model is found, described and judged, and the way back
 FREE = {"fit", "fit_predict", "fit_transform", "inverse_transform", "sample", "sample_y", "score"}
@@ -22,6 +33,18 @@ FREE |= {"log_marginal_likelihood", "_constrained_optimization", "_run_search"}
 
 TOL = 2.0**-40
 """How far predictions may be apart, relative to the sum of the absolute coefficients."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One function after another."""
+
+    first: Callable[[Any], Any]
+    second: Callable[[Any], Any]
+
+    def __call__(self, X: Any) -> Any:
+        """Return ``second(first(X))``."""
+        return self.second(self.first(X))
 
 
 @dataclass(frozen=True)
@@ -39,6 +62,10 @@ class Reading:
         Takes rows as the model does and returns its own predictions.
     tol : float
         How far the two may be apart, relative to the sum of the absolute coefficients.
+    classes : Classes, optional
+        For a classifier: what its outputs say about the classes, and how it predicts one.
+    choices : tuple of str
+        The values of ``outputs=`` that the reader heeds; empty where the model leaves no choice.
 
     Examples
     --------
@@ -53,6 +80,8 @@ class Reading:
     expansion: KernelExpansion | ExpansionSum
     own: Callable[[Any], Any]
     tol: float = TOL
+    classes: Classes | None = None
+    choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if any(data is not None and data.kind == "points" for data in self.background):
@@ -71,12 +100,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Given:
-    """What a user adds to a model that does not tell its kernel: kernel and training points.
+    """What a user says besides the model: a kernel and points that it does not tell, and outputs.
 
     Attributes
     ----------
     kernel : Kernel or None
     points : array of shape (n_samples, n_columns) or None
+    outputs : {"classes", "pairs"} or None
+        Which outputs of a classifier to read, for readers that have a choice.
 
     Examples
     --------
@@ -93,6 +124,7 @@ class Given:
 
     kernel: Kernel | None = None
     points: Any = None
+    outputs: str | None = None
 
 
 Reader = Callable[[Any, Given], Reading]

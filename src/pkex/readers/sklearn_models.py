@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -17,14 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import Kernel
+from pkex._classes import CHOICES, Classes, ClassMeans, pairs_of
 from pkex._validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
-from pkex.expansion import KernelExpansion, stack
+from pkex.expansion import KernelExpansion, combined, evolve, stack
 from pkex.kernels import RBF, Laplacian, Linear
-from pkex.readers._reading import TOL, Given, Reading, outside
+from pkex.readers._reading import TOL, Chain, Given, Reading, outside
 from pkex.readers.sklearn_kernels import from_gaussian_process, no_product, of_rate
 
 __all__ = [
+    "against_the_rest",
+    "by_pairs",
     "classification_machine",
     "fitted",
     "gaussian_process",
@@ -34,12 +38,14 @@ __all__ = [
     "kernel_ridge",
     "one_class_machine",
     "regression_machine",
+    "two_classes",
 ]
 
 Floats = NDArray[np.float64]
 
 # what the points of the models are: data, both
 _VECTORS, _TRAINING = "support vectors", "training points"
+DECISION, LATENT = "decision function", "latent mean"
 
 # how far predictions may be from the formula, relative to the largest, without and with a warning
 _NOTICED, _TOO_MUCH = 1e-6, 1e-3
@@ -61,27 +67,28 @@ def regression_machine(model: Any, given: Given) -> Reading:
 
 
 def one_class_machine(model: Any, given: Given) -> Reading:
-    """OneClassSVM: `decision_function`."""
+    """OneClassSVM: `decision_function`, which is positive for inliers."""
     kernel, points = _machine(model, given)
     alpha, names = _dense(model.dual_coef_)[0], _names(model, given)
     f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=_VECTORS)
-    return Reading(f, partial(_call, model, "decision_function", given))
+    predict = Chain(_own_predict(model, given), _inlier)
+    classes = Classes(("outlier", "inlier"), (("inlier", "outlier"),), DECISION, predict)
+    return Reading(f, partial(_call, model, "decision_function", given), classes=classes)
 
 
 def classification_machine(model: Any, given: Given) -> Reading:
-    """SVC and NuSVC: the decision function, for k classes one for each pair of classes.
+    """SVC and NuSVC: the decision function; for k classes, the mean of those of its pairs.
 
-    A positive value speaks for the class named first. The scores of
-    ``decision_function_shape="ovr"`` count votes of these functions; votes are steps, not sums of
+    A positive value speaks for the class, or for the one named first. The scores of
+    ``decision_function_shape="ovr"`` count votes of the pairs; votes are steps, not sums of
     kernels, so no values can add up to them.
     """
     kernel, points = _machine(model, given)
     classes, dual = model.classes_, _dense(model.dual_coef_)
     if len(classes) == 2:
-        alpha, names = dual[0], [f"{classes[1]} vs {classes[0]}"]
+        alpha = dual[0]
     else:
         pairs = list(combinations(range(len(classes)), 2))
-        names = [f"{classes[i]} vs {classes[j]}" for i, j in pairs]
         ends = np.concatenate([[0], np.cumsum(model.n_support_)])
         alpha = np.zeros((dual.shape[1], len(pairs)))
         for column, (i, j) in enumerate(pairs):
@@ -94,12 +101,15 @@ def classification_machine(model: Any, given: Given) -> Reading:
         kernel,
         model.intercept_,
         _names(model, given),
-        names,
         background=_VECTORS,
     )
     one_vs_one = copy(model)
     one_vs_one.decision_function_shape, one_vs_one.break_ties = "ovo", False
-    return Reading(f, partial(_call, one_vs_one, "decision_function", given))
+    own = partial(_call, one_vs_one, "decision_function", given)
+    predict = _own_predict(model, given)
+    if len(classes) == 2:
+        return two_classes(Reading(f, own), classes, DECISION, predict)
+    return by_pairs(Reading(f, own), classes, DECISION, predict, given, positive=0)
 
 
 def kernel_ridge(model: Any, given: Given) -> Reading:
@@ -195,19 +205,88 @@ def gaussian_process(model: Any, given: Given) -> Reading:
 
 
 def gaussian_process_classifier(model: Any, given: Given) -> Reading:
-    """GaussianProcessClassifier: the latent mean; for several classes that of each machine."""
+    """GaussianProcessClassifier: the latent mean; for several classes as the model has them.
+
+    With ``multi_class="one_vs_one"`` that is, for each class, the mean over its pairs.
+    """
     fitted(model, "base_estimator_")
     _nothing(given, model)
     base, classes, names = model.base_estimator_, model.classes_, _names(model, given)
+    predict = _own_predict(model, given)
     if len(classes) == 2:
-        labels = [f"{classes[1]} vs {classes[0]}"]
-        return Reading(_laplace(base, names, labels), partial(_latent, base))
+        reading = Reading(_laplace(base, names), partial(_latent, base))
+        return two_classes(reading, classes, LATENT, predict)
+    parts = [_laplace(machine, names) for machine in base.estimators_]
+    unnamed = [f"y{i}" for i in range(len(parts))]
+    reading = Reading(stack(parts, unnamed), partial(_latents, tuple(base.estimators_)))
     if model.multi_class == "one_vs_rest":
-        labels = [str(label) for label in classes]
-    else:
-        labels = [f"{b} vs {a}" for a, b in combinations(classes, 2)]
-    parts = [_laplace(machine, names, None) for machine in base.estimators_]
-    return Reading(stack(parts, labels), partial(_latents, tuple(base.estimators_)))
+        return against_the_rest(reading, classes, LATENT, predict)
+    return by_pairs(reading, classes, LATENT, predict, given, positive=1)
+
+
+def two_classes(
+    reading: Reading, labels: Sequence[Any], number: str, predict: Callable[[Any], Any]
+) -> Reading:
+    """Return the reading of a machine whose positive values speak for the second class."""
+    no, yes = map(str, labels)
+    return replace(
+        reading,
+        expansion=evolve(reading.expansion, output_names=[f"{yes} vs {no}"]),
+        classes=Classes((no, yes), ((yes, no),), number, predict),
+    )
+
+
+def against_the_rest(
+    reading: Reading, labels: Sequence[Any], number: str, predict: Callable[[Any], Any]
+) -> Reading:
+    """Return the reading of machines that each tell one class from all others."""
+    names = tuple(map(str, labels))
+    return replace(
+        reading,
+        expansion=evolve(reading.expansion, output_names=names),
+        classes=Classes(
+            names,
+            tuple((name, None) for name in names),
+            f"{number} of each class against the rest",
+            predict,
+        ),
+    )
+
+
+def by_pairs(
+    reading: Reading,
+    labels: Sequence[Any],
+    number: str,
+    predict: Callable[[Any], Any],
+    given: Given,
+    *,
+    positive: int,
+) -> Reading:
+    """Return the reading of machines that each tell two of k classes apart, as it is wanted.
+
+    Pairs come in the order of `itertools.combinations`; `positive` says which class of a pair,
+    0 or 1, positive values speak for.
+    """
+    names = tuple(map(str, labels))
+    if given.outputs == "pairs":
+        sides = pairs_of(names, positive)
+        titles = [f"{yes} vs {no}" for yes, no in sides]
+        classes = Classes(names, sides, f"{number} of each pair of classes", predict)
+        expansion = evolve(reading.expansion, output_names=titles)
+        return replace(reading, expansion=expansion, classes=classes, choices=CHOICES)
+    means = ClassMeans(len(names), positive)
+    return replace(
+        reading,
+        expansion=combined(reading.expansion, means.weights, names),
+        own=Chain(reading.own, means),
+        classes=Classes(
+            names,
+            tuple((name, None) for name in names),
+            f"mean {number} of each class against each other class",
+            predict,
+        ),
+        choices=CHOICES,
+    )
 
 
 def fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:
@@ -218,12 +297,10 @@ def fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> Non
         )
 
 
-def _laplace(machine: Any, names: Any, labels: list[str] | None) -> KernelExpansion:
+def _laplace(machine: Any, names: Any) -> KernelExpansion:
     kernel = from_gaussian_process(machine.kernel_, machine.X_train_.shape[1])
     alpha = machine.y_train_ - machine.pi_
-    return KernelExpansion(
-        machine.X_train_, alpha, kernel, 0.0, names, labels, background=_TRAINING
-    )
+    return KernelExpansion(machine.X_train_, alpha, kernel, 0.0, names, background=_TRAINING)
 
 
 def _latent(machine: Any, X: Any) -> Floats:
@@ -254,6 +331,15 @@ def _call(model: Any, method: str, given: Given, X: Any) -> Any:
     plain = copy(model)
     plain.__dict__.pop("feature_names_in_", None)
     return getattr(plain, method)(rows)
+
+
+def _own_predict(model: Any, given: Given) -> Callable[[Any], Any]:
+    """Return `predict` of the model as it is now: a later fit does not change it."""
+    return partial(_call, copy(model), "predict", given)
+
+
+def _inlier(signs: Any) -> Any:
+    return np.where(np.asarray(signs) > 0, "inlier", "outlier")
 
 
 def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._classes import pairs_of
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion, Preparation, evolve, stack
 from pkex.readers import Given, Reading, read
-from pkex.readers._reading import largest, outside
+from pkex.readers._reading import Chain, largest, outside
 from pkex.readers.sklearn_columns import origins
-from pkex.readers.sklearn_models import fitted
+from pkex.readers.sklearn_models import against_the_rest, by_pairs, fitted, two_classes
 
 __all__ = [
     "calibrated",
@@ -45,18 +46,6 @@ class Steps:
         for transformer in self.transformers:
             X = transformer.transform(X)
         return X.toarray() if hasattr(X, "toarray") else X
-
-
-@dataclass(frozen=True)
-class Chain:
-    """One function after another."""
-
-    first: Callable[[Any], Any]
-    second: Callable[[Any], Any]
-
-    def __call__(self, X: Any) -> Any:
-        """Return ``second(first(X))``."""
-        return self.second(self.first(X))
 
 
 def pipeline(model: Any, given: Given) -> Reading:
@@ -96,7 +85,11 @@ def pipeline(model: Any, given: Given) -> Reading:
         for part in inner.expansion.parts
     ]
     expansion = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
-    return Reading(expansion, Chain(Steps(steps), inner.own), inner.tol)
+    classes = inner.classes
+    if classes is not None and classes.predict is not None:
+        classes = replace(classes, predict=Chain(Steps(steps), classes.predict))
+    own = Chain(Steps(steps), inner.own)
+    return replace(inner, expansion=expansion, own=own, classes=classes)
 
 
 def search(model: Any, given: Given) -> Reading:
@@ -146,11 +139,11 @@ def transformed_target(model: Any, given: Given) -> Reading:
 def multi_output(model: Any, given: Given) -> Reading:
     """MultiOutputRegressor: one output for each of its estimators."""
     fitted(model, "estimators_")
-    return _several(model, given, default_names("y", len(model.estimators_)))
+    return _several(model, given)[0]
 
 
 def one_vs_rest(model: Any, given: Given) -> Reading:
-    """OneVsRestClassifier: the decision function of each class."""
+    """OneVsRestClassifier: the decision function of each class against the rest."""
     fitted(model, "estimators_")
     classes = model.classes_
     for place, machine in enumerate(model.estimators_):
@@ -162,13 +155,25 @@ def one_vs_rest(model: Any, given: Given) -> Reading:
                 "out and refit, or explain the others one by one: "
                 "pkex.Explainer(model.estimators_[i])."
             )
+    reading, number = _several(model, given)
+    titles = [str(label) for label in classes]
+    if number is None:  # regressors, for which 0 decides nothing
+        one = len(model.estimators_) == 1
+        titles = [f"{titles[1]} vs {titles[0]}"] if one else titles
+        return replace(reading, expansion=evolve(reading.expansion, output_names=titles))
+    plain = _nameless(model)
+    predict: Callable[[Any], Any] = partial(_predict, plain, given)
+    if reading.expansion.preparation is not None:
+        predict = plain.predict
     if len(model.estimators_) == 1:
-        return _several(model, given, [f"{classes[1]} vs {classes[0]}"])
-    return _several(model, given, [str(label) for label in classes])
+        return two_classes(reading, classes, number, predict)
+    if model.multilabel_:
+        predict = Chain(predict, partial(_joined, tuple(titles)))
+    return against_the_rest(reading, classes, number, predict)
 
 
 def one_vs_one(model: Any, given: Given) -> Reading:
-    """OneVsOneClassifier: the decision function of each pair of classes.
+    """OneVsOneClassifier: for each class the mean decision function of its pairs.
 
     The scores of its own `decision_function` count votes, and votes are no sums of kernels.
     """
@@ -178,8 +183,15 @@ def one_vs_one(model: Any, given: Given) -> Reading:
             "OneVsOneClassifier with a precomputed kernel cannot be read: each machine saw points "
             "of its own. Use SVC(kernel='precomputed'), which is one-vs-one by itself."
         )
-    names = [f"{b} vs {a}" for a, b in combinations(model.classes_, 2)]
-    return _several(model, given, names, plain=True)
+    reading, number = _several(model, given, plain=True)
+    classes = model.classes_
+    if number is None:
+        names = [f"{yes} vs {no}" for yes, no in pairs_of(classes, 1)]
+        return replace(reading, expansion=evolve(reading.expansion, output_names=names))
+    predict = Chain(_unnamed, _nameless(model).predict)
+    if len(classes) == 2:
+        return two_classes(reading, classes, number, predict)
+    return by_pairs(reading, classes, number, predict, given, positive=1)
 
 
 def calibrated(model: Any, given: Given) -> Reading:
@@ -192,8 +204,12 @@ def calibrated(model: Any, given: Given) -> Reading:
     )
 
 
-def _several(model: Any, given: Given, names: Sequence[str], *, plain: bool = False) -> Reading:
-    """Read the estimators side by side; `plain`: they were passed arrays and saw no names."""
+def _several(model: Any, given: Given, *, plain: bool = False) -> tuple[Reading, str | None]:
+    """Read the estimators side by side; `plain`: they were passed arrays and saw no names.
+
+    The second of what is returned is what their outputs are, if they are classifiers.
+    """
+    names = default_names("y", len(model.estimators_))
     readings = [read(estimator, given) for estimator in model.estimators_]
     expansion = stack([reading.expansion for reading in readings], names)
     prepared = [part.preparation for part in expansion.parts if part.preparation is not None]
@@ -207,7 +223,39 @@ def _several(model: Any, given: Given, names: Sequence[str], *, plain: bool = Fa
     own: Callable[[Any], Any] = partial(_side_by_side, tuple(r.own for r in readings))
     if plain:
         own, expansion = Chain(_unnamed, own), _without_names(expansion, model)
-    return Reading(_renamed(expansion, model, given), own, max(r.tol for r in readings))
+    reading = Reading(_renamed(expansion, model, given), own, max(r.tol for r in readings))
+    classes = readings[0].classes
+    return reading, None if classes is None else classes.number
+
+
+def _nameless(model: Any) -> Any:
+    """Return a copy of a model, as it is now, that takes arrays without asking for names."""
+    if hasattr(model, "steps"):
+        return model  # it may choose columns by name
+    plain = copy(model)
+    plain.__dict__.pop("feature_names_in_", None)
+    for name in ("best_estimator_", "estimator"):
+        if hasattr(model, name):
+            setattr(plain, name, _nameless(getattr(model, name)))
+    if hasattr(model, "estimators_"):
+        plain.estimators_ = [_nameless(each) for each in model.estimators_]
+    return plain
+
+
+def _predict(model: Any, given: Given, X: Any) -> Any:
+    """Return the classes that a wrapper around plain machines predicts."""
+    rows = np.array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    first = model.estimators_[0]
+    if getattr(first, "kernel", None) == "precomputed" and given.kernel is not None:
+        rows = given.kernel(rows, given.points)
+    return model.predict(rows)
+
+
+def _joined(labels: tuple[str, ...], indicators: Any) -> Any:
+    """Return the labels of each row of a matrix of zeros and ones, as text."""
+    dense = indicators.toarray() if hasattr(indicators, "toarray") else np.asarray(indicators)
+    chosen = [[label for label, has in zip(labels, row, strict=True) if has] for row in dense]
+    return np.array([" and ".join(found) or "none" for found in chosen])
 
 
 def _side_by_side(functions: tuple[Callable[[Any], Any], ...], X: Any) -> Floats:
