@@ -29,6 +29,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+from test_report import Page
 
 from pkex import Explainer, Explanation, KernelExpansion, as_expansion
 from pkex._classes import elsewhere, meaning
@@ -313,3 +314,25 @@ def test_one_vs_rest_of_precomputed_kernels_predicts_from_rows():
     model = OneVsRestClassifier(SVC(kernel="precomputed")).fit(gram, SPECIES)
     reading = read(model, Given(RBF(1.0), IRIS))
     assert reading.classes.predict(IRIS[:9]).tolist() == model.predict(gram[:9]).tolist()
+
+
+# -------------------------------------------------------------------------------------- the report
+
+
+def test_the_report_says_what_the_output_is_and_what_is_predicted(tmp_path):
+    model, table = split()
+    explanation = Explainer(model, table[:10])(table)
+    explanation.report(tmp_path / "report.html")
+    data = Page(tmp_path / "report.html").data
+    assert data["meaning"] == meaning(explanation)
+    assert data["predicted"] == model.predict(table).tolist()
+    assert data["largest"] == elsewhere(explanation).tolist()
+    facts = {fact["label"]: fact for fact in data["facts"]}
+    assert facts["Output"]["value"].startswith("Mean decision function of each class against")
+    assert facts["Classes"]["value"] == "a, b, c"
+    assert "rows the largest output is another class" in facts["Classes"]["note"]
+    regression = Explainer(SVR().fit(X, TARGET), X[:5])(X[:5])
+    regression.report(tmp_path / "report.html")
+    data = Page(tmp_path / "report.html").data
+    assert data["meaning"] is data["predicted"] is data["largest"] is None
+    assert not {"Output", "Classes"} & {fact["label"] for fact in data["facts"]}

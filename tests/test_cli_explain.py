@@ -58,7 +58,10 @@ def check(explanation, numbers=None):
     values, summary = results()
     names = list(explanation.feature_names)
     extra = ["output"] if explanation.outputs else []
-    assert list(values.columns) == ["row", *extra, *names, "base_value", "prediction"]
+    last = [] if explanation.predicted is None else ["predicted_class"]
+    assert list(values.columns) == ["row", *extra, *names, "base_value", "prediction", *last]
+    if last:
+        assert list(values["predicted_class"]) == explanation.predicted.tolist()
     np.testing.assert_array_equal(values[names], explanation.values)
     np.testing.assert_array_equal(values["base_value"], explanation.base_values)
     np.testing.assert_array_equal(values["prediction"], explanation.predictions)
@@ -268,12 +271,107 @@ def test_several_outputs_are_lines_or_one_is_chosen(wine, capsys):
         values["prediction"].to_numpy().reshape(-1, 3), expected.predictions
     )
     assert [entry["name"] for entry in summary["result"]["outputs"]] == list(expected.outputs)
-    assert "red vs rosé" in capsys.readouterr().out
+    assert list(values["predicted_class"][::3]) == wine.predict(table).tolist()
+    printed = capsys.readouterr().out
+    assert "feature               red" in printed
+    assert "mean decision function of each class against each other class: positive" in printed
+    counts = pd.Series(wine.predict(table)).value_counts()
+    assert f"predicted: {counts['red']} red, {counts['rosé']} rosé" in printed
+    assert summary["result"]["classes"]["predicted"] == counts.to_dict()
+    assert [entry["positive"] for entry in summary["result"]["outputs"]] == ["red", "rosé", "white"]
     for choice in (expected.outputs[1], "1"):
         explain("--output", choice)
         check(expected[:, :, 1])
     explain("--output", "blue", code=2)
-    assert "there is no output 'blue'; the outputs are red vs rosé" in capsys.readouterr().err
+    assert "there is no output 'blue'; the outputs are red, rosé, white" in capsys.readouterr().err
+
+
+def test_pairs_of_classes_can_be_asked_for(wine, capsys):
+    table = pd.read_csv("data.csv")
+    explain("--outputs", "pairs")
+    values, summary = results()
+    assert list(values["output"][:3]) == ["red vs rosé", "red vs white", "rosé vs white"]
+    outputs = summary["result"]["outputs"]
+    assert (outputs[0]["positive"], outputs[0]["negative"]) == ("red", "rosé")
+    explain("--outputs", "pairs", "--output", "red vs rosé", "--rows", "3")
+    check(pkex.Explainer(wine, outputs="pairs")(table[3:4])[..., 0], [3])
+    printed = capsys.readouterr().out
+    assert f"row 3 (predicted {wine.predict(table)[3]}): red vs rosé " in printed
+    assert "positive values speak for red, negative ones for rosé" in printed
+    explain("--rows", "3")
+    assert f"row 3: predicted {wine.predict(table)[3]}" in capsys.readouterr().out
+
+
+def test_a_model_without_a_choice_of_outputs(svr, capsys):
+    explain("--outputs", "pairs", code=2)
+    assert "this SVR has no choice of outputs" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------ names of rows
+
+
+@pytest.fixture
+def named():
+    """A model and a table whose rows have codes that look like numbers."""
+    codes = [f"{i:04d}" for i in range(100, 160)]
+    return save(SVR(C=50.0).fit(X, Y), patient=codes, target=Y), codes
+
+
+def test_rows_are_named_by_a_column(named, capsys):
+    model, codes = named
+    explain("--id", "patient", "--rows", "5:9")
+    values, summary = results()
+    text = Path("out/values.csv").read_text(encoding="utf-8").splitlines()
+    assert text[0].startswith("patient,row,age,")
+    assert text[1].startswith("0105,5,")
+    assert list(values["row"]) == [5, 6, 7, 8]
+    np.testing.assert_array_equal(values[list(X)], pkex.Explainer(model)(X[5:9]).values)
+    assert summary["inputs"]["data"]["ignored"] == ["target"]
+    assert Page(Path("out/report.html")).data["rows"] == codes[5:9]
+    capsys.readouterr()
+    explain("--id", "patient", "--rows", "7")
+    assert "row 0107: prediction" in capsys.readouterr().out
+
+
+def test_the_column_that_names_rows_is_kept_out_of_a_model_without_names():
+    model = SVR(C=50.0).fit(X.to_numpy(), Y)
+    save(model, X.assign(id=range(60))[["id", *X]])
+    X[:9].to_csv("background.csv", index=False)
+    explain("--id", "id", "--background", "background.csv")
+    values, _ = results()
+    assert list(values.columns[:3]) == ["id", "row", "age"]
+    expected = pkex.Explainer(model, X[:9].to_numpy())(X.to_numpy()).values
+    np.testing.assert_array_equal(values[list(X)], expected)
+    X.assign(id=range(60)).to_csv("background.csv", index=False)
+    explain("--id", "id", "--background", "background.csv")
+    explain("--id", "id", "--background", "data.csv", "--background-rows", "0:3", "--rows", "9")
+    assert list(results()[0]["id"]) == [9]
+
+
+def test_names_of_rows_with_missing_values_and_several_outputs(wine):
+    table = pd.read_csv("data.csv").assign(row=[*"abcdefghi"] * 5)
+    table.loc[2, "ash"] = np.nan
+    table.loc[3, "row"] = None
+    table.to_csv("data.csv", index=False)
+    explain("--id", "row", "--drop-missing", "--rows", "0:5")
+    values, _ = results()
+    assert list(values.columns[:2]) == ["row", "output"]  # the column itself, not a number
+    assert Page(Path("out/report.html")).data["rows"] == ["a", "b", "missing", "e"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nobody", "has no column nobody, which --id names"),
+        ("age", "the model takes the column age, so that it cannot name the rows"),
+        ("output", "the column 'output' of --id is named like"),
+        ("prediction", "the column 'prediction' of --id is named like"),
+    ],
+)
+def test_a_column_that_cannot_name_rows(name, words, capsys):
+    save(SVC().fit(X, Y > 100), output=1, prediction=2)
+    explain("--id", name, code=2)
+    assert words in capsys.readouterr().err
 
 
 def test_an_output_of_one(svr, capsys):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import skops.io
 from jsonschema import Draft202012Validator
+from sklearn.svm import SVC
 
 from pkex.cli import main
 
@@ -30,6 +33,9 @@ def closed(schema):
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "demo"
     assert main(["demo", "--out", str(folder)]) == 0
+    table = pd.read_csv(folder / "diabetes.csv")
+    labels = pd.cut(table.pop("progression"), 3, labels=["slow", "steady", "fast"]).astype(str)
+    skops.io.dump(SVC().fit(table, labels), folder / "classes.skops")
     return folder
 
 
@@ -38,6 +44,8 @@ def demo(tmp_path_factory):
     [
         "explain model.skops diabetes.csv --rows 0:5",
         "explain model.skops diabetes.csv --rows 0 --background older.csv --background-rows 0:9",
+        "explain classes.skops diabetes.csv --rows 0:40",
+        "explain classes.skops diabetes.csv --rows 7 --outputs pairs --id progression",
         "drift younger.csv older.csv --permutations 19",
         "drift younger.csv older.csv --permutations 19 --block-size 60",
         "depend diabetes.csv --target progression --top 30% --permutations 9",

@@ -137,11 +137,11 @@ def test_facts_say_how_it_was_computed(tmp_path):
 
 def test_rows_have_the_numbers_that_are_given(tmp_path):
     numbers = np.arange(30)[::-1] + 100
-    data = report(explained(np.ones((30, 2))), tmp_path, row_numbers=numbers).data
+    data = report(explained(np.ones((30, 2))), tmp_path, row_names=numbers).data
     assert data["rows"] == numbers.tolist()
     explanation = explained(np.random.default_rng(3).normal(size=(1500, 3)))
     shown = report(explanation, tmp_path).data["rows"]
-    data = report(explanation, tmp_path, row_numbers=range(5000, 6500)).data
+    data = report(explanation, tmp_path, row_names=range(5000, 6500)).data
     assert data["rows"] == [5000 + row for row in shown]
 
 
@@ -370,7 +370,7 @@ def test_methods_write_the_same_report(tmp_path, samples):
     write(attribution, tmp_path / "function.html")
     assert (tmp_path / "method.html").read_bytes() == (tmp_path / "function.html").read_bytes()
     explanation = explained(np.ones((3, 2)))
-    options = {"title": "t", "details": {"a": "b"}, "row_numbers": [7, 8, 5]}
+    options = {"title": "t", "details": {"a": "b"}, "row_names": [7, 8, 5]}
     explanation.report(tmp_path / "method.html", **options)
     write(explanation, tmp_path / "function.html", **options)
     assert (tmp_path / "method.html").read_bytes() == (tmp_path / "function.html").read_bytes()
@@ -403,15 +403,15 @@ def test_bad_input_gets_a_sentence(tmp_path):
         write(explanation, path, sample_names=("a", "b"))
     with pytest.raises(ValueError, match="alpha is for attributions"):
         write(explanation, path, alpha=0.01)
-    with pytest.raises(ValueError, match="row_numbers has 2 entries, but the explanation has 3"):
-        write(explanation, path, row_numbers=[4, 5])
-    with pytest.raises(TypeError, match=r"row_numbers must be integers, got 0\.5"):
-        write(explanation, path, row_numbers=[4, 0.5, 6])
+    with pytest.raises(ValueError, match="row_names has 2 entries, but the explanation has 3"):
+        write(explanation, path, row_names=[4, 5])
+    with pytest.raises(TypeError, match=r"row_names must be integers or text, got 0\.5"):
+        write(explanation, path, row_names=[4, 0.5, 6])
     attribution = pkex.mmd(np.eye(3), 1.0 - np.eye(3))
     with pytest.raises(ValueError, match=r"sample_names must be two strings, got \['a'\]"):
         write(attribution, path, sample_names=["a"])
-    with pytest.raises(ValueError, match="row_numbers are for explanations"):
-        write(attribution, path, row_numbers=[0, 1, 2])
+    with pytest.raises(ValueError, match="row_names are for explanations"):
+        write(attribution, path, row_names=[0, 1, 2])
     for alpha in (0.0, 1.0, 5):
         with pytest.raises(ValueError, match=f"alpha must lie between 0 and 1, got {alpha}"):
             write(attribution, path, alpha=alpha)

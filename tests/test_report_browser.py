@@ -168,7 +168,7 @@ def test_the_row_picker_by_keyboard(open_report, explanation):
 
 
 def test_the_row_picker_has_the_numbers_of_the_table(open_report, explanation):
-    page = open_report(explanation[:4], row_numbers=[40, 31, 30, 35])
+    page = open_report(explanation[:4], row_names=[40, 31, 30, 35])
     number, alert = page.get_by_label("Row number"), page.get_by_role("alert")
     expect(number).to_have_value("40")
     expect(number).to_have_attribute("min", "30")

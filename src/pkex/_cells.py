@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["cell_text", "is_missing", "is_number", "name_of_rest", "number_text"]
+__all__ = ["cell_text", "is_missing", "is_number", "label_text", "name_of_rest", "number_text"]
 
 
 def is_number(cell: object) -> bool:
@@ -47,6 +47,19 @@ def cell_text(cell: Any) -> str:
     if is_missing(cell):
         return "missing"
     return number_text(float(cell)) if is_number(cell) else str(cell)
+
+
+def label_text(label: Any) -> str:
+    """Return what to call a row whose label in an index is `label`.
+
+    Examples
+    --------
+    >>> [label_text(label) for label in (7, "Ada", ("Wien", 3))]
+    ['7', 'Ada', 'Wien, 3']
+    """
+    if isinstance(label, tuple):
+        return ", ".join(map(label_text, label))
+    return "missing" if is_missing(label) else str(label)
 
 
 def number_text(number: float) -> str:

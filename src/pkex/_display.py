@@ -46,23 +46,24 @@ def headline(explanation: Explanation) -> str:
 
 
 def notes(explanation: Explanation) -> list[str]:
-    """Return what the outputs are, what an absent feature is and what to beware of, by lines."""
-    absent, caution, said = explanation.absent, explanation.caution, meaning(explanation)
-    found = [] if said is None else [said]
-    found += [] if absent is None else [f"absent features: {absent}"]
+    """Return what an absent feature is and what to beware of, each in a line."""
+    absent, caution = explanation.absent, explanation.caution
+    found = [] if absent is None else [f"absent features: {absent}"]
     return found + ([] if caution is None else [f"caution: {caution}"])
 
 
 def text(explanation: Explanation) -> str:
     """Return the headline, what is absent and, when there are few rows, each of them as a sum."""
-    lines = [headline(explanation), *(f"  {note}" for note in notes(explanation))]
+    what = meaning(explanation)
+    said = [*([] if what is None else [what]), *notes(explanation)]
+    lines = [headline(explanation), *(f"  {line}" for line in said)]
     values, base_values, predictions = explanation._with_output_axis()
     if predictions.size > _TEXT_LINES:
         return "\n".join([*lines, *(f"  {note}" for note in _apart(explanation))])
-    classes = _classes_of(explanation)
+    classes, names = _classes_of(explanation), explanation.row_names
     for row, output in np.ndindex(predictions.shape):
         if classes[row] and predictions.shape[1] > 1 and output == 0:
-            lines.append(f"  row {row}: {classes[row]}")
+            lines.append(f"  row {names[row]}: {classes[row]}")
         phi = values[row, :, output]
         base, prediction = base_values[row, output], predictions[row, output]
         top = _most_important(np.abs(phi), _TEXT_FEATURES)
@@ -75,7 +76,7 @@ def text(explanation: Explanation) -> str:
         )
         name = f", {explanation.outputs[output]}" if explanation.outputs else ""
         own = f" ({classes[row]})" if classes[row] and predictions.shape[1] == 1 else ""
-        lines.append(f"  row {row}{own}{name}: {prediction:.4g} = {base:.4g} (base){total}")
+        lines.append(f"  row {names[row]}{own}{name}: {prediction:.4g} = {base:.4g} (base){total}")
     return "\n".join(lines)
 
 
@@ -112,10 +113,10 @@ def html_table(explanation: Explanation) -> str:
     titles += [*(["output"] if explanation.outputs else []), "base value"]
     titles += [explanation.feature_names[i] for i in top]
     titles += [*([name_of_rest(explanation.feature_names)] if others else []), "prediction"]
-    lines = []
+    lines, names = [], explanation[:n_shown].row_names
     for row, output in np.ndindex(n_shown, n_outputs):
         phi = values[row, top, output]
-        cells = [_cell(str(row))]
+        cells = [_cell(names[row])]
         if predicted is not None:
             most = None if other is None else other[row]
             note = f"largest output {most}" if most is not None else ""
@@ -134,7 +135,9 @@ def html_table(explanation: Explanation) -> str:
         lines.append(f"<tr>{''.join(cells)}</tr>")
     hidden = n_rows - n_shown
     note = f"<div>and {hidden} more row{'s' if hidden != 1 else ''}</div>" if hidden else ""
-    said = "".join(f"<div><small>{escape(line)}</small></div>" for line in notes(explanation))
+    what = meaning(explanation)
+    said = "" if what is None else f"<div>{escape(what)}</div>"
+    said += "".join(f"<div><small>{escape(line)}</small></div>" for line in notes(explanation))
     head = "".join(f'<th style="{_STYLE}">{escape(title)}</th>' for title in titles)
     return (
         f'<div style="overflow-x: auto"><div>{escape(headline(explanation))}</div>{said}'

@@ -80,7 +80,7 @@ def to_frame(explanation: Explanation, totals: bool) -> Any:
         columns = pandas.MultiIndex.from_product(
             [explanation.outputs, columns], names=["output", "feature"]
         )
-    return pandas.DataFrame(np.hstack(blocks), columns=columns)
+    return pandas.DataFrame(np.hstack(blocks), columns=columns, index=explanation.index)
 
 
 def player_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:

@@ -81,6 +81,7 @@ def _pack(explanation: Explanation) -> dict[str, Any]:
         "classes": explanation.classes,
         "sides": explanation.sides,
         "number": explanation.number,
+        "index": _index_header(explanation.index),
         "predicted": None
         if explanation.predicted is None
         else [_to_json(label) for label in explanation.predicted],
@@ -140,8 +141,55 @@ def _unpack(header: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
         "classes": _tuple(header.get("classes")),
         "sides": _tuple(header.get("sides")),
         "number": header.get("number"),
+        "index": _index(header.get("index")),
         "predicted": _labels(header.get("predicted")),
     }
+
+
+def _index_header(index: Any) -> dict[str, Any] | None:
+    """Return the labels of the rows: numbers, text and dates as they are, others as text."""
+    if index is None:
+        return None
+    several = index.nlevels > 1
+    levels = [index.get_level_values(i) for i in range(index.nlevels)]
+    return {
+        "several": several,
+        "names": [None if name is None else str(name) for name in index.names],
+        "levels": [
+            {
+                "kind": str(level.dtype),
+                "labels": [_label_to_json(label) for label in level],
+            }
+            for level in levels
+        ],
+    }
+
+
+def _label_to_json(label: Any) -> Any:
+    if hasattr(label, "isoformat") and not is_missing(label):
+        return label.isoformat()
+    try:
+        return _to_json(label)
+    except ValueError:
+        return str(label)
+
+
+def _index(header: dict[str, Any] | None) -> Any:
+    """Return the index; None where pandas is not installed, and so no frame can be made."""
+    if header is None:
+        return None
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        return None
+    levels = []
+    for level in header["levels"]:
+        labels = [_from_json(label) for label in level["labels"]]
+        known = level["kind"].startswith(("int", "uint", "float", "bool", "datetime64"))
+        levels.append(pandas.Index(labels, dtype=level["kind"] if known else object))
+    if not header["several"]:
+        return levels[0].rename(header["names"][0])
+    return pandas.MultiIndex.from_arrays(levels, names=header["names"])
 
 
 def _tuple(entries: Any) -> Any:

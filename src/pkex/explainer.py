@@ -186,6 +186,7 @@ class Explainer:
             absent=self.absent,
             complete=True,
             kernel=self._kernel,
+            index=rows.index if hasattr(rows, "iloc") else None,
             **self._said,
         )
         if self._classes is not None and self._classes.predict is not None:

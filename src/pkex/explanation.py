@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pkex import _display, _interop, _storage
 from pkex._absent import CAUTION
+from pkex._cells import label_text
 from pkex._selection import Axis, select
 from pkex._validation import brief
 from pkex.importance import Importance
@@ -77,6 +78,8 @@ class Explanation:
         Of a classifier: the class that its own `predict` gives to each row. A support vector
         machine counts votes of pairs, so that another class may have the largest output. It is
         asked when this is first looked at.
+    index : pandas.Index or None
+        What a pandas frame called its rows; None for rows without such labels.
 
     Examples
     --------
@@ -113,6 +116,7 @@ class Explanation:
     number: str | None = None
     # no default on the class, so that `__getattr__` is asked where it is not known yet
     predicted: NDArray[Any] | None = field(default_factory=lambda: None)
+    index: Any = None
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -173,6 +177,13 @@ class Explanation:
         """What to beware of when reading values of neutral removal; None under the others."""
         return CAUTION if self.removal == "neutral" else None
 
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """What to call the rows: the labels of `index` as text, or their numbers from 0."""
+        if self.index is None:
+            return tuple(map(str, range(len(self))))
+        return tuple(map(label_text, self.index))
+
     def __getitem__(self, key: Any) -> Explanation:
         """Select rows, features and outputs: ``explanation[rows, features, outputs]``.
 
@@ -223,6 +234,7 @@ class Explanation:
             output_names=names,
             sides=sides,
             predicted=None if self.predicted is None else self.predicted[rows],
+            index=None if self.index is None else self.index[rows],
             complete=self.complete and len(features) == len(self.players),
         )
 
@@ -287,6 +299,8 @@ class Explanation:
     def to_frame(self, output: str | int | None = None, *, totals: bool = True) -> Any:
         """Return a pandas data frame with one line per row and one column per feature.
 
+        It has the index of the frame that was explained, if that was one of pandas.
+
         Parameters
         ----------
         output : str or int, optional
@@ -317,7 +331,7 @@ class Explanation:
         *,
         title: str | None = None,
         details: Mapping[str, object] | None = None,
-        row_numbers: Sequence[int] | None = None,
+        row_names: Sequence[int | str] | None = None,
     ) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.
 
@@ -332,8 +346,9 @@ class Explanation:
             Heading of the report.
         details : mapping of str to anything, optional
             Facts that the explanation does not know, such as the model, shown as text.
-        row_numbers : sequence of int, optional
-            What to call the rows, e.g. their numbers in a larger table; from 0 by default.
+        row_names : sequence of int or str, optional
+            What to call the rows, e.g. their numbers in a larger table; by default the labels of
+            the data frame that was explained, or numbers from 0.
 
         Examples
         --------
@@ -347,7 +362,7 @@ class Explanation:
         """
         from pkex.report import write
 
-        write(self, path, title=title, details=details, row_numbers=row_numbers)
+        write(self, path, title=title, details=details, row_names=row_names)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation to a file, which `load` reads; an existing file is replaced.
@@ -414,6 +429,11 @@ def _check_shapes(explanation: Explanation) -> None:
             "sides",
             (n_outputs if explanation.sides is None else len(explanation.sides),),
             (n_outputs,),
+        ),
+        (
+            "index",
+            (values.shape[0] if explanation.index is None else len(explanation.index),),
+            values.shape[:1],
         ),
         ("predicted", getattr(explanation.predicted, "shape", values.shape[:1]), values.shape[:1]),
     ):

@@ -187,9 +187,26 @@ def explain(
         ),
     ] = None,
     groups: Groups = None,
+    outputs: Annotated[
+        Literal["classes", "pairs"] | None,
+        _option(
+            "--outputs",
+            metavar="classes|pairs",
+            help="Of an SVC with three classes or more: one for each class (the default), or one "
+            "for each pair of classes.",
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         _option("--output", metavar="NAME", help="One output of several, by name or number."),
+    ] = None,
+    row_id: Annotated[
+        str | None,
+        _option(
+            "--id",
+            metavar="COLUMN",
+            help="Column of DATA that names its rows; it is kept out of the model.",
+        ),
     ] = None,
     tol: Annotated[
         float | None,
@@ -237,7 +254,9 @@ def explain(
         rows=rows,
         columns=split_names(columns),
         groups=groups,
+        outputs=outputs,
         output=output,
+        id=row_id,
         tol=tol,
         n_jobs=jobs,
         drop_missing=drop_missing,

@@ -11,6 +11,7 @@ import numpy as np
 
 import pkex
 from pkex._cells import cell_text
+from pkex._classes import apart, elsewhere, meaning
 from pkex._display import notes
 from pkex.cli import _models, _session, _tables
 from pkex.cli._groups import groups_from
@@ -19,7 +20,9 @@ from pkex.cli._tables import Dialect, Table, counted, listed
 
 __all__ = ["Request", "explain"]
 
-_ADDED = ("row", "output", "base_value", "prediction")  # columns of the file of values
+
+# columns of the file of values
+_ADDED = ("row", "output", "base_value", "prediction", "predicted_class")
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,9 @@ class Request:
     rows: str | None = None
     columns: tuple[str, ...] = ()
     groups: Path | None = None
+    outputs: str | None = None
     output: str | None = None
+    id: str | None = None
     tol: float | None = None
     n_jobs: int = -1
     drop_missing: bool = False
@@ -61,17 +66,15 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         "model": {"path": str(request.model), "class": _class_name(model)},
         **{name: table and _session.table_facts(table) for name, table in tables.items()},
     }
-    numbers = data.frame.index.to_numpy()
     single = len(explanation) == 1 and explanation.values.ndim == 2
     session.finish(
         "explain",
         inputs,
         _result(explanation),
-        values_frame(explanation, numbers),
-        _row_grid(explanation, numbers[0]) if single else _importance_grid(explanation),
+        values_frame(explanation, data.frame.index.to_numpy()),
+        _row_grid(explanation) if single else _importance_grid(explanation),
         explanation,
         details={"Model": f"{request.model} ({_class_name(model)})", "Table": str(request.data)},
-        row_numbers=numbers,
     )
     return 0
 
@@ -79,12 +82,24 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
 def _explained(
     model: Any, request: Request, dialect: Dialect, session: Session
 ) -> tuple[pkex.Explanation, dict[str, Table | None]]:
-    names, count = _expected(model)
-    chosen = request.columns
+    import pandas
 
-    def prepared(path: Path, rows: str | None) -> Table:
-        table = _tables.read(path, dialect)
+    names, count = _expected(model)
+    chosen, own = request.columns, request.id
+    if own is not None and own in (*(names or ()), *chosen):
+        raise ValueError(
+            f"the model takes the column {own}, so that it cannot name the rows: --id is kept out "
+            "of the model."
+        )
+    labels: list[Any] = []  # of the rows of the data, before some are dropped
+
+    def prepared(path: Path, rows: str | None, row_names: str | None = None) -> Table:
+        table = _tables.read(path, dialect, row_names)
         table = table if rows is None else table.rows(rows)
+        if row_names is not None:
+            labels.append(table.frame[row_names])
+        if own is not None and own in table.names:
+            table = table.without(own)
         if names is not None:
             table = table.take(names)
         else:
@@ -103,7 +118,7 @@ def _explained(
 
     if names is not None and chosen:
         raise ValueError("the model knows the names of its columns: leave out --columns.")
-    data = prepared(request.data, request.rows)
+    data = prepared(request.data, request.rows, own)
     background = None
     if request.background is not None:
         background = prepared(request.background, request.background_rows)
@@ -123,6 +138,7 @@ def _explained(
             model,
             None if background is None else rows_of(background),
             removal=request.removal,
+            outputs=request.outputs,
             groups=groups,
             tol=request.tol,
             n_jobs=request.n_jobs,
@@ -137,7 +153,10 @@ def _explained(
         ) from error
     if names is None:
         explanation = _named(explanation, data.names)
-    return explanation, {"data": data, "background": background}
+    index = data.frame.index  # numbers in the file
+    if labels:
+        index = pandas.Index(labels[0].loc[index], name=own)
+    return replace(explanation, index=index), {"data": data, "background": background}
 
 
 def _is_ours(error: Exception) -> bool:
@@ -199,14 +218,16 @@ def _result(explanation: pkex.Explanation) -> dict[str, Any]:
     tables = (importance.values, importance.standard_errors, importance.centred)
     means, errors, centred = (table.reshape(shape) for table in tables)
     base_values = explanation.base_values[0].reshape(-1)
+    sides = explanation.sides or ((None, None),) * len(outputs)
     return {
         "removal": explanation.removal,
         "absent": explanation.absent,
         "caution": explanation.caution,
         "outputs": [
-            {"name": name, "base_value": base}
-            for name, base in zip(outputs, base_values, strict=True)
+            {"name": name, "base_value": base, "positive": yes, "negative": no}
+            for name, base, (yes, no) in zip(outputs, base_values, sides, strict=True)
         ],
+        "classes": _classes(explanation),
         "features": [
             {
                 "name": importance.feature_names[i],
@@ -222,10 +243,43 @@ def _result(explanation: pkex.Explanation) -> dict[str, Any]:
     }
 
 
+def _classes(explanation: pkex.Explanation) -> dict[str, Any] | None:
+    """Return what the summary says about classes: how often each is predicted."""
+    if explanation.classes is None or explanation.predicted is None:
+        return None
+    return {
+        "number": explanation.number,
+        "predicted": _counts(explanation),
+        "elsewhere": _apart(explanation),
+    }
+
+
+def _counts(explanation: pkex.Explanation) -> dict[str, int]:
+    """Return how many rows have each predicted class, in the order of the classes."""
+    assert explanation.predicted is not None
+    found = [str(label) for label in explanation.predicted]
+    labels = dict.fromkeys((*(explanation.classes or ()), *found))
+    return {label: found.count(label) for label in labels}
+
+
+def _apart(explanation: pkex.Explanation) -> int:
+    """Return how many rows have their largest output in another class than the predicted one."""
+    other = elsewhere(explanation)
+    return 0 if other is None else sum(most is not None for most in other)
+
+
 def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
     """Return the values as they are written: one line for each row and output."""
     import pandas
 
+    values, base, predictions = explanation._with_output_axis()
+    n_rows, n_features, n_outputs = values.shape
+    first: dict[str, Any] = {"row": np.repeat(numbers, n_outputs)}
+    last: dict[str, Any] = {"base_value": base.ravel(), "prediction": predictions.ravel()}
+    if explanation.outputs:
+        first["output"] = np.tile(np.array(explanation.outputs, dtype=object), n_rows)
+    if explanation.predicted is not None:
+        last["predicted_class"] = np.repeat(explanation.predicted, n_outputs)
     names = explanation.feature_names
     taken = [name for name in _ADDED if name in names]
     if taken:
@@ -233,29 +287,55 @@ def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
             f"a feature is named {taken[0]!r}, as a column that the file of values has besides: "
             f'give it another name with --groups, e.g. {{"my_{taken[0]}": ["{taken[0]}"]}}.'
         )
-    values, base, predictions = explanation._with_output_axis()
-    n_rows, n_features, n_outputs = values.shape
-    columns: dict[str, Any] = {"row": np.repeat(numbers, n_outputs)}
-    if explanation.outputs:
-        columns["output"] = np.tile(np.array(explanation.outputs, dtype=object), n_rows)
+    own = None if explanation.index is None else explanation.index.name
+    if own is not None:
+        if own in (*names, *_ADDED[1:]):
+            raise ValueError(
+                f"the column {own!r} of --id is named like a feature or a column that the file of "
+                "values has besides: give it another name in the table."
+            )
+        first = {own: np.repeat(explanation.index.to_numpy(), n_outputs)} | {
+            name: column for name, column in first.items() if name != own
+        }
     flat = np.moveaxis(values, 2, 1).reshape(n_rows * n_outputs, n_features)
-    columns |= dict(zip(names, flat.T, strict=True))
-    columns |= {"base_value": base.ravel(), "prediction": predictions.ravel()}
-    return pandas.DataFrame(columns)
+    return pandas.DataFrame(first | dict(zip(names, flat.T, strict=True)) | last)
 
 
-def _row_grid(explanation: pkex.Explanation, number: int) -> list[Any]:
+def _said(explanation: pkex.Explanation) -> list[str]:
+    """Return lines about classes: what the number is, and what is predicted."""
+    said = meaning(explanation)
+    if said is None or explanation.predicted is None:
+        return []
+    lines = [said]
+    other = elsewhere(explanation)
+    if len(explanation) > 1:
+        told = [f"{count} {label}" for label, count in _counts(explanation).items() if count]
+        lines.append(f"predicted: {listed(told)}")
+        if _apart(explanation):
+            lines.append(apart(_apart(explanation), len(explanation)))
+    elif explanation.values.ndim == 3:
+        most = None if other is None else other[0]
+        largest = f", largest output {most}" if most is not None else ""
+        name = explanation.row_names[0]
+        lines.append(f"row {name}: predicted {explanation.predicted[0]}{largest}")
+    return lines
+
+
+def _row_grid(explanation: pkex.Explanation) -> list[Any]:
     """Return one row as a sum: the features with their data and values."""
     phi, order = explanation.values[0], explanation.importance().order[:SHOWN]
+    noun, own = "prediction", ""
+    if explanation.predicted is not None:
+        noun, own = explanation.outputs[0], f" (predicted {explanation.predicted[0]})"
     title = (
-        f"row {number}: prediction {explanation.predictions[0]:.6g} = base value "
-        f"{explanation.base_values[0]:.6g} + values ({explanation.removal} removal)"
+        f"row {explanation.row_names[0]}{own}: {noun} {explanation.predictions[0]:.6g} = base "
+        f"value {explanation.base_values[0]:.6g} + values ({explanation.removal} removal)"
     )
     lines = [
         [explanation.feature_names[i], _raw(explanation, i), text, bar(phi[i], abs(phi).max())]
         for i, text in zip(order, aligned(phi[order]), strict=True)
     ]
-    shown = grid(title, ["feature", "data", "value", ""], lines, len(phi))
+    shown = grid(title, ["feature", "data", "value", ""], lines, len(phi), _said(explanation))
     return shown + [cell(note, "dim") for note in notes(explanation)]
 
 
@@ -278,7 +358,8 @@ def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
         lines.append([importance.feature_names[i], *cells])
         if len(outputs) == 1:
             lines[-1].append(bar(means[i, 0], means.max()))
-    shown = grid(title, heads + [""] * (len(outputs) == 1), lines, len(means))
+    heads += [""] * (len(outputs) == 1)
+    shown = grid(title, heads, lines, len(means), _said(explanation))
     return shown + [cell(note, "dim") for note in notes(explanation)]
 
 

@@ -191,16 +191,25 @@ def aligned(numbers: Any) -> list[str]:
 
 
 def grid(
-    title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], count: int
+    title: str,
+    columns: Sequence[str],
+    lines: Sequence[Sequence[Any]],
+    count: int,
+    said: Sequence[str] = (),
 ) -> list[Any]:
-    """Return a title and a table with the first of `count` lines, text first and then numbers."""
+    """Return a title, what is said below it, and a table of the first of `count` lines."""
     table = Grid(box=None, pad_edge=False)
     for i, name in enumerate(columns):
         table.add_column(cell(name, "dim"), justify="left" if i == 0 or not name else "right")
     for line in lines:
         table.add_row(*(entry if isinstance(entry, Text) else cell(entry) for entry in line))
     rest = count - len(lines)
-    return [cell(title, "bold"), table, *([cell(f"and {rest} more")] if rest else [])]
+    return [
+        cell(title, "bold"),
+        *map(cell, said),
+        table,
+        *([cell(f"and {rest} more")] if rest else []),
+    ]
 
 
 def show(*renderables: Any) -> None:

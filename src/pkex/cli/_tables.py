@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Dialect", "Table", "counted", "listed", "read", "read_any", "split_names"]
+__all__ = [
+    "Dialect",
+    "Table",
+    "counted",
+    "listed",
+    "read",
+    "read_any",
+    "split_names",
+]
 
 _DELIMITERS = ",;\t|"
 _SHOWN = 12  # names in a sentence before it says "and more"
@@ -74,6 +82,10 @@ class Table:
             )
         left_out = tuple(name for name in self.names if name not in names)
         return replace(self, frame=self.frame[list(names)], ignored=(*self.ignored, *left_out))
+
+    def without(self, name: str) -> Table:
+        """Return the table without a column."""
+        return replace(self, frame=self.frame.drop(columns=name))
 
     def rows(self, chosen: str) -> Table:
         """Return the table with the rows of a text such as ``0:10,15``."""
@@ -169,12 +181,20 @@ def split_names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
 
 
-def read(path: Path, dialect: Dialect) -> Table:
+def read(path: Path, dialect: Dialect, row_names: str | None = None) -> Table:
     """Return the table in a CSV (also gzipped) or Parquet file.
 
     Columns that are to be categorical but are not there are an error, as with other options.
+    `row_names` is a column that names the rows: its text is taken as it stands in the file.
     """
-    table = read_any(path, dialect)
+    if row_names is not None and row_names not in dialect.categorical:
+        table = read_any(path, replace(dialect, categorical=(*dialect.categorical, row_names)))
+    else:
+        table = read_any(path, dialect)
+    if row_names is not None and row_names not in table.names:
+        raise ValueError(
+            f"{path} has no column {row_names}, which --id names; it has {listed(table.names)}."
+        )
     missing = [name for name in dialect.categorical if name not in table.names]
     if missing:
         raise ValueError(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from pkex._cells import label_text
 from pkex._files import write_whole
 from pkex._validation import brief, is_index, number
 from pkex.attribution import Attribution
@@ -25,7 +27,7 @@ def write(
     details: Mapping[str, object] | None = None,
     sample_names: Sequence[str] | None = None,
     alpha: float = _ALPHA,
-    row_numbers: Sequence[int] | None = None,
+    row_names: Sequence[int | str] | None = None,
 ) -> None:
     """Write a report to `path`; an existing file is replaced, whole or not at all.
 
@@ -45,9 +47,9 @@ def write(
     alpha : float, default 0.05
         For an attribution with permutations: the level of the test. What has a p-value of at most
         `alpha` is more than chance explains.
-    row_numbers : sequence of int, optional
+    row_names : sequence of int or str, optional
         For an explanation: what to call its rows, e.g. their numbers in the file that they came
-        from; by default they are numbered from 0.
+        from; by default the labels of the frame that was explained, or numbers from 0.
 
     Examples
     --------
@@ -66,11 +68,11 @@ def write(
             raise ValueError("sample_names are for attributions; an explanation has one table.")
         if alpha != _ALPHA:
             raise ValueError("alpha is for attributions; an explanation has no test.")
-        numbers = _row_numbers(row_numbers, len(result))
-        payload = _explanation.payload(result, title, facts, numbers)
+        names = _row_names(row_names, result)
+        payload = _explanation.payload(result, title, facts, names)
     elif isinstance(result, Attribution):
-        if row_numbers is not None:
-            raise ValueError("row_numbers are for explanations; an attribution shows no rows.")
+        if row_names is not None:
+            raise ValueError("row_names are for explanations; an attribution shows no rows.")
         payload = _attribution.payload(result, title, facts, _pair(sample_names), _level(alpha))
     else:
         raise TypeError(
@@ -106,15 +108,21 @@ def _level(alpha: float) -> float:
     return level
 
 
-def _row_numbers(numbers: Sequence[int] | None, n_rows: int) -> list[int]:
-    if numbers is None:
-        return list(range(n_rows))
-    if len(numbers) != n_rows:
-        raise ValueError(
-            f"row_numbers has {len(numbers)} entries, but the explanation has {n_rows} rows; give "
-            "one for each."
-        )
-    wrong = [entry for entry in numbers if not is_index(entry)]
-    if wrong:
-        raise TypeError(f"row_numbers must be integers, got {brief(wrong[0])}.")
-    return [int(row) for row in numbers]
+def _row_names(given: Sequence[int | str] | None, explanation: Explanation) -> list[int | str]:
+    """Return what to call the rows: numbers if all names are, else text."""
+    names: Any = explanation.index
+    if given is not None:
+        names = given
+        if len(names) != len(explanation):
+            raise ValueError(
+                f"row_names has {len(names)} entries, but the explanation has {len(explanation)} "
+                "rows; give one for each."
+            )
+        wrong = [entry for entry in names if not is_index(entry) and not isinstance(entry, str)]
+        if wrong:
+            raise TypeError(f"row_names must be integers or text, got {brief(wrong[0])}.")
+    elif explanation.index is None:
+        return list(range(len(explanation)))
+    if all(is_index(entry) for entry in names):
+        return [int(entry) for entry in names]
+    return [label_text(entry) for entry in names]

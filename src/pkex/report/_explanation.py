@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import pkex
 from pkex._cells import cell_text, is_missing, is_number
+from pkex._classes import apart, elsewhere, meaning
 from pkex.explanation import Explanation
 from pkex.report._facts import Fact, accuracy, fact, features, kernel_text
 from pkex.report._page import finite, pack
@@ -27,7 +28,7 @@ _MAX_TEXT = 80
 
 
 def payload(
-    explanation: Explanation, title: str | None, details: list[Fact], row_numbers: list[int]
+    explanation: Explanation, title: str | None, details: list[Fact], row_names: list[int | str]
 ) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
     importance = explanation.importance()
@@ -45,7 +46,10 @@ def payload(
         "version": pkex.__version__,
         "facts": details + _facts(explanation),
         "n_rows": n_rows,
-        "rows": [row_numbers[row] for row in rows],
+        "rows": [_name(row_names[row]) for row in rows],
+        "meaning": meaning(explanation),
+        "predicted": _classes(explanation.predicted, rows),
+        "largest": _classes(elsewhere(explanation), rows),
         "names": explanation.feature_names,
         "outputs": explanation.outputs,
         "complete": explanation.complete,
@@ -66,6 +70,17 @@ def payload(
         "predictions": [pack(predictions[rows, k], exact=True) for k in range(n_outputs)],
         "extras": [_extras(explanation, kept[:, :, k], rows, shown) for k in range(n_outputs)],
     }
+
+
+def _name(name: int | str) -> int | str:
+    return _cut(name) if isinstance(name, str) else name
+
+
+def _classes(labels: NDArray[Any] | None, rows: NDArray[np.intp]) -> list[str | None] | None:
+    """Return the texts of classes of some rows; None for what has no class."""
+    if labels is None:
+        return None
+    return [None if label is None else _cut(str(label)) for label in labels[rows]]
 
 
 def _sample(n_rows: int, affordable: int) -> NDArray[np.intp]:
@@ -125,10 +140,20 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _apart(explanation: Explanation) -> str:
+    other = elsewhere(explanation)
+    count = 0 if other is None else sum(most is not None for most in other)
+    return f"{_sentence(apart(count, len(explanation)))}." if count else ""
+
+
 def _facts(explanation: Explanation) -> list[Fact]:
     facts = [fact("Rows", len(explanation)), features(explanation)]
     if len(explanation.outputs) > 1:
         facts.append(fact("Outputs", len(explanation.outputs)))
+    what = meaning(explanation)
+    if what is not None and explanation.classes is not None:
+        facts.append(fact("Output", _sentence(what)))
+        facts.append(fact("Classes", ", ".join(explanation.classes), _apart(explanation)))
     said = "" if explanation.absent is None else f"Absent features: {explanation.absent}."
     facts.append(fact("Removal", explanation.removal, said))
     if explanation.caution is not None:

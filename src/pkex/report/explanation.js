@@ -5,7 +5,8 @@
 const SHORT = 20; // features that a chart shows at first
 const { names, features, rows, outputs } = report;
 const nRows = rows.length;
-const [lowest, highest] = [Math.min(...rows), Math.max(...rows)];
+const numbered = rows.every(Number.isInteger); // else rows have names
+const [lowest, highest] = numbered ? [Math.min(...rows), Math.max(...rows)] : [null, null];
 const nFeatures = features.length;
 const featureNames = features.map((player) => names[player]);
 const columns = report.columns.map((column) => ({ ...column, cells: unpack(column.cells) }));
@@ -13,6 +14,9 @@ const stored = report.values.map((packed, k) => ({
   values: unpack(packed), base: unpack(report.base[k]), predictions: unpack(report.predictions[k]),
 }));
 const state = { output: 0, row: 0, feature: 0, colour: -1 };
+const noun = report.meaning ? "output" : "prediction"; // a classifier predicts a class, not a number
+const classOf = (row) => (report.predicted ? `predicted ${report.predicted[row]}${
+  report.largest?.[row] != null ? `, largest output ${report.largest[row]}` : ""}` : "");
 const value = (row, feature) => stored[state.output].values[row * nFeatures + feature];
 
 // --- raw values
@@ -46,9 +50,10 @@ function rawText(feature, row) {
 const summarised = nRows < report.n_rows || nFeatures < names.length;
 const several = outputs.length > 1;
 showHead(
-  `Each value is a feature's exact Shapley value: what it adds to the prediction of a row. ${report.complete
-    ? "The values of a row and the base value add up to the prediction."
-    : "Only some features were selected for this report; the others appear as one sum."}`,
+  `Each value is a feature's exact Shapley value: what it adds to the ${noun} of a row. ${report.complete
+    ? `The values of a row and the base value add up to the ${noun}.`
+    : "Only some features were selected for this report; the others appear as one sum."}${
+    report.meaning ? ` The ${noun} is the ${report.meaning}.` : ""}`,
   summarised && `The pictures show ${[
     nRows < report.n_rows && `${nRows} of ${fmt(report.n_rows, 9)} rows, drawn at random`,
     nFeatures < names.length && `the ${nFeatures} most important of ${names.length} features`,
@@ -167,7 +172,7 @@ function dots(context, points, colour, radius) {
 }
 
 const say = (point) =>
-  `Row ${rows[point.row]}\n${featureNames[point.feature]} = ${rawText(point.feature, point.row)}\nvalue ${signed(value(point.row, point.feature))}`;
+  `Row ${rows[point.row]}${report.predicted ? `, ${classOf(point.row)}` : ""}\n${featureNames[point.feature]} = ${rawText(point.feature, point.row)}\nvalue ${signed(value(point.row, point.feature))}`;
 const rings = (points) => points.map((point) => s("circle", { class: "ring", cx: point.x, cy: point.y, r: 5.5 }));
 
 {
@@ -217,22 +222,24 @@ function known(row) {
 
 {
   const { card, body } = section("row", "One row", "One row",
-    "From the base value to the prediction, the largest values first.");
+    `From the base value to the ${noun}, the largest values first.`);
   card.classList.add("wide");
   const byPrediction = () => rows.map((_, row) => row)
     .sort((a, b) => stored[state.output].predictions[a] - stored[state.output].predictions[b]);
-  const input = h("input", { type: "number", id: "row-number", min: lowest, max: highest, step: "any", inputmode: "numeric",
-    "aria-describedby": "row-problem" });
+  const input = h("input", numbered
+    ? { type: "number", id: "row-number", min: lowest, max: highest, step: "any", inputmode: "numeric", "aria-describedby": "row-problem" }
+    : { type: "text", id: "row-number", autocomplete: "off", spellcheck: "false", "aria-describedby": "row-problem" });
   const problem = h("p", { class: "invalid", id: "row-problem", role: "alert", hidden: true });
   const go = (row) => set("row", Math.max(0, Math.min(nRows - 1, row)));
   const step = (label, text, by) => h("button", { type: "button", "aria-label": label, onclick: () => go(state.row + by) }, text);
   const [previous, next] = [step("Previous row", "\u2190", -1), step("Next row", "\u2192", 1)];
   const quick = (text, q) => h("button", { type: "button", onclick: () => go(byPrediction()[Math.round(q * (nRows - 1))]) }, text);
   input.addEventListener("change", () => {
-    const asked = Number(input.value);
+    const asked = numbered ? Number(input.value) : input.value.trim();
     const row = input.value === "" ? -1 : rows.indexOf(asked);
     problem.hidden = row >= 0;
     if (row >= 0) go(row);
+    else if (!numbered) problem.textContent = `No row shown here is named ${asked}; the first is ${rows[0]}.`;
     else {
       const inGap = Number.isInteger(asked) && input.value !== "" && asked > lowest && asked < highest;
       const near = rows.reduce((best, r) => (Math.abs(r - asked) < Math.abs(best - asked) ? r : best));
@@ -242,7 +249,7 @@ function known(row) {
     }
   });
   const keys = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 };
-  const stepper = h("div", { class: "step" }, field("Row number", input), previous, next);
+  const stepper = h("div", { class: "step" }, field(numbered ? "Row number" : "Row", input), previous, next);
   stepper.addEventListener("keydown", (event) => {
     const typing = event.target === input && ["ArrowLeft", "ArrowRight"].includes(event.key);
     if (!(event.key in keys) || typing) return;
@@ -268,9 +275,9 @@ function known(row) {
     const decimals = decimalsFor(Math.max(...steps.map(({ size }) => Math.abs(size))));
     const label = ({ name, text }) => (text == null ? name : `${name} = ${text}`);
     const frame = lanes(width, {
-      names: ["base value", ...steps.map(label), "prediction"],
+      names: ["base value", ...steps.map(label), noun],
       notes: [[fixed(start, decimals), ...steps.map(({ size }) => signed(size, decimals)), fixed(end, decimals)]],
-      domain: padded(extent([start, end, ...steps.map(({ to }) => to)])), lane: 28, zero: false, axis: `prediction${ofOutput()}`, room: 0.42,
+      domain: padded(extent([start, end, ...steps.map(({ to }) => to)])), lane: 28, zero: false, axis: `${noun}${ofOutput()}`, room: 0.42,
     });
     const [first, last] = [frame.y(0), frame.y(steps.length + 1)];
     frame.svg.append(
@@ -284,7 +291,7 @@ function known(row) {
           width: Math.max(1, Math.abs(a - b)), height: 18 }));
     });
     frame.svg.append(s("line", { class: "link", x1: frame.x(end), x2: frame.x(end), y1: frame.y(steps.length) + 9, y2: last - 9 }));
-    frame.svg.setAttribute("aria-label", `Waterfall of row ${rows[state.row]} from base value ${fmt(start)} to prediction ${fmt(end)}; the table beside it has the numbers.`);
+    frame.svg.setAttribute("aria-label", `Waterfall of row ${rows[state.row]} from base value ${fmt(start)} to ${noun} ${fmt(end)}; the table beside it has the numbers.`);
     figure.replaceChildren(frame.svg);
   });
   const update = () => {
@@ -294,7 +301,7 @@ function known(row) {
     previous.setAttribute("aria-disabled", state.row === 0);
     next.setAttribute("aria-disabled", state.row === nRows - 1);
     const [start, end] = [base[state.row], predictions[state.row]];
-    sentence.textContent = `Row ${rows[state.row]}: the prediction${ofOutput()} is ${fmt(end)}, which is ${fmt(Math.abs(end - start))} ${end < start ? "below" : "above"} the base value ${fmt(start)}.`;
+    sentence.textContent = `Row ${rows[state.row]}${report.predicted ? ` (${classOf(state.row)})` : ""}: the ${noun}${ofOutput()} is ${fmt(end)}, which is ${fmt(Math.abs(end - start))} ${end < start ? "below" : "above"} the base value ${fmt(start)}.`;
     const entries = known(state.row);
     const decimals = decimalsFor(Math.abs(entries[0][1]));
     const missing = names.length - entries.length;
@@ -304,7 +311,7 @@ function known(row) {
     draw();
   };
   const legend = h("p", { class: "scale" },
-    h("span", { class: "key" }, h("span", { class: "swatch up" }), "raises the prediction"),
+    h("span", { class: "key" }, h("span", { class: "swatch up" }), `raises the ${noun}`),
     h("span", { class: "key" }, h("span", { class: "swatch down" }), "lowers it"));
   card.insertBefore(h("div", { class: "controls" }, stepper,
     quick("Lowest", 0), quick("Median", 0.5), quick("Highest", 1)), body);
