@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pkex import _display, _interop, _storage
 from pkex._absent import CAUTION
 from pkex._cells import label_text
+from pkex._floats import usual_errors
 from pkex._selection import Axis, select
 from pkex._validation import brief
 from pkex.importance import Importance
@@ -148,7 +149,7 @@ class Explanation:
                 return self.__dict__[name]
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         predict, rows = asked
-        self.__dict__["predicted"] = np.asarray(predict(rows))
+        self.__dict__["predicted"] = np.asarray(usual_errors(predict)(rows))
         self.__dict__.pop("_asked", None)
         return self.__dict__["predicted"]
 
