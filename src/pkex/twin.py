@@ -37,7 +37,7 @@ __all__ = ["Block", "Factors", "Game", "both_by_column", "by_column"]
 
 Floats = NDArray[np.float64]
 Players = tuple[tuple[int, ...], ...]
-Solved = tuple[Floats, Floats, Floats, tuple[Rule, ...]]
+Solved = tuple[Floats, Floats, Floats, Floats, tuple[Rule, ...]]
 
 _SWEEP = 2**17  # doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache
 _SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
@@ -155,7 +155,8 @@ class Game:
 
     def _contract(self, solved: Solved, x: Floats, z: Floats, weights: Floats) -> Block:
         shape = (len(x), 1, len(z))
-        values, totals, magnitudes, rules = solved
+        integrals, changes, totals, magnitudes, rules = solved
+        values = np.multiply(integrals, changes, out=changes)
         return Block(
             values.reshape(-1, len(x), len(z)).transpose(1, 0, 2) @ weights,
             (totals.reshape(shape) @ weights)[:, 0],
@@ -165,7 +166,13 @@ class Game:
 
     @np.errstate(over="ignore", invalid="ignore")
     def add_pairs(
-        self, x: Floats, z: Floats, values: Floats, absent: Factors | None = None
+        self,
+        x: Floats,
+        z: Floats,
+        values: Floats,
+        absent: Factors | None = None,
+        *,
+        integrals: bool = False,
     ) -> tuple[tuple[Rule, ...], float]:
         """Add the values of every pair, times the coefficient of the term, to `values`.
 
@@ -177,6 +184,9 @@ class Game:
             The last entry takes the products of all factors; the last axis is contiguous.
         absent : Factors of shape (players, points), optional
             The factors of absent players; 1 by default.
+        integrals : bool
+            Whether to add the integrals ``Q_j``, without the change ``p_j - a_j`` of the player's
+            own factor, instead of the values; with `absent` only.
 
         Returns
         -------
@@ -187,8 +197,11 @@ class Game:
         """
         if values.size == 0:
             return (), 0.0
-        found, totals, magnitudes, rules = self._solve(self._present(x, z, absent), absent)
+        solved = self._solve(self._present(x, z, absent), absent)
+        found, changes, totals, magnitudes, rules = solved
         shape, scale = (-1, len(x), len(z)), self.term.coefficient
+        if not integrals:
+            found *= changes
         values[:-1] += scale * found.reshape(shape)
         values[-1] += scale * totals.reshape(shape)[0]
         return rules, float(magnitudes.max(initial=0.0))
@@ -201,7 +214,10 @@ class Game:
         return Factors(1.0 - u, u)
 
     def _solve(self, present: Factors, absent: Factors | None) -> Solved:
-        """Return the values (players, pairs), products and magnitudes (pairs,), and the rules."""
+        """Return integrals and changes, whose products are the values, of shape (players, pairs);
+
+        products of all factors and magnitudes (pairs,), and the rules.
+        """
         n_players = len(self.players)
         factors, u = present
         start = None
@@ -225,8 +241,7 @@ class Game:
             largest = np.abs(factors) if start is None else np.maximum(abs(factors), abs(start))
             magnitudes *= np.multiply.reduce(np.maximum(1.0, largest), axis=0)
             magnitudes *= 1.0 + lam
-        values = np.multiply(integrals, -u, out=integrals)
-        return values, totals, magnitudes, tuple(rule for rule, _ in assigned)
+        return integrals, -u, totals, magnitudes, tuple(rule for rule, _ in assigned)
 
     def _extent(
         self, factors: Floats, u: Floats, start: Floats | None

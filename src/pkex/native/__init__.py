@@ -125,7 +125,13 @@ class Game(twin.Game):
         return twin.Block(values, totals, magnitudes, self._rules(used))
 
     def add_pairs(
-        self, x: Floats, z: Floats, values: Floats, absent: Factors | None = None
+        self,
+        x: Floats,
+        z: Floats,
+        values: Floats,
+        absent: Factors | None = None,
+        *,
+        integrals: bool = False,
     ) -> tuple[tuple[Rule, ...], float]:
         """Add the values of every pair to `values`, as `pkex.twin.Game` does."""
         if values.size == 0:
@@ -136,8 +142,12 @@ class Game(twin.Game):
         if absent is not None and not full:
             full = not (absent.values.min() >= self.ladder.lower and absent.values.max() <= 1.0)
         program = self._full_program if full else self._program
-        arrays = (*(absent or _NEITHER), *self._given(x, z, absent is not None))
-        status, used, largest = program.add_pairs(x, z, self.term.coefficient, values, *arrays)
+        without, deficits = absent or _NEITHER
+        given, given_values = self._given(x, z, absent is not None)
+        scale = self.term.coefficient
+        status, used, largest = program.add_pairs(
+            x, z, scale, values, without, deficits, given, given_values, integrals
+        )
         if status == _NOT_FINITE:
             raise not_finite(self.term)
         return self._rules(used), largest

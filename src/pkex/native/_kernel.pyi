@@ -61,6 +61,7 @@ class Game:
         absent_deficits: Floats | None = None,
         given: Floats | None = None,
         given_values: Floats | None = None,
+        integrals: bool = False,
     ) -> tuple[int, list[int], float]: ...
     def factors(
         self,

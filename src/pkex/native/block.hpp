@@ -81,6 +81,7 @@ public:
     }
 
     Status add_pairs(Pairs& pairs) {
+        integrals_ = General && pairs.integrals;
         for (Index row = 0; row < block_.rows; ++row) {
             begin(row);
             for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
@@ -327,6 +328,12 @@ private:
     Status vector(const Tile& tile, int index, Vec scale, const Take& take, Vec& product,
                   Vec& magnitude) {
         const Extent extent = extent_of(tile, index);
+        if (integrals_) {  // a change so small that it changes nothing, and can be divided by
+            for (Index j = 0; j < program_.n_players; ++j) {
+                const Vec v = space_.changes[j];
+                space_.changes[j] = select(v == 0.0, splat(0x1p-1000), v);
+            }
+        }
         const Players<General> players = {General ? space_.changes : halves(index), space_.absent,
                                           space_.factors + index * space_.stride,
                                           program_.n_players};
@@ -395,11 +402,20 @@ private:
             } else {
                 const Status status = vector(tile, i, scale, take, product, magnitude);
                 if (status != Status::kDone) return status;
+                if (integrals_) divide_by_changes(i);
             }
             store(products_ + i * kLanes, product);
             store(magnitudes_ + i * kLanes, magnitude);
         }
         return Status::kDone;
+    }
+
+    // Turn the values of a vector of pairs into integrals: v is the last factor of a value.
+    void divide_by_changes(int index) {
+        for (Index j = 0; j < program_.n_players; ++j) {
+            double* value = space_.values + j * kTilePoints + index * kLanes;
+            store(value, load(value) / (-2.0 * space_.changes[j]));
+        }
     }
 
     Status many_sets(const Tile& tile, int vectors) {
@@ -443,6 +459,7 @@ private:
     Gentle gentle_;
     double share_ = 1.0;                                      // of the background row
     Index hits_ = 0, misses_ = 0;                             // of series, in this row
+    bool integrals_ = false;                                  // instead of values
     bool gently_ = false;                                     // with this tile
     Vec most_;                                                // exponents of a tile
     Vec total_, magnitude_;                                   // one set

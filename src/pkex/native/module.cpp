@@ -286,18 +286,21 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
 nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double scale,
                     const Cube& values, const std::optional<Matrix>& absent,
                     const std::optional<Matrix>& absent_deficits,
-                    const std::optional<Given>& given, const std::optional<Given>& given_values) {
+                    const std::optional<Given>& given, const std::optional<Given>& given_values,
+                    bool integrals) {
     const Index points = Index(z.shape(0));
     const Rows columns = columns_of(game, x, z);
     Block block = data_block(game, x, columns, points, given, given_values);
     const Absent missing(game, block, absent, absent_deficits);
+    require(absent || !integrals, "integrals go with absent factors.");
     require_shape(values, "values", {game.program().n_players + 1, block.rows, points});
     require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
     block.sets = 2;  // the workspace of several
     block.fallback = game.fallback();
     std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
     block.used = used.data();
-    pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, 0.0};
+    pkex::Pairs pairs = {
+        values.data(), values.stride(0), values.stride(1), scale, integrals, 0.0};
     pkex::Status status = pkex::Status::kDone;
     run(game, block.sets, [&](double* memory) {
         status = game.backend().add_pairs(game.program(), block, pairs, memory);
@@ -411,7 +414,7 @@ NB_MODULE(_kernel, module) {
         .def("add_pairs", &add_pairs, "x"_a.noconvert(), "z"_a.noconvert(), "scale"_a,
              "values"_a.noconvert(), "absent"_a.noconvert() = nb::none(),
              "absent_deficits"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none(),
-             "given_values"_a.noconvert() = nb::none())
+             "given_values"_a.noconvert() = nb::none(), "integrals"_a = false)
         .def("factors", &factors, "x"_a.noconvert(), "z"_a.noconvert(), "values"_a.noconvert(),
              "deficits"_a.noconvert(), "shares"_a.noconvert() = nb::none(),
              "given"_a.noconvert() = nb::none(), "given_values"_a.noconvert() = nb::none())

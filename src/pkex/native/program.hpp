@@ -91,11 +91,13 @@ struct Block {
 };
 
 // Where the values of single pairs go: (players and the product of all, rows, points), the points
-// contiguous. They are multiplied by `scale` and added to what is there.
+// contiguous. They are multiplied by `scale` and added to what is there. With `integrals` they are
+// not multiplied by the change of the player's own factor, p - a; for the general game only.
 struct Pairs {
     double* values;
     Index player, row;
     double scale;
+    bool integrals;
     double largest;  // magnitude so far
 };
 
