@@ -34,7 +34,8 @@ Selector: TypeAlias = Callable[[Floats, NDArray[Any], int], Floats]
 
 def hsic_shapley(X: Floats, y: NDArray[Any], seed: int) -> Floats:
     """By the Shapley values of HSIC; one bandwidth for all columns, the median heuristic."""
-    return pkex.hsic(X, y, random_state=seed, n_jobs=1).values
+    paper: Any = {"kernel": "median", "removal": "neutral", "estimator": "biased"}
+    return pkex.hsic(X, y, random_state=seed, n_jobs=1, **paper).values
 
 
 def hsic_lasso(X: Floats, y: NDArray[Any], seed: int, *, covariates: bool = False) -> Floats:

@@ -105,7 +105,7 @@ def drift(n: int, kernel: str) -> Run:
     return lambda rng, B: (
         pkex.MMDDrift(kernel, n_permutations=B, random_state=rng, n_jobs=1)
         .fit(numbers(rng, n))
-        .score(numbers(rng, M))
+        .explain(numbers(rng, M))
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import naive
 import numpy as np
 import sklearn
 from numpy.testing import assert_allclose
@@ -68,6 +69,22 @@ class Case:
     def build(self, scales: Array, places: Array | None = None) -> Kernel:
         """Return the kernel; column j of the scales stands at places[j]."""
         return self.make(np.asarray(scales), range(len(scales)) if places is None else places)
+
+
+def pair_game(kernel, X, players=None, removal="marginal"):
+    """Return the game of a pair of rows as a function of their numbers, and its largest worth."""
+    terms = kernel.terms(X.shape[1])
+    coefficients = [term.coefficient for term in terms]
+    factors = np.stack([term.factors(X, X) for term in terms])
+    if players is not None:
+        factors = np.stack([factors[..., list(p)].prod(axis=-1) for p in players], axis=-1)
+    size = np.abs(coefficients) @ np.maximum(1.0, np.abs(factors)).prod(axis=-1).max(axis=(1, 2))
+    absent = naive.mean_factors(factors) if removal == "marginal" else None
+
+    def game(i, j):
+        return naive.product_game(coefficients, factors[:, i, j], absent)
+
+    return game, float(size)
 
 
 def split(places, at):

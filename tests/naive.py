@@ -214,15 +214,26 @@ Game: TypeAlias = Any
 Pair: TypeAlias = Callable[[int, int], Any]  # what a pair of rows gives: a number or a game
 
 
-def product_game(coefficients: Sequence[float], factors: Any) -> Game:
-    """Return sum_c coefficients[c] prod_{j in S} factors[c, j] for every subset S."""
+def product_game(coefficients: Sequence[float], factors: Any, absent: Any = None) -> Game:
+    """Return sum_c coefficients[c] prod_{j in S} factors[c, j] for every subset S.
+
+    Players that are not in S have the factors absent[c, j], 1 by default.
+    """
     game: Game = 0.0
-    for coefficient, row in zip(coefficients, factors, strict=True):
+    absent = np.ones(np.shape(factors)) if absent is None else absent
+    for coefficient, row, without in zip(coefficients, factors, absent, strict=True):
         worths = np.array([coefficient])
-        for factor in row:
-            worths = np.concatenate([worths, worths * factor])
+        for factor, other in zip(row, without, strict=True):
+            worths = np.concatenate([worths * other, worths * factor])
         game = game + worths
     return game
+
+
+def mean_factors(factors: Any) -> Any:
+    """Return the means over all pairs of different rows of factors (terms, rows, rows, players)."""
+    n = factors.shape[1]
+    pairs = [factors[:, i, j] for i in range(n) for j in range(n) if i != j]
+    return sum(pairs) / len(pairs)
 
 
 def mmd(k: Pair, n: int, m: int, biased: bool = False) -> Any:

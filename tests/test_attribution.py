@@ -7,7 +7,7 @@ import pickle
 import naive
 import numpy as np
 import pytest
-from cases import KERNELS, assert_close, sample, scales
+from cases import KERNELS, assert_close, pair_game, sample, scales
 from scipy.stats import false_discovery_control
 
 import pkex
@@ -17,24 +17,16 @@ from pkex.kernels import RBF, Categorical, Custom
 GROUPS = {"a": [3, 1], "b": [2, 5]}
 PLAYERS = ((0,), (1, 3), (2, 5), (4,))
 WHICH = ("mmd", "hsic")
+REMOVALS = ("marginal", "neutral")
 
 
-def solved(case, which, biased, groups=None, players=None, n=6, d=6, **options):
+def solved(case, which, biased, removal, groups=None, players=None, n=6, d=6):
     """Return the attribution, and the game that it should belong to, by loops over pairs."""
     rng = np.random.default_rng([n, d])
     kernel, X = case.build(scales(rng, d)), sample(rng, n, d)
     estimator = "biased" if biased else "unbiased"
-    terms = kernel.terms(d)
-    factors = np.stack([term.factors(X, X) for term in terms])
-    players = players or tuple((j,) for j in range(d))
-    factors = np.stack([factors[..., list(p)].prod(axis=-1) for p in players], axis=-1)
-    coefficients = [term.coefficient for term in terms]
-    size = np.abs(coefficients) @ np.maximum(1.0, np.abs(factors)).prod(axis=-1).max(axis=(1, 2))
-
-    def game(i, j):
-        return naive.product_game(coefficients, factors[:, i, j])
-
-    options |= {"kernel": kernel, "estimator": estimator, "groups": groups}
+    game, size = pair_game(kernel, X, players, removal)
+    options = {"kernel": kernel, "estimator": estimator, "groups": groups, "removal": removal}
     if which == "mmd":
         cut = n // 2
 
@@ -50,18 +42,19 @@ def solved(case, which, biased, groups=None, players=None, n=6, d=6, **options):
             return naive.hsic(k, l, n, biased)
 
         found = pkex.hsic(X, y, target_kernel=RBF(1.0), **options)
-    return found, game, statistic, float(size)
+    return found, game, statistic, size
 
 
 def members(index, d):
     return [j for j in range(d) if index >> j & 1]
 
 
+@pytest.mark.parametrize("removal", REMOVALS)
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("which", WHICH)
 @pytest.mark.parametrize("case", KERNELS, ids=str)
-def test_values_and_components_of_all_subsets(case, which, biased):
-    found, game, statistic, size = solved(case, which, biased, d=4)
+def test_values_and_components_of_all_subsets(case, which, biased, removal):
+    found, game, statistic, size = solved(case, which, biased, removal, d=4)
     v = statistic(game)
     parts = naive.components(v)
     assert found.value([]) == found.component([]) == 0.0
@@ -71,10 +64,11 @@ def test_values_and_components_of_all_subsets(case, which, biased):
         assert_close(found.component(subset), parts[index], 1e-13 * size)
 
 
+@pytest.mark.parametrize("removal", REMOVALS)
 @pytest.mark.parametrize("which", WHICH)
 @pytest.mark.parametrize("case", KERNELS, ids=str)
-def test_values_and_components_of_groups(case, which):
-    found, game, statistic, size = solved(case, which, True, GROUPS, PLAYERS)
+def test_values_and_components_of_groups(case, which, removal):
+    found, game, statistic, size = solved(case, which, True, removal, GROUPS, PLAYERS)
     v = statistic(game)
     parts = naive.components(v)
     assert found.feature_names == ("x0", "a", "b", "x4")
@@ -85,11 +79,12 @@ def test_values_and_components_of_groups(case, which):
     assert_close(found.value(["x0", "a", "b", "x4"]), found.total, 1e-13 * size)
 
 
+@pytest.mark.parametrize("removal", REMOVALS)
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("which", WHICH)
 @pytest.mark.parametrize("case", KERNELS, ids=str)
-def test_rows_share_the_values(case, which, biased):
-    found, game, statistic, size = solved(case, which, biased, GROUPS, PLAYERS)
+def test_rows_share_the_values(case, which, biased, removal):
+    found, game, statistic, size = solved(case, which, biased, removal, GROUPS, PLAYERS)
     expected = naive.row_shares(statistic, game, 6)
     assert found.row_values.shape == (6, 4)
     assert_close(found.row_values, expected, 1e-13 * size)
@@ -161,10 +156,9 @@ def test_a_kernel_limited_to_columns_in_any_order(kernel):
     X = np.random.default_rng(0).normal(size=(12, 4))
     product = kernel.on(3, 0, 2) * Categorical([0.5, 0.2]).on(1, 0)
     found = pkex.hsic(X, X[:, 0], kernel=product)
-    [term] = product.terms(4)
-    factors = term.factors(X, X)
+    game, _ = pair_game(product, X)
     target = lambda i, j: float(found.target_kernel(X[i, :1], X[j, :1]))  # noqa: E731
-    v = naive.hsic(lambda i, j: naive.product_game([1.0], factors[None, i, j]), target, 12)
+    v = naive.hsic(game, target, 12, biased=False)
     for index, subset in enumerate(subsets(range(4))):
         assert_close(found.value(subset), v[index], 1e-15)
         assert_close(found.component(subset), naive.components(v)[index], 1e-15)
@@ -182,6 +176,7 @@ def test_p_values_and_table():
     frame = found.to_frame()
     assert list(frame.columns) == [
         "value", "null_low", "null_high", "p_value", "p_holm", "p_bh",
+        "alone", "p_alone", "p_alone_holm",
     ]  # fmt: skip
     assert frame.index.name == "feature"
     assert frame.index[0] == "x2"
@@ -196,6 +191,9 @@ def test_p_values_and_table():
     assert_close(by_feature["p_bh"], step_up(found.p_values), 1e-15)
     assert np.array_equal(by_feature["p_holm"], found.p_holm)
     assert np.array_equal(by_feature["p_bh"], found.p_bh)
+    assert np.array_equal(by_feature["alone"], found.alone)
+    assert np.array_equal(by_feature["p_alone"], found.p_alone)
+    assert_close(by_feature["p_alone_holm"], step_down(found.p_alone), 1e-15)
     assert found.p_value == 0.01
     assert found.n_permutations == 99
     assert "p = 0.01" in repr(found)
@@ -223,9 +221,10 @@ def test_without_permutations_there_are_no_p_values():
     X = np.random.default_rng(0).normal(size=(12, 3))
     found = pkex.hsic(X, X[:, 0])
     assert found.p_value is found.p_values is found.null_values is found.null_totals is None
-    assert found.p_holm is found.p_bh is None
+    assert found.p_holm is found.p_bh is found.p_alone is found.p_alone_holm is None
     assert found.n_permutations == 0
-    assert list(found.to_frame().columns) == ["value"]
+    assert found.n_test_rows is None
+    assert list(found.to_frame().columns) == ["value", "alone"]
     assert "p =" not in repr(found)
 
 
@@ -236,13 +235,15 @@ def test_what_is_reported():
     assert (found.statistic, found.estimator, found.n_rows) == ("MMD^2", "unbiased", (12, 9))
     assert found.column_names == tuple(f"x{j}" for j in range(10))
     assert found.feature_names[0] == "x0 + x1"
-    assert found.rule.relative_error <= pkex.rules.FULL_PRECISION
+    assert found.rule.relative_error <= 2.0**-52 * (1 + 9)  # of the exact rule, by its nodes
+    neutral = pkex.mmd(X, Z, groups=[[0, 1]], removal="neutral")
+    assert neutral.rule.relative_error <= pkex.rules.FULL_PRECISION
     assert found.target_kernel is None
     assert np.array_equal(found.samples[0], X)
     assert np.array_equal(found.samples[1], Z)
     assert repr(found).endswith("and 1 more; see to_frame()")
     found = pkex.hsic(X, X[:, 0])
-    assert (found.statistic, found.estimator, found.n_rows) == ("HSIC", "biased", (12,))
+    assert (found.statistic, found.estimator, found.n_rows) == ("HSIC", "unbiased", (12,))
     assert isinstance(found.target_kernel, RBF)
     assert found.samples[1].shape == (12, 1)
 

@@ -116,7 +116,8 @@ def test_the_backend_is_chosen_once_for_a_call(background, monkeypatch):
     explain(rng.normal(size=(40, 3)))
     assert len(asked) == 1
     plan = engine.Plan(f.kernel.terms(3), ((0,), (1,), (2,)), None)
-    pairs.pair_sums(plan, rng.normal(size=(40, 3)), MMDWeights(20, 20, False), n_jobs=2)
+    games = pairs.PairGames.of(plan, rng.normal(size=(40, 3)), 2)
+    pairs.pair_sums(games, MMDWeights(20, 20, False), n_jobs=2)
     assert len(asked) == 2
 
 

@@ -10,13 +10,14 @@ import sys
 import naive
 import numpy as np
 import pytest
-from cases import KERNELS, assert_close, sample, scales
+from cases import KERNELS, assert_close, pair_game, sample, scales
 from sklearn.datasets import load_diabetes
 
 import pkex
 from pkex.kernels import RBF, Categorical, Custom, Laplacian, Linear
 
 ESTIMATORS = ("unbiased", "biased")
+REMOVALS = ("marginal", "neutral")
 SIZES = (1, 2, 5, 10)
 
 
@@ -26,21 +27,6 @@ def problem(case, d, n=5, m=4):
     spread = scales(rng, d)
     data = sample(rng, n + m, d)
     return case.build(spread), data[:n], data[n:], spread
-
-
-def pair_game(kernel, X, players=None):
-    """Return the game of a pair of rows as a function of their numbers, and its largest worth."""
-    terms = kernel.terms(X.shape[1])
-    coefficients = [term.coefficient for term in terms]
-    factors = np.stack([term.factors(X, X) for term in terms])
-    if players is not None:
-        factors = np.stack([factors[..., list(p)].prod(axis=-1) for p in players], axis=-1)
-    size = np.abs(coefficients) @ np.maximum(1.0, np.abs(factors)).prod(axis=-1).max(axis=(1, 2))
-
-    def game(i, j):
-        return naive.product_game(coefficients, factors[:, i, j])
-
-    return game, float(size)
 
 
 def target_kernel(y):
@@ -82,50 +68,56 @@ def test_the_oracles_agree_with_each_other():
         assert_close(naive.mmd(k, 4, 3, biased), trace_mmd(K, 4, biased), 1e-13)
 
 
+@pytest.mark.parametrize("removal", REMOVALS)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("d", SIZES)
 @pytest.mark.parametrize("case", KERNELS, ids=str)
-def test_mmd_equals_the_definition(case, d, estimator):
+def test_mmd_equals_the_definition(case, d, estimator, removal):
     kernel, X, Z, _ = problem(case, d)
-    game, size = pair_game(kernel, np.concatenate([X, Z]))
+    game, size = pair_game(kernel, np.concatenate([X, Z]), removal=removal)
     v = naive.mmd(game, len(X), len(Z), estimator == "biased")
-    found = pkex.mmd(X, Z, kernel=kernel, estimator=estimator)
+    found = pkex.mmd(X, Z, kernel=kernel, estimator=estimator, removal=removal)
+    assert found.removal == removal
     assert_close(found.values, naive.shapley_of_game(v), 1e-13 * size)
     assert_close(found.total, v[-1], 1e-13 * size)
     assert found.residual <= 1e-13 * size
     assert found.n_rows == (5, 4)
 
 
+@pytest.mark.parametrize("removal", REMOVALS)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("d", SIZES)
 @pytest.mark.parametrize("case", KERNELS, ids=str)
-def test_hsic_equals_the_definition(case, d, estimator):
+def test_hsic_equals_the_definition(case, d, estimator, removal):
     kernel, X, _, _ = problem(case, d, n=7)
     y = np.random.default_rng(d).normal(size=7)
-    game, size = pair_game(kernel, X)
+    game, size = pair_game(kernel, X, removal=removal)
     v = naive.hsic(game, target_kernel(y), 7, estimator == "biased")
-    found = pkex.hsic(X, y, kernel=kernel, target_kernel=RBF(1.0), estimator=estimator)
+    options = {"target_kernel": RBF(1.0), "estimator": estimator, "removal": removal}
+    found = pkex.hsic(X, y, kernel=kernel, **options)
     assert_close(found.values, naive.shapley_of_game(v), 1e-13 * size)
     assert_close(found.total, v[-1], 1e-13 * size)
     assert found.residual <= 1e-13 * size
     assert found.n_rows == (7,)
 
 
+@pytest.mark.parametrize("removal", REMOVALS)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("case", KERNELS, ids=str)
-def test_groups_are_merged_players(case, estimator):
+def test_groups_are_merged_players(case, estimator, removal):
     kernel, X, Z, _ = problem(case, 7, n=6)
     groups, players = {"a": [5, 1], "b": [2, 3]}, ((0,), (1, 5), (2, 3), (4,), (6,))
-    game, size = pair_game(kernel, np.concatenate([X, Z]), players)
+    game, size = pair_game(kernel, np.concatenate([X, Z]), players, removal)
     v = naive.mmd(game, 6, 4, estimator == "biased")
-    found = pkex.mmd(X, Z, kernel=kernel, estimator=estimator, groups=groups)
+    options = {"kernel": kernel, "estimator": estimator, "groups": groups, "removal": removal}
+    found = pkex.mmd(X, Z, **options)
     assert found.feature_names == ("x0", "a", "b", "x4", "x6")
     assert found.players == players
     assert_close(found.values, naive.shapley_of_game(v), 1e-13 * size)
     y = X[:, 0] - X[:, 4]
+    game, size = pair_game(kernel, X, players, removal)
     v = naive.hsic(game, target_kernel(y), 6, estimator == "biased")
-    options = {"kernel": kernel, "target_kernel": RBF(1.0), "estimator": estimator}
-    found = pkex.hsic(X, y, groups=groups, **options)
+    found = pkex.hsic(X, y, target_kernel=RBF(1.0), **options)
     assert_close(found.values, naive.shapley_of_game(v), 1e-13 * size)
 
 
@@ -150,7 +142,7 @@ def test_a_target_of_several_columns_and_one_of_categories():
     X, Y = rng.normal(size=(2, 25, 3))
     found = pkex.hsic(X, Y, kernel=RBF(2.0), target_kernel=RBF([1.0, 2.0, 3.0]))
     L = gram(RBF([1.0, 2.0, 3.0]), Y)
-    assert_close(found.total, trace_hsic(gram(RBF(2.0), X), L, True), 1e-15)
+    assert_close(found.total, trace_hsic(gram(RBF(2.0), X), L, False), 1e-15)
     # the roles exchanged: the same dependence, attributed to the columns of Y
     other = pkex.hsic(Y, X, kernel=RBF([1.0, 2.0, 3.0]), target_kernel=RBF(2.0))
     assert_close(other.total, found.total, 1e-15)
@@ -272,7 +264,7 @@ def test_mmd_is_the_dependence_on_the_label():
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(20, 4)), 0.5 + rng.normal(size=(25, 4))
     labels = ["x"] * 20 + ["z"] * 25
-    found = pkex.hsic(np.concatenate([X, Z]), labels, kernel=RBF(1.5))
+    found = pkex.hsic(np.concatenate([X, Z]), labels, kernel=RBF(1.5), estimator="biased")
     expected = pkex.mmd(X, Z, kernel=RBF(1.5), estimator="biased")
     factor = 2.0 * (20 * 25) ** 2 / 45**2 / 44**2
     assert_close(found.values, factor * expected.values, 1e-16)
@@ -309,7 +301,7 @@ def check_mean(found, by_hand):
     assert_close(found.standard_errors, by_hand.std(axis=0, ddof=1) / root, 1e-15)
     assert_close(found.standard_error, by_hand.sum(axis=1).std(ddof=1) / root, 1e-15)
     assert "±" in repr(found)
-    assert list(found.to_frame().columns) == ["value", "standard_error"]
+    assert list(found.to_frame().columns) == ["value", "standard_error", "alone"]
 
 
 def test_a_block_as_large_as_the_data_is_the_plain_statistic():
@@ -340,15 +332,27 @@ def test_a_tolerance_takes_fewer_nodes_and_keeps_its_promise():
     assert 1e-14 < error <= 4.0 * 1e-4
 
 
-def test_a_linear_kernel_is_refused():
+@pytest.mark.parametrize("kernel", [Linear(), RBF() + 2.0 * Linear(), Linear() * RBF()], ids=str)
+def test_a_linear_kernel_averages_absent_columns_but_has_no_neutral_removal(kernel):
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    for call in (
+        lambda **options: pkex.mmd(X[:5], X[5:], kernel=kernel, **options),
+        lambda **options: pkex.hsic(X, X[:, 0], kernel=kernel, target_kernel=RBF(1.0), **options),
+    ):
+        with pytest.raises(ValueError, match=r"has a linear part.*choose a kernel"):
+            call(removal="neutral")
+    game, size = pair_game(kernel, X)
+    found = pkex.mmd(X[:5], X[5:], kernel=kernel, n_permutations=19, random_state=0)
+    assert_close(found.values, naive.shapley_of_game(naive.mmd(game, 5, 4)), 1e-13 * size)
+    v = naive.hsic(game, target_kernel(X[:, 0]), 9, biased=False)
+    found = pkex.hsic(X, X[:, 0], kernel=kernel, target_kernel=RBF(1.0))
+    assert_close(found.values, naive.shapley_of_game(v), 1e-13 * size)
+
+
+def test_a_linear_kernel_is_welcome_for_a_target():
     X = np.arange(12.0).reshape(6, 2)
-    for kernel in (Linear(), RBF() + 2.0 * Linear(), Linear() * RBF()):
-        with pytest.raises(ValueError, match=r"has a linear part.*choose a kernel"):
-            pkex.mmd(X, X + 1.0, kernel=kernel)
-        with pytest.raises(ValueError, match=r"has a linear part.*choose a kernel"):
-            pkex.hsic(X, X[:, 0], kernel=kernel)
-    L = X[:, :1] @ X[:, :1].T  # as a target's kernel it is welcome
-    found = pkex.hsic(X, X[:, 0], kernel=RBF(2.0), target_kernel=Linear())
+    L = X[:, :1] @ X[:, :1].T
+    found = pkex.hsic(X, X[:, 0], kernel=RBF(2.0), target_kernel=Linear(), estimator="biased")
     assert_close(found.total, trace_hsic(gram(RBF(2.0), X), L, True), 1e-13)
 
 
@@ -358,7 +362,7 @@ def test_kernels_that_do_not_fit_the_data_are_refused():
         pkex.mmd(X, X, kernel=RBF([1.0, 2.0]))
     with pytest.raises(ValueError, match="limited to column 7"):
         pkex.hsic(X, X[:, 0], kernel=Laplacian().on(7))
-    with pytest.raises(ValueError, match=r"kernel must be 'median'.*got 'rbf'"):
+    with pytest.raises(ValueError, match=r"kernel must be 'median-per-column'.*got 'rbf'"):
         pkex.mmd(X, X, kernel="rbf")
     with pytest.raises(ValueError, match="NaN or infinite factors"):
         pkex.mmd(X, X, kernel=Custom(lambda x, z: np.sqrt(x - z)))
@@ -397,16 +401,31 @@ def test_the_median_heuristic_sets_the_default_kernel():
     X, Z = rng.normal(size=(30, 3)), rng.normal(size=(20, 3))
     both = np.concatenate([X, Z])
     apart = np.sqrt(((both[:, None] - both) ** 2).sum(axis=2))[np.triu_indices(50, 1)]
-    assert_close(pkex.mmd(X, Z).kernel.length_scale, np.median(apart), 1e-14)
-    assert pkex.mmd(X, Z).kernel == pkex.kernels.median_rbf(both)
-    by_column = pkex.mmd(X, Z, kernel="median-per-column").kernel
+    single = pkex.mmd(X, Z, kernel="median").kernel
+    assert_close(single.length_scale, np.median(apart), 1e-14)
+    assert single == pkex.kernels.median_rbf(both)
+    by_column = pkex.mmd(X, Z).kernel
+    assert pkex.mmd(X, Z, kernel="median-per-column").kernel == by_column
     assert by_column == pkex.kernels.median_rbf(both, per_column=True)
     for j in range(3):
         column = np.abs(both[:, None, j] - both[:, j])[np.triu_indices(50, 1)]
         assert_close(by_column.length_scale[j], np.median(column) * np.sqrt(3.0), 1e-14)
-    units = np.array([1.0, 1e6, 1e-6])
-    scaled = pkex.mmd(X * units, Z * units, kernel="median-per-column")
-    assert_close(scaled.values, pkex.mmd(X, Z, kernel="median-per-column").values, 1e-15)
+
+
+def test_units_do_not_matter():
+    """Values and p-values of a table in other units, with rows enough for a subsample."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(700, 3)), rng.normal(size=(500, 3), loc=np.array([0.0, 0.1, 0.2]))
+    y, units = X[:, 1] + rng.normal(size=700), np.array([1000.0, 1e-6, 3.0])
+    options = {"n_permutations": 19, "random_state": 0}
+    for plain, scaled in (
+        (pkex.mmd(X, Z, **options), pkex.mmd(X * units, Z * units, **options)),
+        (pkex.hsic(X, y, **options), pkex.hsic(X * units, 7.0 * y, **options)),
+    ):
+        assert_close(scaled.values, plain.values, 1e-9 * plain.total)
+        assert_close(scaled.alone, plain.alone, 1e-9 * plain.alone.max())
+        assert np.array_equal(scaled.p_values, plain.p_values)
+        assert np.array_equal(scaled.p_alone, plain.p_alone)
 
 
 def test_the_synthetic_case_of_the_paper():
@@ -416,7 +435,7 @@ def test_the_synthetic_case_of_the_paper():
         rng = np.random.default_rng(seed)
         X, Z = rng.normal(size=(2, 150, 20))
         Z[:, 10:] = rng.standard_t(3, size=(150, 10))
-        means.append(pkex.mmd(X, Z).values)
+        means.append(pkex.mmd(X, Z, kernel="median", removal="neutral").values)
     mean = np.mean(means, axis=0)
     assert (mean[:10] < 0.0).all()
     assert (mean[10:] > 0.0).all()
@@ -426,10 +445,15 @@ def test_diabetes_by_sex_as_in_the_paper():
     X = load_diabetes(as_frame=True).data
     female = X["sex"] > 0.0
     X = X.drop(columns="sex")
-    found = pkex.mmd(X[female], X[~female])
+    found = pkex.mmd(X[female], X[~female], kernel="median", removal="neutral")
     order = [found.feature_names[i] for i in found.order]
     assert order == ["s3", "s4", "bp", "s6", "age", "s5", "s2", "bmi", "s1"]
     assert np.abs(found.values[[1, 3]]).max() < 0.15 * found.values.max()  # bmi and s1
+    # averaged out instead, the order is the same and no share is negative
+    ours = pkex.mmd(X[female], X[~female])
+    assert [ours.feature_names[i] for i in ours.order] == order
+    assert ours.values.min() > 0.0
+    assert_close(ours.total, pkex.mmd(X[female], X[~female], removal="neutral").total, 1e-15)
 
 
 def test_categories_count_whether_they_are_equal():

@@ -275,7 +275,8 @@ def test_an_attribution_agrees_with_its_frame(tmp_path, samples):
         ("null_high", "null_high"),
         ("p", "p_value"),
         ("holm", "p_holm"),
-        ("bh", "p_bh"),
+        ("alone", "alone"),
+        ("alone_holm", "p_alone_holm"),
     ):
         found = np.array(data[key], dtype=float)[data["order"]]
         np.testing.assert_allclose(found, frame[column], rtol=1e-7)

@@ -72,7 +72,17 @@ def test_fewer_rows_than_needed():
     refused(lambda: pkex.mmd(X, Z[:1]), ValueError, "Z has 1 row; at least 2")
     refused(lambda: pkex.mmd(X[:0], Z), ValueError, "X is empty")
     refused(lambda: pkex.mmd(A, B[:0]), ValueError, "Z is empty")
-    refused(lambda: pkex.hsic(X[:1], Y[:1]), ValueError, "X has 1 row; at least 2")
+    for estimator, fewest in (("unbiased", 4), ("biased", 2)):
+        refused(
+            lambda e=estimator: pkex.hsic(X[:1], Y[:1], estimator=e),
+            ValueError,
+            f"X has 1 row; at least {fewest}",
+        )
+    # a single row has a biased MMD: pairs with itself and with the others
+    one = pkex.mmd(X[:1], Z, estimator="biased", n_permutations=5, random_state=0)
+    assert one.n_rows == (1, len(Z))
+    K = one.kernel(np.concatenate([X[:1], Z]))
+    assert_close(one.total, 1.0 + K[1:, 1:].mean() - 2.0 * K[0, 1:].mean(), 1e-15)
     refused(
         lambda: pkex.hsic(X[:3], Y[:3], estimator="unbiased"),
         ValueError,
@@ -80,7 +90,7 @@ def test_fewer_rows_than_needed():
         "unbiased",
     )
     assert pkex.hsic(X[:4], Y[:4], estimator="unbiased").n_rows == (4,)
-    assert pkex.hsic(X[:2], Y[:2]).n_rows == (2,)
+    assert pkex.hsic(X[:2], Y[:2], estimator="biased").n_rows == (2,)
     assert pkex.mmd(X[:2], Z[:2], n_permutations=5).n_rows == (2, 2)
 
 
@@ -151,9 +161,9 @@ def test_numbers_of_permutations(wrong):
 def test_sizes_of_blocks(wrong):
     refused(lambda: pkex.mmd(X, Z, block_size=wrong), ValueError, "at least 4", repr(wrong))
     if wrong != 3:
-        refused(lambda: pkex.hsic(X, Y, block_size=wrong), ValueError, "at least 2")
-    options = {"estimator": "unbiased", "block_size": wrong}
-    refused(lambda: pkex.hsic(X, Y, **options), ValueError, "at least 4")
+        options = {"estimator": "biased", "block_size": wrong}
+        refused(lambda: pkex.hsic(X, Y, **options), ValueError, "at least 2")
+    refused(lambda: pkex.hsic(X, Y, block_size=wrong), ValueError, "at least 4")
 
 
 def test_other_options():
@@ -251,12 +261,14 @@ def test_huge_and_tiny_numbers(scale):
 
 def test_one_column_duplicates_and_a_large_offset():
     assert pkex.mmd(X[:, :1], Z[:, :1]).values.shape == (1,)
-    twice = pkex.mmd(np.repeat(X, 2, axis=0), np.repeat(Z, 2, axis=0), estimator="biased")
-    plain = pkex.mmd(X, Z, estimator="biased", kernel=twice.kernel)
+    options = {"estimator": "biased", "removal": "neutral"}  # means would be over other pairs
+    twice = pkex.mmd(np.repeat(X, 2, axis=0), np.repeat(Z, 2, axis=0), **options)
+    plain = pkex.mmd(X, Z, kernel=twice.kernel, **options)
     assert_close(twice.values, plain.values, 1e-15)
     equal = np.zeros((40, 2))
     equal[:3] = np.arange(6.0).reshape(3, 2)  # most pairs are equal, so is their median
-    assert pkex.mmd(equal, equal[::-1]).kernel.length_scale > 0.0
+    assert min(pkex.mmd(equal, equal[::-1]).kernel.length_scale) > 0.0
+    assert pkex.mmd(equal, equal[::-1], kernel="median").kernel.length_scale > 0.0
     whole = np.round(64.0 * X), np.round(64.0 * Z)
     moved = pkex.mmd(whole[0] + 1e12, whole[1] + 1e12)
     assert_close(moved.values, pkex.mmd(*whole).values, 1e-15)
@@ -313,7 +325,7 @@ def test_categories_that_are_equal_numbers_are_the_same():
     plain = pkex.mmd(whole, B.assign(level=pd.Categorical(B["count"])))
     assert np.array_equal(pkex.mmd(whole, real).values, plain.values)
     drift = pkex.MMDDrift(n_permutations=3).fit(whole)
-    assert_close(drift.score(real).values, plain.values, 1e-15)
+    assert_close(drift.explain(real).values, plain.values, 1e-15)
     large = [2**53, 2**53 + 1, -0.0, 0, 0.5, "0.5", True]
     found = codes(Table(np.array([large], dtype=object).T, ("x0",), (True,), None))[:, 0]
     assert found.tolist() == [2.0, 3.0, 0.0, 0.0, 1.0, 1.0, 4.0]

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import has_neutral_removal
+from pkex._algebra import Term, has_neutral_removal
 from pkex._floats import usual_errors
 from pkex._tables import Table, as_table, codes, stacked
 from pkex._threads import check_n_jobs
 from pkex._validation import brief, is_index, tolerance
 from pkex.attribution import Attribution
-from pkex.bandwidth import MAX_ROWS, RandomState, generator, median_distance, median_distances
-from pkex.estimate import BlockMean
-from pkex.kernels import RBF, Categorical, Kernel
+from pkex.bandwidth import RandomState, generator
+from pkex.estimate import BlockMean, ColumnTests
+from pkex.heuristic import NAMES, Heuristic
+from pkex.kernels import Categorical, Kernel
 from pkex.players import Groups, players_of
 from pkex.rules import FULL_PRECISION
 from pkex.weights import HSICWeights, MMDWeights, Weights
@@ -28,10 +28,10 @@ __all__ = ["hsic", "mmd", "mmd_of_tables"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_KERNELS = ("median", "median-per-column")
-_TARGET_KERNELS = (*_KERNELS, "categorical")
+_TARGET_KERNELS = (*NAMES, "categorical")
 _ESTIMATORS = ("unbiased", "biased")
-_SEED = 0  # of the subsample for the median heuristic, so that values do not vary between calls
+_REMOVALS = ("marginal", "neutral")
+_TESTED = 0.1  # the p-value by labels up to which a column is also tested by itself
 _CHECKED = 50  # rows on which a kernel is checked to be symmetric
 
 
@@ -41,6 +41,7 @@ def mmd(
     Z: Any,
     *,
     kernel: Kernel | str | None = None,
+    removal: str = "marginal",
     estimator: str = "unbiased",
     groups: Groups | None = None,
     n_permutations: int = 0,
@@ -60,11 +61,19 @@ def mmd(
     X, Z : data frame or array of shape (n_rows, n_columns)
         The samples, with the same columns. Text, categories and booleans in a data frame are
         categorical columns.
-    kernel : Kernel or {"median", "median-per-column"}, optional
+    kernel : Kernel or {"median-per-column", "median"}, optional
         A kernel of `pkex.kernels`, for categorical columns over their codes; or the median
-        heuristic on both samples together, for one length scale (the default) or one per column,
-        which is the choice when columns have different units. Categorical columns then have a
-        `Categorical` factor, wide enough that they count about as much as the others.
+        heuristic on both samples together, for one length scale per column (the default), so that
+        the units of columns do not matter, or one for all columns, as in the paper. Categorical
+        columns then have a `Categorical` factor, wide enough that they count about as much as the
+        others.
+    removal : {"marginal", "neutral"}
+        What it means that a column is absent. "marginal", the default: its kernel factor is the
+        mean of its factors over all pairs of different rows of both samples, so that a column
+        which has the same distribution in both, and is independent of the others in both, has a
+        share of 0 but for chance. "neutral", the paper's: its factor becomes 1, and a column that
+        did not change has a negative share when others did. The statistic and its p-value are the
+        same.
     estimator : {"unbiased", "biased"}
         The unbiased one leaves out pairs of a row with itself and may be negative; the biased one
         may not.
@@ -92,11 +101,17 @@ def mmd(
     Notes
     -----
     A p-value is ``(k + 1) / (B + 1)``, where k of the B permutations give a statistic at least as
-    large, so it is never 0 and the test is exact. The p-value of a column belongs to the same
-    hypothesis, that the samples do not differ at all, and looks at the value of that column: a
-    column whose distribution is the same in both samples has a value below 0 when others differ,
-    so a sign means little without the null band. Of more than 1536 rows, a few at a time, drawn at
-    random within a sample, are permuted together, which is exact as well and saves time.
+    large, so it is never 0 and the test is exact. Labels of rows are permuted: the p-value of the
+    statistic, and of a column `alone`, is for the hypothesis that nothing changed, or not in that
+    column. Of more than 1536 rows, a few at a time, drawn at random within a sample, are permuted
+    together, which is exact as well and saves time.
+
+    The share of a column that did not change is not 0 by labels when others did change. So the
+    p-value of a share is the larger one of two: by labels, and by permuting that column alone over
+    all rows, which is exact for a column that has the same distribution in both samples and is
+    independent of the others in both, whatever those do. The second test is left out where the
+    first is above 0.1, stops early when the answer is clear, and of more than 2000 rows looks at
+    2000 (`Attribution.n_test_rows`). Under neutral removal p-values are by labels alone.
 
     Examples
     --------
@@ -115,6 +130,7 @@ def mmd(
         as_table(Z, "Z"),
         titles=("X", "Z"),
         kernel=kernel,
+        removal=removal,
         estimator=estimator,
         groups=groups,
         n_permutations=n_permutations,
@@ -132,18 +148,27 @@ def mmd_of_tables(
     second: Table,
     *,
     titles: tuple[str, str],
-    kernel: Kernel | str | None,
-    estimator: str,
-    n_permutations: int,
-    block_size: int | None,
-    random_state: RandomState,
-    **rest: Any,
+    kernel: Kernel | str | None = None,
+    removal: str = "marginal",
+    estimator: str = "unbiased",
+    groups: Groups | None = None,
+    n_permutations: int = 0,
+    block_size: int | None = None,
+    tol: float | None = None,
+    random_state: RandomState = None,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+    columns: bool = True,
 ) -> Attribution:
-    """Do the work of `mmd`; messages and plots call the samples by `titles`."""
+    """Do the work of `mmd`; messages and plots call the samples by `titles`.
+
+    With `columns` false only the statistic is tested, not the columns.
+    """
     _choice(estimator, "estimator", _ESTIMATORS)
     table = stacked(first, second, titles)
+    fewest = 1 if estimator == "biased" else 2
     for sample, name in zip((first, second), titles, strict=True):
-        _enough_rows(len(sample), name, 2, "to compare its rows with each other")
+        _enough_rows(len(sample), name, fewest, "to compare its rows with each other")
     random = generator(random_state)
     made = [
         (rows, MMDWeights(n, len(rows) - n, estimator == "biased"))
@@ -155,12 +180,17 @@ def mmd_of_tables(
         made,
         n_permutations,
         random,
+        removal=removal,
+        groups=groups,
+        tol=tol,
+        n_jobs=n_jobs,
+        progress=progress,
+        columns=columns,
         statistic="MMD^2",
         estimator=estimator,
         block_size=block_size,
         samples=(first.cells, second.cells),
         sample_names=titles,
-        **rest,
     )
 
 
@@ -171,7 +201,8 @@ def hsic(
     *,
     kernel: Kernel | str | None = None,
     target_kernel: Kernel | str | None = None,
-    estimator: str = "biased",
+    removal: str = "marginal",
+    estimator: str = "unbiased",
     groups: Groups | None = None,
     n_permutations: int = 0,
     block_size: int | None = None,
@@ -192,17 +223,22 @@ def hsic(
         As in `mmd`.
     y : series, data frame or array of shape (n_rows,) or (n_rows, n_targets)
         Numbers, or categories (text, categories and booleans).
-    kernel : Kernel or {"median", "median-per-column"}, optional
+    kernel : Kernel or {"median-per-column", "median"}, optional
         The kernel of X, as in `mmd`.
-    target_kernel : Kernel or {"median", "median-per-column", "categorical"}, optional
+    target_kernel : Kernel or {"median-per-column", "median", "categorical"}, optional
         The kernel of y. By default a target of categories has the kernel that is 1 for equal ones
         and 0 for others, and one of numbers an RBF with the median heuristic. "categorical" treats
         numbers as categories: use it for class labels 0, 1, 2, ...
-    estimator : {"biased", "unbiased"}
-        The biased one is ``tr(K H L H) / (n - 1)^2``, as in the paper; the unbiased one is that of
-        Song et al. (2012), which needs four rows.
+    removal : {"marginal", "neutral"}
+        As in `mmd`: by default an absent column has its mean factor over all pairs of different
+        rows, so that one which is independent of the others and the target jointly has a share of
+        0 but for chance.
+    estimator : {"unbiased", "biased"}
+        The unbiased one is that of Song et al. (2012), which needs four rows; the biased one is
+        ``tr(K H L H) / (n - 1)^2``, as in the paper, which gives irrelevant columns a share of
+        order 1/n.
     groups, n_permutations, block_size, tol, random_state, n_jobs, progress
-        As in `mmd`; y is permuted.
+        As in `mmd`; y is permuted where `mmd` permutes labels.
 
     Returns
     -------
@@ -240,10 +276,12 @@ def hsic(
         made,
         n_permutations,
         random,
+        removal=removal,
         groups=groups,
         tol=tol,
         n_jobs=n_jobs,
         progress=progress,
+        columns=True,
         statistic="HSIC",
         estimator=estimator,
         block_size=block_size,
@@ -260,25 +298,43 @@ def _attribution(
     n_permutations: int,
     random: np.random.Generator,
     *,
-    groups: Groups | None = None,
-    tol: float | None = None,
-    n_jobs: int | None = -1,
-    progress: bool = False,
-    **facts: Any,
+    removal: str,
+    groups: Groups | None,
+    tol: float | None,
+    n_jobs: int | None,
+    progress: bool,
+    columns: bool,
+    statistic: str,
+    estimator: str,
+    block_size: int | None,
+    samples: tuple[NDArray[Any], NDArray[Any]],
+    sample_names: tuple[str, ...],
+    target_kernel: Kernel | None = None,
 ) -> Attribution:
-    """Return the attribution of the mean over the blocks; `facts` go into it as they are."""
+    """Return the attribution of the mean over the blocks."""
+    _choice(removal, "removal", _REMOVALS)
     _count(n_permutations, "n_permutations", 0)
     check_n_jobs(n_jobs)
     numbers = codes(table)
     _not_constant(numbers, "all columns are constant: there is nothing to attribute.")
-    chosen = _resolve_kernel(kernel, table, numbers)
     players, names = players_of(groups, table.names)
-    terms = chosen.terms(numbers.shape[1])
-    accepted = tolerance(tol, FULL_PRECISION)
-    source = BlockMean(numbers, terms, players, tuple(blocks), accepted, n_jobs)
-    found = source.estimate(n_permutations, random, progress)
+    chosen, alone = _resolve_kernel(kernel, table, numbers, players, removal)
+    source = BlockMean(
+        numbers,
+        chosen.terms(numbers.shape[1]),
+        alone,
+        players,
+        tuple(blocks),
+        removal == "marginal",
+        tolerance(tol, FULL_PRECISION),
+        n_jobs,
+    )
+    found = source.estimate(n_permutations, random, progress, alone=columns)
     several = len(blocks) > 1
-    return Attribution(
+    attribution = Attribution(
+        statistic=statistic,
+        estimator=estimator,
+        removal=removal,
         values=found.values,
         null_values=found.null_values if n_permutations else None,
         standard_error=found.standard_error if several else None,
@@ -288,52 +344,63 @@ def _attribution(
         categorical=table.categorical,
         players=players,
         kernel=chosen,
+        target_kernel=target_kernel,
+        block_size=block_size,
         rounding=found.rounding,
         residual=found.residual,
         rule=found.rules[0],
         rules=found.rules,
+        samples=samples,
+        sample_names=sample_names,
         _source=source,
-        **facts,
+        _alone=found.alone,
+        _column_tests=None,
+    )
+    if not (n_permutations and columns and removal == "marginal"):
+        return attribution
+    return replace(
+        attribution, _column_tests=_column_tests(attribution, source, n_permutations, random)
     )
 
 
-def _resolve_kernel(kernel: Kernel | str | None, table: Table, numbers: Floats) -> Kernel:
-    """Return the kernel itself, or the one that the median heuristic gives for the table."""
+def _column_tests(
+    found: Attribution, source: BlockMean, n_permutations: int, random: np.random.Generator
+) -> ColumnTests:
+    """Test the columns by themselves that labels do not clear."""
+    assert found.p_values is not None
+    wanted = np.flatnonzero(found.p_values <= _TESTED).tolist()
+    return source.test_columns(wanted, n_permutations, random)
+
+
+def _resolve_kernel(
+    kernel: Kernel | str | None,
+    table: Table,
+    numbers: Floats,
+    players: Sequence[Sequence[int]],
+    removal: str,
+) -> tuple[Kernel, tuple[Term, ...]]:
+    """Return the kernel, and terms whose factors are the kernels of the players by themselves.
+
+    These are the same for a kernel that is given; the median heuristic makes a player by itself
+    wider.
+    """
     if isinstance(kernel, Kernel):
         _check_kernel(kernel, numbers, "the data")
-        if not has_neutral_removal(kernel):
+        if removal == "neutral" and not has_neutral_removal(kernel):
             raise ValueError(
                 f"{brief(kernel)} has a linear part, which has no value without a column; choose a "
-                "kernel that is 1 for equal values, such as RBF."
+                "kernel that is 1 for equal values, such as RBF, or removal='marginal'."
             )
-        return kernel
+        return kernel, kernel.terms(numbers.shape[1])
+    heuristic = _heuristic(kernel, "kernel", table, numbers)
+    return heuristic.kernel, (heuristic.alone(players),)
+
+
+def _heuristic(kernel: str | None, name: str, table: Table, numbers: Floats) -> Heuristic:
     if kernel is not None:
-        _choice(kernel, "kernel", _KERNELS, "a kernel of pkex.kernels")
-    per_column = kernel == "median-per-column"
-    places = [[j for j, c in enumerate(table.categorical) if c == kind] for kind in (False, True)]
-    numeric, categorical = places
-    n_columns = numbers.shape[1]
-    parts: list[Kernel] = []
-    if numeric:
-        data = numbers[:, numeric]
-        if per_column:
-            scales = median_distances(data, MAX_ROWS, _SEED) * math.sqrt(n_columns)
-            rbf = RBF(tuple(scales))
-        else:
-            share = len(numeric) / n_columns
-            wide = median_distance(data, MAX_ROWS, _SEED) / math.sqrt(share)
-            rbf = RBF(min(wide, sys.float_info.max))
-        parts.append(rbf.on(numeric) if categorical else rbf)
-    if categorical:
-        odds = np.array([_mismatch(numbers[:, j]) for j in categorical])
-        if not per_column:
-            odds = np.full(len(categorical), odds.mean())
-        # As with the RBF, the exponent of a typical pair is 1/2 for all columns together.
-        factors = np.exp(-0.5 / (n_columns * np.where(odds > 0.0, odds, 1.0)))
-        same = len(set(factors)) == 1
-        leaf = Categorical(float(factors[0]) if same else tuple(factors))
-        parts.append(leaf.on(categorical) if numeric else leaf)
-    return parts[0] if len(parts) == 1 else parts[0] * parts[1]
+        known = _TARGET_KERNELS if name == "target_kernel" else NAMES
+        _choice(kernel, name, known, "a kernel of pkex.kernels")
+    return Heuristic(numbers, table.categorical, kernel != "median")
 
 
 def _check_kernel(kernel: Kernel, numbers: Floats, name: str) -> None:
@@ -348,21 +415,13 @@ def _check_kernel(kernel: Kernel, numbers: Floats, name: str) -> None:
         )
 
 
-def _mismatch(column: Floats) -> float:
-    """Return the probability that two random rows have different categories."""
-    shares = np.unique(column, return_counts=True)[1] / len(column)
-    return float(1.0 - (shares**2).sum())
-
-
 def _target_kernel(kernel: Kernel | str | None, target: Table, numbers: Floats) -> Kernel:
     if isinstance(kernel, Kernel):
         _check_kernel(kernel, numbers, "y")
         return kernel
-    if kernel is not None:
-        _choice(kernel, "target_kernel", _TARGET_KERNELS, "a kernel of pkex.kernels")
     if kernel == "categorical" or (kernel is None and all(target.categorical)):
         return Categorical()
-    return _resolve_kernel(kernel, target, numbers)
+    return _heuristic(kernel, "target_kernel", target, numbers).kernel
 
 
 def _mmd_blocks(

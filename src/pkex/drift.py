@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pkex._tables import Table, as_table
-from pkex._validation import brief, default_names, is_index
+from pkex._validation import brief, default_names, is_index, number
 from pkex.attribution import Attribution
 from pkex.bandwidth import RandomState, generator
 from pkex.discrepancy import mmd_of_tables
@@ -24,11 +25,11 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    kernel, estimator, groups, block_size
+    kernel, removal, estimator, groups, block_size
         As in `pkex.mmd`. The median heuristic looks at the reference data and the sample together,
         which keeps the test exact; pass a kernel for a yardstick that is always the same.
     n_permutations : int, default 200
-        Number of permutations for the p-values.
+        Number of permutations for the p-values of `detect` and `explain`.
     max_reference : int, optional
         Keep at most so many rows of the reference data, chosen at random. The time of a score
         grows with the square of the number of rows.
@@ -52,9 +53,13 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
     >>> drift = pkex.MMDDrift(random_state=0).fit(rng.normal(size=(200, 3)))
     >>> new = rng.normal(size=(100, 3))
     >>> new[:, 2] *= 2.0
-    >>> attribution = drift.score(new)
-    >>> attribution.p_value < 0.01, attribution.feature_names[attribution.order[0]]
-    (True, 'x2')
+    >>> drift.detect(new)
+    True
+    >>> attribution = drift.explain(new)
+    >>> attribution.feature_names[attribution.order[0]], bool(attribution.p_values[2] < 0.01)
+    ('x2', True)
+    >>> bool(np.isclose(drift.score(new), attribution.total))
+    True
 
     It can be saved as other estimators of scikit-learn are, for example with joblib.
     """
@@ -63,6 +68,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         self,
         kernel: Kernel | str | None = None,
         *,
+        removal: str = "marginal",
         estimator: str = "unbiased",
         groups: Groups | None = None,
         n_permutations: int = 200,
@@ -72,6 +78,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = -1,
     ) -> None:
         self.kernel = kernel
+        self.removal = removal
         self.estimator = estimator
         self.groups = groups
         self.n_permutations = n_permutations
@@ -88,7 +95,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         X : data frame or array of shape (n_reference, n_columns)
         y : ignored
         """
-        table = as_table(X, "X")
+        table = self._table(X, reset=True)
         if len(table) < 2:
             raise ValueError("X has 1 row; at least 2 are needed as a reference.")
         wanted = self.max_reference
@@ -110,14 +117,53 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         return self
 
-    def score(self, X: Any, y: Any = None, *, progress: bool = False) -> Attribution:  # noqa: ARG002
-        """Compare `X` with the reference data.
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+        """Return the squared MMD between `X` and the reference data; large when they differ.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
             With the columns of the reference data.
         y : ignored
+
+        Returns
+        -------
+        float
+        """
+        return self._compare(X, n_permutations=0).total
+
+    def detect(self, X: Any, alpha: float = 0.05) -> bool:
+        """Tell whether `X` differs from the reference data, by a permutation test.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+        alpha : float, default 0.05
+            The level of the test: how often it is wrong where nothing differs.
+
+        Returns
+        -------
+        bool
+        """
+        level = number(alpha, "alpha")
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"alpha must lie between 0 and 1, got {brief(alpha)}.")
+        if not is_index(self.n_permutations) or (self.n_permutations + 1) * level < 1.0 - 1e-9:
+            needed = math.ceil(1.0 / level - 1e-9) - 1
+            raise ValueError(
+                f"n_permutations is {brief(self.n_permutations)}, and {needed} or more are needed "
+                f"for a p-value of {level:g}."
+            )
+        found = self._compare(X, columns=False)
+        assert found.p_value is not None
+        return found.p_value <= level
+
+    def explain(self, X: Any, *, progress: bool = False) -> Attribution:
+        """Tell which columns make `X` differ from the reference data.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
         progress : bool, default False
             Whether to show a progress bar on long runs.
 
@@ -127,22 +173,42 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             The statistic ``total``, its ``p_value``, and the ``values`` and ``p_values`` of the
             columns. The reference data are the first sample.
         """
+        return self._compare(X, progress=progress)
+
+    def _table(self, X: Any, *, reset: bool) -> Table:
+        """Return the rows; arrays are first checked as scikit-learn checks them, in its words."""
+        if not hasattr(X, "columns") and len(getattr(X, "shape", ())) == 2:
+            fewest = 2 if reset else 1
+            options = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": fewest}
+            X = validate_data(self, X, reset=reset, accept_sparse=("csr", "csc"), **options)
+        return as_table(X, "X")
+
+    def _compare(
+        self,
+        X: Any,
+        *,
+        n_permutations: int | None = None,
+        progress: bool = False,
+        columns: bool = True,
+    ) -> Attribution:
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         titles = default_names("x", self.n_features_in_) if names is None else tuple(names)
         reference = Table(self.reference_, titles, self.categorical_, self._labels)
         return mmd_of_tables(
             reference,
-            as_table(X, "X"),
+            self._table(X, reset=False),
             titles=("the reference", "X"),
             kernel=self.kernel,
+            removal=self.removal,
             estimator=self.estimator,
             groups=self.groups,
-            n_permutations=self.n_permutations,
+            n_permutations=self.n_permutations if n_permutations is None else n_permutations,
             block_size=self.block_size,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             progress=progress,
+            columns=columns,
         )
 
     def __sklearn_tags__(self) -> Any:

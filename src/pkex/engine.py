@@ -24,7 +24,7 @@ from pkex.backend import game_class
 from pkex.narrow import as_narrow
 from pkex.rules import Rule, exact, general_ladder, ladder
 
-__all__ = ["Background", "Plan", "Sums", "ranked", "shapley_sums"]
+__all__ = ["Background", "Plan", "Sums", "ranked", "shapley_sums", "sum_tolerance"]
 
 Floats = NDArray[np.float64]
 Task = tuple[int, slice, slice]
@@ -122,6 +122,8 @@ class Plan:
         What absent players are replaced by; by default their factors become 1.
     narrow : bool
         Whether terms of a single player are kept apart; else they are games like the others.
+    general : bool
+        Whether absent players have factors of their own, which is so with a background.
     """
 
     def __init__(
@@ -132,8 +134,10 @@ class Plan:
         background: Background | None = None,
         *,
         narrow: bool = True,
+        general: bool = False,
     ) -> None:
         self.players, self.tol, self.background = players, tol, background
+        self.general = general or background is not None
         narrow_terms = [as_narrow(term, players) if narrow else None for term in terms]
         self.narrow = [term for term in narrow_terms if term is not None]
         self.terms = [t for t, one in zip(terms, narrow_terms, strict=True) if one is None]
@@ -148,8 +152,7 @@ class Plan:
         kind = game_class()
         games = self._games
         if not games or type(games[0]) is not kind:
-            general = self.background is not None
-            rungs = (general_ladder if general else ladder)(len(self.players), self.tol)
+            rungs = (general_ladder if self.general else ladder)(len(self.players), self.tol)
             games = self._games = [kind(term, self.players, rungs) for term in self.terms]
         return games
 
@@ -270,13 +273,7 @@ def shapley_sums(
             general = plan.background is not None
             narrow.add(x, z, weights, absent, general, values, totals, magnitudes)
     order = ranked(rules or {exact(1)})
-    # Each value carries about 3 roundings per player and 1 per point; 16 leaves room, also for
-    # what series leave out. The values of a pair sum to at most 1 under neutral removal, else to
-    # at most 2 per player.
-    rounding = 16.0 * (len(plan.players) + len(Z) + 16) * 2.0**-53
-    spread = 1.0 if plan.background is None else 2.0 * len(plan.players)
-    underflow = 4.0 * (len(plan.players) + len(Z)) * _SMALLEST * max(1, n_tasks)
-    tolerance = spread * (order[0].relative_error + rounding) * magnitudes + underflow
+    tolerance = sum_tolerance(plan, order, len(Z), magnitudes, n_tasks)
     known = plan.bases(z, weights, games) if bases is None else bases
     return Sums(values, totals, known, tolerance, order)
 
@@ -284,6 +281,22 @@ def shapley_sums(
 def _entries(games: list[twin.Game]) -> int:
     """Return how many column factors a block may have."""
     return min([_BLOCK, *[game.entries for game in games]])
+
+
+def sum_tolerance(
+    plan: Plan, rules: tuple[Rule, ...], n_points: int, magnitudes: Any, n_tasks: int = 1
+) -> Any:
+    """Return how far sums of values may be from totals minus bases by certificate and rounding.
+
+    Each value carries about 3 roundings per player and 1 per point; 16 leaves room, also for what
+    series leave out. The values of a pair sum to at most 1 under neutral removal, else to at most
+    2 per player. `magnitudes` are sums of the absolute terms; `n_tasks` partial sums may underflow.
+    """
+    n_players = len(plan.players)
+    rounding = 16.0 * (n_players + n_points + 16) * 2.0**-53
+    spread = 2.0 * n_players if plan.general else 1.0
+    underflow = 4.0 * (n_players + n_points) * _SMALLEST * max(1, n_tasks)
+    return spread * (rules[0].relative_error + rounding) * magnitudes + underflow
 
 
 def _by_column(matrix: Floats) -> Floats:

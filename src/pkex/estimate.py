@@ -2,21 +2,32 @@
 
 With one block this is MMD or HSIC itself. Disjoint blocks make it affordable for large samples: the
 cost grows with the rows times the size of a block, and the blocks show how much the mean varies.
+Under marginal removal an absent column has the mean of its factor over the pairs of its block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import Term
 from pkex._threads import in_order, single_blas, with_bar
+from pkex.column_test import forms_of, p_value
 from pkex.engine import Plan, ranked
 from pkex.errors import AdditivityError
-from pkex.pairs import PairSums, component_sum, pair_sums, permuted_sums, row_sums
+from pkex.pairs import (
+    PairGames,
+    PairSums,
+    PermutedSums,
+    PlayerKernels,
+    component_sum,
+    pair_sums,
+    permuted_sums,
+    row_sums,
+)
 from pkex.rules import Rule
 from pkex.weights import Weights
 
@@ -24,6 +35,10 @@ __all__ = ["BlockMean", "Estimate"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Part = tuple[Indices, Weights]  # the rows of a block, and the weights of their pairs
+
+_TEST_ROWS = 2000  # rows on which single columns are tested at most
+_AT_ONCE = 4  # players tested at once: each takes a matrix of all pairs, 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +57,8 @@ class Estimate:
     residual : float
         How far the sum of the values is from the statistic computed directly.
     rules : tuple of Rule
+    alone : Alone or None
+        The statistic of each player by itself, where there are permutations.
     """
 
     values: Floats
@@ -51,6 +68,47 @@ class Estimate:
     standard_error: float
     residual: float
     rules: tuple[Rule, ...]
+    alone: Alone | None
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """The statistic of each player by itself, as it is and under permutations.
+
+    Attributes
+    ----------
+    values : array of shape (players,)
+    null_values : array of shape (permutations, players)
+    rounding : array of shape (players,)
+        As in `Estimate`.
+    """
+
+    values: Floats
+    null_values: Floats
+    rounding: Floats
+
+    @classmethod
+    def mean(cls, parts: Sequence[PermutedSums]) -> Alone:
+        """Return the mean over blocks."""
+        sums = np.mean([part.sums for part in parts], axis=0)
+        rounding = np.mean([part.rounding for part in parts], axis=0)
+        return cls(sums[:, 0], sums[:, 1:].T, rounding)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTests:
+    """Tests of single players, by permuting their columns alone.
+
+    Attributes
+    ----------
+    p_values : array of shape (players,)
+        NaN for players that were not tested.
+    n_rows : int
+        How many rows the tests looked at.
+    """
+
+    p_values: Floats
+    n_rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,35 +120,56 @@ class BlockMean:
     X : array of shape (n_rows, n_columns)
     terms : tuple of Term
         The normal form of the kernel.
+    alone : tuple of Term
+        The normal form of a kernel whose factors are the kernels of the players by themselves.
     players : tuple of tuples of int
     blocks : tuple of (indices, Weights)
         The rows of each block and the weights of their pairs.
+    marginal : bool
+        Whether the factor of an absent column is its mean; else it is 1.
     tol : float or None
     n_jobs : int or None
     """
 
     X: Floats
     terms: tuple[Term, ...]
+    alone: tuple[Term, ...]
     players: tuple[tuple[int, ...], ...]
-    blocks: tuple[tuple[Indices, Weights], ...]
+    blocks: tuple[Part, ...]
+    marginal: bool
     tol: float | None
     n_jobs: int | None
 
     def estimate(
-        self, n_permutations: int, generator: np.random.Generator, progress: bool
+        self,
+        n_permutations: int,
+        generator: np.random.Generator,
+        progress: bool,
+        *,
+        alone: bool = True,
     ) -> Estimate:
-        """Return the values, and those of random permutations within the blocks."""
+        """Return the values, and those of random permutations within the blocks.
+
+        With `alone` and permutations also those of each player by itself.
+        """
         plan = self._plan(self.terms, self.players)
+        games_of_terms = plan.games()
+        by_player = self._plan_alone().games()
         seeds = generator.integers(2**63, size=(len(self.blocks), 4))
 
-        def run(task: tuple[tuple[Indices, Weights], Indices]) -> PairSums:
+        def run(task: tuple[Part, Indices]) -> tuple[PairSums, PermutedSums | None]:
             (rows, weights), seed = task
-            x = self.X[rows]
+            games = PairGames.of(plan, self.X[rows], inner, games=games_of_terms)
             with weights.held():
                 if not n_permutations:
-                    return pair_sums(plan, x, weights, n_jobs=inner, progress=inner_bar)
+                    return pair_sums(games, weights, n_jobs=inner, progress=inner_bar), None
                 shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
-                return permuted_sums(plan, x, shuffled, n_jobs=inner, progress=inner_bar)
+                found = permuted_sums(games, shuffled, n_jobs=inner, progress=inner_bar)
+                sums = PairSums.of(games, found, shuffled.total)
+                if not alone:
+                    return sums, None
+                kernels = PlayerKernels(by_player, games.x)
+                return sums, permuted_sums(kernels, shuffled, n_jobs=inner)
 
         single = len(self.blocks) == 1
         inner, inner_bar = (self.n_jobs, progress) if single else (1, False)
@@ -98,28 +177,80 @@ class BlockMean:
         with single_blas():
             results = in_order(run, tasks, self.n_jobs)
             parts = list(results if single or not progress else with_bar(results, len(tasks)))
-        return _mean(parts)
+        by_itself = [part for _, part in parts if part is not None]
+        return _mean([part for part, _ in parts], Alone.mean(by_itself) if by_itself else None)
+
+    def test_columns(
+        self, wanted: Sequence[int], n_permutations: int, generator: np.random.Generator
+    ) -> ColumnTests:
+        """Test some players by permuting their columns alone, on at most `_TEST_ROWS` rows.
+
+        Of more rows a random part is tested: of a single block some rows, of several blocks as
+        many as have no more pairs.
+        """
+        seeds = generator.integers(2**63, size=(len(self.players), 4))
+        plan = self._plan(self.terms, self.players)
+        blocks = _some_blocks(self.blocks, generator)
+        p_values = np.full(len(self.players), np.nan)
+        with single_blas():
+            games = [PairGames.of(plan, self.X[rows], self.n_jobs) for rows, _ in blocks]
+            for start in range(0, len(wanted), _AT_ONCE):
+                chosen = list(wanted[start : start + _AT_ONCE])
+                forms = [
+                    forms_of(some, weights, chosen, n_jobs=self.n_jobs)
+                    for some, (_, weights) in zip(games, blocks, strict=True)
+                ]
+
+                def run(place: int) -> float:
+                    random = np.random.default_rng(seeds[chosen[place]])  # noqa: B023
+                    return p_value([each[place] for each in forms], n_permutations, random)  # noqa: B023
+
+                p_values[chosen] = list(in_order(run, range(len(chosen)), self.n_jobs))
+        return ColumnTests(p_values, sum(len(rows) for rows, _ in blocks))
+
+    def each_alone(self) -> Floats:
+        """Return the statistic of each player by itself, shape (players,)."""
+        games, random = self._plan_alone().games(), np.random.default_rng
+        parts = []
+        for rows, weights in self.blocks:
+            kernels = PlayerKernels(games, np.asfortranarray(self.X[rows]))
+            with weights.held():
+                shuffled = weights.shuffled(0, random(0))
+                parts.append(permuted_sums(kernels, shuffled, n_jobs=self.n_jobs))
+        return Alone.mean(parts).values
 
     def value(self, subset: Sequence[int]) -> float:
-        """Return the statistic of some players, the kernel factors of the others being 1."""
+        """Return the statistic of some players, the others being absent."""
         if not subset:
             return 0.0
-        joined = tuple(column for player in subset for column in self.players[player])
-        plan = self._restricted((joined,))
-        return self._mean_of(
-            lambda rows, weights: float(
-                pair_sums(plan, self.X[rows], weights, n_jobs=self.n_jobs).values[0, 0]
-            )
-        )
+        inside = [column for player in subset for column in self.players[player]]
+        outside = [player for player in range(len(self.players)) if player not in subset]
+        rest = tuple(column for player in outside for column in self.players[player])
+        players = (tuple(inside), rest) if rest else (tuple(inside),)
+        plan = self._plan(self.terms, self.players)
+
+        def of_block(rows: Indices, weights: Weights) -> float:
+            games = PairGames.of(plan, self.X[rows], self.n_jobs)
+            terms = []
+            for number, term in enumerate(self.terms):
+                mean, kept = games.means(number), term.restricted(inside)
+                share = 1.0 if mean is None else float(mean.values[outside].prod())
+                terms.append(replace(kept, coefficient=share * term.coefficient))
+            # The weights sum to 0, so that a game of one player, neutral, has this value.
+            game = Plan(tuple(terms), players, self.tol, narrow=False)
+            alone = PairGames(game, game.games(), games.x, None)
+            return float(pair_sums(alone, weights, n_jobs=self.n_jobs).values[0, 0])
+
+        return self._mean_of(of_block)
 
     def component(self, subset: Sequence[int]) -> float:
         """Return what some players contribute together beyond all smaller subsets of them."""
         if not subset:
             return 0.0
-        plan, count = self._restricted([self.players[player] for player in subset]), len(subset)
+        plan = self._plan(self.terms, self.players)
         return self._mean_of(
             lambda rows, weights: component_sum(
-                plan, self.X[rows], weights, count, n_jobs=self.n_jobs
+                PairGames.of(plan, self.X[rows], self.n_jobs), weights, subset, n_jobs=self.n_jobs
             )
         )
 
@@ -128,25 +259,37 @@ class BlockMean:
         plan = self._plan(self.terms, self.players)
         values = np.zeros((len(self.X), len(self.players)))
         for rows, weights in self.blocks:
-            found = row_sums(plan, self.X[rows], weights, n_jobs=self.n_jobs)
+            games = PairGames.of(plan, self.X[rows], self.n_jobs)
+            found = row_sums(games, weights, n_jobs=self.n_jobs)
             values[rows] = found / len(self.blocks)
         return values
+
+    def _plan_alone(self) -> Plan:
+        return Plan(self.alone, self.players, self.tol, narrow=False)
 
     def _mean_of(self, of_block: Callable[[Indices, Weights], float]) -> float:
         return float(np.mean([of_block(rows, weights) for rows, weights in self.blocks]))
 
     def _plan(self, terms: tuple[Term, ...], players: tuple[tuple[int, ...], ...]) -> Plan:
-        return Plan(terms, players, self.tol, narrow=False)
-
-    def _restricted(self, players: Sequence[tuple[int, ...]]) -> Plan:
-        """Return the games of some players; one more has the other columns, with factors of 1."""
-        columns = [column for player in players for column in player]
-        rest = tuple(column for column in range(self.X.shape[1]) if column not in columns)
-        terms = tuple(term.restricted(columns) for term in self.terms)
-        return self._plan(terms, (*players, rest) if rest else tuple(players))
+        return Plan(terms, players, self.tol, narrow=False, general=self.marginal)
 
 
-def _mean(parts: Sequence[PairSums]) -> Estimate:
+def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list[Part]:
+    """Return blocks with no more pairs than `_TEST_ROWS` rows have, cut where they are larger."""
+    chosen: list[Part] = []
+    pairs = 0
+    for rows, weights in blocks:
+        if len(rows) > _TEST_ROWS:
+            some, weights = weights.sample(_TEST_ROWS, generator)
+            rows = rows[some]
+        pairs += len(rows) ** 2
+        if chosen and pairs > _TEST_ROWS**2:
+            break
+        chosen.append((rows, weights))
+    return chosen
+
+
+def _mean(parts: Sequence[PairSums], alone: Alone | None) -> Estimate:
     """Return the mean over blocks, with its standard error; check that the values add up."""
     sums = np.mean([part.values for part in parts], axis=0)
     errors, error = np.full(len(sums), np.nan), np.nan
@@ -165,4 +308,4 @@ def _mean(parts: Sequence[PairSums]) -> Estimate:
         )
     rules = ranked({rule for part in parts for rule in part.rules})
     rounding = np.mean([part.rounding for part in parts], axis=0)
-    return Estimate(sums[:, 0], sums[:, 1:].T, rounding, errors, error, residual, rules)
+    return Estimate(sums[:, 0], sums[:, 1:].T, rounding, errors, error, residual, rules, alone)

@@ -246,11 +246,11 @@ class Explanation:
         --------
         >>> import numpy as np, pkex
         >>> X = np.arange(12.0).reshape(6, 2) % 5.0
-        >>> f = pkex.KernelExpansion(X, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0], pkex.kernels.RBF())
+        >>> f = pkex.KernelExpansion(X, [1.0, 2.0, 3.0, 1.0, 2.0, 4.0], pkex.kernels.RBF())
         >>> pkex.Explainer(f)(X).importance()
                     mean |value|
-        x0       0.6388 ± 0.14
-        x1       0.6388 ± 0.18
+        x1        0.746 ± 0.24
+        x0       0.7364 ± 0.24
         """
         neutral = self.removal == "neutral"
         return Importance.of(self.values, self.feature_names, self.outputs, neutral)

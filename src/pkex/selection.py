@@ -29,12 +29,12 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         How many columns to keep, or which share of them, rounded up; half of them by default.
         Not used with `alpha`.
     alpha : float, optional
-        Instead keep the columns that a permutation test finds at this false discovery rate
-        (Benjamini and Hochberg).
-    kernel, target_kernel, estimator
-        As in `pkex.hsic`. With columns in different units scale them first, or use
-        ``kernel="median-per-column"``; for class labels that are numbers use
-        ``target_kernel="categorical"``.
+        Instead keep the columns that a permutation test finds at this false discovery rate, by the
+        correction of Benjamini and Hochberg (`Attribution.p_bh`). It bounds the share of irrelevant
+        columns among those selected, which suits a selection; reports use Holm's, which bounds the
+        chance of any.
+    kernel, target_kernel, removal, estimator
+        As in `pkex.hsic`. For class labels that are numbers use ``target_kernel="categorical"``.
     n_permutations : int, default 500
         For the test; not used without `alpha`. The smallest p-value is ``1 / (n_permutations + 1)``
         and is multiplied by the number of columns over that of the columns found.
@@ -59,7 +59,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> selector = pkex.HSICSelector(n_features_to_select=3).fit(X, y)
     >>> list(selector.get_feature_names_out())
-    ['bmi', 'bp', 's5']
+    ['bmi', 's4', 's5']
     """
 
     def __init__(
@@ -69,7 +69,8 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         alpha: float | None = None,
         kernel: Kernel | str | None = None,
         target_kernel: Kernel | str | None = None,
-        estimator: str = "biased",
+        removal: str = "marginal",
+        estimator: str = "unbiased",
         n_permutations: int = 500,
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -78,6 +79,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.alpha = alpha
         self.kernel = kernel
         self.target_kernel = target_kernel
+        self.removal = removal
         self.estimator = estimator
         self.n_permutations = n_permutations
         self.random_state = random_state
@@ -101,6 +103,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             y,
             kernel=self.kernel,
             target_kernel=self.target_kernel,
+            removal=self.removal,
             estimator=self.estimator,
             n_permutations=0 if self.alpha is None else self.n_permutations,
             random_state=self.random_state,

@@ -61,6 +61,10 @@ class Weights(ABC):
     def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
         """Return the weights and those of `n_permutations` random permutations."""
 
+    @abstractmethod
+    def sample(self, count: int, generator: np.random.Generator) -> tuple[Indices, Weights]:
+        """Return about `count` of the rows at random, with the weights of their own statistic."""
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep in memory for a while what makes weights fast to give."""
@@ -104,7 +108,13 @@ class Shuffled(ABC):
 class MMDWeights(Weights):
     """The weights of MMD^2 between the first `n` and the last `m` rows.
 
-    A pair has the weight ``c + s f_i f_j``, with f one of two numbers for the rows of each sample.
+    A pair has the weight ``c + s f_i f_j``, with f one of two numbers for the rows of each sample,
+    so that permuted labels permute f and a test needs products ``f' V f`` only. Biased, ``f = 1/n``
+    and ``-1/m`` do, with ``c = 0`` and ``s = 1``. Unbiased, the weights ``a = 1 / (n (n - 1))`` and
+    ``b = 1 / (m (m - 1))`` within the samples and ``e = -1 / (n m)`` between them are no product;
+    with ``s = a + b - 2 e``, ``f = (a - e) / s`` and ``(e - b) / s`` differ by 1, and then
+    ``c = (a b - e^2) / s`` makes all three right:
+    ``a - s f_x^2 = e - s f_x f_z = b - s f_z^2 = c``.
     """
 
     n: int
@@ -136,6 +146,13 @@ class MMDWeights(Weights):
         constant, scale, f_x, f_z = self._parts
         f = np.repeat([f_x, f_z], [self.n, self.m])
         return constant + scale * np.outer(f[rows], f[points])
+
+    def sample(self, count: int, generator: np.random.Generator) -> tuple[Indices, Weights]:
+        """Return some of the rows, as many of each sample as its size asks for."""
+        kept = [min(size, max(2, round(count * size / self.n_rows))) for size in (self.n, self.m)]
+        x = generator.choice(self.n, kept[0], replace=False)
+        z = self.n + generator.choice(self.m, kept[1], replace=False)
+        return np.concatenate([x, z]), MMDWeights(kept[0], kept[1], self.with_self)
 
     def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
         """Return the weights for permuted labels, the given ones first.
@@ -295,6 +312,12 @@ class HSICWeights(Weights):
         part = np.empty((len(left), len(right)))
         self.at(left, right, part)
         return part
+
+    def sample(self, count: int, generator: np.random.Generator) -> tuple[Indices, Weights]:
+        """Return some of the rows."""
+        rows = generator.choice(self.n_rows, min(count, self.n_rows), replace=False)
+        y = self._targets[self._kinds[rows]]
+        return rows, HSICWeights(y, self.kernel, self.with_self)
 
     def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
         """Return the weights for permuted targets, the given ones first."""

@@ -1,0 +1,117 @@
+"""The kernel that `mmd` and `hsic` choose when they are given none: the median heuristic.
+
+Every column gets a width of its own, so that the unit of a column does not matter: an RBF with the
+median distance of two rows in that column as a length scale, times the root of the number of
+columns, or for categories a `Categorical` factor. Both are chosen so that the exponent of a typical
+pair of rows is 1/2 for all columns together. The paper's heuristic, one length scale for all
+columns from the median Euclidean distance, goes by the name "median".
+
+A column by itself is wider apart: the heuristic for that column alone has no root.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._algebra import Term
+from pkex._lazy import lazy
+from pkex.bandwidth import MAX_ROWS, median_distance, median_distances
+from pkex.kernels import RBF, Categorical, ColumnKernel, Kernel
+
+__all__ = ["NAMES", "Heuristic"]
+
+Floats = NDArray[np.float64]
+
+NAMES = ("median-per-column", "median")
+"""The heuristics by name, the default first."""
+
+_SEED = 0  # of the subsample of rows, so that values do not vary between calls
+
+
+@dataclass(frozen=True, eq=False)
+class Heuristic:
+    """The median heuristic on a table.
+
+    Parameters
+    ----------
+    numbers : array of shape (n_rows, n_columns)
+        The table, with codes for categories.
+    categorical : tuple of bool
+        Which columns hold categories.
+    per_column : bool
+        Whether columns have widths of their own; else there is one length scale.
+    """
+
+    numbers: Floats
+    categorical: tuple[bool, ...]
+    per_column: bool = True
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of all columns together."""
+        leaves = self._leaves([range(len(self.categorical))])
+        return leaves[0] if len(leaves) == 1 else leaves[0] * leaves[1]
+
+    def alone(self, players: Sequence[Sequence[int]]) -> Term:
+        """Return a product in which the factors of each player are its kernel by itself."""
+        return Term(1.0, tuple(self._leaves(players)), len(self.categorical))
+
+    def _leaves(self, players: Sequence[Sequence[int]]) -> list[ColumnKernel]:
+        """Return the factors of all columns, as wide as suits each player by itself."""
+        widths = np.empty(len(self.categorical))
+        for columns in players:
+            widths[list(columns)] = self._widths(list(columns))
+        leaves: list[ColumnKernel] = []
+        for kind, node in ((False, RBF), (True, Categorical)):
+            places = [j for j, is_kind in enumerate(self.categorical) if is_kind == kind]
+            if not places:
+                continue
+            chosen = widths[places]
+            same = (kind or not self.per_column) and len(set(chosen)) == 1
+            leaf: ColumnKernel = node(float(chosen[0]) if same else tuple(chosen))
+            leaves.append(leaf if len(places) == len(widths) else leaf.on(places))
+        return leaves
+
+    def _widths(self, columns: list[int]) -> Floats:
+        """Return length scales, or factors of different categories, for a kernel of `columns`."""
+        count = len(columns)
+        flags = np.array(self.categorical)[columns]
+        numeric = [j for j in columns if not self.categorical[j]]
+        odds = np.where(flags, self._mismatches[columns], 1.0)
+        if self.per_column:
+            scales = self._distances[columns] * math.sqrt(count)
+        else:
+            odds[flags] = odds[flags].mean() if flags.any() else 1.0
+            share = len(numeric) / count
+            data = self.numbers[:, numeric]
+            wide = median_distance(data, MAX_ROWS, _SEED) / math.sqrt(share) if numeric else 1.0
+            scales = np.full(count, min(wide, sys.float_info.max))
+        # As with the RBF, the exponent of a typical pair is 1/2 for all columns together.
+        factors = np.exp(-0.5 / (count * np.where(odds > 0.0, odds, 1.0)))
+        widths: Floats = np.where(flags, factors, scales)
+        return widths
+
+    @lazy
+    def _distances(self) -> Floats:
+        """The median distance in every column of numbers."""
+        numeric = ~np.array(self.categorical)
+        distances = np.ones(len(numeric))
+        if numeric.any():
+            distances[numeric] = median_distances(self.numbers[:, numeric], MAX_ROWS, _SEED)
+        return distances
+
+    @lazy
+    def _mismatches(self) -> Floats:
+        """The probability that two random rows have different categories, for such columns."""
+        odds = np.ones(len(self.categorical))
+        for j, is_category in enumerate(self.categorical):
+            if is_category:
+                shares = np.unique(self.numbers[:, j], return_counts=True)[1] / len(self.numbers)
+                odds[j] = 1.0 - (shares**2).sum()
+        return odds
