@@ -14,9 +14,7 @@ import pkex
 from pkex.cli._text import printable
 
 if TYPE_CHECKING:
-    from pkex.cli._session import Session
-    from pkex.cli._statistics import Test
-    from pkex.cli._tables import Dialect
+    pass
 
 __all__ = ["run"]
 
@@ -112,6 +110,19 @@ Kernel = Annotated[
         help="Length scales of the Gaussian kernel: the median distance in each column, or with "
         "median one for all, for columns in the same unit.",
     ),
+]
+TestRemoval = Annotated[
+    Literal["marginal", "neutral"],
+    _option(
+        "--removal",
+        metavar="NAME",
+        panel=_TEST,
+        help="What an absent column is: averaged out, or with neutral the paper's factor 1.",
+    ),
+]
+Estimator = Annotated[
+    Literal["unbiased", "biased"],
+    _option("--estimator", metavar="NAME", panel=_TEST, help="Of the statistic."),
 ]
 Permutations = Annotated[
     int,
@@ -267,23 +278,6 @@ def explain(
     return work(request, Dialect(delimiter, decimal, encoding, split_names(categorical)), session)
 
 
-def _shared(
-    test: tuple[Any, ...], dialect: tuple[Any, ...], session: tuple[Any, ...]
-) -> tuple[Test, Dialect, Session]:
-    """Return what the options that drift and depend share make, in the order of the fields."""
-    from pkex.cli._session import Session
-    from pkex.cli._statistics import Test
-    from pkex.cli._tables import Dialect, split_names
-
-    columns, *how = test
-    delimiter, decimal, encoding, categorical = dialect
-    return (
-        Test(split_names(columns), *how),
-        Dialect(delimiter, decimal, encoding, split_names(categorical)),
-        Session(*session),
-    )
-
-
 @app.command()
 def drift(
     reference: Annotated[
@@ -299,6 +293,8 @@ def drift(
     ] = 0.05,
     permutations: Permutations = 999,
     kernel: Kernel = "median-per-column",
+    removal: TestRemoval = "marginal",
+    estimator: Estimator = "unbiased",
     block_size: BlockSize = None,
     seed: Seed = 0,
     drop_missing: DropMissing = False,
@@ -318,14 +314,30 @@ def drift(
 
     pkex drift january.parquet february.parquet --alpha 0.01 --out drifted
     """
+    from pkex.cli._session import Session
+    from pkex.cli._statistics import Test
     from pkex.cli._statistics import drift as work
+    from pkex.cli._tables import Dialect, split_names
 
-    given = _shared(
-        (columns, groups, kernel, permutations, block_size, seed, jobs, drop_missing),
-        (delimiter, decimal, encoding, categorical),
-        (out, force, table_format, quiet, as_json),
+    return work(
+        reference,
+        current,
+        alpha,
+        Test(
+            split_names(columns),
+            groups=groups,
+            kernel=kernel,
+            removal=removal,
+            estimator=estimator,
+            permutations=permutations,
+            block_size=block_size,
+            seed=seed,
+            n_jobs=jobs,
+            drop_missing=drop_missing,
+        ),
+        Dialect(delimiter, decimal, encoding, split_names(categorical)),
+        Session(out, force, table_format, quiet, as_json),
     )
-    return work(reference, current, alpha, *given)
 
 
 @app.command()
@@ -341,6 +353,8 @@ def depend(
     jobs: Jobs = -1,
     permutations: Permutations = 999,
     kernel: Kernel = "median-per-column",
+    removal: TestRemoval = "marginal",
+    estimator: Estimator = "unbiased",
     block_size: BlockSize = None,
     seed: Seed = 0,
     drop_missing: DropMissing = False,
@@ -358,14 +372,30 @@ def depend(
 
     pkex depend patients.csv --target progression --top 20% --out ranked
     """
+    from pkex.cli._session import Session
+    from pkex.cli._statistics import Test
     from pkex.cli._statistics import depend as work
+    from pkex.cli._tables import Dialect, split_names
 
-    given = _shared(
-        (columns, groups, kernel, permutations, block_size, seed, jobs, drop_missing),
-        (delimiter, decimal, encoding, categorical),
-        (out, force, table_format, quiet, as_json),
+    return work(
+        data,
+        target,
+        top,
+        Test(
+            split_names(columns),
+            groups=groups,
+            kernel=kernel,
+            removal=removal,
+            estimator=estimator,
+            permutations=permutations,
+            block_size=block_size,
+            seed=seed,
+            n_jobs=jobs,
+            drop_missing=drop_missing,
+        ),
+        Dialect(delimiter, decimal, encoding, split_names(categorical)),
+        Session(out, force, table_format, quiet, as_json),
     )
-    return work(data, target, top, *given)
 
 
 @app.command()

@@ -24,7 +24,7 @@ from pkex.cli._text import printable
 
 __all__ = ["SHOWN", "Session", "aligned", "bar", "cell", "grid", "put", "rule_facts", "table_facts"]
 
-VERSION = 1  # of the format of summary.json; see docs/cli.md
+VERSION = 2  # of the format of summary.json; see docs/cli.md
 SHOWN = 20  # lines of a table in the terminal
 _BAR = 24  # characters of the longest bar
 

@@ -13,7 +13,7 @@ import numpy as np
 import pkex
 from pkex.cli import _session, _tables
 from pkex.cli._groups import groups_from
-from pkex.cli._session import SHOWN, Session, aligned, bar, grid
+from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
 from pkex.cli._tables import Dialect, Table, counted
 
 __all__ = ["Test", "depend", "drift"]
@@ -28,6 +28,8 @@ class Test:
     columns: tuple[str, ...] = ()
     groups: Path | None = None
     kernel: str = "median-per-column"
+    removal: str = "marginal"
+    estimator: str = "unbiased"
     permutations: int = 999
     block_size: int | None = None
     seed: int = 0
@@ -38,6 +40,8 @@ class Test:
         """Return the arguments that mmd and hsic share."""
         return {
             "kernel": self.kernel,
+            "removal": self.removal,
+            "estimator": self.estimator,
             "groups": groups_from(self.groups, dialect),
             "n_permutations": self.permutations,
             "block_size": self.block_size,
@@ -50,6 +54,7 @@ class Test:
         """Return what the summary says about it."""
         return {
             "kernel": self.kernel,
+            "removal": self.removal,
             "permutations": self.permutations,
             "block_size": self.block_size,
             "seed": self.seed,
@@ -205,7 +210,7 @@ def _tested(result: pkex.Attribution, alpha: float | None = None) -> str:
 
 def _facts(result: pkex.Attribution) -> dict[str, Any]:
     """Return what the summary says about a result."""
-    frame = result.to_frame()
+    frame = result.to_frame().drop(columns="p_bh", errors="ignore")  # one correction, Holm's
     columns = {
         name: [result.column_names[j] for j in player]
         for name, player in zip(result.feature_names, result.players, strict=True)
@@ -213,8 +218,11 @@ def _facts(result: pkex.Attribution) -> dict[str, Any]:
     return {
         "statistic": result.statistic,
         "estimator": result.estimator,
+        "absent": result.absent,
         "total": result.total,
         "p_value": result.p_value,
+        "test_rows": result.n_test_rows,
+        "remarks": result.remarks(),
         "features": [
             {"name": name, "columns": columns[name], **line}
             for name, line in zip(frame.index, frame.to_dict("records"), strict=True)
@@ -231,12 +239,31 @@ def _values(result: pkex.Attribution) -> Any:
 def _grid(title: str, result: pkex.Attribution, count: int) -> list[Any]:
     frame = result.to_frame()
     largest = float(frame["value"].abs().max())
-    heads = ["feature", "value", ""]
     tested = "p_value" in frame
-    heads += ["p-value", "p-value (Holm)"] if tested else []
+    heads = [
+        "feature",
+        "share",
+        "",
+        *(["p"] if tested else []),
+        "alone",
+        *(["p"] if tested else []),
+    ]
     lines = []
     shown = frame[: min(count, SHOWN)]
-    for text, (name, line) in zip(aligned(shown["value"]), shown.iterrows(), strict=True):
-        cells = [name, text, bar(line["value"], largest)]
-        lines.append(cells + ([f"{line[p]:.3g}" for p in ("p_value", "p_holm")] if tested else []))
-    return grid(title, heads, lines, len(frame))
+    texts = zip(aligned(shown["value"]), aligned(shown["alone"]), strict=True)
+    for (share, alone), (name, line) in zip(texts, shown.iterrows(), strict=True):
+        cells = [name, share, bar(line["value"], largest)]
+        if tested:
+            cells += [f"{line['p_holm']:.3g}", alone, f"{line['p_alone_holm']:.3g}"]
+        else:
+            cells.append(alone)
+        lines.append(cells)
+    found = grid(title, heads, lines, len(frame))
+    correction = [f"p-values of features are adjusted by Holm for {counted(len(frame), 'feature')}"]
+    for text in [
+        result.absent,
+        *(correction if tested and len(frame) > 1 else []),
+        *result.remarks(),
+    ]:
+        found.append(cell(text, "dim"))
+    return found

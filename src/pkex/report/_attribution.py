@@ -1,4 +1,4 @@
-"""What the report of an `Attribution` shows, as JSON: bars, null bands, p-values, marginals."""
+"""What the report of an `Attribution` shows, as JSON: bars, bands, p-values, alone, marginals."""
 
 from __future__ import annotations
 
@@ -50,6 +50,8 @@ def payload(
         "p_value": attribution.p_value,
         "n_permutations": attribution.n_permutations,
         "values": finite(attribution.values),
+        "alone": finite(attribution.alone),
+        "remarks": attribution.remarks(alpha),
         "errors": None if errors is None else finite(errors),
         **_null(attribution),
         "marginals": [
@@ -67,11 +69,15 @@ def _sample_names(attribution: Attribution) -> tuple[str, str]:
 
 
 def _null(attribution: Attribution) -> dict[str, Any]:
-    """Return what permutations say: bands, p-values, adjusted ones, and a histogram of totals."""
+    """Return what permutations say: bands, p-values, those by Holm, a histogram of totals."""
     band, totals = attribution.null_band, attribution.null_totals
-    tests = {"p": attribution.p_values, "holm": attribution.p_holm, "bh": attribution.p_bh}
+    tests = {
+        "p": attribution.p_values,
+        "holm": attribution.p_holm,
+        "alone_holm": attribution.p_alone_holm,
+    }
     if band is None or totals is None:
-        return dict.fromkeys(("null_low", "null_high", "p", "holm", "bh", "null_totals"))
+        return dict.fromkeys(("null_low", "null_high", *tests, "null_totals"))
     counts, edges = np.histogram(totals, bins=min(40, max(5, int(2 * len(totals) ** (1 / 3)))))
     return {
         "null_low": finite(band[0]),
@@ -106,7 +112,13 @@ def _facts(attribution: Attribution, alpha: float) -> list[Fact]:
         facts.append(fact("p-value", f"{attribution.p_value:.3g}", note))
         facts.append(fact("Level", f"{alpha:g}", "A p-value of at most this counts as found."))
     rows = " and ".join(str(count) for count in attribution.n_rows)
-    facts += [fact("Rows", rows), features(attribution), fact("Estimator", attribution.estimator)]
+    facts += [fact("Rows", rows), features(attribution)]
+    how = attribution.absent.partition(": ")[2]
+    facts.append(fact("Absent columns", attribution.removal, f"{how[0].upper()}{how[1:]}."))
+    facts.append(fact("Estimator", attribution.estimator))
+    if attribution.n_test_rows is not None:
+        note = "Columns are permuted one at a time on so many rows, the labels on all."
+        facts.append(fact("Rows of the column tests", attribution.n_test_rows, note))
     facts.append(fact("Kernel", kernel_text(attribution.kernel)))
     if attribution.target_kernel is not None:
         facts.append(fact("Kernel of the target", kernel_text(attribution.target_kernel)))

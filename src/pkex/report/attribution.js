@@ -9,15 +9,16 @@ const subject = report.two_samples ? "the difference between the samples" : "the
 // --- head
 
 const target = targets.length > 1 ? `${plural(targets.length, "target")} (${targets[0]} and ${targets.length === 2 ? targets[1] : "others"})` : samples[1];
-const found = values.filter((_, i) => tested && report.bh[i] <= alpha).length;
+const found = values.filter((_, i) => tested && report.holm[i] <= alpha).length;
 const finest = names.length / (report.n_permutations + 1); // no smaller value after Holm's correction
 const enough = Math.ceil(names.length / alpha) - 1;
 const verdict = !tested ? "" : ` With p\u00a0=\u00a0${pText(report.p_value)} from ${plural(report.n_permutations, "permutation")} ${
   report.p_value <= alpha ? "this is more than chance explains" : "this may be chance"}; ${
   found === 0 && finest > alpha ? `to tell which features stand out takes more permutations, such as ${enough}.`
-    : `${found === 0 ? "no feature stands" : `${plural(found, "feature")} ${found === 1 ? "stands" : "stand"}`} out at a false discovery rate of ${alpha}.`}`;
+    : `${found === 0 ? "no feature stands" : `${plural(found, "feature")} ${found === 1 ? "stands" : "stand"}`} out at the level ${alpha} after Holm's correction.`}`;
 showHead(
   `${statistic} between ${report.two_samples ? `${samples[0]} and ${samples[1]}` : `the columns and ${target}`} is ${fmt(report.total)}, split exactly among ${plural(names.length, "feature")}.${verdict}`,
+  ...report.remarks.map((remark) => `${remark[0].toUpperCase()}${remark.slice(1)}`),
   names.length > LONG && `The bars show the ${SHORT} to ${LONG} features of largest size; the table has all ${names.length}.`,
 );
 showFacts([statistic, "p-value", "Level", "Rows", "Certified error", "Additivity residual"]);
@@ -27,7 +28,7 @@ showFacts([statistic, "p-value", "Level", "Rows", "Certified error", "Additivity
 {
   const { body } = section("values", `Each feature's share of ${statistic}`, "Values",
     `The values add up to ${fmt(report.total)}. ${tested
-      ? "The grey band holds 95 % of the values that permutations gave the feature; a bar that leaves it to the right is more than chance explains."
+      ? "The grey band holds 95 % of the values that permutations gave the feature; a bar that leaves it to the right is more than chance explains, if its p-value says so, too: that also looks at the column permuted alone. p-values are Holm's."
       : "No permutations were made, so there is no band to compare with."}${
       errors ? " Whiskers are one standard error." : ""}`);
   const figure = h("div", { class: "figure", id: "bars" });
@@ -40,7 +41,7 @@ showFacts([statistic, "p-value", "Level", "Rows", "Certified error", "Additivity
     const decimals = decimalsFor(Math.max(...order.map((i) => Math.abs(values[i]))));
     const frame = lanes(width, {
       names: order.map((i) => names[i]),
-      notes: [order.map((i) => fixed(values[i], decimals)), ...(tested && width > 480 ? [order.map((i) => `p ${pText(report.p[i])}`)] : [])],
+      notes: [order.map((i) => fixed(values[i], decimals)), ...(tested && width > 480 ? [order.map((i) => `p ${pText(report.holm[i])}`)] : [])],
       domain: padded(extent([0, ...ends]), 0.03), axis: `share of ${statistic}`,
     });
     order.forEach((i, at) => {
@@ -173,7 +174,7 @@ if (report.marginals.length) {
       const figure = h("div", { class: "figure" });
       const grouped = panel.column !== names[feature];
       grid.append(h("div", { class: "panel" }, h("h3", {}, grouped ? `${names[feature]}: ${panel.column}` : names[feature]),
-        h("p", {}, `value ${fmt(values[feature], 3)}${tested ? `, p = ${pText(report.p[feature])}` : ""}`), figure));
+        h("p", {}, `value ${fmt(values[feature], 3)}${tested ? `, p = ${pText(report.holm[feature])}` : ""}`), figure));
       responsive(figure, (width) => figure.replaceChildren(drawings[panel.kind](width, panel)));
     }
   }
@@ -184,13 +185,17 @@ if (report.marginals.length) {
 {
   const coarse = finest <= alpha ? "" : ` With ${plural(report.n_permutations, "permutation")} Holm's cannot be below ${
     pText(Math.min(1, finest))}; at most ${alpha} takes ${enough} permutations.`;
-  const { body } = section("table", "All features", "Table", tested
-    ? `p-values are one-sided. Holm's bound the chance of any false finding, Benjamini and Hochberg's (BH) the share of false ones among those found. Those of at most ${alpha} are bold.${coarse}` : null);
+  const what = report.two_samples ? "change" : "dependence";
+  const { body } = section("table", "All features", "Table",
+    `Alone is ${statistic} of the feature by itself. A share without a ${what} alone means that the feature is involved: ${
+      report.two_samples ? "its relation to other columns changed" : "the target depends on it together with other columns"}. A feature with a ${what} alone can, rarely, have a share below 0.${
+      tested ? ` p-values are one-sided and Holm's, which bound the chance of any false finding. Those of at most ${alpha} are bold.${coarse}` : ""}`);
   const cell = (p) => h("td", { class: p <= alpha ? "sure" : null }, pText(p, 4));
   body.append(table(`Shares of ${statistic}, largest first`,
-    ["Feature", "Value", ...(errors ? ["Standard error"] : []), ...(tested ? ["Null, 2.5 %", "Null, 97.5 %", "p", "p, Holm", "p, BH"] : [])],
+    ["Feature", "Share", ...(errors ? ["Standard error"] : []), ...(tested ? ["Null, 2.5 %", "Null, 97.5 %", "p of the share"] : []), "Alone", ...(tested ? ["p alone"] : [])],
     report.order.map((i) => [names[i], fmt(values[i]), ...(errors ? [fmt(errors[i], 2)] : []),
-      ...(tested ? [fmt(report.null_low[i], 3), fmt(report.null_high[i], 3), cell(report.p[i]), cell(report.holm[i]), cell(report.bh[i])] : [])])));
+      ...(tested ? [fmt(report.null_low[i], 3), fmt(report.null_high[i], 3), cell(report.holm[i])] : []),
+      fmt(report.alone[i], 3), ...(tested ? [cell(report.alone_holm[i])] : [])])));
 }
 
 showMethod("What was attributed and how exactly.");
