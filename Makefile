@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 # Where `make lowest` installs, and with which Python: the oldest for which there are wheels of all.
 LOWEST := build/lowest
 OLDEST = $(shell for p in python3.11 python3.12; do $$p -c 'import ensurepip' 2>&- && echo $$p && break; done)
+# pkex as it is where there is no compiler, for benchmarks.
+BARE := build/bare
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/native/*.cpp src/pkex/native/*.hpp)
 
 .PHONY: demo test e2e browser lowest lint docs sanitize bench experiments simulations clean
@@ -43,10 +45,10 @@ docs: $(VENV)/.installed
 sanitize: $(VENV)/.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON=$(BIN)/python scripts/sanitize.sh
 
-bench: $(VENV)/.installed
+bench: $(VENV)/.installed $(BARE)/.installed
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.native
-	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.peers --bare $(BARE)/bin/python
 	$(BIN)/python -m benchmarks.peers --exact
 	$(BIN)/python -m benchmarks.removal
 	$(BIN)/python -m benchmarks.statistics
@@ -75,6 +77,14 @@ $(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
 	$(LOWEST)/bin/python -m pip install --quiet --only-binary :all: cmake ninja -r $(LOWEST)/requirements.txt
 	PATH="$(CURDIR)/$(LOWEST)/bin:$$PATH" $(LOWEST)/bin/python -m pip install --quiet --no-deps \
 	  --no-build-isolation --config-settings=build-dir=$(LOWEST)/cmake --editable .
+	touch $@
+
+$(BARE)/.installed: $(SOURCES) $(wildcard src/pkex/*.py)
+	rm -rf $(BARE)
+	$(PYTHON) -m venv $(BARE)
+	$(BARE)/bin/python -m pip install --quiet --upgrade pip
+	CC=false CXX=false $(BARE)/bin/python -m pip install --quiet --no-cache-dir \
+	  --config-settings=build-dir=$(BARE)/cmake .
 	touch $@
 
 clean:

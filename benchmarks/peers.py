@@ -1,6 +1,6 @@
 """pkex beside the explainers that people use today, in one process and one thread each.
 
-    python -m benchmarks.peers [--quick | --exact] [--limit SECONDS]
+    python -m benchmarks.peers [--quick | --exact | --only-bare] [--bare PYTHON] [--limit SECONDS]
 
 For SVR and Gaussian process regression with an RBF kernel (gamma = 1/d, standard normal data, all
 450 training points in the expansion) it times one row at d = 10 ... 1000, with every peer until it
@@ -8,7 +8,10 @@ takes more than 60 s a row, or the limit given; one row with 5000 training point
 10 and 1000 rows. It prints and stores times, ratios, memory and growth exponents
 (``benchmarks/results/peers.json``) and draws the figure of the README (``docs/peers.png``).
 ``--exact`` runs only the exact methods, in a few minutes, and adds the time of a row among 100,
-where the overhead of a call is shared (``benchmarks/results/exact.json``).
+where the overhead of a call is shared (``benchmarks/results/exact.json``). ``--bare`` names the
+interpreter of an environment in which pkex was installed without a compiler, as ``make bench``
+builds one, and adds a line for it; ``--only-bare`` measures that line alone and puts it in place of
+the one that is stored.
 
 `shapiq` explains the same game as pkex, exactly. shap's explainers solve another game, with
 features replaced from 100 background rows, and sample it; their default budgets are used. They
@@ -18,7 +21,9 @@ are here because they are what one would reach for.
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -29,13 +34,11 @@ import numpy as np
 import shap
 from numpy.typing import NDArray
 from shapiq.explainer.product_kernel import ProductKernelExplainer
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process import kernels as gp
-from sklearn.svm import SVR
 from threadpoolctl import threadpool_limits
 
 import pkex
-from benchmarks.record import config, store
+from benchmarks.bare import N_POINTS, SIZES, fit
+from benchmarks.record import config, load, store
 from benchmarks.timing import growth, peak_memory, seconds
 from pkex import reference
 from pkex._files import write_whole
@@ -43,39 +46,17 @@ from pkex._files import write_whole
 Floats = NDArray[np.float64]
 Builder = Callable[[Any, Floats], Callable[[Floats], object]]
 
-SIZES = (10, 20, 50, 100, 200, 500, 1000)
-N_POINTS = 450
 LIMIT = 60.0
 FIGURE = Path(__file__).parents[1] / "docs" / "peers.png"
 PACKAGES = ("shap", "shapiq", "scikit-learn")
+BARE = "pkex, NumPy"
 
 
-def fit(name: str, n: int, d: int) -> tuple[Any, Floats]:
-    """Return a fitted model with all n points in its expansion, and its training data."""
-    rng = np.random.default_rng(d)
-    X = rng.normal(size=(n, d))
-    y = X @ rng.normal(size=d) / np.sqrt(d) + 0.1 * rng.normal(size=n)
-    if name == "SVR":
-        return SVR(gamma=1.0 / d, epsilon=0.0, C=1.0).fit(X, y), X
-    kernel = gp.RBF(np.sqrt(d / 2.0))
-    return GaussianProcessRegressor(kernel, alpha=1e-2, optimizer=None).fit(X, y), X
-
-
-def by_pkex(backend: str) -> Builder:
-    """Return a builder for pkex with the native kernel or its NumPy twin."""
-
-    def build(model: Any, X: Floats) -> Callable[[Floats], object]:
-        del X
-        explain = pkex.Explainer(model, n_jobs=1, removal="neutral")
-        name = backend
-
-        def run(rows: Floats) -> object:
-            os.environ["PKEX_BACKEND"] = name
-            return explain(rows)
-
-        return run
-
-    return build
+def by_pkex(model: Any, X: Floats) -> Callable[[Floats], object]:
+    """The native kernel."""
+    del X
+    os.environ["PKEX_BACKEND"] = "native"
+    return pkex.Explainer(model, n_jobs=1, removal="neutral")
 
 
 def by_prefix_suffix(model: Any, X: Floats) -> Callable[[Floats], object]:
@@ -109,8 +90,7 @@ def by_shap(explainer: Any) -> Builder:
 
 
 METHODS: dict[str, Builder] = {
-    "pkex": by_pkex("native"),
-    "pkex, NumPy": by_pkex("numpy"),
+    "pkex": by_pkex,
     "prefix_suffix": by_prefix_suffix,
     "shapiq ProductKernel": by_shapiq,
     "shap Permutation": by_shap(shap.PermutationExplainer),
@@ -135,6 +115,12 @@ def one_row(model_name: str, sizes: tuple[int, ...], limit: float) -> dict[str, 
             if times[name][d] < 5.0:  # another call for the memory
                 memory[name][d] = peak_memory(partial(run, row))
             print(f"{model_name} d = {d:<5}{name:<22}{1e3 * times[name][d]:>14.3f} ms", flush=True)
+    return compared({"seconds": times, "memory_mb": memory})
+
+
+def compared(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what was measured with ratios to pkex, and with exponents of growth."""
+    times: dict[str, dict[int, float]] = found["seconds"]
     ours = times["pkex"]
     ratios = {
         name: {d: t / ours[d] for d, t in measured.items()} for name, measured in times.items()
@@ -143,7 +129,27 @@ def one_row(model_name: str, sizes: tuple[int, ...], limit: float) -> dict[str, 
         name: growth(measured, 100, max(measured)) if max(measured) > 100 else None
         for name, measured in times.items()
     }
-    return {"seconds": times, "ratio": ratios, "memory_mb": memory, "growth_from_100": exponents}
+    return found | {"ratio": ratios, "growth_from_100": exponents}
+
+
+def without_compiler(python: str, results: dict[str, Any], quick: bool) -> None:
+    """Add the line of pkex in an environment that it was installed in without a compiler."""
+    environment = {name: v for name, v in os.environ.items() if name != "PKEX_BACKEND"}
+    command = [python, "-m", "benchmarks.bare", *(["--quick"] if quick else [])]
+    run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    found = json.loads(run.stdout)
+    for model in ("SVR", "GPR"):
+        for kind in ("seconds", "memory_mb"):
+            # as a whole number each, as they are here, and next to the line of pkex itself
+            sizes = {name: _numbered(line) for name, line in results[model][kind].items()}
+            bare = _numbered(found[model][kind])
+            results[model][kind] = {"pkex": sizes.pop("pkex"), BARE: bare} | sizes | {BARE: bare}
+        results[model] = compared(results[model])
+    results["without a compiler"] = found["config"]
+
+
+def _numbered(line: dict[Any, float]) -> dict[int, float]:
+    return {int(d): value for d, value in line.items()}
 
 
 def exact_methods() -> dict[str, Any]:
@@ -153,7 +159,7 @@ def exact_methods() -> dict[str, Any]:
         for d in SIZES:
             model, X = fit(model_name, N_POINTS, d)
             rows = np.random.default_rng(1).normal(size=(100, d))
-            many = by_pkex("native")(model, X)
+            many = by_pkex(model, X)
             times = {"pkex, a row of 100": seconds(partial(many, rows)) / 100}
             for name in ("pkex", "prefix_suffix", "shapiq ProductKernel"):
                 if name.startswith("shapiq") and d > 100:
@@ -178,7 +184,7 @@ def batches() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for n, d, sizes in ((N_POINTS, 20, (1, 10, 1000)), (5000, 20, (1, 10))):
         model, _ = fit("SVR", n, d)
-        run = by_pkex("native")(model, np.empty((0, d)))
+        run = by_pkex(model, np.empty((0, d)))
         for size in sizes:
             rows = np.random.default_rng(2).normal(size=(size, d))
             taken = seconds(partial(run, rows), repeats=9, limit=5.0)
@@ -219,13 +225,25 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="d up to 50, nothing stored")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds a row may take")
     parser.add_argument("--exact", action="store_true", help="only the exact methods")
+    parser.add_argument("--bare", metavar="PYTHON", help="of an install without a compiler")
+    parser.add_argument("--only-bare", action="store_true", help="only the line of --bare")
     options = parser.parse_args()
+    if options.bare is None and (options.only_bare or not (options.exact or options.quick)):
+        parser.error("pass --bare PYTHON, e.g. --bare build/bare/bin/python after make bench.")
+    if options.only_bare:
+        results = load("peers")
+        without_compiler(options.bare, results, quick=False)
+        store("peers", results)
+        draw(results)
+        return
     if options.exact:
         store("exact", {"config": config(*PACKAGES), **exact_methods()})
         return
     quick = options.quick
     sizes, limit = (SIZES[:3], 2.0) if quick else (SIZES, options.limit)
-    results: dict[str, Any] = {name: one_row(name, sizes, limit) for name in ("SVR", "GPR")}
+    results = {name: one_row(name, sizes, limit) for name in ("SVR", "GPR")}
+    if options.bare is not None:
+        without_compiler(options.bare, results, quick)
     results["batches"] = batches()
     results["config"] = config(*PACKAGES) | {"limit_seconds": str(limit)}
     for model in ("SVR", "GPR"):

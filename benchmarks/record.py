@@ -10,7 +10,7 @@ from typing import Any
 import pkex
 from pkex._files import write_whole
 
-__all__ = ["config", "store"]
+__all__ = ["config", "load", "store"]
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -18,6 +18,12 @@ RESULTS = Path(__file__).parent / "results"
 def config(*peers: str) -> dict[str, str]:
     """Return how pkex was built, what it runs on, and the versions of other packages."""
     return pkex.show_config("dicts") | {name: version(name) for name in peers}
+
+
+def load(name: str) -> dict[str, Any]:
+    """Return the stored results of a benchmark."""
+    results: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return results
 
 
 def store(name: str, results: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import pkex
-from benchmarks.peers import fit
+from benchmarks.bare import fit
 from benchmarks.record import config, store
 from benchmarks.timing import seconds
 

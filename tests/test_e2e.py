@@ -26,6 +26,7 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
+from test_backend import MANY_THREADS
 
 import pkex
 
@@ -41,13 +42,15 @@ class Machine:
         self.call(sys.executable, "-m", "venv", "venv")
         self.bin = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
 
-    def call(self, *command: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    def call(
+        self, *command: str | Path, code: int = 0, **more: str
+    ) -> subprocess.CompletedProcess[str]:
         clean = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("PKEX", "PYTHON", "VIRTUAL_ENV"))
         }
-        clean["PYTHONUTF8"] = "1"
+        clean |= {"PYTHONUTF8": "1", **more}
         done = subprocess.run(
             list(map(str, command)),
             cwd=self.folder,
@@ -59,8 +62,8 @@ class Machine:
         assert done.returncode == code, done.stdout + done.stderr
         return done
 
-    def pip(self, *args: str | Path) -> None:
-        self.call(self.bin / "python", "-m", "pip", "--quiet", *args)
+    def pip(self, *args: str | Path, **more: str) -> None:
+        self.call(self.bin / "python", "-m", "pip", "--quiet", *args, **more)
 
     def pkex(self, *args: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
         return self.call(self.bin / "pkex", *args, code=code)
@@ -112,6 +115,36 @@ def test_wheel_to_answers(tmp_path):
     check_breast_cancer(machine)
     check_wine(machine)
     check_refusals(machine)
+
+
+@pytest.mark.e2e
+def test_without_a_compiler_the_twin_answers_in_any_number_of_threads(tmp_path):
+    """As where there is none: nothing is set but the compilers, which fail."""
+    machine = Machine(tmp_path)
+    machine.pip(
+        *("wheel", ROOT, "--no-deps", "--wheel-dir", "dist", "--no-cache-dir"),
+        f"--config-settings=build-dir={tmp_path / 'build'}",
+        CC="false",
+        CXX="false",
+    )
+    [wheel] = (tmp_path / "dist").glob("pkex-*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert not [n for n in zipfile.ZipFile(wheel).namelist() if n.endswith((".so", ".pyd"))]
+    machine.pip("install", wheel)
+    code = MANY_THREADS + "print(pkex.show_config('dicts')['backend'], pkex.__file__)"
+    for _ in range(3):  # a new process each, as the first calls are those that race
+        backend, where = machine.call(machine.bin / "python", "-c", code).stdout.split(maxsplit=1)
+        assert backend == "numpy"
+        assert where.startswith(str(tmp_path))
+    asked = machine.call(machine.bin / "python", "-c", MANY_THREADS, code=1, PKEX_BACKEND="native")
+    assert "installed without it" in asked.stderr
+    values = "import pkex; print(pkex.Explainer(pkex.KernelExpansion([[1.0, 2.0]], [1.0], "
+    values += "pkex.kernels.RBF()), [[0.0, 0.0]])([[1.0, 1.5]]).values.tolist())"
+    found, expected = (
+        json.loads(machine.call(python, "-c", values).stdout)
+        for python in (machine.bin / "python", sys.executable)
+    )
+    same(found, expected)
 
 
 def check_demo(machine):
