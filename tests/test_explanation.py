@@ -654,7 +654,7 @@ def test_the_file_holds_no_pickle_and_plain_json(tmp_path):
     TEXT.save(path)
     with np.load(path, allow_pickle=False) as archive:
         header = json.loads(archive["header"].tobytes(), parse_constant=pytest.fail)
-    assert (header["format"], header["version"]) == ("pkex.Explanation", 1)
+    assert (header["format"], header["version"]) == ("pkex.Explanation", 2)
 
 
 def test_an_existing_file_is_replaced_and_a_link_followed(tmp_path):
@@ -710,7 +710,7 @@ def rewritten(path, change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda h, a: h.update(version=2), "format version 2, but this pkex reads up to 1; update"),
+        (lambda h, a: h.update(version=3), "format version 3, but this pkex reads up to 2; update"),
         (lambda h, a: h.update(version="new"), "not written by"),
         (lambda h, a: h.update(format="other"), "its format is 'other'"),
         (lambda h, a: h.pop("format"), "not written by"),

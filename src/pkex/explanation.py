@@ -369,18 +369,24 @@ class Explanation:
         """Write the explanation to a file, which `load` reads; an existing file is replaced.
 
         The file is an npz archive with a JSON header, without pickle, and named exactly `path`. It
-        is written whole or not at all.
+        is written whole or not at all. A file that is replaced keeps its mode, a link stays a link
+        to it, and what is no regular file is refused.
         """
         _storage.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Explanation:
-        """Return the explanation that `save` wrote to `path`.
+        """Return the explanation that `save` wrote to `path`, in this version of pkex or before.
+
+        A file is safe to load whatever its origin: nothing in it is run, and reading it takes
+        memory in proportion to its size. That base values and values add up to the predictions is
+        checked again.
 
         Raises
         ------
         ValueError
-            When the file is damaged, is no explanation, or was written by a newer pkex.
+            When the file is damaged, is no explanation, or was written by a newer pkex; also when
+            its values do not add up.
         """
         return _storage.load(cls, path)
 

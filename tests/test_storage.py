@@ -1,0 +1,388 @@
+"""Files of explanations: every format version is read, and whatever is wrong is a ValueError."""
+
+import copy
+import io
+import json
+import os
+import random
+import struct
+import tracemalloc
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pkex
+from pkex import _storage
+from pkex.explanation import Explanation
+
+FILES = Path(__file__).parent / "files"
+
+
+def expansion():
+    """Return the expansion that tests/files/explanation_v*.npz explain, and the rows."""
+    rng = np.random.default_rng(0)
+    points, alpha = rng.normal(size=(6, 3)), rng.normal(size=(6, 2))
+    names = ["age", "bmi", "bp"]
+    f = pkex.KernelExpansion(points, alpha, pkex.kernels.RBF(1.5), [0.5, -0.5], names, ["a", "b"])
+    return f, rng.normal(size=(4, 3))
+
+
+def example():
+    f, rows = expansion()
+    return pkex.Explainer(f, removal="neutral", groups={"body": ["bmi", "bp"]})(rows)
+
+
+def content(explanation=None):
+    """Return the header and the arrays that are saved of an explanation."""
+    arrays = _storage._pack(explanation or example())
+    return json.loads(arrays.pop("header").tobytes()), arrays
+
+
+def written(path, header, arrays, save=np.savez):
+    if not isinstance(header, bytes):
+        header = json.dumps(header).encode()
+    with path.open("wb") as file:
+        save(file, header=np.frombuffer(header, dtype=np.uint8), **arrays)
+    return path
+
+
+# Versions
+
+
+@pytest.mark.parametrize("version", range(1, _storage._VERSION + 1))
+def test_files_of_every_version_are_read(version):
+    found = Explanation.load(FILES / f"explanation_v{version}.npz")
+    expected = example()
+    np.testing.assert_allclose(found.values, expected.values, rtol=1e-12)
+    np.testing.assert_allclose(found.base_values, expected.base_values, rtol=1e-12)
+    np.testing.assert_allclose(found.predictions, expected.predictions, rtol=1e-12)
+    np.testing.assert_array_equal(found.data, expected.data)
+    for name in ("feature_names", "column_names", "players", "output_names", "removal", "complete"):
+        assert getattr(found, name) == getattr(expected, name)
+    assert found.kernel == "RBF(length_scale=1.5)"
+    assert 0.0 <= found.residual < 1e-15
+
+
+def test_text_of_the_first_version_is_read():
+    found = Explanation.load(FILES / "explanation_v1_text.npz")
+    assert found.column_names == ("city", "age")
+    assert list(map(repr, found.data.flat)) == ["'Wien'", "1.0", "'Graz'", "nan", "'Linz'", "3.0"]
+    assert found.values[1].round(4).tolist() == [-0.3007, 0.0827]
+
+
+def test_a_field_that_is_not_there_is_none(tmp_path):
+    header, arrays = content()
+    del header["kernel"]
+    assert Explanation.load(written(tmp_path / "a.npz", header, arrays)).kernel is None
+
+
+# Damage
+
+
+def _deep(levels):
+    return b"[" * levels + b"]" * levels
+
+
+HEADERS = {
+    "nested": _deep(200_000),
+    "nested in a field": b'{"format": "pkex.Explanation", "version": 1, "x": ' + _deep(10**5) + b"}",
+    "a number of many digits": b'{"format": "pkex.Explanation", "version": ' + b"9" * 10_000 + b"}",
+    "no UTF-8": b'{"format": "\xff"}',
+    "a list": b"[]",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS.keys())
+def test_headers_that_are_no_header(header, tmp_path):
+    path = written(tmp_path / "a.npz", header, content()[1])
+    with pytest.raises(ValueError, match=r"a\.npz is damaged or was not written by"):
+        Explanation.load(path)
+
+
+CHANGES = {
+    "values of text": lambda h, a: a.update(values=a["values"].astype(str)),
+    "values of dates": lambda h, a: a.update(values=a["values"].astype("M8[s]")),
+    "complex values": lambda h, a: a.update(values=a["values"] + 1j),
+    "values of records": lambda h, a: a.update(values=np.zeros((4, 2, 2), dtype=[("x", "f8")])),
+    "no predictions": lambda h, a: a.pop("predictions"),
+    "no data": lambda h, a: a.pop("data"),
+    "no removal": lambda h, a: h.pop("removal"),
+    "names are numbers": lambda h, a: h.update(feature_names=[1, 2]),
+    "names are a text": lambda h, a: h.update(feature_names="ab"),
+    "names are null": lambda h, a: h.update(column_names=None),
+    "removal is a list": lambda h, a: h.update(removal=["neutral"]),
+    "complete is a number": lambda h, a: h.update(complete=1),
+    "residual is a text": lambda h, a: h.update(residual="0"),
+    "residual is a flag": lambda h, a: h.update(residual=True),
+    "residual is too large": lambda h, a: h.update(residual=10**400),
+    "residual is spelled": lambda h, a: h.update(residual={"float": "1e3"}),
+    "players are fractions": lambda h, a: h.update(players=[[0.0], [1.0, 2.0]]),
+    "players are negative": lambda h, a: h.update(players=[[-1], [1, 2]]),
+    "rule is negative": lambda h, a: h.update(rule=-1),
+    "rule is a flag": lambda h, a: h.update(rule=False),
+    "rules are a mapping": lambda h, a: h.update(rules={}),
+    "a rule is a list": lambda h, a: h.update(rules=[[]]),
+    "a rule of two axes": lambda h, a: a.update(rule_0_nodes=a["rule_0_nodes"][None]),
+    "weights for other nodes": lambda h, a: a.update(rule_0_weights=np.ones(9)),
+    "version is a flag": lambda h, a: h.update(version=True),
+    "version is 0": lambda h, a: h.update(version=0),
+    "format is a list": lambda h, a: h.update(format=["pkex.Explanation"]),
+    "cells are lists": lambda h, a: h.update(data=[[[1], 2, 3]] * 4),
+    "one cell for three columns": lambda h, a: h.update(data=[[1]] * 4),
+    "rows of text": lambda h, a: h.update(data=["abc"] * 4),
+    "values are not a number": lambda h, a: a["values"].fill(np.nan),
+    "values are infinite": lambda h, a: a["values"].fill(np.inf),
+    "values overflow": lambda h, a: a["values"].fill(1.5e308),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_parts_that_do_not_fit(change, tmp_path):
+    header, arrays = content()
+    change(header, arrays)
+    with pytest.raises(ValueError, match=r"a\.npz is damaged"):
+        Explanation.load(written(tmp_path / "a.npz", header, arrays))
+
+
+@pytest.mark.parametrize("name", ["values", "base_values", "predictions"])
+@pytest.mark.parametrize("version", [1, 2])
+def test_values_that_no_longer_add_up_are_refused(name, version, tmp_path):
+    header, arrays = content()
+    header["version"] = version
+    arrays[name].flat[1] += 1e-9
+    path = written(tmp_path / "a.npz", header, arrays)
+    with pytest.raises(ValueError, match=r"values of row 0 miss the prediction by 1e-09"):
+        Explanation.load(path)
+    header["complete"] = False  # a selection of features does not add up
+    assert not Explanation.load(written(path, header, arrays)).complete
+
+
+def test_an_honest_residual_is_accepted(tmp_path):
+    """Predictions may miss the sum by what the explanation says, and rounding."""
+    exact = example()
+    missed = replace(exact, predictions=exact.predictions + 1e-9, residual=1e-9)
+    missed.save(tmp_path / "a.npz")
+    assert Explanation.load(tmp_path / "a.npz").residual == 1e-9
+
+
+def test_rounding_of_many_values_is_accepted(tmp_path):
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(50, 1000)) * 10.0 ** rng.uniform(-6.0, 6.0, size=(50, 1000))
+    names = tuple(f"x{i}" for i in range(1000))
+    made = replace(
+        example()[:, :, "a"],
+        values=values,
+        base_values=np.full(50, 1e3),
+        predictions=np.array([1e3 + sum(row) for row in values]),  # added one after the other
+        data=np.zeros((50, 1000)),
+        feature_names=names,
+        column_names=names,
+        players=tuple((i,) for i in range(1000)),
+        residual=0.0,
+    )
+    made.save(tmp_path / "a.npz")
+    Explanation.load(tmp_path / "a.npz")
+
+
+# Hostile files
+
+
+def test_a_small_archive_that_unpacks_to_a_large_one_is_refused(tmp_path):
+    header, arrays = content(example()[:, :, "a"])
+    n_rows = 2_000_000
+    header.update(complete=False)
+    arrays.update({name: np.zeros(n_rows) for name in ("base_values", "predictions")})
+    arrays.update(values=np.zeros((n_rows, 2)), data=np.zeros((n_rows, 3)))
+    path = written(tmp_path / "a.npz", header, arrays, np.savez_compressed)
+    del arrays
+    assert path.stat().st_size < 2**18
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="compressed, which those of"):
+        Explanation.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**21
+
+
+def npy(shape, body=b"", kind="<f8"):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [
+        ("values", npy((10**15, 2))),
+        ("values", npy((10**15, 0))),
+        ("values", npy((2**64, 2**64))),
+        ("values", npy((0, 2, 10**9))),
+        ("values", npy("(" * 200)),
+        ("values", npy("9" * 60)),
+        ("values", npy((1,), b"12345678", "|O")),
+        ("values", b""),
+        ("header", npy((10**12,), b"{}", "|u1")),
+    ],
+)
+def test_arrays_that_claim_any_size(name, member, tmp_path):
+    path = tmp_path / "a.npz"
+    header, arrays = content()
+    header["output_names"] = None
+    written(tmp_path / "whole.npz", header, arrays)
+    with zipfile.ZipFile(tmp_path / "whole.npz") as whole, zipfile.ZipFile(path, "w") as archive:
+        for entry in whole.namelist():
+            archive.writestr(entry, member if entry == f"{name}.npy" else whole.read(entry))
+        if name == "values":
+            empty = npy((0, 10**9)) if b"1000000000" in member else whole.read("base_values.npy")
+            with pytest.warns(UserWarning, match="Duplicate name"):
+                archive.writestr("base_values.npy", empty)
+    with pytest.raises(ValueError, match=r"a\.npz is damaged"):
+        Explanation.load(path)
+
+
+def test_a_table_of_empty_rows_is_not_made(tmp_path):
+    """A header of a few megabytes must not make a table of rows times columns."""
+    header, arrays = content()
+    del arrays["data"]
+    header.update(column_names=["x"] * 200_000, data=[[]] * 200_000)
+    with pytest.raises(ValueError, match="row 0 has 0 cells for 200000 columns"):
+        Explanation.load(written(tmp_path / "a.npz", header, arrays))
+
+
+def changed_member(path, offset, value):
+    """Return the file with two bytes of the first member's entries changed, in both headers."""
+    data = bytearray(path.read_bytes())
+    for signature, place in ((b"PK\x03\x04", offset), (b"PK\x01\x02", offset + 2)):
+        start = data.index(signature)
+        data[start + place : start + place + 2] = struct.pack("<H", value)
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("offset", "value"),
+    [(8, 1), (8, 9), (8, 12), (8, 14), (8, 99), (6, 1), (6, 32), (6, 64), (4, 99)],
+    ids=str,
+)
+def test_compressions_and_flags_of_other_archives(offset, value, tmp_path):
+    path = tmp_path / "a.npz"
+    written(path, *content())
+    path.write_bytes(changed_member(path, offset, value))
+    with pytest.raises(ValueError, match=r"a\.npz is damaged"):
+        Explanation.load(path)
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null"])
+def test_a_device_is_refused(path):
+    with pytest.raises(ValueError, match="device or pipe, not a file saved by"):
+        Explanation.load(path)
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="device or pipe, not a file saved by"):
+        Explanation.load(tmp_path / "pipe")
+
+
+# Fuzzing
+
+
+def loads(path, data):
+    """Return whether a file is accepted; only a ValueError may come out."""
+    path.write_bytes(data)
+    try:
+        found = Explanation.load(path)
+    except ValueError as error:
+        assert str(error).startswith(str(path))
+        return False
+    repr(found)
+    return True
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_bytes_may_change(seed, tmp_path):
+    rng = random.Random(seed)
+    source = FILES / ("explanation_v1_text.npz" if seed % 2 else "explanation_v1.npz")
+    whole = source.read_bytes()
+    directory = whole.index(b"PK\x01\x02")
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(rng.choice([1, 1, 2, 8])):
+            start = directory if rng.random() < 0.4 else 0  # where damage is not found by a sum
+            place = rng.randrange(start, len(data))
+            if rng.random() < 0.8:
+                data[place] = rng.choice([0, 1, 127, 128, 255, rng.randrange(256)])
+            else:
+                data[place : place + rng.randrange(20)] = rng.randbytes(rng.randrange(20))
+        loads(tmp_path / "a.npz", bytes(data))
+
+
+ODD = [None, True, -1, 0, 1, 2**63, 10**30, 10**400, 1.5, 1e308, "", "x", "\ud800", [], [[]], {}]
+ODD += [{"float": "nan"}, {"float": "inf"}, {"float": []}, [None], [1, "a", 2.5], [[0], [1, 2]]]
+
+
+def mutated(value, rng):
+    """Return a copy of a JSON value in which something, somewhere, is another."""
+    if isinstance(value, dict | list) and value and rng.random() < 0.85:
+        value = copy.copy(value)
+        key = rng.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        if rng.random() < 0.1:
+            del value[key]
+        else:
+            value[key] = mutated(value[key], rng)
+        return value
+    return copy.deepcopy(rng.choice(ODD))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_part_of_the_header_may_change(seed, tmp_path):
+    rng = random.Random(seed)
+    name = "explanation_v1_text.npz" if seed % 2 else "explanation_v1.npz"
+    header, arrays = content(Explanation.load(FILES / name))
+    accepted = 0
+    for _ in range(150):
+        buffer, changed = io.BytesIO(), header
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            changed = mutated(changed, rng)
+            changed = changed if isinstance(changed, dict) else header
+        document = json.dumps(changed).encode()
+        np.savez(buffer, header=np.frombuffer(document, dtype=np.uint8), **arrays)
+        accepted += loads(tmp_path / "a.npz", buffer.getvalue())
+    assert accepted < 100  # most changes are found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_array_may_change(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    header, arrays = content()
+    for _ in range(100):
+        changed = dict(arrays)
+        name = str(rng.choice(list(arrays)))
+        array = changed[name]
+        changed[name] = [
+            array[..., np.newaxis],
+            array[:0],
+            array.ravel(),
+            array.astype(np.float32),
+            array.astype(np.int8),
+            array.astype(bool),
+            array.astype(">f8"),
+            np.asfortranarray(array)[::-1],
+            np.array(3.0),
+            np.full_like(array, rng.choice([np.nan, np.inf, 1e308, 5e-324])),
+            np.zeros(rng.integers(0, 5, size=rng.integers(0, 6))),
+        ][rng.integers(11)]
+        buffer = io.BytesIO()
+        document = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        np.savez(buffer, header=document, **changed)
+        loads(tmp_path / "a.npz", buffer.getvalue())
+
+
+def test_arrays_of_either_byte_order_and_layout(tmp_path):
+    header, arrays = content()
+    arrays["values"] = np.asfortranarray(arrays["values"].astype(">f8"))
+    found = Explanation.load(written(tmp_path / "a.npz", header, arrays))
+    assert found.values.dtype == np.dtype(float)
+    np.testing.assert_array_equal(found.values, example().values)
