@@ -171,6 +171,7 @@ def test_groups(kind, svr, capsys):
     ("name", "content", "words"),
     [
         ("g.json", "[1, 2]", "must map groups to lists of columns"),
+        ("g.json", '{"a": ["s1"], "a": ["s2"]}', "has the group a more than once: put all its"),
         ("g.json", '{"a": "s1"}', "must map groups to lists of columns"),
         ("g.json", "{", "is not JSON"),
         ("g.json", '{"a": ["s9"]}', "groups name the column 's9'"),

@@ -192,6 +192,75 @@ def test_force_replaces_results_of_another_format(files):
     assert set(os.listdir("out")) == {"values.parquet", "summary.json", "report.html"}
 
 
+def test_temporary_directories_of_other_runs_are_left_and_not_in_the_way(files, capsys):
+    """Of a run that goes on, or that was killed: neither is a reason to refuse."""
+    assert main(EXPLAIN) == 0
+    other = Path("out", f".pkex-{'0123456789abcdef' * 2}.tmp")
+    other.mkdir()
+    (other / "values.csv").write_text("half")
+    assert main(EXPLAIN) == 2
+    assert "the directory out is not empty" in capsys.readouterr().err
+    assert main([*EXPLAIN, "--force"]) == 0
+    said = capsys.readouterr().err
+    assert f"out holds {other.name}, from a run of pkex that is not done or was killed" in said
+    assert set(os.listdir("out")) == {*RESULTS, other.name}
+    assert (other / "values.csv").read_text() == "half"
+    for name in RESULTS:
+        Path("out", name).unlink()
+    assert main(EXPLAIN) == 0  # a directory with nothing else in it is empty
+    assert set(os.listdir("out")) == {*RESULTS, other.name}
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_the_faster_of_two_runs_is_not_overwritten(there, tmp_path):
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+
+    def overtaken():
+        with _folder.whole(out, False) as slow:
+            (slow / "values.csv").write_text("slow")
+            with _folder.whole(out, False) as fast:
+                (fast / "values.csv").write_text("fast")
+
+    with pytest.raises(ValueError, match="is not empty"):
+        overtaken()
+    assert (out / "values.csv").read_text() == "fast"
+    assert os.listdir(tmp_path) == ["out"]
+    assert os.listdir(out) == ["values.csv"]
+    with _folder.whole(out, True) as folder:
+        (folder / "summary.json").write_text("forced")
+    assert os.listdir(out) == ["summary.json"]
+
+
+def test_files_that_are_replaced_keep_their_mode(files):
+    assert main(EXPLAIN) == 0
+    before = Path("out", "summary.json").stat().st_mode
+    Path("out", "values.csv").chmod(0o600)
+    assert main([*EXPLAIN, "--force"]) == 0
+    assert Path("out", "values.csv").stat().st_mode & 0o777 == 0o600
+    assert Path("out", "summary.json").stat().st_mode == before
+
+
+def test_what_is_no_regular_file_is_not_replaced(files, capsys):
+    for make in (
+        lambda path: os.mkfifo(path),
+        lambda path: path.mkdir(),
+        lambda path: path.symlink_to(files / "data.csv"),
+    ):
+        folder = files / "odd"
+        folder.mkdir()
+        make(folder / "values.csv")
+        mode = (folder / "values.csv").lstat().st_mode
+        assert main([*EXPLAIN[:-1], "odd", "--force"]) == 2
+        assert "'values.csv' in odd is no regular file" in capsys.readouterr().err
+        assert (folder / "values.csv").lstat().st_mode == mode
+        folder.rename(files / f"done{mode}")
+    os.mkfifo("pipe")
+    assert main([*EXPLAIN[:-1], "pipe", "--force"]) == 2
+    assert "pipe is no directory, but --out" in capsys.readouterr().err
+
+
 def test_a_link_to_a_directory_stays_a_link(files):
     os.mkdir("real")
     os.symlink("real", "out")

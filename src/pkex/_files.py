@@ -1,14 +1,16 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all, in place of a regular file or of nothing."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-__all__ = ["write_whole"]
+__all__ = ["keep_mode", "kind_of_file", "write_whole"]
 
 
 def write_whole(
@@ -19,23 +21,70 @@ def write_whole(
     Parameters
     ----------
     path : str or path
-        An existing file is replaced; behind a link, the file it points to.
+        An existing file is replaced, and its mode kept; behind a link, the file it points to.
     write : callable
         Gets the open file; when it raises, nothing is left behind.
     example : str
         Name of a file, for the sentence about a `path` that is a directory.
     """
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
+    kind = kind_of_file(path)
+    if kind == "directory":
         raise ValueError(f"{path} is a directory; give the name of a file, e.g. {path}/{example}.")
+    if kind not in (None, "file"):
+        raise ValueError(
+            f"{path} is a {kind}, which would be lost: give the name of a regular file, or of one "
+            "that is not there."
+        )
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no directory {target.parent} to write in; create it.")
+    if kind == "file" and not os.access(target, os.W_OK):
+        raise PermissionError(f"there is no permission to write {path}.")
     beside = target.with_name(f".{uuid4().hex}.tmp")
     try:
         with beside.open("xb") as file:
+            if kind == "file":
+                keep_mode(beside, target)  # before there is anything to read in it
             write(file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def kind_of_file(path: str | os.PathLike[str]) -> str | None:
+    """Return what is at a path, behind links: "file", "directory", ...; None if nothing is.
+
+    Examples
+    --------
+    >>> kind_of_file(os.curdir), kind_of_file(os.devnull)
+    ('directory', 'device')
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        # nowhere, or a link to what is not there yet; links in a circle lead to a link again
+        return "link that leads nowhere" if os.path.islink(os.path.realpath(path)) else None
+    for name, test in _KINDS.items():
+        if test(mode):
+            return name
+    return "special file"
+
+
+_KINDS: dict[str, Callable[[int], bool]] = {
+    "file": stat.S_ISREG,
+    "directory": stat.S_ISDIR,
+    "pipe": stat.S_ISFIFO,
+    "socket": stat.S_ISSOCK,
+    "device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
+}
+
+
+def keep_mode(new: Path, old: Path) -> None:
+    """Give a file the permissions of the one that it replaces, and its owner where allowed."""
+    found = old.stat()
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):
+            os.chown(new, found.st_uid, found.st_gid)
+    os.chmod(new, stat.S_IMODE(found.st_mode) & 0o777)

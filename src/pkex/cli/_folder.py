@@ -1,20 +1,27 @@
-"""The directory of results: it is there whole, or as it was before."""
+"""The directory of results: it is there whole, or as it was before.
+
+Files are written into a temporary directory first. One that another run is writing, or that a run
+left behind which was killed, is not touched and not in the way.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
+from pkex._files import keep_mode
 from pkex.cli._signals import clean_up_first
 
-__all__ = ["check", "whole"]
+__all__ = ["check", "unfinished", "whole"]
 
 _OURS = {"values.csv", "values.parquet", "summary.json", "report.html"}
 _OURS |= {"model.skops", "diabetes.csv", "younger.csv", "older.csv"}  # of the demo
+_STAGE = re.compile(r"\.pkex-[0-9a-f]{32}\.tmp")
 
 
 def check(path: Path, force: bool) -> Path:
@@ -23,8 +30,9 @@ def check(path: Path, force: bool) -> Path:
     if not target.parent.is_dir():
         raise ValueError(f"there is no directory {target.parent} to make {target.name} in.")
     if target.exists() and not target.is_dir():
-        raise ValueError(f"{path} is a file, but --out takes the name of a directory.")
-    found = sorted(os.listdir(target)) if target.exists() else []
+        kind = "a file" if target.is_file() else "no directory"
+        raise ValueError(f"{path} is {kind}, but --out takes the name of a directory.")
+    found = _results(target) if target.exists() else []
     if found and not force:
         raise ValueError(
             f"the directory {path} is not empty: choose another, or replace it with --force."
@@ -35,9 +43,26 @@ def check(path: Path, force: bool) -> Path:
             f"{path} holds {foreign[0]!r}, which pkex did not write, so that --force does not "
             "replace it: choose another directory."
         )
+    other = [
+        name for name in found if (target / name).is_symlink() or not (target / name).is_file()
+    ]
+    if other:
+        raise ValueError(
+            f"{other[0]!r} in {path} is no regular file, so that --force does not replace it: "
+            "choose another directory."
+        )
     if not os.access(target if target.exists() else target.parent, os.W_OK):
         raise ValueError(f"there is no permission to write {path}.")
     return target
+
+
+def unfinished(path: Path) -> list[str]:
+    """Return the temporary directories in the directory: of runs that go on or were killed."""
+    return sorted(filter(_STAGE.fullmatch, os.listdir(path))) if path.is_dir() else []
+
+
+def _results(target: Path) -> list[str]:
+    return sorted(name for name in os.listdir(target) if not _STAGE.fullmatch(name))
 
 
 @contextmanager
@@ -45,16 +70,18 @@ def whole(path: Path, force: bool) -> Iterator[Path]:
     """Give a directory to write into, whose files become those of `path` if all goes well.
 
     A directory that is not there is renamed into place. One that is there keeps its place (it may
-    be a mounted volume): its files are set aside, and come back when something fails.
+    be a mounted volume): its files are set aside, and come back when something fails. A file that
+    is replaced by one of the same name keeps its mode.
     """
     target = check(path, force)
     there = target.exists()
     stage = (target if there else target.parent) / f".pkex-{uuid4().hex}.tmp"
     with clean_up_first():
         try:
-            stage.mkdir()
+            stage.mkdir(0o700 if there else 0o777)  # the latter becomes the directory of results
             yield stage
-            if there:
+            check(path, force)  # again, as another run may have been faster
+            if target.exists():
                 _replace(target, stage)
             else:
                 os.rename(stage, target)
@@ -67,13 +94,14 @@ def whole(path: Path, force: bool) -> Iterator[Path]:
 
 def _replace(target: Path, stage: Path) -> None:
     """Move the files of `stage` into `target` in place of those that are there, or none."""
-    new = os.listdir(stage)
+    new, old = os.listdir(stage), _results(target)
+    for name in set(new).intersection(old):
+        keep_mode(stage / name, target / name)
     aside = stage / "aside"
     aside.mkdir()
     try:
-        for name in os.listdir(target):
-            if name != stage.name:
-                os.rename(target / name, aside / name)
+        for name in old:
+            os.rename(target / name, aside / name)
         for name in new:
             os.rename(stage / name, target / name)
     except BaseException:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pkex.cli import _tables
 from pkex.cli._tables import Dialect, listed
 
 __all__ = ["groups_from"]
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The names and values of a JSON object, of which a dict would keep the last of equal names."""
 
 
 def groups_from(path: Path | None, dialect: Dialect) -> dict[str, list[str | int]] | None:
@@ -18,16 +23,23 @@ def groups_from(path: Path | None, dialect: Dialect) -> dict[str, list[str | int
         return None
     if path.suffix.lower() == ".json":
         try:
-            groups = json.loads(path.read_text(encoding="utf-8"))
+            groups = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_Pairs)
         except FileNotFoundError:
             raise ValueError(f"there is no file {path}.") from None
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is not JSON ({error}).") from error
-        if not isinstance(groups, dict) or not all(isinstance(g, list) for g in groups.values()):
+        if not isinstance(groups, _Pairs) or not all(isinstance(g, list) for _, g in groups):
             raise ValueError(
                 f'{path} must map groups to lists of columns, as in {{"blood": ["s1", "s2"]}}.'
             )
-        return groups
+        names = [name for name, _ in groups]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(
+                f"{path} has the group {listed(twice)} more than once: put all its columns in one "
+                "list."
+            )
+        return dict(groups)
     table = _tables.read_any(path, replace(dialect, categorical=("column", "group")))
     if sorted(table.names) != ["column", "group"]:
         raise ValueError(

@@ -46,6 +46,11 @@ class Session:
     def __post_init__(self) -> None:
         if self.out is not None:
             _folder.check(self.out, self.force)
+            for name in _folder.unfinished(self.out):
+                self.note(
+                    f"{self.out} holds {name}, from a run of pkex that is not done or was killed; "
+                    "it is left there: delete it if none is running."
+                )
 
     @property
     def progress(self) -> bool:
