@@ -115,6 +115,14 @@ def test_a_column_without_a_name_is_left_out_and_named(tmp_path):
     assert table(tmp_path, ",a\n0,1\n1,2\n").ignored == ("(column 1, without a name)",)
 
 
+def test_names_that_stand_twice_in_parquet_are_told(tmp_path):
+    path = tmp_path / "a.parquet"
+    columns = [pa.array([1, 2]), pa.array([3, 4]), pa.array([5, 6])]
+    pyarrow.parquet.write_table(pa.table(columns, names=["a", "b", "a"]), path)
+    with pytest.raises(ValueError, match="more than one column named a: every column needs a name"):
+        read(path, Dialect())
+
+
 def test_parquet_is_found_by_its_content(tmp_path):
     frame = pd.DataFrame(
         {

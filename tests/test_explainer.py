@@ -311,7 +311,7 @@ CHI2 = KernelExpansion(POINTS, ALPHA, Chi2())
             ValueError,
             "3 columns, but 4",
         ),
-        (lambda: Explainer(EXPANSION, removal="neutral")(ROWS[0]), ValueError, r"X\[None, :\]"),
+        (lambda: Explainer(EXPANSION, removal="neutral")(ROWS[0]), ValueError, r"X\[:1\]"),
         (lambda: Explainer(EXPANSION, removal="neutral")(ROWS[:0]), ValueError, "empty"),
         (
             lambda: Explainer(EXPANSION, removal="neutral")(ROWS * np.nan),

@@ -15,7 +15,15 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from pkex._cells import is_missing, is_number
-from pkex._validation import as_floats, as_matrix, column_names, default_names
+from pkex._validation import (
+    as_floats,
+    as_matrix,
+    brief,
+    column_names,
+    default_names,
+    first_rounded,
+    refuse_masked,
+)
 
 __all__ = ["Table", "as_table", "codes", "stacked"]
 
@@ -68,8 +76,10 @@ def as_table(value: Any, name: str, *, prefix: str = "x", vector: bool = False) 
     TypeError
         For columns of dates and the like.
     ValueError
-        For missing values, and for tables without rows or columns.
+        For missing values, for integers that float64 does not hold, and for tables without rows or
+        columns.
     """
+    refuse_masked(value, name)
     try:
         frame = nw.from_native(value, pass_through=True, allow_series=True)
     except DuplicateError as error:
@@ -92,7 +102,7 @@ def as_table(value: Any, name: str, *, prefix: str = "x", vector: bool = False) 
         names = column_names(frame) or default_names(prefix, frame.shape[1])
         parts = [_column(frame[:, j], name, title) for j, title in enumerate(names)]
         return _joined(name, parts, names, labels)
-    cells = _array(value, name)
+    cells = _array(value, name, prefix)
     if cells.ndim == 1 and vector:
         cells = cells[:, np.newaxis]
     if cells.ndim != 2:
@@ -109,9 +119,11 @@ def as_table(value: Any, name: str, *, prefix: str = "x", vector: bool = False) 
     return _joined(name, parts, names, None)
 
 
-def _array(value: Any, name: str) -> NDArray[Any]:
+def _array(value: Any, name: str, prefix: str) -> NDArray[Any]:
     """Return `value` as an array of float64, or as one of text, booleans or objects."""
-    if not hasattr(value, "toarray"):
+    if hasattr(value, "toarray"):
+        value = value.toarray()
+    else:
         try:
             cells = np.asarray(value)
         except ValueError:  # ragged, which as_floats says
@@ -123,7 +135,24 @@ def _array(value: Any, name: str) -> NDArray[Any]:
                 f"{name} has dtype {cells.dtype}; numbers, text, categories and booleans are "
                 "supported. Convert dates and the like to numbers."
             )
-    return as_floats(value, name)
+    numbers = as_floats(value, name)
+    if numbers.ndim in (1, 2) and (np.abs(numbers) >= 2.0**53).any():
+        as_given = np.asarray(value, dtype=None if hasattr(value, "dtype") else object)
+        for j, column in enumerate(as_given.reshape(len(numbers), -1).T):
+            _refuse_rounded(column, name, f"{prefix}{j}")
+    return numbers
+
+
+def _refuse_rounded(column: NDArray[Any], name: str, title: str) -> None:
+    """Refuse integers that would become others, so that different ones were the same."""
+    found = first_rounded(column)
+    if found is not None:
+        raise ValueError(
+            f"column {title!r} of {name} holds {brief(found[1])} (row {found[0]}), an integer "
+            "beyond 2**53 that float64 rounds, so that different ones would become the same. If "
+            "these are identifiers, drop the column; for categories pass it as text; for a "
+            "quantity subtract its smallest value."
+        )
 
 
 def _empty(name: str, shape: tuple[int, ...]) -> str:
@@ -195,6 +224,10 @@ def _column(series: nw.Series[Any], name: str, title: str) -> tuple[NDArray[Any]
     """Return the values of a column of a frame, and whether they are categories."""
     kind = series.dtype
     if kind.is_numeric():
+        if kind.is_integer():
+            _refuse_rounded(np.asarray(series.drop_nulls().to_numpy()), name, title)
+        elif kind == nw.Decimal:
+            _refuse_rounded(np.array(series.drop_nulls().to_list(), dtype=object), name, title)
         return np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64), False
     if kind in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):
         return _categories(series.to_numpy(), name, title)
@@ -212,6 +245,7 @@ def _cells(column: NDArray[Any], name: str, title: str) -> tuple[NDArray[Any], b
     flags = bool(known) and all(isinstance(cell, bool | np.bool_) for cell in known)
     if flags or any(isinstance(cell, str) for cell in known):
         return _categories(column, name, title)
+    _refuse_rounded(column, name, title)
     return column, False
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -25,16 +26,19 @@ __all__ = [
     "brief",
     "column_names",
     "default_names",
+    "first_rounded",
     "first_rows",
     "is_index",
     "number",
     "positive",
+    "refuse_masked",
     "tolerance",
     "unique_names",
 ]
 
 Floats = NDArray[np.float64]
 
+_EXACT = 2**53  # up to which float64 holds every integer
 _FEW = 12  # entries that a message shows
 _LETTERS = 160  # and letters
 _SHORT = reprlib.Repr()
@@ -50,8 +54,7 @@ def as_floats(value: ArrayLike, name: str, names: Sequence[str] | None = None) -
     """
     if value is None:
         raise TypeError(f"{name} is None; pass an array of numbers.")
-    if np.ma.is_masked(value):
-        raise ValueError(f"{name} has masked entries; fill them or drop such rows first.")
+    refuse_masked(value, name)
     try:
         raw = np.asarray(value.toarray() if hasattr(value, "toarray") else value)
     except ValueError as error:
@@ -82,6 +85,38 @@ def as_floats(value: ArrayLike, name: str, names: Sequence[str] | None = None) -
             f"entries, the first {where}). Impute or drop such rows first."
         )
     return array
+
+
+def refuse_masked(value: object, name: str) -> None:
+    """Raise for an array with masked entries, or a list of such: what is hidden would be used."""
+    parts = value if isinstance(value, list | tuple) else (value,)
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise ValueError(f"{name} has masked entries; fill them or drop such rows first.")
+
+
+def first_rounded(cells: NDArray[Any]) -> tuple[int, int] | None:
+    """Return place and value of the first integer that float64 does not hold; None without one.
+
+    Examples
+    --------
+    >>> first_rounded(np.array([2**53, 2**60, 2**53 + 1]))
+    (2, 9007199254740993)
+    """
+    if cells.dtype.kind in "iu":
+        far = np.flatnonzero((cells > _EXACT) | (cells < -_EXACT))
+        odd = cells[far] // (cells[far] & -cells[far])  # without the factors of 2
+        places = far[(odd > _EXACT) | (odd < -_EXACT)]
+        return (int(places[0]), int(cells[places[0]])) if len(places) else None
+    if cells.dtype == object:
+        for place, cell in enumerate(cells):
+            if isinstance(cell, Decimal):
+                whole = cell.is_finite() and cell == cell.to_integral_value()
+            else:
+                whole = isinstance(cell, Integral)
+            value = int(cell) if whole else 0
+            if abs(value) > _EXACT and (value.bit_length() > 1024 or int(float(value)) != value):
+                return place, value
+    return None
 
 
 def _converted(raw: NDArray[Any]) -> Floats:

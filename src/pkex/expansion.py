@@ -11,6 +11,7 @@ kernels or preparations of their own make an `ExpansionSum`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,15 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._algebra import Kernel, has_neutral_removal
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
-from pkex._validation import as_floats, as_matrix, brief, column_names, default_names, unique_names
+from pkex._validation import (
+    as_floats,
+    as_matrix,
+    brief,
+    column_names,
+    default_names,
+    refuse_masked,
+    unique_names,
+)
 from pkex.errors import no_neutral_removal
 
 __all__ = [
@@ -342,6 +351,7 @@ def taken(expansion: KernelExpansion | ExpansionSum, X: Any, name: str = "X") ->
 
     They are found by name where both have names; else `X` is what it is.
     """
+    _check_rows(X, name)
     preparation = expansion.preparation
     known = expansion.feature_names
     if preparation is not None and preparation.before is not None:
@@ -375,6 +385,23 @@ def mixed(expansion: KernelExpansion | ExpansionSum, X: Any) -> Any:
     if preparation is None or preparation.before is None:
         return X
     return preparation.before(X)
+
+
+def _check_rows(X: Any, name: str) -> None:
+    """Refuse what is no table, or hides entries, before a step of a pipeline meets it."""
+    refuse_masked(X, name)
+    shape = getattr(X, "shape", None)
+    if isinstance(X, list | tuple):
+        with suppress(ValueError):  # ragged, which is said later
+            shape = np.shape(X)
+    if isinstance(shape, tuple) and len(shape) != 2:
+        found, hint = f"got shape {shape}", ""
+        if len(shape) == 1:
+            hint = f" Pass {name}[:1] of a table, or row.reshape(1, -1), to explain one row."
+            if hasattr(X, "name") and hasattr(X, "to_frame"):  # of pandas or polars
+                found = f"got a {type(X).__name__}"
+                hint = " Pass a frame to explain one row, e.g. frame[:1] or row.to_frame().T."
+        raise ValueError(f"{name} must be two-dimensional (rows, columns), {found}.{hint}")
 
 
 def evolve(

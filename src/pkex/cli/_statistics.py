@@ -85,7 +85,7 @@ def drift(
     before, after = before.complete(test.drop_missing), after.complete(test.drop_missing)
     for table in (before, after):
         _check_rows(table, 2, "to compare tables")
-        table.check_finite()
+        table.check_numbers()
     session.describe(before)
     session.describe(after)
     with session.noting_warnings():
@@ -126,7 +126,7 @@ def depend(
     if not X.names:
         raise ValueError(f"{data} has no column besides the target {target}.")
     _check_rows(complete, 2, "to measure dependence")
-    complete.check_finite()
+    complete.check_numbers()
     if complete.frame[target].nunique() == 1:
         raise ValueError(f"the target {target} is constant: nothing can depend on it.")
     _top(top, len(X.names))  # refused now rather than after the work

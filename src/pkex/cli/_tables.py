@@ -10,19 +10,17 @@ import csv
 import gzip
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "Dialect",
-    "Table",
-    "counted",
-    "listed",
-    "read",
-    "read_any",
-    "split_names",
-]
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._validation import first_rounded
+
+__all__ = ["Dialect", "Table", "counted", "listed", "read", "read_any", "split_names"]
 
 _DELIMITERS = ",;\t|"
 _SHOWN = 12  # names in a sentence before it says "and more"
@@ -55,6 +53,8 @@ class Table:
         Columns of the file that were left out.
     dropped : int
         How many rows were left out because of missing values.
+    rounded : dict of str to int
+        Numeric columns with an integer that float64 does not hold, and the first such integer.
     """
 
     path: Path
@@ -63,6 +63,7 @@ class Table:
     total: int
     ignored: tuple[str, ...] = ()
     dropped: int = 0
+    rounded: dict[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -131,9 +132,15 @@ class Table:
         frame = self.frame[~bad].infer_objects()
         return replace(self, frame=frame, dropped=int(bad.sum()))
 
-    def check_finite(self) -> None:
-        """Refuse numbers that are infinite."""
+    def check_numbers(self) -> None:
+        """Refuse numbers that are infinite, and integers that float64 would make others."""
         for name in self.of_kind("numeric"):
+            if name in self.rounded:
+                raise ValueError(
+                    f"column {name} of {self.path} holds {self.rounded[name]}, an integer beyond "
+                    "2**53 that float64 rounds, so that different ones would become the same: "
+                    f"leave it out if it identifies rows, or pass --categorical {name}."
+                )
             column = self.frame[name].to_numpy(dtype=float)
             infinite = self.frame.index[abs(column) == float("inf")]
             if len(infinite):
@@ -215,16 +222,19 @@ def read_any(path: Path, dialect: Dialect) -> Table:
         table, unnamed = _parquet(path, data, dialect.categorical)
     else:
         table, unnamed = _csv(path, data, dialect)
-    names = table.column_names
+    _refuse_twice(path, table.column_names)
+    if table.num_rows == 0:
+        raise ValueError(f"{path} has no rows, only the names of columns.")
+    return _told_apart(path, table, unnamed, dialect.categorical)
+
+
+def _refuse_twice(path: Path, names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(
             f"{path} has more than one column named {listed(twice)}: every column needs a name of "
             "its own."
         )
-    if table.num_rows == 0:
-        raise ValueError(f"{path} has no rows, only the names of columns.")
-    return _told_apart(path, table, unnamed, dialect.categorical)
 
 
 def _parquet(path: Path, data: bytes, as_text: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
@@ -232,9 +242,10 @@ def _parquet(path: Path, data: bytes, as_text: Sequence[str]) -> tuple[Any, tupl
     import pyarrow.parquet
 
     try:
-        table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
+        table = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data)).read()
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{path} is a damaged Parquet file ({error}).") from error
+    _refuse_twice(path, table.column_names)
     pandas = table.schema.pandas_metadata or {}
     labels = tuple(name for name in pandas.get("index_columns", []) if name in table.column_names)
     categories = [  # which come back as plain numbers where they are numbers
@@ -276,10 +287,39 @@ def _csv(path: Path, data: bytes, dialect: Dialect) -> tuple[Any, tuple[str, ...
         raise ValueError(f"{path} cannot be read as CSV: {_cut(reason)}.") from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} cannot be read as CSV: {error}.") from error
+    table = _with_long_integers(table, text, delimiter)
     unnamed = [i for i, name in enumerate(table.column_names) if not name.strip()]
     for i in reversed(unnamed):
         table = table.remove_column(i)
     return table, tuple(f"(column {i + 1}, without a name)" for i in unnamed)
+
+
+def _with_long_integers(table: Any, text: str, delimiter: str) -> Any:
+    """Return the table with integers beyond 64 bits as decimals, where Arrow makes them floats."""
+    import pyarrow
+    import pyarrow.csv
+    from pyarrow import compute
+
+    for i, column in enumerate(table.schema):
+        if column.type != pyarrow.float64() or table.column_names.count(column.name) > 1:
+            continue
+        largest = compute.max(compute.abs(table.column(i))).as_py()
+        if largest is None or not 2.0**63 <= largest < 1e38:
+            continue
+        as_text = pyarrow.csv.read_csv(
+            pyarrow.BufferReader(text.encode()),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=[column.name],
+                strings_can_be_null=True,
+                column_types={column.name: pyarrow.string()},
+            ),
+        ).column(0)
+        if compute.all(compute.match_substring_regex(as_text, r"^\s*[+-]?\d+\s*$")).as_py():
+            whole = [None if cell is None else Decimal(cell) for cell in as_text.to_pylist()]
+            numbers = pyarrow.array(whole, pyarrow.decimal128(38))
+            table = table.set_column(i, column.name, pyarrow.chunked_array([numbers]))
+    return table
 
 
 def _decoded(path: Path, data: bytes, encoding: str) -> str:
@@ -322,7 +362,8 @@ def _told_apart(
     import pyarrow
     from pyarrow import types
 
-    kinds = {}
+    kinds: dict[str, str] = {}
+    rounded: dict[str, int] = {}
     for i, column in enumerate(table.schema):
         kind = column.type
         if column.name in categorical:
@@ -332,14 +373,24 @@ def _told_apart(
             kinds[column.name] = "categorical"
         elif types.is_floating(kind) or types.is_integer(kind) or types.is_null(kind):
             kinds[column.name] = "numeric"
+            if types.is_integer(kind):
+                rounded |= _rounded(column.name, table.column(i).drop_null().to_numpy())
         elif types.is_decimal(kind):
+            known = table.column(i).drop_null().to_pylist()
+            rounded |= _rounded(column.name, np.array(known, dtype=object))
             table = table.set_column(i, column.name, table.column(i).cast(pyarrow.float64()))
             kinds[column.name] = "numeric"
         elif _is_text(kind) or types.is_boolean(kind) or types.is_dictionary(kind):
             kinds[column.name] = "categorical"
         else:
             kinds[column.name] = "other"
-    return Table(path, table.to_pandas(ignore_metadata=True), kinds, table.num_rows, unnamed)
+    frame = table.to_pandas(ignore_metadata=True)
+    return Table(path, frame, kinds, table.num_rows, unnamed, rounded=rounded)
+
+
+def _rounded(name: str, numbers: NDArray[Any]) -> dict[str, int]:
+    found = first_rounded(numbers)
+    return {} if found is None else {name: found[1]}
 
 
 def _is_text(kind: Any) -> bool:
