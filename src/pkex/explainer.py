@@ -17,6 +17,7 @@ from pkex._cells import is_number
 from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
+from pkex._shap_background import from_shap
 from pkex._threads import check_n_jobs
 from pkex._validation import as_floats, brief, first_rows, tolerance
 from pkex.engine import Background, Plan, Sums, shapley_sums
@@ -47,7 +48,8 @@ class Explainer:
         Rows that absent features are taken from, in the columns of the input. One row gives
         baseline Shapley values. By default the model's own data: its training points or support
         vectors, 500 of them at most. Support vectors lie near the boundary, so pass training rows
-        where you have them.
+        where you have them. Also what shap keeps rows in: ``shap.kmeans(X, 10)`` with its weights,
+        and ``shap.maskers.Independent(X)`` with the rows that it drew.
     removal : {"marginal", "interventional", "neutral"}, optional
         What it means that a feature is absent. "marginal", the default without a background: its
         kernel factor is the mean of its factors over the background or the model's own data, as if
@@ -100,6 +102,7 @@ class Explainer:
         n_jobs: int | None = -1,
     ) -> None:
         check_n_jobs(n_jobs)
+        background, background_weights = from_shap(background, background_weights)
         self._own: Callable[[Any], Any] | None = None
         self._own_tol = 0.0
         self._classes: Classes | None = None

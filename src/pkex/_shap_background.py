@@ -1,0 +1,61 @@
+"""Backgrounds as shap keeps them: what `shap.kmeans` returns, and `shap.maskers.Independent`.
+
+They are recognised by the names of their classes, so that shap is not imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["from_shap"]
+
+
+def from_shap(background: Any, weights: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
+    """Return the rows of a background of shap and their weights; any other as it is.
+
+    Rows that have names get them back, as a data frame.
+    """
+    kinds = [kind.__name__ for kind in type(background).__mro__ if _of_shap(kind)]
+    if not kinds:
+        return background, weights
+    if "DenseData" in kinds:
+        if weights is not None:
+            raise ValueError(
+                "background has weights of its own, as shap.kmeans gives them: leave out "
+                "background_weights, or pass background.data with them."
+            )
+        if any(len(group) != 1 for group in background.groups):
+            raise ValueError(
+                "background is a DenseData of shap with groups of columns: pass background.data, "
+                "and the groups as groups=."
+            )
+        rows = background.data.T if background.transposed else background.data
+        shares = np.asarray(background.weights, dtype=np.float64)
+        names = list(background.group_names)
+        numbered = names == [str(i) for i in range(len(names))]  # how shap names those without
+        used = shares > 0.0  # k-means may leave a centre without rows
+        return _named(np.asarray(rows)[used], None if numbered else names), shares[used]
+    if "Independent" in kinds:
+        labels = getattr(background, "feature_names", None)
+        return _named(background.data, None if labels is None else list(labels)), weights
+    raise TypeError(
+        f"background is shap's {kinds[0]}, which does not say what absent features are in a way "
+        "that pkex knows. Pass rows, such as X_train[:100], or shap.kmeans(X_train, 10) or "
+        "shap.maskers.Independent(X_train)."
+    )
+
+
+def _of_shap(kind: type) -> bool:
+    return kind.__module__.split(".")[0] == "shap"
+
+
+def _named(rows: Any, names: list[Any] | None) -> Any:
+    """Return rows that were taken out of a data frame as one again."""
+    if names is None:
+        return rows
+    import pandas
+
+    return pandas.DataFrame(rows, columns=names).infer_objects()
