@@ -94,7 +94,7 @@ def joined(run: Run) -> Run:
     """Permute several rows at a time: 10 + 7 units of four, and two single rows."""
 
     def with_units(rng: np.random.Generator, B: int) -> pkex.Attribution:
-        with mock.patch.multiple(weights, _UNITS=20, _FEWEST_UNITS=5):
+        with mock.patch.multiple(weights, UNITS=20, _FEWEST_UNITS=5):
             return run(rng, B)
 
     return with_units

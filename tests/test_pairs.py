@@ -254,7 +254,7 @@ def test_permuted_labels_are_the_statistic_of_permuted_rows(seen, n, m, estimato
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize(("n", "m"), [(20, 20), (23, 31), (12, 47), (41, 8)])
 def test_joined_rows_are_permuted_together(seen, monkeypatch, n, m, estimator):
-    monkeypatch.setattr(weights, "_UNITS", 16)
+    monkeypatch.setattr(weights, "UNITS", 16)
     monkeypatch.setattr(weights, "_FEWEST_UNITS", 4)
     if n == 23:  # tiles of single rows alone, too
         set_width(monkeypatch, 1)

@@ -19,7 +19,7 @@ from pkex._algebra import Kernel
 from pkex._lazy import lazy
 from pkex._threads import workspace
 
-__all__ = ["HSICWeights", "MMDWeights", "Shuffled", "Weights"]
+__all__ = ["UNITS", "HSICWeights", "MMDWeights", "Shuffled", "Weights"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -28,7 +28,7 @@ _PAIRS = 2**18  # entries of a target's kernel matrix evaluated at once: 2 MiB
 _KEPT = 2**24  # and kept, if those of all different targets are no more: 128 MiB
 _SETS = 256  # weight sets made at once
 _WEIGHTS = 2**20  # and weights of all of these: 8 MiB
-_UNITS = 1536  # rows, or joined rows, that a permutation test of MMD permutes at most
+UNITS = 1536  # rows, or joined rows, that a permutation test of MMD permutes at most
 _FEWEST_UNITS = 256  # of either sample, where rows are joined
 
 
@@ -161,7 +161,7 @@ class MMDWeights(Weights):
         labels of units are permuted: a subgroup of the permutations of the rows, which gives an
         exact test as well, for less work.
         """
-        size = min(-(-self.n_rows // _UNITS), min(self.n, self.m) // _FEWEST_UNITS)
+        size = min(-(-self.n_rows // UNITS), min(self.n, self.m) // _FEWEST_UNITS)
         size = max(1, size)
         samples = [np.arange(self.n), np.arange(self.n, self.n_rows)]
         if size > 1:

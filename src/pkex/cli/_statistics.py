@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex.cli import _session, _tables
+from pkex.cli import _forecast, _session, _tables
 from pkex.cli._groups import groups_from
 from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
 from pkex.cli._tables import Dialect, Table, counted
+from pkex.weights import UNITS
 
 __all__ = ["Test", "depend", "drift"]
 
@@ -88,8 +89,11 @@ def drift(
         table.check_numbers()
     session.describe(before)
     session.describe(after)
+    options = test.options(dialect, session)
+    frames = (before.frame, after.frame)
+    _announce(pkex.mmd, frames, test, options, session, units=UNITS)
     with session.noting_warnings():
-        result = pkex.mmd(before.frame, after.frame, **test.options(dialect, session))
+        result = pkex.mmd(*frames, **options)
     found = result.p_value is not None and result.p_value <= alpha
     verdict = "drift" if found else "no drift"
     title = f"{verdict}: MMD² = {result.total:.4g}, {_tested(result, alpha)}"
@@ -132,8 +136,10 @@ def depend(
     _top(top, len(X.names))  # refused now rather than after the work
     session.describe(complete)
     session.note(f"target: {target} ({y.kinds[target]}).")
+    options = test.options(dialect, session)
+    _announce(_hsic_of(target), (complete.take([*X.names, target]).frame,), test, options, session)
     with session.noting_warnings():
-        result = pkex.hsic(X.frame, complete.frame[target], **test.options(dialect, session))
+        result = pkex.hsic(X.frame, complete.frame[target], **options)
     count = _top(top, len(result.values))
     frame = _values(result)
     frame["selected"] = np.arange(len(frame)) < count
@@ -154,6 +160,38 @@ def depend(
         sample_names=("columns", target),
     )
     return 0
+
+
+def _hsic_of(target: str) -> Callable[..., object]:
+    return lambda frame, **options: pkex.hsic(frame.drop(columns=target), frame[target], **options)
+
+
+def _announce(
+    statistic: Callable[..., object],
+    frames: Sequence[Any],
+    test: Test,
+    options: Mapping[str, Any],
+    session: Session,
+    units: int | None = None,
+) -> None:
+    """Say how long the work will take if that is long, judged by samples of the rows."""
+    if session.quiet or session.as_json:
+        return
+    total = sum(map(len, frames))
+
+    def run(n_rows: int, permutations: int) -> object:
+        counts = [min(len(frame), max(4, n_rows * len(frame) // total)) for frame in frames]
+        samples = [
+            frame.sample(count, random_state=test.seed)
+            for frame, count in zip(frames, counts, strict=True)
+        ]
+        changed = {"n_permutations": permutations, "block_size": None, "progress": False}
+        return statistic(*samples, **{**options, **changed})
+
+    rates = _forecast.measure(run, total, test.block_size, test.permutations, units)
+    sentence = rates and _forecast.advice(rates, total, test.block_size)
+    if sentence:
+        session.note(sentence)
 
 
 def _usable(table: Table, columns: Sequence[str]) -> Table:
