@@ -12,7 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.svm import SVC
 
 import pkex
 from pkex import _storage
@@ -79,6 +81,40 @@ def test_a_field_that_is_not_there_is_none(tmp_path):
     assert Explanation.load(written(tmp_path / "a.npz", header, arrays)).kernel is None
 
 
+def classified(index):
+    """Return the explanation of a classifier whose rows have labels."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(30, 2)), columns=["a", "b"])
+    labels = np.array(["no", "maybe", "yes"])[np.arange(30) % 3]
+    X.index = index
+    return pkex.Explainer(SVC().fit(X, labels))(X[:6])
+
+
+INDEXES = {
+    "numbers": pd.Index(range(100, 130), name="patient"),
+    "text": pd.Index([f"p{i}" for i in range(30)]),
+    "dates": pd.date_range("2024-01-01", periods=30, tz="Europe/Vienna"),
+    "several": pd.MultiIndex.from_product([["x", "y", "z"], range(10)], names=["site", None]),
+    "tuples": pd.Index([(i, "a") for i in range(30)], tupleize_cols=False),
+}
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES.keys())
+def test_labels_and_classes_are_saved(index, tmp_path):
+    explanation = classified(index)
+    explanation.save(tmp_path / "a.npz")
+    found = Explanation.load(tmp_path / "a.npz")
+    for name in ("classes", "sides", "number", "absent"):
+        assert getattr(found, name) is not None
+        assert getattr(found, name) == getattr(explanation, name)
+    np.testing.assert_array_equal(found.predicted, explanation.predicted)
+    if isinstance(index[0], tuple) and index.nlevels == 1:  # which are kept as text
+        assert list(found.index) == [str(label) for label in index[:6]]
+    else:
+        assert list(found.index) == list(index[:6])
+        assert list(found.index.names) == list(index.names)
+
+
 # Damage
 
 
@@ -103,6 +139,11 @@ def test_headers_that_are_no_header(header, tmp_path):
     path = written(tmp_path / "a.npz", header, content()[1])
     with pytest.raises(ValueError, match=r"a\.npz is damaged or was not written by"):
         Explanation.load(path)
+
+
+def labelled(kind, labels):
+    levels = [{"kind": kind, "labels": labels}]
+    return {"several": False, "names": [None], "levels": levels}
 
 
 CHANGES = {
@@ -136,6 +177,18 @@ CHANGES = {
     "cells are lists": lambda h, a: h.update(data=[[[1], 2, 3]] * 4),
     "one cell for three columns": lambda h, a: h.update(data=[[1]] * 4),
     "rows of text": lambda h, a: h.update(data=["abc"] * 4),
+    "classes are a text": lambda h, a: h.update(classes="ab"),
+    "sides are texts": lambda h, a: h.update(sides=["ab", "cd"]),
+    "sides of three": lambda h, a: h.update(sides=[["a", "b", "c"]] * 2),
+    "a side for one output": lambda h, a: h.update(sides=[["a", None]]),
+    "predictions are lists": lambda h, a: h.update(predicted=[[1]] * 4),
+    "too few predictions": lambda h, a: h.update(predicted=[1]),
+    "labels are a list": lambda h, a: h.update(index=[1, 2, 3, 4]),
+    "too few labels": lambda h, a: h.update(index=labelled("int64", [1])),
+    "labels of another kind": lambda h, a: h.update(index=labelled("int64", list("abcd"))),
+    "labels of no kind": lambda h, a: h.update(index=labelled("int999", [1, 2, 3, 4])),
+    "labels that are no dates": lambda h, a: h.update(index=labelled("datetime64[ns]", ["x"] * 4)),
+    "labels without levels": lambda h, a: h.update(index={"several": False, "names": []}),
     "values are not a number": lambda h, a: a["values"].fill(np.nan),
     "values are infinite": lambda h, a: a["values"].fill(np.inf),
     "values overflow": lambda h, a: a["values"].fill(1.5e308),
@@ -343,7 +396,8 @@ def mutated(value, rng):
 def test_any_part_of_the_header_may_change(seed, tmp_path):
     rng = random.Random(seed)
     name = "explanation_v1_text.npz" if seed % 2 else "explanation_v1.npz"
-    header, arrays = content(Explanation.load(FILES / name))
+    start = classified(INDEXES["several"]) if seed % 4 == 3 else Explanation.load(FILES / name)
+    header, arrays = content(start)
     accepted = 0
     for _ in range(150):
         buffer, changed = io.BytesIO(), header

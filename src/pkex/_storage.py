@@ -360,7 +360,7 @@ def _label_to_json(label: Any) -> Any:
     if hasattr(label, "isoformat") and not is_missing(label):
         return label.isoformat()
     try:
-        return _to_json(label)
+        return str(label) if isinstance(label, tuple | list) else _to_json(label)
     except ValueError:
         return str(label)
 
