@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.svm import SVC
 from test_report import EVIL, explained
 
 import pkex
@@ -448,3 +449,28 @@ def test_small_values_on_a_large_base_keep_their_digits(open_report):
     assert notes[-1] == "123456.1250"
     ticks = page.locator("#waterfall svg text.tick").all_text_contents()
     assert len(set(ticks)) == len(ticks) > 1
+
+
+def test_rows_with_names_are_found_by_them_and_say_their_class(open_report):
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    table.index = [f"case {i}" for i in range(80)]
+    labels = np.array(["x", "y", "z"])[np.digitize(table["a"] + rng.normal(size=80), [-0.2, 0.2])]
+    model = SVC(C=10.0).fit(table, labels)
+    explanation = pkex.Explainer(model, table[:10])(table)
+    largest = np.array(explanation.outputs)[explanation.predictions.argmax(axis=1)]
+    apart = int(np.flatnonzero(largest != explanation.predicted)[0])
+    page = open_report(explanation)
+    expect(page.locator("#lead")).to_contain_text("positive values speak for the class")
+    field = page.locator("#row-number")
+    field.fill(f"case {apart}")
+    field.press("Enter")
+    told = f"Row case {apart} (predicted {model.predict(table)[apart]}, largest output "
+    expect(sentence(page)).to_contain_text(f"{told}{largest[apart]}): the output of x is")
+    field.fill("nobody")
+    field.press("Enter")
+    expect(page.locator("#row-problem")).to_have_text(
+        "No row shown here is named nobody; the first is case 0."
+    )
+    page.get_by_role("button", name="Next row").click()
+    expect(sentence(page)).to_contain_text(f"Row case {apart + 1} (predicted")
