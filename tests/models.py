@@ -453,11 +453,12 @@ class ModelCase:
                 warnings.filterwarnings("ignore", message=self.noise)
             yield
 
-    def own_output(self, rows: Any = None) -> Array:
+    def own_output(self, rows: Any = None, model: Any = None) -> Array:
         """Return the model's own output at some rows, as it comes."""
         rows = self.rows if rows is None else rows
+        model = self.model() if model is None else model
         with self.quiet():
-            own = self.own(self.model(), rows if self.gram is None else self.gram(rows))
+            own = self.own(model, rows if self.gram is None else self.gram(rows))
         return np.asarray(own) if self.combine is None else self.combine(np.asarray(own))
 
     @property

@@ -555,7 +555,7 @@ def test_fitted_models_against_their_own_outputs(case):
     n_players, n_rows = len(case.feature_names), case.rows.shape[0]
     model = pkex.as_expansion(case.model(), **case.given) if case.given else case.model()
     with case.quiet():
-        explanation = Explainer(model, case.rows)(case.rows)
+        explanation = Explainer(model, case.rows, outputs=case.choice)(case.rows)
 
         def value(present):
             outputs = case.own_output(spliced_table(case.rows, 0, sorted(present)))
