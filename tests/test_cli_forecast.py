@@ -79,6 +79,8 @@ def test_what_to_do():
         "fewer --permutations or a smaller --block-size take less."
     )
     assert advice(Rates(1e-6, 0.0), 400_000, 2000).endswith(": a smaller --block-size takes less.")
+    short = advice(Rates(5e-7, 4e-6, 1536), 12_000, None)  # blocks would take as long
+    assert short.endswith(": fewer --permutations or a smaller --block-size take less.")
 
 
 @pytest.fixture

@@ -105,9 +105,9 @@ def advice(rates: Rates, n_rows: int, block_size: int | None) -> str | None:
     if seconds < LONG:
         return None
     sentence = f"This will take about {duration(seconds)}"
-    if block_size is None or block_size >= 2 * _BLOCK:
-        fewer = duration(rates.seconds(n_rows, _BLOCK))
-        return f"{sentence}: --block-size {_BLOCK} would take about {fewer}."
+    in_blocks = rates.seconds(n_rows, _BLOCK)
+    if in_blocks <= seconds / 2.0:
+        return f"{sentence}: --block-size {_BLOCK} would take about {duration(in_blocks)}."
     if rates.tested > rates.pair:
         return f"{sentence}: fewer --permutations or a smaller --block-size take less."
     return f"{sentence}: a smaller --block-size takes less."
