@@ -72,8 +72,8 @@ def test_what_to_do():
     assert advice(rates, 10_000, None) is None
     said = advice(rates, 400_000, None)
     assert said == "This will take about 4 hours: --block-size 2000 would take about 9 minutes."
-    assert advice(rates, 400_000, 20_000).startswith(
-        "This will take about 14 minutes: --block-size"
+    assert advice(rates, 400_000, 40_000).startswith(
+        "This will take about 27 minutes: --block-size"
     )
     assert advice(rates, 400_000, 2000).endswith(
         "fewer --permutations or a smaller --block-size take less."
