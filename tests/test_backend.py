@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pkex
-from pkex import backend, engine, pairs, twin
+from pkex import _threads, backend, engine, pairs, twin
 from pkex._lazy import lazy
 from pkex.weights import MMDWeights
 
@@ -168,26 +168,47 @@ def test_a_process_can_be_forked_while_threads_explain():
 
 @needs_fork
 def test_a_forked_process_does_not_inherit_the_lock_of_a_thread():
-    """The lock is held, and BLAS limited, by a thread that the child does not have."""
+    """A fork waits for the lock; BLAS is limited by a thread that the child does not have."""
     code = FORKS + (
         "from pkex import _threads\n"
         "held = threading.Event()\n"
         "def hold():\n"
-        "    with single_blas(), _threads._blas_lock:\n"
-        "        held.set()\n"
+        "    with single_blas():\n"
+        "        with _threads._blas_lock:\n"
+        "            held.set()\n"
+        "            stop.wait(1)\n"
         "        stop.wait()\n"
         "thread = threading.Thread(target=hold)\n"
         "thread.start()\n"
         "held.wait()\n"
         "def unlimited():\n"
+        "    assert _threads._blas_lock.acquire(timeout=30)\n"
+        "    _threads._blas_lock.release()\n"
         "    with single_blas():\n"
         "        assert _threads._blas_users == 1\n"
         "    assert _threads._blas_limits is None\n"
         "    child()\n"
-        "print(forked(unlimited))\n"
+        "print(forked(unlimited), _threads._blas_lock.locked())\n"
         "stop.set()\n"
     )
-    assert in_a_new_process(code, PYTHONWARNINGS="ignore") == "0\n"
+    assert in_a_new_process(code, PYTHONWARNINGS="ignore") == "0 False\n"
+
+
+def test_libraries_are_looked_for_once(monkeypatch):
+    """The system's loader has a lock meanwhile, which a process that is forked then would keep."""
+    monkeypatch.setattr(_threads, "_blas", None)
+    looked = []
+    real = _threads.ThreadpoolController
+    monkeypatch.setattr(
+        _threads,
+        "ThreadpoolController",
+        lambda: looked.append(_threads._blas_lock.locked()) or real(),
+    )
+    for _ in range(3):
+        with _threads.single_blas():
+            limits = {lib["num_threads"] for lib in real().info() if lib["user_api"] == "blas"}
+            assert limits <= {1}
+    assert looked == [True]  # with the lock, which a fork waits for
 
 
 @needs_fork

@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from pkex._validation import brief, is_index
 
@@ -28,8 +28,9 @@ Result = TypeVar("Result")
 _BAR_DELAY = 2.0  # seconds before a progress bar appears
 _local = threading.local()
 _blas_lock = threading.Lock()
+_blas: Any = None  # the libraries, looked for once
 _blas_users = 0
-_blas_limits: threadpool_limits | None = None
+_blas_limits: Any = None
 
 
 def check_n_jobs(n_jobs: int | None) -> None:
@@ -92,10 +93,12 @@ def single_blas() -> Iterator[None]:
     The limit is one of the process: the first call that needs it sets it, the last one takes it
     back, however calls in several threads overlap.
     """
-    global _blas_users, _blas_limits
+    global _blas, _blas_users, _blas_limits
     with _blas_lock:
+        if _blas is None:
+            _blas = ThreadpoolController()
         if _blas_users == 0 and _blas_limits is None:
-            _blas_limits = threadpool_limits(1, user_api="blas")
+            _blas_limits = _blas.limit(limits=1, user_api="blas")
         _blas_users += 1
     _local.blas_users = getattr(_local, "blas_users", 0) + 1
     try:
@@ -115,8 +118,17 @@ def _restore_blas() -> None:
         _blas_limits = None
 
 
-def _after_fork() -> None:
-    """Forget the other threads, which a forked process does not have, and the lock they may hold.
+def _before_fork() -> None:
+    """Wait for threads that set the limit: the system's loader has a lock that a child keeps."""
+    _blas_lock.acquire()
+
+
+def _after_fork_in_parent() -> None:
+    _blas_lock.release()
+
+
+def _after_fork_in_child() -> None:
+    """Forget the other threads, which a forked process does not have.
 
     The limit that they set is taken back when the next call leaves; BLAS is not touched here, as
     it may have locks of its own.
@@ -127,7 +139,11 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )
 
 
 def with_bar(blocks: Iterator[Result], total: int) -> Iterator[Result]:
