@@ -810,8 +810,8 @@ ARD = [0.1, 0.2, 0.05, 0.3]
 PROCESSES = [
     process("GPR kernel=None", None),
     process("GPR C * RBF", 400.0 * gp.RBF(0.1)),
-    process("GPR C * RBF + White, optimised", 1.0 * gp.RBF(1.0) + gp.WhiteKernel(0.5), WINE,
-            CULTIVAR, optimizer="fmin_l_bfgs_b"),
+    process("GPR C * RBF + White, optimised", 1.0 * gp.RBF(1.0) + gp.WhiteKernel(0.5),
+            WINE / WINE.std(axis=0), CULTIVAR, optimizer="fmin_l_bfgs_b"),
     process("GPR RBF ARD", gp.RBF(ARD), DIABETES),
     process("GPR C * RBF ARD + White, normalize_y",
             2.0 * gp.RBF(ARD) + gp.WhiteKernel(0.3), normalize_y=True),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pkex.backend import show_config
     from pkex.discrepancy import hsic, mmd
     from pkex.drift import MMDDrift
-    from pkex.errors import AdditivityError, UnsupportedModelError
+    from pkex.errors import AdditivityError, PrecisionWarning, UnsupportedModelError
     from pkex.expansion import KernelExpansion
     from pkex.explainer import Explainer
     from pkex.explanation import Explanation
@@ -34,6 +34,7 @@ __all__ = [
     "HSICSelector",
     "KernelExpansion",
     "MMDDrift",
+    "PrecisionWarning",
     "UnsupportedModelError",
     "as_expansion",
     "hsic",
@@ -52,6 +53,7 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "HSICSelector": "selection",
     "KernelExpansion": "expansion",
     "MMDDrift": "drift",
+    "PrecisionWarning": "errors",
     "UnsupportedModelError": "errors",
     "as_expansion": "readers",
     "hsic": "discrepancy",

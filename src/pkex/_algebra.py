@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import compress
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -165,6 +165,9 @@ class ColumnKernel(Kernel):
     """
 
     columns: tuple[int, ...] | None = field(default=None, kw_only=True)
+
+    unit: ClassVar[bool] = False
+    """Whether all factors are known to lie in [0, 1], which makes bounds of errors smaller."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -33,7 +33,9 @@ def headline(explanation: Explanation) -> str:
         for size, noun in zip(explanation.values.shape, nouns, strict=False)
     )
     rule = explanation.rule
-    if any(used.is_fallback for used in explanation.rules):
+    if explanation.error is not None:
+        error = f"error <= {explanation.error.max(initial=0.0):.2g}"
+    elif any(used.is_fallback for used in explanation.rules):
         error = "exact up to rounding"
     elif explanation.removal == "neutral":
         error = f"relative error <= {rule.relative_error:.2g}"

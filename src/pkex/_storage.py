@@ -132,7 +132,7 @@ def _typed(value: Any, kind: type, name: str) -> Any:
 
 
 _ARRAYS = ("values", "base_values", "predictions")
-_MORE_ARRAYS: tuple[str, ...] = ()
+_MORE_ARRAYS: tuple[str, ...] = ("error",)
 _HEADER: dict[str, Callable[[Any], Any]] = {
     "feature_names": _names,
     "column_names": _names,

@@ -21,7 +21,7 @@ from pkex._algebra import Term
 from pkex._lazy import lazy
 from pkex._threads import go_on, in_order, with_bar
 from pkex.backend import game_class
-from pkex.narrow import as_narrow
+from pkex.narrow import Absent, as_narrow
 from pkex.rules import Rule, exact, general_ladder, ladder
 
 __all__ = ["Background", "Plan", "Sums", "ranked", "shapley_sums", "sum_tolerance"]
@@ -51,6 +51,11 @@ class Sums:
         Weighted sums of the worth of no player.
     tolerance : array of shape (rows, sets)
         How far ``values.sum(axis=1)`` may be from ``totals - bases`` by certificate and rounding.
+    error : array of shape (rows, sets)
+        How far each value, the total and the base may be from what exact arithmetic gives, by
+        certificate and rounding; see "What a result may be off by" in docs/mathematics.md.
+    magnitudes : array of shape (rows, sets)
+        Weighted sums of absolute terms, which rounding errors are measured by.
     rules : tuple of Rule
         The rules that were used, the largest bound first.
     """
@@ -59,6 +64,8 @@ class Sums:
     totals: Floats
     bases: Floats
     tolerance: Floats
+    error: Floats
+    magnitudes: Floats
     rules: tuple[Rule, ...]
 
     def __add__(self, other: Sums) -> Sums:
@@ -67,6 +74,8 @@ class Sums:
             self.totals + other.totals,
             self.bases + other.bases,
             self.tolerance + other.tolerance,
+            self.error + other.error,
+            self.magnitudes + other.magnitudes,
             ranked({*self.rules, *other.rules}),
         )
 
@@ -142,6 +151,7 @@ class Plan:
         self.narrow = [term for term in narrow_terms if term is not None]
         self.terms = [t for t, one in zip(terms, narrow_terms, strict=True) if one is None]
         self._games: list[twin.Game] = []
+        self._roundings: tuple[Floats, float] | None = None
         self._absent: dict[tuple[int, int, int], tuple[Floats, twin.Factors]] = {}
 
     def games(self) -> list[twin.Game]:
@@ -187,12 +197,59 @@ class Plan:
             total += self.background.weights[rows] @ np.prod(factors, axis=0)
         return total
 
-    def narrow_absent(self, Z: Floats) -> list[Floats]:
+    def narrow_absent(self, Z: Floats) -> list[Absent]:
         """Return what the narrow terms are worth without their players, at each point."""
         rows, shares = None, None
         if self.background is not None:
             rows, shares = self.background.rows, self.background.weights
         return [narrow.absent(Z, rows, shares) for narrow in self.narrow]
+
+    def roundings(self, Z: Floats, games: list[twin.Game]) -> float:
+        """Return how many units of rounding a value carries at most, relative to the magnitudes.
+
+        The proof is in docs/mathematics.md. Found once for the points in use.
+        """
+        known = self._roundings
+        if known is None or not (known[0] is Z or np.array_equal(known[0], Z)):
+            known = self._roundings = (Z, self._count_roundings(Z, games))
+        return known[1]
+
+    def _count_roundings(self, Z: Floats, games: list[twin.Game]) -> float:
+        n_players, background = len(self.players), self.background
+        leaves = [leaf for term in self.terms for leaf in term.leaves]
+        leaves += [leaf for narrow in self.narrow for leaf in narrow.term.leaves]
+        # a value of a pair is at most 1 in size, or 2 where factors may have both signs
+        largest = 1.0 if all(leaf.unit for leaf in leaves) else 2.0
+        count = 16.0 * n_players + 280.0 + largest * len(Z)
+        if background is None:
+            return count
+        count += 18.0 * n_players + len(background.rows)
+        if not background.marginal:
+            return count
+        # Means carry a rounding for each row, relative to what is averaged: to the deficits where
+        # factors are near 1, and to factors of both signs, which may cancel, where they are not.
+        reach = 0.0
+        for number, game in enumerate(games):
+            bounded = all(leaf.unit for leaf in game.term.leaves)
+            for _, points in _blocks(1, len(Z), Z.shape[1], _entries(games)):
+                if bounded:
+                    factors = self.mean_factors(games, number, points, Z)
+                    sizes = np.minimum(1.0, np.abs(factors.deficits))
+                else:
+                    sizes = self._averaged(game, Z[points])
+                reach = max(reach, float(sizes.sum(axis=0).max(initial=0.0)))
+        return count + (len(background.rows) + 8.0) * reach
+
+    def _averaged(self, game: twin.Game, z: Floats) -> Floats:
+        """Return the means of the absolute factors over the background, (players, points)."""
+        assert self.background is not None
+        rows, shares = self.background.rows, self.background.weights
+        step = max(1, _ABSENT // (len(rows) * len(game.players)))
+        parts = [
+            np.einsum("b,jbi->ji", shares, np.abs(game.factors(rows, z[i : i + step]).values))
+            for i in range(0, len(z), step)
+        ]
+        return np.concatenate(parts, axis=1)
 
     def bases(self, Z: Floats, weights: Floats, games: list[twin.Game] | None = None) -> Floats:
         """Return the weighted sums of the worth of no player, shape (sets,) or (rows, sets).
@@ -201,7 +258,7 @@ class Plan:
         """
         total = np.zeros(weights.shape[:-2] + weights.shape[-1:])
         for without in self.narrow_absent(Z):
-            total += without @ weights
+            total += without.worth @ weights
         if self.background is None:
             total += sum(term.coefficient for term in self.terms) * weights.sum(axis=-2)
             return total
@@ -214,7 +271,8 @@ class Plan:
         return total
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_games": [], "_absent": {}}  # made again where they are needed
+        # made again where they are needed
+        return self.__dict__ | {"_games": [], "_absent": {}, "_roundings": None}
 
 
 def shapley_sums(
@@ -274,8 +332,18 @@ def shapley_sums(
             narrow.add(x, z, weights, absent, general, values, totals, magnitudes)
     order = ranked(rules or {exact(1)})
     tolerance = sum_tolerance(plan, order, len(Z), magnitudes, n_tasks)
+    underflow = 4.0 * (len(plan.players) + len(Z)) * _SMALLEST * max(1, n_tasks)
+    rate: Any = 2.0 * order[0].relative_error + plan.roundings(z, games) * 2.0**-53
+    if plan.background is not None:
+        # in the tail, where magnitudes are small, exponents of factors are large and so is what
+        # their rounding costs
+        worth = sum(abs(game.term.coefficient) for game in games)
+        sizes = worth * np.add.reduce(np.abs(weights), axis=-2)
+        steep = np.log(np.maximum(np.e, sizes / np.maximum(magnitudes, _SMALLEST)))
+        rate = rate + 8.0 * 2.0**-53 * steep
+    error = rate * magnitudes + underflow
     known = plan.bases(z, weights, games) if bases is None else bases
-    return Sums(values, totals, known, tolerance, order)
+    return Sums(values, totals, known, tolerance, error, magnitudes, order)
 
 
 def _entries(games: list[twin.Game]) -> int:

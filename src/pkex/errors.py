@@ -9,7 +9,13 @@ from pkex._validation import brief
 if TYPE_CHECKING:
     from pkex._algebra import Kernel, Term
 
-__all__ = ["AdditivityError", "UnsupportedModelError", "no_neutral_removal", "not_finite"]
+__all__ = [
+    "AdditivityError",
+    "PrecisionWarning",
+    "UnsupportedModelError",
+    "no_neutral_removal",
+    "not_finite",
+]
 
 
 class AdditivityError(RuntimeError):
@@ -26,6 +32,24 @@ class AdditivityError(RuntimeError):
     >>> pkex.as_expansion(model, kernel=pkex.kernels.RBF(2.0))
     Traceback (most recent call last):
     pkex.errors.AdditivityError: the expansion that was read predicts ...
+    """
+
+
+class PrecisionWarning(UserWarning):
+    """Coefficients are so large that rounding shows in the predictions, and so in the values.
+
+    The values are right to `Explanation.error`, but that is more than a millionth of the standard
+    deviation of the model's predictions.
+
+    Examples
+    --------
+    >>> import warnings, pkex
+    >>> huge = pkex.KernelExpansion([[0.0], [1e-9]], [1e12, -1e12], pkex.kernels.RBF())
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     explanation = pkex.Explainer(huge)([[1.0]])
+    >>> caught[0].category
+    <class 'pkex.errors.PrecisionWarning'>
     """
 
 

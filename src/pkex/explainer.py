@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -21,18 +22,21 @@ from pkex._shap_background import from_shap
 from pkex._threads import check_n_jobs
 from pkex._validation import as_floats, brief, first_rows, tolerance
 from pkex.engine import Background, Plan, Sums, shapley_sums
-from pkex.errors import AdditivityError, no_neutral_removal
+from pkex.errors import AdditivityError, PrecisionWarning, no_neutral_removal
 from pkex.expansion import ExpansionSum, KernelExpansion, mixed, seen, taken
 from pkex.explanation import Explanation
 from pkex.players import Groups, players_of
 from pkex.readers import Given, read
-from pkex.readers._reading import check_agreement
+from pkex.readers._reading import check_agreement, outside
 from pkex.rules import FULL_PRECISION
 
 __all__ = ["Explainer"]
 
 Floats = NDArray[np.float64]
 
+_NOTICED = 1e-6  # of the standard deviation of the predictions
+_EIGHT_ROUNDINGS = 8.0 * 2.0**-53
+_CONSTANT = 2.0**-40  # predictions that vary by less than this share of their size do not vary
 _CHECKED = 5  # rows of every call whose prediction is compared with the model's own
 
 
@@ -169,14 +173,20 @@ class Explainer:
         parts = zip(expansion.parts, self._plans, self._bases, prepared, strict=True)
         sums = reduce(add, [self._explain(*part, progress) for part in parts])
         residual = _check_additivity(sums)
+        self._warn_of_noise(sums, residual)
         base = self._base
         values = sums.values if base.ndim else sums.values[:, :, 0]
         base_values = np.empty((len(values), *base.shape))
         base_values[...] = base
+        predictions = base_values + sums.checked[0].reshape(base_values.shape)
+        # of what was computed, of what its sum misses, and of the offset in base and prediction
+        error = np.abs(sums.residual)
+        error += sums.error
+        error += self._of_offset
         explanation = Explanation._made(
             values=values,
             base_values=base_values,
-            predictions=base_values + sums.checked[0].reshape(base_values.shape),
+            predictions=predictions,
             data=prepared[0] if expansion.preparation is None else _data(table),
             feature_names=self.player_names,
             column_names=expansion.feature_names,
@@ -187,6 +197,7 @@ class Explainer:
             residual=residual,
             removal=self.removal,
             absent=self.absent,
+            error=error.reshape(base_values.shape),
             complete=True,
             kernel=self._kernel,
             index=rows.index if hasattr(rows, "iloc") else None,
@@ -203,6 +214,57 @@ class Explainer:
             own = self._own(first_rows(rows, _CHECKED))
             check_agreement(expansion, ours, own, self._own_tol)
         return explanation
+
+    def _warn_of_noise(self, sums: Sums, residual: float) -> None:
+        """Warn when rounding is more than a millionth of what the predictions vary by."""
+        sizes = sums.magnitudes
+        largest = sizes.item() if sizes.size == 1 else float(sizes.max(initial=0.0))
+        if max(residual, _EIGHT_ROUNDINGS * largest) <= self._surely_fine:
+            return
+        noise = np.maximum(np.abs(sums.residual), _EIGHT_ROUNDINGS * sizes)
+        spread = self._spread(100)
+        worst = noise.max(axis=0)
+        found = np.flatnonzero(~(worst <= _NOTICED * spread))
+        if found.size:
+            which = found[0]
+            warnings.warn(
+                "the coefficients of this model are so large that rounding shows: its predictions "
+                f"and values are uncertain by about {worst[which]:.1e}, where predictions have a "
+                f"standard deviation of {spread[which]:.2g}. explanation.error has a bound for "
+                "each row. More regularisation, a narrower kernel or no duplicate rows make the "
+                "coefficients smaller.",
+                PrecisionWarning,
+                stacklevel=outside(),
+            )
+
+    @lazy
+    def _surely_fine(self) -> float:
+        """Noise of which no warning could be due, by a margin that a few rows are enough for."""
+        return float(1e-3 * _NOTICED * self._spread(10).min())
+
+    def _spread(self, count: int) -> Floats:
+        """Return the standard deviation of the predictions over some data, for each output.
+
+        These are rows of the background or the points; where the predictions do not vary, it is
+        their size. In a sum of expansions each part has data of its own, and the largest counts.
+        """
+        every = []
+        for part, plan in zip(self.expansion.parts, self._plans, strict=True):
+            rows = part.points if plan.background is None else plan.background.rows
+            rows = rows[:: -(-len(rows) // count)]
+            alpha = part.coefficients.reshape(len(part.points), -1)
+            found = part.kernel(rows, part.points) @ alpha + part.offset.reshape(-1)
+            spread, size = found.std(axis=0), np.abs(found).max(axis=0)
+            every.append(np.where(spread > _CONSTANT * size, spread, size))
+        largest: Floats = np.max(every, axis=0)
+        return largest
+
+    @lazy
+    def _of_offset(self) -> Floats:
+        """What adding offsets to base and prediction costs, shape (n_outputs,)."""
+        sizes = [np.abs(part.offset).reshape(-1) for part in self.expansion.parts]
+        cost: Floats = 12.0 * 2.0**-53 * np.sum(sizes, axis=0)
+        return cost
 
     @lazy
     def _said(self) -> dict[str, Any]:

@@ -54,6 +54,11 @@ class Explanation:
         All rules used: each pair takes the cheapest one that covers it.
     residual : float
         The largest ``|base + sum of values - prediction|``, which was checked to be rounding.
+    error : array of shape (n_rows,) or (n_rows, n_outputs), or None
+        A proven bound, in the units of the prediction: no value of the row, no base value and no
+        prediction is further than this from what exact arithmetic gives for the model's stored
+        numbers. It holds the certificate of the rule, rounding, and the row's residual. None where
+        it is not known.
     removal : str
         The game: "marginal", "interventional" or "neutral".
     absent : str or None
@@ -112,6 +117,7 @@ class Explanation:
     complete: bool = True
     kernel: str | None = None
     absent: str | None = None
+    error: Floats | None = None
     classes: tuple[str, ...] | None = None
     sides: tuple[tuple[str, str | None], ...] | None = None
     number: str | None = None
@@ -211,6 +217,7 @@ class Explanation:
         values = self.values[np.ix_(rows, features, *outputs)]
         base_values = self.base_values[np.ix_(rows, *outputs)]
         predictions = self.predictions[np.ix_(rows, *outputs)]
+        error = None if self.error is None else self.error[np.ix_(rows, *outputs)]
         names, sides = self.output_names, self.sides
         if outputs:
             names = tuple(self.outputs[k] for k in outputs[0])
@@ -218,6 +225,7 @@ class Explanation:
             if len(names) == 1:
                 values, base_values = values[:, :, 0], base_values[:, 0]
                 predictions = predictions[:, 0]
+                error = None if error is None else error[:, 0]
         players, columns = self.players, tuple(range(len(self.column_names)))
         if len(features) < len(players) or (features != np.arange(len(players))).any():
             players = tuple(players[i] for i in features)
@@ -228,6 +236,7 @@ class Explanation:
             values=values,
             base_values=base_values,
             predictions=predictions,
+            error=error,
             data=self.data[rows][:, columns],
             feature_names=tuple(self.feature_names[i] for i in features),
             column_names=tuple(self.column_names[i] for i in columns),
@@ -428,6 +437,7 @@ def _check_shapes(explanation: Explanation) -> None:
     for name, found, expected in (
         ("base_values", explanation.base_values.shape, totals),
         ("predictions", np.shape(explanation.predictions), totals),
+        ("error", getattr(explanation.error, "shape", None), totals),
         ("data", data.shape, (values.shape[0], n_columns)),
         ("feature_names", (len(explanation.feature_names),), (n_players,)),
         ("players", (len(explanation.players),), (n_players,)),
@@ -444,7 +454,8 @@ def _check_shapes(explanation: Explanation) -> None:
         ),
         ("predicted", getattr(explanation.predicted, "shape", values.shape[:1]), values.shape[:1]),
     ):
-        if found != expected and not (name == "predictions" and explanation.predictions is None):
+        unknown = name in ("predictions", "error") and getattr(explanation, name) is None
+        if found != expected and not unknown:
             raise ValueError(
                 f"{name} must have shape {expected} to go with values of shape {values.shape} and "
                 f"{n_columns} columns; got {found}."

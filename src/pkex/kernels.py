@@ -56,6 +56,8 @@ class _Stationary(ColumnKernel):
 
     length_scale: Parameter = 1.0
 
+    unit = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         _make_positive(self, "length_scale")
@@ -277,6 +279,8 @@ class Chi2(ColumnKernel):
 
     gamma: Parameter = 1.0
 
+    unit = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         _make_positive(self, "gamma")
@@ -363,6 +367,8 @@ class Categorical(ColumnKernel):
     """
 
     mismatch: Parameter = 0.0
+
+    unit = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

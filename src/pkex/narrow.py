@@ -8,6 +8,7 @@ terms, one for each column; so is every kernel that is limited to one column, an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,21 @@ from pkex._algebra import Dot, Term, leaf_values
 from pkex._lazy import lazy
 from pkex.errors import not_finite
 
-__all__ = ["Narrow", "as_narrow"]
+__all__ = ["Absent", "Narrow", "as_narrow"]
 
 Floats = NDArray[np.float64]
 
 _ROWS = 2**20  # pairs evaluated at once
+
+
+class Absent(NamedTuple):
+    """What a term is worth without its player, at each point, and the size of what was averaged.
+
+    Rounding is relative to the size: background rows of both signs may cancel in the mean.
+    """
+
+    worth: Floats
+    size: Floats
 
 
 @dataclass(frozen=True)
@@ -45,27 +56,30 @@ class Narrow:
                 joined += v * (1.0 - joined)
         return self.term.coefficient * joined
 
-    def absent(self, z: Floats, background: Floats | None, shares: Floats | None) -> Floats:
-        """Return what the term is worth without the player, shape (points,)."""
+    def absent(self, z: Floats, background: Floats | None, shares: Floats | None) -> Absent:
+        """Return what the term is worth without the player, arrays of shape (points,)."""
         if self.player is None or background is None or shares is None:
-            return np.full(len(z), self.term.coefficient)
+            worth = np.full(len(z), self.term.coefficient)
+            return Absent(worth, np.abs(worth))
         if self.dot is not None:
-            mean_of_column = float(shares @ background[:, self.dot])
-            return self.term.coefficient * mean_of_column * z[:, self.dot]
+            column, factors = background[:, self.dot], self.term.coefficient * z[:, self.dot]
+            return Absent(
+                float(shares @ column) * factors, float(shares @ np.abs(column)) * np.abs(factors)
+            )
         step = max(1, _ROWS // len(z))
-        parts = [
-            shares[start : start + step] @ self.worth(background[start : start + step], z)
-            for start in range(0, len(background), step)
-        ]
-        mean: Floats = np.sum(parts, axis=0)
-        return mean
+        mean, size = np.zeros((2, len(z)))
+        for start in range(0, len(background), step):
+            worth = self.worth(background[start : start + step], z)
+            mean += shares[start : start + step] @ worth
+            size += shares[start : start + step] @ np.abs(worth)
+        return Absent(mean, size)
 
     def add(
         self,
         x: Floats,
         z: Floats,
         weights: Floats,
-        absent: Floats,
+        absent: Absent,
         general: bool,
         values: Floats,
         totals: Floats,
@@ -73,8 +87,8 @@ class Narrow:
     ) -> None:
         """Add the term to the sums.
 
-        `weights` have shape (points, sets) or (rows, points, sets), and `absent` (points,); it is
-        the coefficient where there is no background, which is not `general`.
+        `weights` have shape (points, sets) or (rows, points, sets); `absent` is the coefficient
+        where there is no background, which is not `general`.
         """
         if self.dot is not None and weights.ndim == 2 and general:
             self._add_dot(x, z, weights, absent, values, totals, magnitudes)
@@ -85,9 +99,9 @@ class Narrow:
             local = weights if weights.ndim == 2 else weights[rows]
             present = self.worth(x[rows], z)[:, None, :]
             totals[rows] += (present @ local)[:, 0]
-            magnitudes[rows] += ((np.abs(present) + np.abs(absent)) @ np.abs(local))[:, 0]
+            magnitudes[rows] += ((np.abs(present) + absent.size) @ np.abs(local))[:, 0]
             if self.player is not None:
-                change = present - absent if general else -self.drop(x[rows], z)[:, None, :]
+                change = present - absent.worth if general else -self.drop(x[rows], z)[:, None, :]
                 values[rows, self.player] += (change @ local)[:, 0]
 
     @lazy
@@ -103,7 +117,7 @@ class Narrow:
         x: Floats,
         z: Floats,
         weights: Floats,
-        absent: Floats,
+        absent: Absent,
         values: Floats,
         totals: Floats,
         magnitudes: Floats,
@@ -113,11 +127,11 @@ class Narrow:
         column = x[:, self.dot, None]
         with np.errstate(over="ignore", invalid="ignore"):
             present, size = column * (factors @ weights), np.abs(factors) @ np.abs(weights)
-            magnitudes += np.abs(column) * size + np.abs(absent) @ np.abs(weights)
+            magnitudes += np.abs(column) * size + absent.size @ np.abs(weights)
         if not np.isfinite(magnitudes).all():
             raise not_finite(self.term)
         totals += present
-        values[:, self.player] += present - absent @ weights
+        values[:, self.player] += present - absent.worth @ weights
 
 
 def as_narrow(term: Term, players: tuple[tuple[int, ...], ...]) -> Narrow | None:

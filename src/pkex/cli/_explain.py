@@ -240,6 +240,7 @@ def _result(explanation: pkex.Explanation) -> dict[str, Any]:
         ],
         "rule": _session.rule_facts(explanation),
         "residual": explanation.residual,
+        "error": None if explanation.error is None else explanation.error.max(initial=0.0),
     }
 
 

@@ -160,6 +160,10 @@ def _facts(explanation: Explanation) -> list[Fact]:
         facts.append(fact("Caution", "offsets", f"{_sentence(explanation.caution)}."))
     if explanation.kernel is not None:
         facts.append(fact("Kernel", kernel_text(explanation.kernel)))
+    if explanation.error is not None:
+        bound = f"≤ {explanation.error.max(initial=0.0):.2g}"
+        said = "Of every value and prediction, in their units; proven, not estimated."
+        facts.append(fact("Error", bound, said))
     neutral = explanation.removal == "neutral"
     unit = "the integral of each pair of points" if neutral else "the sum of |alpha|"
     return facts + accuracy(explanation, unit)
