@@ -222,7 +222,9 @@ those of an SVR do, the value of feature j is about `gamma (2 x_j sum_i a_i x_ij
 x_ij^2)`. The second term does not depend on the row. The best features of two rows have
 {_percent(record, "pkex neutral")} in common for the three targets; with interventional removal,
 they have {_percent(record, "pkex interventional")}. So the neutral ranking says more about the
-training data than about the row.
+training data than about the row. "pkex marginal" and "pkex interventional" are ours, not the
+paper's: the same model, with absent features from the same background rows. The marginal game, over
+the model's own data, is what `pkex.Explainer(model)` plays by default.
 
 RKHS-SHAP interventional estimates from samples what "pkex interventional" has exactly. Its
 observational form is `alpha'(k_S(X,x) o K_Sc (K_S + n lam I)^-1 k_S(X,x))` with the background for
