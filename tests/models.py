@@ -811,7 +811,7 @@ PROCESSES = [
     process("GPR kernel=None", None),
     process("GPR C * RBF", 400.0 * gp.RBF(0.1)),
     process("GPR C * RBF + White, optimised", 1.0 * gp.RBF(1.0) + gp.WhiteKernel(0.5),
-            WINE / WINE.std(axis=0), CULTIVAR, optimizer="fmin_l_bfgs_b"),
+            WINE / WINE.std(axis=0), CULTIVAR, optimizer="fmin_l_bfgs_b", alpha=1e-6),
     process("GPR RBF ARD", gp.RBF(ARD), DIABETES),
     process("GPR C * RBF ARD + White, normalize_y",
             2.0 * gp.RBF(ARD) + gp.WhiteKernel(0.3), normalize_y=True),

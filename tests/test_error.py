@@ -249,6 +249,13 @@ def test_noise_is_not_returned_without_a_word(options):
         assert "relative error" not in repr(explanation)
 
 
+def test_an_error_that_was_asked_for_is_no_reason_to_warn():
+    rng = np.random.default_rng(0)
+    f = KernelExpansion(rng.normal(size=(20, 60)), rng.normal(size=20), RBF(3.0))
+    explanation = Explainer(f, removal="neutral", tol=1e-3)(rng.normal(size=(2, 60)))
+    assert explanation.residual > 1e-6 * f.predict(f.points).std()
+
+
 def test_predictions_that_hardly_vary_are_noise_sooner():
     """An optimiser that was led astray by the units of the columns: all is one constant."""
     kernel = 1.0 * gp.RBF(2e5) + gp.WhiteKernel(0.1)

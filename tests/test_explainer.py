@@ -77,7 +77,7 @@ def test_the_result_says_how_exact_it_is():
     assert explanation.rule.relative_error == max(r.relative_error for r in explanation.rules)
     assert explanation.rule.relative_error <= pkex.rules.FULL_PRECISION
     assert 0.0 <= explanation.residual < 1e-13
-    for words in ("3 rows x 4 players", "neutral", "gauss-legendre", "relative error <="):
+    for words in ("3 rows x 4 players", "neutral", "gauss-legendre", "error <="):
         assert words in repr(explanation)
     assert "1 row x 4 players x 2 outputs" in repr(Explainer(TWO, removal="neutral")(ROWS[:1]))
     assert "players=4" in repr(Explainer(EXPANSION, removal="neutral"))

@@ -829,7 +829,7 @@ FRAME = pd.DataFrame(BACKGROUND, columns=NAMES)
         (options(background=np.full((2, 4), np.inf)), ValueError, "infinity"),
         (options(background=BACKGROUND[:0]), ValueError, "empty"),
         (options(background=[]), ValueError, "two-dimensional"),
-        (options(background=BACKGROUND[0]), ValueError, r"two-dimensional.*\[None, :\]"),
+        (options(background=BACKGROUND[0]), ValueError, r"two-dimensional.*reshape\(1, -1\)"),
         (options(background=3.0), ValueError, "two-dimensional"),
         (options(background="rows"), TypeError, "real numbers"),
         (options(background=FRAME[["zip", "age", "city"]]), ValueError, r"'bmi'\] is missing"),

@@ -238,6 +238,7 @@ def test_rounding_of_many_values_is_accepted(tmp_path):
         column_names=names,
         players=tuple((i,) for i in range(1000)),
         residual=0.0,
+        error=None,
     )
     made.save(tmp_path / "a.npz")
     Explanation.load(tmp_path / "a.npz")

@@ -37,6 +37,8 @@ Floats = NDArray[np.float64]
 _NOTICED = 1e-6  # of the standard deviation of the predictions
 _EIGHT_ROUNDINGS = 8.0 * 2.0**-53
 _CONSTANT = 2.0**-40  # predictions that vary by less than this share of their size do not vary
+_TINY = 1e-290  # noise below is that of numbers that underflow
+_SIZES = 2**21  # entries of a kernel matrix held at once
 _CHECKED = 5  # rows of every call whose prediction is compared with the model's own
 
 
@@ -173,7 +175,7 @@ class Explainer:
         parts = zip(expansion.parts, self._plans, self._bases, prepared, strict=True)
         sums = reduce(add, [self._explain(*part, progress) for part in parts])
         residual = _check_additivity(sums)
-        self._warn_of_noise(sums, residual)
+        self._warn_of_noise(sums, residual, prepared)
         base = self._base
         values = sums.values if base.ndim else sums.values[:, :, 0]
         base_values = np.empty((len(values), *base.shape))
@@ -215,32 +217,51 @@ class Explainer:
             check_agreement(expansion, ours, own, self._own_tol)
         return explanation
 
-    def _warn_of_noise(self, sums: Sums, residual: float) -> None:
-        """Warn when rounding is more than a millionth of what the predictions vary by."""
-        sizes = sums.magnitudes
+    def _warn_of_noise(self, sums: Sums, residual: float, prepared: list[Floats]) -> None:
+        """Warn when rounding is more than a millionth of what the predictions vary by.
+
+        Rounding shows in the residual, unless a tolerance lets it be larger, or not, where it
+        cancels; so eight roundings of the sum of ``|alpha_i k(x, x_i)|`` count as well.
+        """
+        sizes, residual = sums.magnitudes, residual if self.tol is None else 0.0
         largest = sizes.item() if sizes.size == 1 else float(sizes.max(initial=0.0))
         if max(residual, _EIGHT_ROUNDINGS * largest) <= self._surely_fine:
-            return
-        noise = np.maximum(np.abs(sums.residual), _EIGHT_ROUNDINGS * sizes)
-        spread = self._spread(100)
-        worst = noise.max(axis=0)
-        found = np.flatnonzero(~(worst <= _NOTICED * spread))
+            return  # the magnitudes are not below these sums
+        noise = _EIGHT_ROUNDINGS * self._sizes(prepared).max(axis=0, initial=0.0)
+        if self.tol is None:
+            noise = np.maximum(noise, np.abs(sums.residual).max(axis=0, initial=0.0))
+        found = np.flatnonzero(~(noise <= np.maximum(_NOTICED * self._spread_of_100, _TINY)))
         if found.size:
             which = found[0]
             warnings.warn(
                 "the coefficients of this model are so large that rounding shows: its predictions "
-                f"and values are uncertain by about {worst[which]:.1e}, where predictions have a "
-                f"standard deviation of {spread[which]:.2g}. explanation.error has a bound for "
-                "each row. More regularisation, a narrower kernel or no duplicate rows make the "
-                "coefficients smaller.",
+                f"and values are uncertain by about {noise[which]:.1e}, where predictions have a "
+                f"standard deviation of {self._spread_of_100[which]:.2g}. explanation.error has a "
+                "bound for each row. More regularisation, a narrower kernel or no duplicate rows "
+                "make the coefficients smaller.",
                 PrecisionWarning,
                 stacklevel=outside(),
             )
+
+    def _sizes(self, prepared: list[Floats]) -> Floats:
+        """Return the sums of ``|alpha_i k(x, x_i)|``, shape (n_rows, n_outputs)."""
+        total = np.zeros((len(prepared[0]), self.expansion.n_outputs))
+        for part, rows in zip(self.expansion.parts, prepared, strict=True):
+            alpha = np.abs(part.coefficients.reshape(len(part.points), -1))
+            step = max(1, _SIZES // len(part.points))
+            for start in range(0, len(rows), step):
+                block = slice(start, start + step)
+                total[block] += np.abs(part.kernel(rows[block], part.points)) @ alpha
+        return total
 
     @lazy
     def _surely_fine(self) -> float:
         """Noise of which no warning could be due, by a margin that a few rows are enough for."""
         return float(1e-3 * _NOTICED * self._spread(10).min())
+
+    @lazy
+    def _spread_of_100(self) -> Floats:
+        return self._spread(100)
 
     def _spread(self, count: int) -> Floats:
         """Return the standard deviation of the predictions over some data, for each output.
