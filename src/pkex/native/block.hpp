@@ -425,8 +425,9 @@ private:
             for (Index set = 0; set < block_.sets; ++set) {
                 const double w = weight(tile.row, tile.point + k, set);
                 space_.weights[k * space_.sets + set] = w;
-                space_.totals[set] += (share_ * w) * products_[k];
-                space_.magnitudes[set] += share_ * ((w < 0.0 ? -w : w) * magnitudes_[k]);
+                const double part = General ? share_ * w : w;
+                space_.totals[set] += part * products_[k];
+                space_.magnitudes[set] += (part < 0.0 ? -part : part) * magnitudes_[k];
             }
         }
         contract(space_.values, space_.stride, kTilePoints, tile.count, space_.weights,

@@ -2,6 +2,7 @@
 // and the compiler options saying what the processor may be asked to do.
 
 #include "block.hpp"
+#include "means.hpp"
 
 #define PKEX_STRING_(name) #name
 #define PKEX_STRING(name) PKEX_STRING_(name)
@@ -24,7 +25,11 @@ Status add_pairs(const Program& program, const Block& block, Pairs& pairs, doubl
 }
 
 void factors(const Program& program, const Block& block, const Evaluated& to, double* memory) {
-    Games<true>(program, block, memory).factors(to);
+    if (to.shares && has_plain_players(program)) {
+        add_means(program, block, to);
+    } else {
+        Games<true>(program, block, memory).factors(to);
+    }
 }
 
 void evaluate(const Program& program, const Block& block, double* memory) {
