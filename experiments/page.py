@@ -61,6 +61,7 @@ def _filled(text: str) -> str:
 def _provenance(record: Record) -> str:
     size = record["size"]
     state = "" if record["complete"] else " The run is not complete: what is missing is left out."
+    note = f" {record['note']}" if "note" in record else ""  # on a record that was added to
     spent = sum(part["seconds"] for part in record["parts"].values())
     parameters = ", ".join(
         f"{key} = {_short(value)}" for key, value in record["parameters"].items()
@@ -68,7 +69,7 @@ def _provenance(record: Record) -> str:
     date = (record["finished"] or record["started"])[:10]
     return (
         f"*Size: {size} ({parameters}). Made by `{record['command']}` on {date}, "
-        f"{_duration(spent)}.{state}*"
+        f"{_duration(spent)}.{state}{note}*"
     )
 
 

@@ -19,7 +19,7 @@ with warnings.catch_warnings():
     from experiments import data, figures, hsic, protocols, selectors, training
     from experiments.__main__ import NAMES, experiment, main
     from experiments.digits import rbf_shapley
-    from experiments.mmd import samples
+    from experiments.mmd import MARGINAL, PAPER, samples
     from experiments.page import page, table
     from experiments.record import Experiment, Job, read, results, write
     from experiments.stability import blocked, gp_on_regression
@@ -145,6 +145,43 @@ def test_page_wraps_text_and_keeps_tables():
     assert "n = 1 2" in text
     assert "3 min" in text
     assert "not complete" in " ".join(text.split())
+    noted = page([(one, record | {"note": "A part was added later."}, [])], "folder")
+    assert "left out. A part was added later.*" in " ".join(noted.split())
+
+
+def test_our_selector_is_set_against_the_papers_in_the_same_folds():
+    shared = dict.fromkeys(protocols.CLEAN_ROWS, 0.5) | {"random features": 0.65}
+    del shared["marginal (ours)"]
+    parts = {"PKeX-Shapley": (0.4, 0.6), "marginal (ours)": (0.5, 0.9)}
+    record = {"parts": {}}
+    for i in range(2):
+        paper = shared | {"PKeX-Shapley": parts["PKeX-Shapley"][i]}
+        ours = {"marginal (ours)": parts["marginal (ours)"][i]}
+        record["parts"][f"sonar: clean: fold {i}"] = {"result": paper}
+        record["parts"][f"sonar: clean by ours: fold {i}"] = {"result": ours}
+    text = hsic._ours(record)
+    assert "+0.200 ± 0.100 on sonar" in text  # gains of 0.1 and 0.3
+    assert "all six methods on sonar, and below random features on none" in text
+    del (
+        record["parts"]["sonar: clean by ours: fold 0"],
+        record["parts"]["sonar: clean by ours: fold 1"],
+    )
+    assert "| marginal (ours) | not run |" in hsic._clean_table(record)
+    assert "not run in the clean protocol" in hsic._ours(record)
+
+
+def test_experiments_play_the_papers_game_and_ours_is_the_default():
+    rng = np.random.default_rng(0)
+    X, Z, y = rng.normal(size=(20, 3)), rng.normal(size=(20, 3)), rng.normal(size=20)
+    paper = pkex.hsic(X, y, kernel="median", removal="neutral", estimator="biased").values
+    np.testing.assert_array_equal(selectors.hsic_shapley(X, y, 0), paper)
+    np.testing.assert_array_equal(selectors.hsic_marginal(X, y, 0), pkex.hsic(X, y).values)
+    found = pkex.mmd(X, Z, **PAPER)
+    assert (found.removal, found.estimator) == ("neutral", "unbiased")
+    other = pkex.mmd(X, Z, **MARGINAL)
+    assert other.removal == "marginal"
+    assert other.kernel == found.kernel
+    np.testing.assert_allclose(other.total, found.total, rtol=0, atol=1e-15)
 
 
 # data
@@ -224,9 +261,10 @@ def test_tuned_svr_is_the_best_of_the_trials():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("classify", [True, False])
-@pytest.mark.parametrize("name", [*selectors.SELECTORS, "published HSICLasso"])
+@pytest.mark.parametrize("name", [*selectors.SELECTORS, *selectors.OURS, "published HSICLasso"])
 def test_selector_puts_the_one_informative_column_first(name, classify):
-    select = selectors.PUBLISHED["HSICLasso"] if " " in name else selectors.SELECTORS[name]
+    known = selectors.SELECTORS | selectors.OURS
+    select = known.get(name, selectors.PUBLISHED["HSICLasso"])
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 5))
     y = np.where(X[:, 3] > 0.0, "a", "b") if classify else np.tanh(X[:, 3])
@@ -239,7 +277,7 @@ def test_selector_puts_the_one_informative_column_first(name, classify):
 def test_clean_protocol_leaves_identifiers_and_constants_out(monkeypatch):
     seen = []
 
-    def fold(X, y, train, test, fold, draws):
+    def fold(X, y, train, test, fold, selectors, draws=0):
         seen.append((X, set(subjects[train]) & set(subjects[test]), len(train)))
         return {}
 
@@ -254,7 +292,7 @@ def test_clean_protocol_leaves_identifiers_and_constants_out(monkeypatch):
             return compute()
 
     protocols.clean(Parts(), found, max_rows=30, draws=1)
-    assert len(seen) == 5
+    assert len(seen) == 10  # five folds, for the paper's methods and for ours
     for X, shared, n_train in seen:
         np.testing.assert_array_equal(X, frame[["a"]])
         assert not shared
