@@ -8,6 +8,7 @@ depend on the number of threads and are added in a fixed order, so neither do th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -152,6 +153,7 @@ class Plan:
         self.terms = [t for t, one in zip(terms, narrow_terms, strict=True) if one is None]
         self._games: list[twin.Game] = []
         self._roundings: tuple[Floats, float] | None = None
+        self._sizes: tuple[Floats, Floats] | None = None
         self._absent: dict[tuple[int, int, int], tuple[Floats, twin.Factors]] = {}
 
     def games(self) -> list[twin.Game]:
@@ -214,6 +216,13 @@ class Plan:
             known = self._roundings = (Z, self._count_roundings(Z, games))
         return known[1]
 
+    def sizes(self, weights: Floats) -> Floats:
+        """Return the sums of ``|alpha_i|`` over the points and terms; found once for weights."""
+        if self._sizes is None or self._sizes[0] is not weights:
+            worth = sum(abs(term.coefficient) for term in self.terms)
+            self._sizes = (weights, worth * np.add.reduce(np.abs(weights), axis=-2))
+        return self._sizes[1]
+
     def _count_roundings(self, Z: Floats, games: list[twin.Game]) -> float:
         n_players, background = len(self.players), self.background
         leaves = [leaf for term in self.terms for leaf in term.leaves]
@@ -272,7 +281,7 @@ class Plan:
 
     def __getstate__(self) -> dict[str, Any]:
         # made again where they are needed
-        return self.__dict__ | {"_games": [], "_absent": {}, "_roundings": None}
+        return self.__dict__ | {"_games": [], "_absent": {}, "_roundings": None, "_sizes": None}
 
 
 def shapley_sums(
@@ -337,10 +346,11 @@ def shapley_sums(
     if plan.background is not None:
         # in the tail, where magnitudes are small, exponents of factors are large and so is what
         # their rounding costs
-        worth = sum(abs(game.term.coefficient) for game in games)
-        sizes = worth * np.add.reduce(np.abs(weights), axis=-2)
-        steep = np.log(np.maximum(np.e, sizes / np.maximum(magnitudes, _SMALLEST)))
-        rate = rate + 8.0 * 2.0**-53 * steep
+        shares = plan.sizes(weights) / np.maximum(magnitudes, _SMALLEST)
+        if shares.size == 1:  # numbers are faster than arrays
+            rate += 8.0 * 2.0**-53 * math.log(max(math.e, shares.item()))
+        else:
+            rate = rate + 8.0 * 2.0**-53 * np.log(np.maximum(math.e, shares))
     error = rate * magnitudes + underflow
     known = plan.bases(z, weights, games) if bases is None else bases
     return Sums(values, totals, known, tolerance, error, magnitudes, order)

@@ -129,9 +129,14 @@ class Explainer:
         self.absent, backgrounds = self._absent(background, weights, background_weights is not None)
         parts = zip(self.expansion.parts, backgrounds, strict=True)
         self._plans = [self._plan(part, rows) for part, rows in parts]
+        self._alphas = [
+            part.coefficients.reshape(len(part.points), -1) for part in self.expansion.parts
+        ]
         self._bases = [
-            plan.bases(part.points, part.coefficients.reshape(len(part.points), -1))
-            for part, plan in zip(self.expansion.parts, self._plans, strict=True)
+            plan.bases(part.points, alpha)
+            for part, plan, alpha in zip(
+                self.expansion.parts, self._plans, self._alphas, strict=True
+            )
         ]
 
     def __repr__(self) -> str:
@@ -172,7 +177,7 @@ class Explainer:
         rows: Any = taken(expansion, X)
         table = mixed(expansion, rows)
         prepared = [part.prepare(table) for part in expansion.parts]
-        parts = zip(expansion.parts, self._plans, self._bases, prepared, strict=True)
+        parts = zip(expansion.parts, self._plans, self._alphas, self._bases, prepared, strict=True)
         sums = reduce(add, [self._explain(*part, progress) for part in parts])
         residual = _check_additivity(sums)
         self._warn_of_noise(sums, residual, prepared)
@@ -339,9 +344,14 @@ class Explainer:
         return Plan(part.kernel.terms(n_columns), players, self.tol, background)
 
     def _explain(
-        self, part: KernelExpansion, plan: Plan, bases: Floats, rows: Floats, progress: bool
+        self,
+        part: KernelExpansion,
+        plan: Plan,
+        alpha: Floats,
+        bases: Floats,
+        rows: Floats,
+        progress: bool,
     ) -> Sums:
-        alpha = part.coefficients.reshape(len(part.points), -1)
         return shapley_sums(
             plan, rows, part.points, alpha, bases=bases, n_jobs=self.n_jobs, progress=progress
         )
