@@ -40,6 +40,7 @@ def error(case, scale, points, rows, alpha):
     return worst / np.abs(alpha).sum()
 
 
+@pytest.mark.filterwarnings("ignore::pkex.PrecisionWarning")  # of predictions that hardly vary
 @pytest.mark.parametrize("bandwidth", BANDWIDTHS)
 @pytest.mark.parametrize("d", [1, 2, 3, 10, 50, 200, 1000])
 @pytest.mark.parametrize("case", COLUMN_KERNELS, ids=str)
