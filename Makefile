@@ -61,6 +61,7 @@ experiments: $(VENV)/.installed
 # Whether p-values are uniform under the null hypothesis; writes docs/null.md.
 simulations: $(VENV)/.installed
 	$(BIN)/python -m simulations.null_uniformity
+	$(BIN)/python -m simulations.column_levels
 
 $(VENV)/.installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)

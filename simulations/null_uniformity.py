@@ -1,4 +1,4 @@
-"""Whether the p-values of `mmd` and `hsic` are uniform where nothing differs or depends.
+"""Whether p-values by permuted labels are uniform where nothing differs or depends.
 
     python -m simulations.null_uniformity
 
@@ -6,7 +6,9 @@ Each setting draws data sets under the null hypothesis and takes the p-values of
 of every column. With B permutations they are multiples of 1 / (B + 1); a uniform number below that
 step is subtracted from each, after which they are uniform on [0, 1] if the test is exact. That is
 tested by Kolmogorov and Smirnov, and the smallest p-value of these tests is adjusted for their
-number (Holm). The results go to simulations/null_uniformity.json and docs/null.md.
+number (Holm). With the paper's game, whose p-values are by labels alone; those of the default game
+are the subject of `simulations.column_levels`. The results go to simulations/null_uniformity.json
+and docs/null.md.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ Run = Callable[[np.random.Generator, int], pkex.Attribution]
 ROOT = Path(__file__).parent.parent
 N, M, D = 40, 30, 4
 LEVELS = (0.01, 0.05, 0.1)
+PAPER: dict[str, Any] = {"kernel": "median", "removal": "neutral"}
 
 PAGE = """# P-values under the null hypothesis
 
@@ -42,7 +45,9 @@ PAGE = """# P-values under the null hypothesis
 A permutation test is exact: where the two samples come from one distribution, or the target is
 independent of the columns, its p-values are uniform, whatever the distribution and the number of
 rows. Here that is put to the test on {data_sets} data sets for each line, with {permutations}
-permutations and {columns} correlated columns. The table shows how often the p-value of the
+permutations and {columns} correlated columns, in the paper's game (`removal="neutral"`), whose
+p-values of columns are by labels alone; [another page](levels.md) is about those of the default
+game, also where other columns changed. The table shows how often the p-value of the
 statistic, and that of a column, is at most 0.01, 0.05 and 0.1, and the p-values of
 Kolmogorov-Smirnov tests (KS) of uniformity, for the columns the smallest of {columns}.
 
@@ -73,6 +78,7 @@ def table(rng: np.random.Generator, n: int) -> pd.DataFrame:
 
 def two_samples(draw: Draw, **options: Any) -> Run:
     """Return a test of two samples from one distribution."""
+    options = PAPER | options
     return lambda rng, B: pkex.mmd(
         draw(rng, N), draw(rng, M), n_permutations=B, random_state=rng, n_jobs=1, **options
     )
@@ -80,6 +86,7 @@ def two_samples(draw: Draw, **options: Any) -> Run:
 
 def a_target(draw: Draw, **options: Any) -> Run:
     """Return a test of columns with a target that is independent of them."""
+    options = PAPER | {"estimator": "biased"} | options
     return lambda rng, B: pkex.hsic(
         numbers(rng, N), draw(rng, N), n_permutations=B, random_state=rng, n_jobs=1, **options
     )
@@ -103,7 +110,7 @@ def joined(run: Run) -> Run:
 def drift(n: int, kernel: str) -> Run:
     """Return a test of a sample against reference data."""
     return lambda rng, B: (
-        pkex.MMDDrift(kernel, n_permutations=B, random_state=rng, n_jobs=1)
+        pkex.MMDDrift(kernel, removal="neutral", n_permutations=B, random_state=rng, n_jobs=1)
         .fit(numbers(rng, n))
         .explain(numbers(rng, M))
     )

@@ -41,7 +41,7 @@ def test_bars_have_the_values_with_the_largest_on_top():
     np.testing.assert_allclose([band.get_x() for band in bands][::-1], low)
     np.testing.assert_allclose([band.get_x() + band.get_width() for band in bands][::-1], high)
     written = [text.get_text() for text in display.ax_.texts][::-1]
-    assert written == [f"p = {p:.2g}" for p in TESTED.p_values[TESTED.order]]
+    assert written == [f"p = {p:.2g}" for p in TESTED.p_holm[TESTED.order]]
     assert "p = 0.05" in display.ax_.get_title(loc="left")
 
 

@@ -31,7 +31,7 @@ from pkex.pairs import (
 from pkex.rules import Rule
 from pkex.weights import Weights
 
-__all__ = ["BlockMean", "Estimate"]
+__all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

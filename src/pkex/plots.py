@@ -95,8 +95,8 @@ class AttributionDisplay:
         """Draw the bars; p-values stand beside them in a figure of our own, else in the labels."""
         found = self.attribution
         names = [_short(name) for name in np.array(found.feature_names)[shown]]
-        if found.p_values is not None and not own:
-            pairs = zip(names, found.p_values[shown], strict=True)
+        if found.p_holm is not None and not own:
+            pairs = zip(names, found.p_holm[shown], strict=True)
             names = [f"{name}  (p = {p:.2g})" for name, p in pairs]
         values = found.values[shown]
         places = np.arange(len(shown))
@@ -126,11 +126,11 @@ class AttributionDisplay:
                 self._write_p_values(ax, shown)
 
     def _write_p_values(self, ax: Axes, shown: NDArray[np.intp]) -> None:
-        """Write the p-values along the right edge."""
-        assert self.attribution.p_values is not None
+        """Write the p-values, adjusted by Holm as everywhere, along the right edge."""
+        assert self.attribution.p_holm is not None
         for place, i in enumerate(shown):
             ax.annotate(
-                f"p = {self.attribution.p_values[i]:.2g}",
+                f"p = {self.attribution.p_holm[i]:.2g}",
                 (1.01, place),
                 xycoords=("axes fraction", "data"),
                 va="center",
