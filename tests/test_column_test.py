@@ -149,6 +149,7 @@ def test_columns_that_lost_their_dependence_are_involved():
 
 
 def test_more_rows_than_are_tested_are_said(monkeypatch):
+    monkeypatch.setattr(estimate, "_ALL_ROWS", 60)
     monkeypatch.setattr(estimate, "_TEST_ROWS", 60)
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(80, 3)), rng.normal(size=(40, 3))

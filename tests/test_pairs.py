@@ -409,3 +409,26 @@ def test_blas_threads_are_given_back(monkeypatch):
     assert begun.wait(10.0)
     pkex.mmd(X, Z)
     assert threads() == before
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 5, 3), (3, 37, 6), (2, 64, 5)], ids=str)
+@pytest.mark.parametrize("case", KERNELS, ids=str)
+def test_factors_are_added_to_a_part_of_an_array(case, shape):
+    """Both backends, with a group, on top of what is there."""
+    n_rows, n_points, d = shape
+    rng = np.random.default_rng([len(case.name), *shape])
+    x, z = sample(rng, n_rows, d), sample(rng, n_points, d)
+    players = ((0, d - 1), *((j,) for j in range(1, d - 1))) if d > 1 else ((0,),)
+    start = rng.normal(size=(len(players) + 2, n_rows, n_points + 3))
+    for term, fast, slow in games(case.build(scales(rng, d)), d, players):
+        by_column = term.factors(x, z)
+        expected = np.stack([by_column[..., list(p)].prod(axis=-1) for p in players])
+        size = max(1.0, np.abs(by_column).max()) ** 2
+        for game in (fast, slow):
+            values = start.copy()
+            part = values[1:-1, :, 2 : n_points + 2]
+            game.add_factors(x, z, part)
+            added = part - start[1:-1, :, 2 : n_points + 2]
+            assert_close(added, term.coefficient * expected, 1e-14 * (4.0 + size))
+            part[...] = start[1:-1, :, 2 : n_points + 2]
+            assert np.array_equal(values, start)

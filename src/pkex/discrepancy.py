@@ -111,7 +111,7 @@ def mmd(
     all rows, which is exact for a column that has the same distribution in both samples and is
     independent of the others in both, whatever those do. The second test is left out where the
     first is above 0.1, stops early when the answer is clear, and of more than 2000 rows looks at
-    2000 (`Attribution.n_test_rows`). Under neutral removal p-values are by labels alone.
+    1500 (`Attribution.n_test_rows`). Under neutral removal p-values are by labels alone.
 
     Examples
     --------

@@ -37,8 +37,9 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Part = tuple[Indices, Weights]  # the rows of a block, and the weights of their pairs
 
-_TEST_ROWS = 2000  # rows on which single columns are tested at most
-_AT_ONCE = 4  # players tested at once: each takes a matrix of all pairs, 32 MB
+_ALL_ROWS = 2000  # rows on all of which single columns are tested
+_TEST_ROWS = 1500  # of more rows: on so many, drawn at random
+_AT_ONCE = 6  # players tested at once: each takes a matrix of all pairs, 32 MB at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +184,10 @@ class BlockMean:
     def test_columns(
         self, wanted: Sequence[int], n_permutations: int, generator: np.random.Generator
     ) -> ColumnTests:
-        """Test some players by permuting their columns alone, on at most `_TEST_ROWS` rows.
+        """Test some players by permuting their columns alone.
 
-        Of more rows a random part is tested: of a single block some rows, of several blocks as
-        many as have no more pairs.
+        Of more than `_ALL_ROWS` rows a random part is tested: of a single block `_TEST_ROWS` rows,
+        of several blocks as many as have no more pairs.
         """
         seeds = generator.integers(2**63, size=(len(self.players), 4))
         plan = self._plan(self.terms, self.players)
@@ -275,15 +276,15 @@ class BlockMean:
 
 
 def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list[Part]:
-    """Return blocks with no more pairs than `_TEST_ROWS` rows have, cut where they are larger."""
+    """Return blocks with no more pairs than `_ALL_ROWS` rows have, cut where they are larger."""
     chosen: list[Part] = []
     pairs = 0
     for rows, weights in blocks:
-        if len(rows) > _TEST_ROWS:
+        if len(rows) > _ALL_ROWS:
             some, weights = weights.sample(_TEST_ROWS, generator)
             rows = rows[some]
         pairs += len(rows) ** 2
-        if chosen and pairs > _TEST_ROWS**2:
+        if chosen and pairs > _ALL_ROWS**2:
             break
         chosen.append((rows, weights))
     return chosen

@@ -174,7 +174,7 @@ class PlayerKernels:
     def add(self, tile: Floats, left: Floats, right: Floats) -> tuple[tuple[Rule, ...], float]:
         """Add the kernels of the pairs to `tile`."""
         for game in self.games:
-            tile += game.term.coefficient * game.factors(left, right).values
+            game.add_factors(left, right, tile)
         return (), 0.0
 
 

@@ -307,6 +307,17 @@ class Game:
                 deficits[player] += v * (1.0 - deficits[player])
         return Factors(values, deficits)
 
+    def add_factors(self, x: Floats, z: Floats, values: Floats) -> None:
+        """Add the players' factors of every pair, times the coefficient of the term, to `values`.
+
+        Parameters
+        ----------
+        x : array of shape (rows, columns)
+        z : array of shape (points, columns)
+        values : array of shape (players, rows, points), the last axis contiguous
+        """
+        values += self.term.coefficient * (1.0 - self.deficits(x, z))
+
     def mean_factors(self, x: Floats, z: Floats, shares: Floats) -> Factors:
         """Return the weighted means over the rows of `x` of `factors`, of shape (players, points).
 

@@ -163,6 +163,12 @@ class Game(twin.Game):
     ) -> None:
         self._program.factors(x, z, values, deficits, shares, *self._given(x, z, True))
 
+    def add_factors(self, x: Floats, z: Floats, values: Floats) -> None:
+        """Add the players' factors of every pair to `values`, as `pkex.twin.Game` does."""
+        if values.size:
+            given = self._given(x, z)[0]
+            self._program.add_factors(x, z, self.term.coefficient, values, given)
+
     def evaluate(self, x: Floats, z: Floats) -> Floats:
         """Only evaluate the factors: the sums of all deficits of each row, shape (rows,).
 

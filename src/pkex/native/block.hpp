@@ -102,6 +102,28 @@ public:
         return Status::kDone;
     }
 
+    // Add `scale` times the factors of the players of every pair, and nothing else.
+    void add_factors(const Pairs& pairs) {
+        for (Index row = 0; row < block_.rows; ++row) {
+            begin(row);
+            for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
+                const int vectors = evaluate<HalfDeficits, kTile>(tile, space_.halves);
+                double* to = pairs.values + row * pairs.row + tile.point;
+                for (Index j = 0; j < program_.n_players; ++j, to += pairs.player) {
+                    for (int i = 0; i < vectors; ++i) {
+                        const Vec factor = pairs.scale * (1.0 - 2.0 * halves(i)[j]);
+                        double* place = to + i * kLanes;
+                        if (tile.count >= kLanes) {
+                            store(place, load(place) + factor);
+                        } else {
+                            for (int k = 0; k < tile.count; ++k) place[k] += lane(factor, k);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     void sum_deficits() {
         for (Index row = 0; row < block_.rows; ++row) {
             begin(row);

@@ -32,6 +32,10 @@ void factors(const Program& program, const Block& block, const Evaluated& to, do
     }
 }
 
+void add_factors(const Program& program, const Block& block, const Pairs& pairs, double* memory) {
+    Games<false>(program, block, memory).add_factors(pairs);
+}
+
 void evaluate(const Program& program, const Block& block, double* memory) {
     Games<false>(program, block, memory).sum_deficits();
 }
@@ -76,6 +80,7 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                explain,
                                add_pairs,
                                factors,
+                               add_factors,
                                evaluate,
                                function,
                                multiply_add};

@@ -334,6 +334,22 @@ void factors(const Game& game, const Matrix& x, const Matrix& z, const Result& v
     });
 }
 
+// Adds `scale` times the factors of the players of every pair to `values`: (players, rows, points),
+// the points contiguous.
+void add_factors(const Game& game, const Matrix& x, const Matrix& z, double scale,
+                 const Cube& values, const std::optional<Given>& given) {
+    const Index points = Index(z.shape(0));
+    const Rows columns = columns_of(game, x, z);
+    const Block block = data_block(game, x, columns, points, given);
+    require_shape(values, "values", {game.program().n_players, block.rows, points});
+    require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
+    const pkex::Pairs pairs = {
+        values.data(), values.stride(0), values.stride(1), scale, false, 0.0};
+    run(game, 1, [&](double* memory) {
+        game.backend().add_factors(game.program(), block, pairs, memory);
+    });
+}
+
 // Only evaluates the factors, and sums their deficits over the players and points of each row.
 void evaluate(const Game& game, const Matrix& x, const Matrix& z, const Result& sums,
               const std::optional<Given>& given) {
@@ -418,6 +434,8 @@ NB_MODULE(_kernel, module) {
         .def("factors", &factors, "x"_a.noconvert(), "z"_a.noconvert(), "values"_a.noconvert(),
              "deficits"_a.noconvert(), "shares"_a.noconvert() = nb::none(),
              "given"_a.noconvert() = nb::none(), "given_values"_a.noconvert() = nb::none())
+        .def("add_factors", &add_factors, "x"_a.noconvert(), "z"_a.noconvert(), "scale"_a,
+             "values"_a.noconvert(), "given"_a.noconvert() = nb::none())
         .def("evaluate", &evaluate, "x"_a.noconvert(), "z"_a.noconvert(), "sums"_a.noconvert(),
              "given"_a.noconvert() = nb::none());
     module.def("function", &function, "name"_a, "values"_a.noconvert(), "to"_a.noconvert(),

@@ -123,6 +123,7 @@ struct Backend {
     Status (*explain)(const Program&, const Block&, double* workspace);
     Status (*add_pairs)(const Program&, const Block&, Pairs&, double* workspace);
     void (*factors)(const Program&, const Block&, const Evaluated&, double* workspace);
+    void (*add_factors)(const Program&, const Block&, const Pairs&, double* workspace);
     void (*evaluate)(const Program&, const Block&,
                      double* workspace);  // totals (rows,): sum of lam
     void (*function)(int which, const double* from, double* to, Index count);
