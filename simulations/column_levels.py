@@ -52,8 +52,8 @@ samples are alike, or the target is noise. Rows are those of each sample, or of 
 {table}
 
 Read the columns "irrelevant": by labels they are too large where others changed, and grow with
-the number of rows; as reported they are 5 % or less. What is lost for the weak column is
-little.
+the number of rows; as reported they are 5 % or less, but for chance. What is lost for the weak
+column is little.
 
 Columns are permuted on all rows here, 2000 of them at most; where there are more, on 1500 at
 random, which is exact as well.

@@ -34,11 +34,14 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmarks():
     assert text == made, "run scripts/make_benchmarks.py"
 
 
-def test_the_page_on_p_values_is_made_from_the_simulation():
-    stored = (ROOT / "simulations" / "null_uniformity.json").read_text(encoding="utf-8")
-    made = script("simulations/null_uniformity.py")["page"](json.loads(stored))
-    page = (ROOT / "docs" / "null.md").read_text(encoding="utf-8")
-    assert page == made, "run python -m simulations.null_uniformity"
+@pytest.mark.parametrize(
+    ("name", "page"), [("null_uniformity", "null"), ("column_levels", "levels")]
+)
+def test_pages_on_p_values_are_made_from_simulations(name, page):
+    stored = (ROOT / "simulations" / f"{name}.json").read_text(encoding="utf-8")
+    made = script(f"simulations/{name}.py")["page"](json.loads(stored))
+    found = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    assert found == made, f"run python -m simulations.{name}"
 
 
 def test_the_picture_of_the_data_flow_is_drawn_by_its_script():
