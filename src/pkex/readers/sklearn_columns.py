@@ -6,6 +6,7 @@ one; `origins` follows them. A transformer that is not known to do so is taken t
 
 from __future__ import annotations
 
+from collections import UserList
 from collections.abc import Sequence
 from typing import Any
 
@@ -146,6 +147,8 @@ def _indices(columns: Any, names: Sequence[str]) -> list[int]:
         start = names.index(start) if isinstance(start, str) else start
         stop = names.index(stop) + 1 if isinstance(stop, str) else stop  # as pandas counts names
         return list(range(*slice(start, stop, columns.step).indices(len(names))))
+    if isinstance(columns, UserList):  # of scikit-learn 1.6 for the remainder: it warns when read
+        columns = columns.data
     entries = np.atleast_1d(np.asarray(columns, dtype=object)).tolist()
     if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
         return [i for i, chosen in enumerate(entries) if chosen]
