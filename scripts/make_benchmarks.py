@@ -258,13 +258,15 @@ def limits(results: dict[str, Any]) -> str:
 
 def statistics(results: dict[str, Any]) -> str:
     """Return the times of MMD and HSIC, and what they grow like."""
-    kinds = {"MMD": results["mmd"], "HSIC": results["hsic"]}
+    names = {"mmd": "MMD", "mmd, neutral": "MMD, neutral", "hsic": "HSIC"}
+    names["hsic, neutral"] = "HSIC, neutral"
+    kinds = {title: results[name] for name, title in names.items() if name in results}
     lines = [
         [f"seconds, {title}", *(figure(entry[key]) for entry in kinds.values())]
         for key, title in (
             ("plain", "the statistic alone, by NumPy"),
             ("attribution", "with the values of all columns"),
-            ("permutations", "and 200 permutations of all of them"),
+            ("permutations", "and 200 permutations, with tests of columns unless neutral"),
         )
     ]
     lines.append(["memory, MB", *(figure(entry["memory"]) for entry in kinds.values())])

@@ -349,6 +349,21 @@ def test_a_linear_kernel_averages_absent_columns_but_has_no_neutral_removal(kern
     assert_close(found.values, naive.shapley_of_game(v), 1e-13 * size)
 
 
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.parametrize("n_permutations", [0, 9])
+def test_a_kernel_so_small_that_sums_underflow_is_no_bug(n_permutations, removal):
+    """As with models, rounding is then that of the smallest numbers there are."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(20, 3)), rng.normal(size=(25, 3))
+    options = {"n_permutations": n_permutations, "random_state": 0, "removal": removal}
+    for tiny in (1e-316, 5e-324):
+        found = pkex.mmd(X, Z, kernel=tiny * RBF(), **options)
+        expected = tiny * pkex.mmd(X, Z, kernel=RBF(), **options).values
+        assert_close(found.values, expected, 500 * 45 * 5e-324)
+        assert found.residual <= 500 * 45 * 5e-324
+    pkex.hsic(X, X[:, 0], kernel=1e-316 * RBF(), **options)
+
+
 def test_a_linear_kernel_is_welcome_for_a_target():
     X = np.arange(12.0).reshape(6, 2)
     L = X[:, :1] @ X[:, :1].T

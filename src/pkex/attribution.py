@@ -289,7 +289,10 @@ class Attribution:
 
     @usual_errors
     def value(self, subset: Iterable[str | int]) -> float:
-        """Return the statistic of some players alone: the factors of the others become 1.
+        """Return the statistic with some players present and the others absent.
+
+        Under neutral removal that is the statistic of these players alone, under marginal removal
+        times the mean factors of the others.
 
         Parameters
         ----------
