@@ -74,7 +74,7 @@ $(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
 	rm -rf $(LOWEST)
 	$(OLDEST) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --upgrade pip
-	$(LOWEST)/bin/python scripts/make_lowest.py test > $(LOWEST)/requirements.txt
+	$(LOWEST)/bin/python scripts/make_lowest.py test rules > $(LOWEST)/requirements.txt
 	$(LOWEST)/bin/python -m pip install --quiet --only-binary :all: cmake ninja -r $(LOWEST)/requirements.txt
 	PATH="$(CURDIR)/$(LOWEST)/bin:$$PATH" $(LOWEST)/bin/python -m pip install --quiet --no-deps \
 	  --no-build-isolation --config-settings=build-dir=$(LOWEST)/cmake --editable .

@@ -147,7 +147,7 @@ def test_what_pandas_calls_na_is_a_missing_value(kind):
     with pytest.raises(ValueError, match=r"background contains NaN .* in row 1, column 'city'"):
         Explainer(EXPANSION, frame)
     with pytest.raises(TypeError, match="X holds values that are not numbers"):
-        explain(frame.astype(object).replace({pd.NA: "x"}))
+        explain(frame.astype(object).where(frame.notna(), "x"))
 
 
 def test_a_lazy_frame_is_refused():

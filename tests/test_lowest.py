@@ -18,7 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 def test_every_bound_of_what_users_install_is_one_that_is_tested():
     """An extra with a bound of its own below that of another would be tested by nobody."""
-    tested = lowest(PROJECT, ["test"])
+    tested = lowest(PROJECT, ["test", "rules"])
     optional = PROJECT["project"]["optional-dependencies"]
     for extra in optional:
         for requirement in optional[extra]:

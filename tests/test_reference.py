@@ -408,7 +408,7 @@ def test_bad_points_are_refused_with_a_sentence(function: Any, x: Any, words: st
 def test_a_linear_part_has_no_neutral_removal(function: Any, kernel: Kernel) -> None:
     f = KernelExpansion(np.eye(2), [1.0, 2.0], kernel)
     for subset in ([], [0], [0, 1]):
-        with pytest.raises(UnsupportedModelError, match=r"has a linear part.*Pass a background"):
+        with pytest.raises(UnsupportedModelError, match=r"has a linear part.*pass a background"):
             function(f, [0.5, 0.5], subset)
 
 
