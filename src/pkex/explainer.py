@@ -272,7 +272,8 @@ class Explainer:
         """Return the standard deviation of the predictions over some data, for each output.
 
         These are rows of the background or the points; where the predictions do not vary, it is
-        their size. In a sum of expansions each part has data of its own, and the largest counts.
+        their size, and where they are 0 but for rounding, there is nothing to compare with. In a
+        sum of expansions each part has data of its own, and the largest counts.
         """
         every = []
         for part, plan in zip(self.expansion.parts, self._plans, strict=True):
@@ -281,7 +282,9 @@ class Explainer:
             alpha = part.coefficients.reshape(len(part.points), -1)
             found = part.kernel(rows, part.points) @ alpha + part.offset.reshape(-1)
             spread, size = found.std(axis=0), np.abs(found).max(axis=0)
-            every.append(np.where(spread > _CONSTANT * size, spread, size))
+            terms = np.abs(alpha).sum(axis=0) + np.abs(part.offset).reshape(-1)
+            constant = np.where(size > _CONSTANT * terms, size, np.inf)
+            every.append(np.where(spread > _CONSTANT * size, spread, constant))
         largest: Floats = np.max(every, axis=0)
         return largest
 
