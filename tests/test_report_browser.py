@@ -296,11 +296,14 @@ def test_an_attribution_opens_and_shows_everything(open_report, attribution):
     assert page.locator("#bars .band").count() == 4
     assert page.locator("#marginals .panel svg").count() == 4
     head = page.locator("#table thead th").all_inner_texts()
-    assert head == ["Feature", "Value", "Null, 2.5 %", "Null, 97.5 %", "p", "p, Holm", "p, BH"]
+    null = ["Null, 2.5 %", "Null, 97.5 %"]
+    assert head == ["Feature", "Share", *null, "p of the share", "Alone", "p alone"]
     first = page.locator("#table tbody tr").first.locator("th, td").all_inner_texts()
     assert first[0] == ALERT
     assert first[1] == f"{attribution.values[1]:.4g}"
-    assert first[4] == "0.0100"
+    assert first[4] == "0.0400"  # the least there is, adjusted for four features
+    assert first[5] == f"{attribution.alone[1]:.3g}"
+    assert first[6] == "0.0400"
     assert page.locator("script").count() == 2
 
 
@@ -313,15 +316,17 @@ def test_a_p_value_at_the_level_is_found(open_report, attribution):
     expect(hint).to_contain_text("Those of at most 0.01 are bold.")
     expect(hint).to_contain_text("at most 0.01 takes 399 permutations.")
     first = page.locator("#table tbody tr").first
-    assert first.locator(".sure").all_inner_texts() == ["0.0100"]
+    assert first.locator(".sure").count() == 0  # as Holm's correction makes it 0.04
     expect(lead).to_contain_text("takes more permutations, such as 399.")
     page = open_report(attribution, alpha=0.005)
     expect(page.locator("#lead")).to_contain_text("this may be chance")
     page = open_report(attribution, alpha=0.04)  # four features
-    expect(page.locator("#lead")).to_contain_text("stands out at a false discovery rate of 0.04")
+    expect(page.locator("#lead")).to_contain_text(
+        "stands out at the level 0.04 after Holm's correction"
+    )
     expect(page.locator("#table .hint")).not_to_contain_text("takes")
     first = page.locator("#table tbody tr").first
-    assert first.locator(".sure").all_inner_texts() == ["0.0100", "0.0400", "0.0400"]
+    assert first.locator(".sure").all_inner_texts() == ["0.0400", "0.0400"]
 
 
 @pytest.mark.parametrize(
