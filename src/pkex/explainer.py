@@ -228,6 +228,8 @@ class Explainer:
         Rounding shows in the residual, unless a tolerance lets it be larger, or not, where it
         cancels; so eight roundings of the sum of ``|alpha_i k(x, x_i)|`` count as well.
         """
+        if self._is_constant:
+            return  # there is nothing that rounding could hide
         sizes, residual = sums.magnitudes, residual if self.tol is None else 0.0
         largest = sizes.item() if sizes.size == 1 else float(sizes.max(initial=0.0))
         if max(residual, _EIGHT_ROUNDINGS * largest) <= self._surely_fine:
@@ -260,6 +262,12 @@ class Explainer:
         return total
 
     @lazy
+    def _is_constant(self) -> bool:
+        """Whether no column takes part in any kernel."""
+        parts = self.expansion.parts
+        return not any(t.leaves for p in parts for t in p.kernel.terms(p.points.shape[1]))
+
+    @lazy
     def _surely_fine(self) -> float:
         """Noise of which no warning could be due, by a margin that a few rows are enough for."""
         return float(1e-3 * _NOTICED * self._spread(10).min())
@@ -272,8 +280,7 @@ class Explainer:
         """Return the standard deviation of the predictions over some data, for each output.
 
         These are rows of the background or the points; where the predictions do not vary, it is
-        their size, and where they are 0 but for rounding, there is nothing to compare with. In a
-        sum of expansions each part has data of its own, and the largest counts.
+        their size. In a sum of expansions each part has data of its own, and the largest counts.
         """
         every = []
         for part, plan in zip(self.expansion.parts, self._plans, strict=True):
@@ -282,9 +289,7 @@ class Explainer:
             alpha = part.coefficients.reshape(len(part.points), -1)
             found = part.kernel(rows, part.points) @ alpha + part.offset.reshape(-1)
             spread, size = found.std(axis=0), np.abs(found).max(axis=0)
-            terms = np.abs(alpha).sum(axis=0) + np.abs(part.offset).reshape(-1)
-            constant = np.where(size > _CONSTANT * terms, size, np.inf)
-            every.append(np.where(spread > _CONSTANT * size, spread, constant))
+            every.append(np.where(spread > _CONSTANT * size, spread, size))
         largest: Floats = np.max(every, axis=0)
         return largest
 
