@@ -148,7 +148,7 @@ def test_without_a_compiler_the_twin_answers_in_any_number_of_threads(tmp_path):
 
 
 def check_demo(machine):
-    assert "197.8 = 165.1 (base) + 48.46 (s3)" in machine.pkex("demo").stdout
+    assert "197.8 = 149.7 (base) + 30.69 (bmi)" in machine.pkex("demo").stdout
     machine.pkex("demo", "--out", "demo")
     machine.pkex("explain", "demo/model.skops", "demo/diabetes.csv", "--out", "demo explained")
     table = pd.read_csv(machine.folder / "demo" / "diabetes.csv")
