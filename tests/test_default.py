@@ -227,7 +227,8 @@ def test_data_are_carried_through(background):
         assert again.background.kind == f.background.kind
         assert np.array_equal(again.background.rows, f.background.rows)
         assert (again.background.rows is again.points) == isinstance(background, str)
-    assert stack([f, f], ["a", "b"]).parts[0].background is None or background is not None
+    stacked = stack([f, f], ["a", "b"]).parts[0]
+    assert (stacked.background is None) == (background is None)
 
 
 def test_the_same_data_are_joined_and_others_kept_apart():
