@@ -201,6 +201,7 @@ class Attribution:
         return None if self._column_tests is None else self._column_tests.n_rows
 
     @lazy
+    @usual_errors
     def alone(self) -> Floats:
         """The statistic of each player by itself; computed when asked, without permutations.
 
@@ -269,6 +270,7 @@ class Attribution:
         return np.argsort(-self.values, kind="stable")
 
     @lazy
+    @usual_errors
     def row_values(self) -> Floats:
         """The share of every row in every value, shape (n_rows, n_players); computed when asked.
 
