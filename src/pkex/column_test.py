@@ -26,14 +26,14 @@ the first L, the p-value is ``h / L``, and the test is still exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex import twin
 from pkex._algebra import Term
-from pkex._threads import go_on, in_order
+from pkex._threads import go_on, in_order, workspace
 from pkex.pairs import PairGames
 from pkex.weights import Weights
 
@@ -45,9 +45,10 @@ Indices = NDArray[np.intp]
 _ENOUGH = 20  # permutations that reach the observed value, after which there is no need for more
 _BATCH = 16  # permutations evaluated together
 _RANK = 24  # of a kernel matrix, above which looking up entries is faster
-_LOW = 1e-11  # error of a factorisation of low rank, relative to the largest entry
+_LOW = 1e-9  # error of a factorisation of low rank, relative to the largest entry
 _EQUAL = 2.0**-43  # rounding of a long sum, relative to the sum of its absolute terms
-_TILE = 2**19  # values of pairs at once: 4 MiB
+_TILE = 2**17  # values of pairs at once: 1 MiB
+_WIDTH = 256  # points of a tile
 _ENTRIES = 2**17  # entries of a kernel matrix looked up at once: 1 MiB
 
 
@@ -165,19 +166,23 @@ def _integrals(games: PairGames, number: int, players: Sequence[int], n_jobs: in
 
     c is the coefficient of the term.
     """
-    game, x = games.games[number], games.x
+    game, x, n_values = games.games[number], games.x, games.n_values
     integrals = np.empty((len(players), len(x), len(x)))
+    n_points = max(1, min(len(x), _WIDTH, _TILE // n_values))
+    step = max(1, min(n_points, _TILE // (n_values * n_points)))
 
     def run(rows: slice) -> None:
-        go_on()
-        points = slice(rows.start, len(x))
-        left, right = x[rows], x[points]
-        tile = np.zeros((games.n_values, len(left), len(right)))
-        game.add_pairs(left, right, tile, games.absent_at(number, len(right)), integrals=True)
-        integrals[:, rows, points] = tile[players]
-        integrals[:, points, rows] = tile[players].transpose(0, 2, 1)
+        for start in range(rows.start, len(x), n_points):
+            go_on()
+            points = slice(start, min(start + n_points, len(x)))
+            left, right = x[rows], x[points]
+            tile = workspace("tile", n_values, len(left), len(right))
+            tile[...] = 0.0
+            game.add_pairs(left, right, tile, games.absent_at(number, len(right)), integrals=True)
+            chosen = tile[players]
+            integrals[:, rows, points] = chosen
+            integrals[:, points, rows] = chosen.transpose(0, 2, 1)
 
-    step = max(1, _TILE // (games.n_values * len(x)))
     tasks = [slice(start, min(start + step, len(x))) for start in range(0, len(x), step)]
     for _ in in_order(run, tasks, n_jobs):
         pass
@@ -188,12 +193,16 @@ def _kernel(term: Term, player: Sequence[int], x: Floats, game: twin.Game) -> Fl
     """Return the factors of a term in which one player takes part, for all pairs of rows."""
     rest = tuple(column for column in range(term.n_columns) if column not in player)
     players = (tuple(player), rest) if rest else (tuple(player),)
-    alone = type(game)(term, players, game.ladder)
+    alone = type(game)(replace(term, coefficient=1.0), players, game.ladder)
     kernel = np.empty((len(x), len(x)))
     step = max(1, _TILE // (2 * len(x)))
     for start in range(0, len(x), step):
-        rows = slice(start, start + step)
-        kernel[rows] = alone.factors(x[rows], x).values[0]
+        rows = slice(start, min(start + step, len(x)))
+        tile = workspace("tile", len(players), rows.stop - start, len(x) - start)
+        tile[...] = 0.0
+        alone.add_factors(x[rows], x[start:], tile)
+        kernel[rows, start:] = tile[0]
+        kernel[start:, rows] = tile[0].T
     return kernel
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import Term
 from pkex._threads import in_order, single_blas, with_bar
-from pkex.column_test import forms_of, p_value
+from pkex.column_test import QuadraticForm, forms_of, p_value
 from pkex.engine import Plan, ranked
 from pkex.errors import AdditivityError
 from pkex.pairs import (
@@ -39,7 +40,7 @@ Part = tuple[Indices, Weights]  # the rows of a block, and the weights of their 
 
 _ALL_ROWS = 2000  # rows on all of which single columns are tested
 _TEST_ROWS = 1500  # of more rows: on so many, drawn at random
-_AT_ONCE = 6  # players tested at once: each takes a matrix of all pairs, 32 MB at most
+_AT_ONCE = 2**25  # pairs of all players tested at once, for each of which 8 bytes are held
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,18 +196,17 @@ class BlockMean:
         p_values = np.full(len(self.players), np.nan)
         with single_blas():
             games = [PairGames.of(plan, self.X[rows], self.n_jobs) for rows, _ in blocks]
-            for start in range(0, len(wanted), _AT_ONCE):
-                chosen = list(wanted[start : start + _AT_ONCE])
+            step = max(1, _AT_ONCE // sum(len(rows) ** 2 for rows, _ in blocks))
+            for start in range(0, len(wanted), step):
+                chosen = list(wanted[start : start + step])
                 forms = [
                     forms_of(some, weights, chosen, n_jobs=self.n_jobs)
                     for some, (_, weights) in zip(games, blocks, strict=True)
                 ]
-
-                def run(place: int) -> float:
-                    random = np.random.default_rng(seeds[chosen[place]])  # noqa: B023
-                    return p_value([each[place] for each in forms], n_permutations, random)  # noqa: B023
-
-                p_values[chosen] = list(in_order(run, range(len(chosen)), self.n_jobs))
+                of_players = [[each[place] for each in forms] for place in range(len(chosen))]
+                test = partial(_p_value, n_permutations=n_permutations)
+                tasks = list(zip(of_players, seeds[chosen], strict=True))
+                p_values[chosen] = list(in_order(test, tasks, self.n_jobs))
         return ColumnTests(p_values, sum(len(rows) for rows, _ in blocks))
 
     def each_alone(self) -> Floats:
@@ -273,6 +273,12 @@ class BlockMean:
 
     def _plan(self, terms: tuple[Term, ...], players: tuple[tuple[int, ...], ...]) -> Plan:
         return Plan(terms, players, self.tol, narrow=False, general=self.marginal)
+
+
+def _p_value(task: tuple[list[list[QuadraticForm]], Indices], n_permutations: int) -> float:
+    """Return the p-value of a player from its forms in all blocks, and a seed."""
+    forms, seed = task
+    return p_value(forms, n_permutations, np.random.default_rng(seed))
 
 
 def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list[Part]:
