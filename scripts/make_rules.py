@@ -1,4 +1,4 @@
-"""Make the quadrature tables of pkex, the package data `src/pkex/rules.json`.
+"""Make the quadrature tables of pkex, the package data `src/pkex/games/rules.json`.
 
     python scripts/make_rules.py [--out PATH] [--max-players N] [--sizes M]
 
@@ -44,7 +44,7 @@ from scipy.optimize import brentq
 TOLERANCES = (2.0**-52, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
 NODE_ROUNDING = 2.0**-51
 LEGENDRE_SIZES = 64
-OUT = Path(__file__).resolve().parents[1] / "src" / "pkex" / "rules.json"
+OUT = Path(__file__).resolve().parents[1] / "src" / "pkex" / "games" / "rules.json"
 
 log = logging.getLogger("make_rules")
 

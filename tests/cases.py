@@ -16,6 +16,9 @@ import sklearn
 from numpy.testing import assert_allclose
 from sklearn.utils.fixes import parse_version
 
+from pkex.games.engine import reduced
+from pkex.games.reductions import MeanFactors
+from pkex.games.sources import Points
 from pkex.kernels import (
     RBF,
     Categorical,
@@ -194,3 +197,10 @@ def broken_checks():
     old = parse_version(sklearn.__version__) < parse_version("1.7.2")
     # it subtracts a mean from integers, which the check itself has rounded to
     return {"check_positive_only_tag_during_fit"} if old else set()
+
+
+def pair_source(plan, X, n_jobs=1):
+    """The pairs of the rows of X, absent players having mean factors where the plan is general."""
+    x, games = np.asfortranarray(X), plan.games()
+    absent = reduced(MeanFactors(games, x), n_jobs=n_jobs) if plan.general else None
+    return Points(games, x, x, absent)

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 import pkex
-from pkex import _threads, backend, engine, pairs, twin
 from pkex._lazy import lazy
-from pkex.weights import MMDWeights
+from pkex.games import backend, numpy_backend, plan, sources
+from pkex.games import threads as _threads
 
 
 def test_the_twin_can_be_forced(monkeypatch):
     monkeypatch.setenv("PKEX_BACKEND", "numpy")
-    assert backend.game_class() is twin.Game
+    assert backend.game_class() is numpy_backend.Game
     assert pkex.show_config("dicts")["backend"] == "numpy"
 
 
@@ -87,8 +87,8 @@ def test_without_a_compiler_threads_do_not_disturb_each_other():
 
 def test_a_missing_native_kernel_is_told_only_when_asked_for():
     code = WITHOUT_A_COMPILER + (
-        "import os\nfrom pkex import backend, twin\n"
-        "assert backend.game_class() is twin.Game\n"
+        "import os\nfrom pkex.games import backend, numpy_backend\n"
+        "assert backend.game_class() is numpy_backend.Game\n"
         "os.environ['PKEX_BACKEND'] = 'native'\n"
         "try: backend.game_class()\n"
         "except ImportError as error: print(error, '|', error.__cause__)"
@@ -111,20 +111,20 @@ def test_the_backend_is_chosen_once_for_a_call(background, monkeypatch):
     explain = pkex.Explainer(f, rows, n_jobs=2)
     asked = []
     chosen = backend.game_class()
-    monkeypatch.setattr(engine, "game_class", lambda: asked.append(1) or chosen)
-    monkeypatch.setattr(engine, "_BLOCK", 300)  # so that there are many blocks
+    monkeypatch.setattr(plan, "game_class", lambda: asked.append(1) or chosen)
+    monkeypatch.setattr(sources, "_BLOCK", 300)  # so that there are many blocks
     explain(rng.normal(size=(40, 3)))
     assert len(asked) == 1
-    plan = engine.Plan(f.kernel.terms(3), ((0,), (1,), (2,)), None)
-    games = pairs.PairGames.of(plan, rng.normal(size=(40, 3)), 2)
-    pairs.pair_sums(games, MMDWeights(20, 20, False), n_jobs=2)
-    assert len(asked) == 2
+    asked.clear()
+    x = rng.normal(size=(40, 3))
+    pkex.mmd(x[:20], x[20:], n_jobs=2)
+    assert len(asked) == 2  # for the columns together, and each alone
 
 
 FORKS = """
 import os, threading
 import numpy as np, pkex
-from pkex._threads import single_blas
+from pkex.games.threads import single_blas
 rng = np.random.default_rng(0)
 X = rng.normal(size=(2, 3))
 f = pkex.KernelExpansion(rng.normal(size=(5, 3)), np.ones(5), pkex.kernels.RBF())
@@ -170,7 +170,7 @@ def test_a_process_can_be_forked_while_threads_explain():
 def test_a_forked_process_does_not_inherit_the_lock_of_a_thread():
     """A fork waits for the lock; BLAS is limited by a thread that the child does not have."""
     code = FORKS + (
-        "from pkex import _threads\n"
+        "from pkex.games import threads as _threads\n"
         "held = threading.Event()\n"
         "def hold():\n"
         "    with single_blas():\n"
@@ -214,7 +214,7 @@ def test_libraries_are_looked_for_once(monkeypatch):
 @needs_fork
 def test_a_fork_inside_a_call_leaves_the_call_in_order():
     code = FORKS + (
-        "from pkex import _threads\n"
+        "from pkex.games import threads as _threads\n"
         "def inside():\n"
         "    with single_blas():\n"
         "        pid = os.fork()\n"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases import KERNELS, assert_close, pair_game, sample, scales
+from cases import KERNELS, assert_close, pair_game, pair_source, sample, scales
 
 import pkex
 from pkex import column_test, estimate
 from pkex.column_test import QuadraticForm, forms_of, p_value
-from pkex.engine import Plan
+from pkex.games.plan import Plan
 from pkex.kernels import RBF, Categorical, Laplacian
-from pkex.pairs import PairGames
 from pkex.weights import HSICWeights, MMDWeights
 
 PLAYERS = ((0,), (1, 4), (2,), (3,))
@@ -43,11 +42,11 @@ def problem(case, which, n=11):
 def test_a_form_is_the_share_of_a_permuted_column(case, which):
     """With the column really moved in the data, and the attribution made anew."""
     X, kernel, made, attribute = problem(case, which)
-    plan = Plan(kernel.terms(5), PLAYERS, None, narrow=False, general=True)
-    games = PairGames.of(plan, X)
+    plan = Plan.of(kernel.terms(5), PLAYERS, apart=False, general=True)
+    source = pair_source(plan, X)
     size = pair_game(kernel, X)[1]
     orders = np.array([np.arange(11), *(np.random.default_rng(s).permutation(11) for s in (1, 2))])
-    found = forms_of(games, made, range(4), n_jobs=2)
+    found = forms_of(source, made, range(4), n_jobs=2)
     for player, forms in enumerate(found):
         values = sum((form.values(orders) for form in forms), start=np.zeros(3))
         expected = []
@@ -58,7 +57,7 @@ def test_a_form_is_the_share_of_a_permuted_column(case, which):
         # up to what no permutation changes, the part of the mean factors
         assert_close(np.diff(values), np.diff(expected), 1e-9 * size)
         if len(case.build([1.0] * 5).terms(5)) == 1 and forms:
-            constant = games.means(0).values[player] * forms[0].weights.sum()
+            constant = source.absent.single(0).values[player] * forms[0].weights.sum()
             assert_close(values[0] - constant, expected[0], 1e-9 * size)
 
 

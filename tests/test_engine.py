@@ -7,7 +7,10 @@ import pytest
 from cases import KERNELS, assert_close, sample, scales
 
 import pkex
-from pkex import engine, reference
+from pkex import reference
+from pkex.games import sources
+from pkex.games.plan import Plan
+from pkex.games.points import WeightedPoints
 from pkex.kernels import RBF
 
 SIZES = (1, 2, 3, 7, 12)
@@ -151,10 +154,10 @@ def test_one_group_of_all_columns_takes_everything(case):
 def test_weights_by_row_equal_a_loop_over_rows():
     kernel, points, rows, _, _ = problem(KERNELS[0], 5)
     weights = np.random.default_rng(3).normal(size=(len(rows), len(points), 4))
-    plan = engine.Plan(kernel.terms(5), tuple((j,) for j in range(5)))
-    together = engine.shapley_sums(plan, rows, points, weights)
+    plan = Plan.of(kernel.terms(5), tuple((j,) for j in range(5)))
+    together = WeightedPoints(plan, points, weights).explain(rows)
     for i in range(len(rows)):
-        alone = engine.shapley_sums(plan, rows[i : i + 1], points, weights[i])
+        alone = WeightedPoints(plan, points, weights[i]).explain(rows[i : i + 1])
         assert_close(together.values[i], alone.values[0], 1e-14)
         assert_close(together.bases[i], alone.bases, 1e-14)
 
@@ -163,12 +166,12 @@ def test_weights_by_row_equal_a_loop_over_rows():
 def test_blocks_do_not_change_values(monkeypatch, budget):
     kernel, points, rows, alpha, _ = problem(KERNELS[0], 7, n=23, n_rows=5)
     whole = explain(kernel, points, alpha, rows).values
-    monkeypatch.setattr(engine, "_BLOCK", budget)
+    monkeypatch.setattr(sources, "_BLOCK", budget)
     assert_close(explain(kernel, points, alpha, rows).values, whole, 1e-14)
 
 
 def test_threads_do_not_change_a_bit(monkeypatch):
-    monkeypatch.setattr(engine, "_BLOCK", 500)
+    monkeypatch.setattr(sources, "_BLOCK", 500)
     kernel, points, rows, alpha, _ = problem(KERNELS[0], 20, n=60, n_rows=11)
     expansion = pkex.KernelExpansion(points, alpha, kernel)
     one, two = (pkex.Explainer(expansion, n_jobs=n, removal="neutral")(rows).values for n in (1, 2))

@@ -85,7 +85,7 @@ def exact(explain, table, row):
     n_outputs = expansion.n_outputs
     values = [[mpf(0)] * n_outputs for _ in explain.players]
     base, total = [mpf(0)] * n_outputs, [mpf(0)] * n_outputs
-    for part, plan in zip(expansion.parts, explain._plans, strict=True):
+    for part, games in zip(expansion.parts, explain._parts, strict=True):
         prepared = part.prepare(seen(expansion, table))[row]
         alpha = part.coefficients.reshape(len(part.points), -1)
         for k, offset in enumerate(np.atleast_1d(part.offset)):
@@ -93,8 +93,8 @@ def exact(explain, table, row):
             total[k] += mpf(float(offset))
         for term in part.kernel.terms(part.points.shape[1]):
             for point, weights in zip(part.points, alpha, strict=True):
-                present = player_factors(term, plan.players, prepared, point)
-                for share, absent in scenarios(term, plan, point):
+                present = player_factors(term, games.plan.players, prepared, point)
+                for share, absent in scenarios(term, games, point):
                     found, worth = pair_values(present, absent), mp.fprod(absent)
                     for k, weight in enumerate(weights):
                         scale = mpf(float(weight)) * mpf(term.coefficient) * share
@@ -105,18 +105,18 @@ def exact(explain, table, row):
     return values, base, total
 
 
-def scenarios(term, plan, point):
+def scenarios(term, games, point):
     """Return the weights and absent factors of the scenarios of a pair."""
-    background = plan.background
+    background = games.background
     if background is None:
-        return [(mpf(1), [mpf(1)] * len(plan.players))]
+        return [(mpf(1), [mpf(1)] * len(games.plan.players))]
     shares = [mpf(float(share)) for share in background.weights]
     shares = [share / sum(shares) for share in shares]
-    every = [player_factors(term, plan.players, row, point) for row in background.rows]
+    every = [player_factors(term, games.plan.players, row, point) for row in background.rows]
     if not background.marginal:
         return list(zip(shares, every, strict=True))
     pairs = list(zip(shares, every, strict=True))
-    means = [sum(share * one[j] for share, one in pairs) for j in range(len(plan.players))]
+    means = [sum(share * one[j] for share, one in pairs) for j in range(len(games.plan.players))]
     return [(mpf(1), means)]
 
 

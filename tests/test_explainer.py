@@ -20,15 +20,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import pkex
-from pkex import (
-    AdditivityError,
-    Explainer,
-    KernelExpansion,
-    UnsupportedModelError,
-    _threads,
-    engine,
-    explainer,
-)
+from pkex import AdditivityError, Explainer, KernelExpansion, UnsupportedModelError
+from pkex.games import sources
+from pkex.games import threads as _threads
+from pkex.games.points import WeightedPoints
 from pkex.kernels import RBF, Chi2, Custom, Periodic
 
 RNG = np.random.default_rng(11)
@@ -175,27 +170,27 @@ def test_explainer_and_explanation_pickle():
 
 
 def test_a_wrong_value_is_an_error_and_never_returned(monkeypatch):
-    honest = explainer.shapley_sums
+    honest = WeightedPoints.explain
 
     def dishonest(*args, **options):
         sums = honest(*args, **options)
         sums.values[1, 2] += 1e-9
         return sums
 
-    monkeypatch.setattr(explainer, "shapley_sums", dishonest)
+    monkeypatch.setattr(WeightedPoints, "explain", dishonest)
     with pytest.raises(AdditivityError, match=r"row 1, output 0 sum to .* rounding explains"):
         Explainer(EXPANSION, removal="neutral")(ROWS)
 
 
 def test_nan_values_are_an_error(monkeypatch):
-    honest = explainer.shapley_sums
+    honest = WeightedPoints.explain
 
     def broken(*args, **options):
         sums = honest(*args, **options)
         sums.values[0, 0] = np.nan
         return sums
 
-    monkeypatch.setattr(explainer, "shapley_sums", broken)
+    monkeypatch.setattr(WeightedPoints, "explain", broken)
     with pytest.raises(AdditivityError, match="row 0, output 0"):
         Explainer(EXPANSION, removal="neutral")(ROWS)
 
@@ -345,7 +340,7 @@ def test_bad_input_gets_a_sentence(make, error, words):
 
 
 def test_a_progress_bar_on_request_and_only_for_long_calls(monkeypatch, capsys):
-    monkeypatch.setattr(engine, "_BLOCK", 100)
+    monkeypatch.setattr(sources, "_BLOCK", 100)
     monkeypatch.setattr(_threads, "_BAR_DELAY", 1e6)  # seconds, whatever the machine is busy with
     explain = Explainer(EXPANSION, n_jobs=1, removal="neutral")
     assert_close(explain(ROWS, progress=True).values, explain(ROWS).values, 0.0)
@@ -363,7 +358,7 @@ def test_no_progress_bar_without_tqdm(monkeypatch):
 
 
 def test_inside_a_worker_of_joblib_it_takes_one_thread(monkeypatch):
-    monkeypatch.setattr(engine, "_BLOCK", 100)
+    monkeypatch.setattr(sources, "_BLOCK", 100)
     explain = Explainer(EXPANSION, n_jobs=-1, removal="neutral")
 
     monkeypatch.setattr(_threads, "effective_n_jobs", None)  # threads of its own would fail now

@@ -14,10 +14,11 @@ from cases import COLUMN_KERNELS, KERNELS, assert_close, sample, scales
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 
-from pkex import Explainer, KernelExpansion, rules, twin
-from pkex.backend import game_class
+from pkex import Explainer, KernelExpansion, rules
+from pkex.games import numpy_backend as twin
+from pkex.games.backend import game_class
+from pkex.games.numpy_backend import Factors
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Custom, Laplacian, Matern, Periodic
-from pkex.twin import Factors
 
 GAMES = {"numpy": twin.Game, "native": game_class()}
 

@@ -16,7 +16,8 @@ from cases import KERNELS, assert_close, sample, scales
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkex import rules, twin
+from pkex import rules
+from pkex.games import numpy_backend as twin
 from pkex.kernels import (
     RBF,
     Categorical,

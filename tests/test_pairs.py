@@ -8,15 +8,17 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from cases import KERNELS, assert_close, pair_game, sample, scales
+from cases import KERNELS, assert_close, pair_game, pair_source, sample, scales
 from threadpoolctl import threadpool_info
 
 import pkex
-from pkex import estimate, pairs, rules, twin, weights
-from pkex.backend import game_class
-from pkex.engine import Plan
+from pkex import estimate, rules, weights
+from pkex.games import numpy_backend, reductions
+from pkex.games.backend import game_class
+from pkex.games.engine import reduced
+from pkex.games.plan import Plan
+from pkex.games.reductions import ByPair, ByPermutation, ByRow
 from pkex.kernels import RBF, Categorical, Custom, Laplacian
-from pkex.pairs import PairGames
 from pkex.weights import HSICWeights, MMDWeights
 
 ESTIMATORS = ("unbiased", "biased")
@@ -34,11 +36,11 @@ def alone(d):
 
 
 def games(kernel, d, players=None):
-    """The games of both backends for every term (the twin twice without a compiled one)."""
+    """The games of both backends for every term (that of NumPy twice without a compiled one)."""
     players = players or alone(d)
     ladder = rules.ladder(len(players))
     return [
-        (term, game_class()(term, players, ladder), twin.Game(term, players, ladder))
+        (term, game_class()(term, players, ladder), numpy_backend.Game(term, players, ladder))
         for term in kernel.terms(d)
     ]
 
@@ -168,25 +170,29 @@ def test_small_tiles_and_blocks_change_nothing(monkeypatch, case, which, estimat
     X, kernel = sample(rng, 23, 5), case.build(scales(rng, 5))
     y = X[:, 0] + X[:, 3] if which == "hsic" else None
     players = ((0,), (1, 4), (2,), (3,))
-    plan = Plan(kernel.terms(5), players, None, narrow=False, general=general)
+    plan = Plan.of(kernel.terms(5), players, apart=False, general=general)
     made = statistic(y, 13, 10, RBF(1.0), estimator)
     size = pair_game(kernel, X)[1]
-    games = PairGames.of(plan, X)
-    whole = pairs.pair_sums(games, made)
-    monkeypatch.setattr(pairs, "_PAIRS", 50)
-    again = PairGames.of(plan, X, n_jobs=2)
-    for one, other in zip(games.absent or (), again.absent or (), strict=True):
-        assert_close(one.values, other.values, 1e-15 * size)
-    assert_close(pairs.pair_sums(again, made).values, whole.values, 1e-14 * size)
-    assert_close(pairs.row_sums(games, made).sum(axis=0), whole.values[:, 0], 1e-14 * size)
+    source = pair_source(plan, X)
+    whole = reduced(ByPair(plan, source, made))
+    whole.check()
+    monkeypatch.setattr(reductions, "_PAIRS", 50)
+    again = pair_source(plan, X, n_jobs=2)
+    if general:
+        for one, other in zip(source.absent.factors, again.absent.factors, strict=True):
+            assert_close(one.values, other.values, 1e-15 * size)
+    assert_close(reduced(ByPair(plan, again, made)).values, whole.values, 1e-14 * size)
+    by_row = reduced(ByRow(plan, source, made))
+    assert_close(by_row.values.sum(axis=0), whole.values[0], 1e-14 * size)
     shuffled = made.shuffled(4, np.random.default_rng(1))
-    permuted = pairs.permuted_sums(games, shuffled)
-    assert_close(permuted.sums[:-1, :1], whole.values, 1e-14 * size)
-    assert_close(permuted.sums[-1, 0], whole.totals[0], 1e-14 * size)
+    permuted = reduced(ByPermutation(source, shuffled))
+    permuted.of_games(plan, 23, made.total).check()
+    assert_close(permuted.sums[:-1, :1], whole.values[0], 1e-14 * size)
+    assert_close(permuted.sums[-1, 0], whole.totals[0, 0], 1e-14 * size)
     for points, tile in ((7, 100), (3, 15), (1, 1), (100, 10**6)):
         set_width(monkeypatch, points)
-        monkeypatch.setattr(pairs, "_TILE", tile)
-        again = pairs.permuted_sums(games, shuffled, n_jobs=2)
+        monkeypatch.setattr(reductions, "_TILE", tile)
+        again = reduced(ByPermutation(source, shuffled), n_jobs=2)
         assert_close(again.sums, permuted.sums, 1e-14 * size)
         assert_close(again.rounding, permuted.rounding, 1e-14 * size)
 
@@ -365,7 +371,7 @@ def test_permutations_depend_on_the_random_state_alone(monkeypatch, which):
     assert np.array_equal(*old)
     generator = np.random.default_rng(3)
     assert not np.array_equal(run(generator).null_values, run(generator).null_values)
-    monkeypatch.setattr(pairs, "_TILE", 400)
+    monkeypatch.setattr(reductions, "_TILE", 400)
     for options in ({"n_jobs": 1}, {"n_jobs": 2}, {"n_jobs": None}, {"progress": True}):
         found = run(3, **options)
         assert_close(found.null_values, plain.null_values, 1e-15)

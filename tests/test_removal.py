@@ -30,7 +30,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import pkex
-from pkex import Explainer, KernelExpansion, UnsupportedModelError, engine, narrow
+from pkex import Explainer, KernelExpansion, UnsupportedModelError
+from pkex.games import points, single_player, sources
+from pkex.games.plan import Plan
+from pkex.games.points import Background, WeightedPoints
 from pkex.kernels import RBF, Constant, Custom, Linear
 
 GAMES = ("interventional", "marginal")
@@ -255,12 +258,12 @@ def test_blocks_do_not_change_values(removal, budget, backend, monkeypatch):
         whole = explained(expansion, rows, background, removal=removal)
         atol = 1e-14 * magnitude(expansion, rows, background)
         with monkeypatch.context() as small:
-            small.setattr(engine, "_BLOCK", budget)
-            small.setattr(engine, "_ABSENT", budget)
-            small.setattr(engine, "_SCENARIOS", budget)
-            small.setattr(narrow, "_ROWS", budget)
+            small.setattr(sources, "_BLOCK", budget)
+            small.setattr(points, "_ABSENT", budget)
+            small.setattr(sources, "_SCENARIOS", budget)
+            small.setattr(single_player, "_ROWS", budget)
             for kept in (0, 2**23):
-                small.setattr(engine, "_ABSENT_KEPT", kept)
+                small.setattr(points, "_ABSENT_KEPT", kept)
                 explain = Explainer(expansion, background, removal=removal, n_jobs=1)
                 for again in (explain(rows), explain(rows)):
                     assert_close(again.values, whole.values, atol)
@@ -270,8 +273,8 @@ def test_blocks_do_not_change_values(removal, budget, backend, monkeypatch):
 @pytest.mark.parametrize("kept", [0, 2**23])
 @all_games
 def test_threads_do_not_change_a_bit(removal, kept, monkeypatch):
-    monkeypatch.setattr(engine, "_BLOCK", 500)
-    monkeypatch.setattr(engine, "_ABSENT_KEPT", kept)
+    monkeypatch.setattr(sources, "_BLOCK", 500)
+    monkeypatch.setattr(points, "_ABSENT_KEPT", kept)
     expansion, rows, background, _ = problem(CASES[0], 20, 7, n=60, n_rows=11)
     one, four = (
         explained(expansion, rows, background, removal=removal, n_jobs=n).values for n in (1, 4)
@@ -310,11 +313,14 @@ def test_a_plan_serves_other_points_of_the_same_number(removal):
     """Absent factors that are kept belong to the points that they were made for."""
     rng = np.random.default_rng(0)
     rows, first, second, others = (rng.normal(size=(4, 3)) for _ in range(4))
-    background = engine.Background(np.asfortranarray(others), np.full(4, 0.25), removal == GAMES[1])
-    used, fresh = (engine.Plan(RBF().terms(3), singles(3), None, background) for _ in range(2))
-    engine.shapley_sums(used, rows, first, np.ones((4, 1)))
-    again = engine.shapley_sums(used, rows, second, np.ones((4, 1)))
-    assert_close(again.values, engine.shapley_sums(fresh, rows, second, np.ones((4, 1))).values, 0)
+    background = Background(np.asfortranarray(others), np.full(4, 0.25), removal == GAMES[1])
+    used, fresh = (Plan.of(RBF().terms(3), singles(3), general=True) for _ in range(2))
+    found = [
+        WeightedPoints(plan, points, np.ones((4, 1)), background).explain(rows).values
+        for plan, points in ((used, first), (used, second), (fresh, second))
+    ]
+    assert_close(found[1], found[2], 0)
+    assert np.abs(found[0] - found[1]).max() > 1e-3
 
 
 @all_games

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pkex import kernels, reference, rules
     from pkex.attribution import Attribution
-    from pkex.backend import show_config
     from pkex.discrepancy import hsic, mmd
     from pkex.drift import MMDDrift
     from pkex.errors import AdditivityError, PrecisionWarning, UnsupportedModelError
     from pkex.expansion import KernelExpansion
     from pkex.explainer import Explainer
     from pkex.explanation import Explanation
+    from pkex.games.backend import show_config
     from pkex.readers import as_expansion
     from pkex.selection import HSICSelector
 
@@ -37,6 +37,7 @@ __all__ = [
     "PrecisionWarning",
     "UnsupportedModelError",
     "as_expansion",
+    "games",
     "hsic",
     "kernels",
     "mmd",
@@ -58,7 +59,7 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "as_expansion": "readers",
     "hsic": "discrepancy",
     "mmd": "discrepancy",
-    "show_config": "backend",
+    "show_config": "games.backend",
 }
 
 

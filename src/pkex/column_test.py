@@ -31,10 +31,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex import twin
 from pkex._algebra import Term
-from pkex._threads import go_on, in_order, workspace
-from pkex.pairs import PairGames
+from pkex.games.backend import game_class
+from pkex.games.blocks import triangle
+from pkex.games.engine import reduced
+from pkex.games.protocols import Game, Task
+from pkex.games.sources import Points
+from pkex.games.threads import go_on, workspace
 from pkex.weights import Weights
 
 __all__ = ["QuadraticForm", "forms_of", "p_value"]
@@ -108,27 +111,27 @@ class QuadraticForm:
 
 
 def forms_of(
-    games: PairGames, weights: Weights, players: Sequence[int], *, n_jobs: int | None = 1
+    source: Points, weights: Weights, players: Sequence[int], *, n_jobs: int | None = 1
 ) -> list[list[QuadraticForm]]:
     """Return for each of some players the forms whose sum is its share, up to a constant.
 
     There is one for each term of the kernel that the player takes part in.
     """
-    n_rows = len(games.x)
+    n_rows = len(source.x)
     local = weights.block(slice(0, n_rows), slice(0, n_rows))
     if not weights.with_self:
         np.fill_diagonal(local, 0.0)
     forms: list[list[QuadraticForm]] = [[] for _ in players]
-    for number in range(len(games.games)):
-        game = games.games[number]
-        terms = [game.term.restricted(games.plan.players[player]) for player in players]
+    for number, game in enumerate(source.games):
+        terms = [game.term.restricted(game.players[player]) for player in players]
         taking_part = [k for k, term in enumerate(terms) if term.leaves]
         if not taking_part:
             continue
-        integrals = _integrals(games, number, [players[k] for k in taking_part], n_jobs)
+        wanted = _Integrals(source, number, [players[k] for k in taking_part])
+        integrals: Floats = reduced(wanted, n_jobs=n_jobs)
         for k, integral in zip(taking_part, integrals, strict=True):
             integral *= local
-            kernel = _kernel(terms[k], games.plan.players[players[k]], games.x, game)
+            kernel = _kernel(terms[k], game.players[players[k]], source.x, game)
             forms[k].append(QuadraticForm.of(integral, kernel))
     return forms
 
@@ -161,39 +164,45 @@ def p_value(
     return (reached + 1.0) / (n_permutations + 1.0)
 
 
-def _integrals(games: PairGames, number: int, players: Sequence[int], n_jobs: int | None) -> Floats:
-    """Return c Q_j of a term for some players and all pairs of rows, shape (players, rows, rows).
+class _Integrals:
+    """c Q_j of a term for some players and all pairs of rows, c the coefficient of the term."""
 
-    c is the coefficient of the term.
-    """
-    game, x, n_values = games.games[number], games.x, games.n_values
-    integrals = np.empty((len(players), len(x), len(x)))
-    n_points = max(1, min(len(x), _WIDTH, _TILE // n_values))
-    step = max(1, min(n_points, _TILE // (n_values * n_points)))
+    def __init__(self, source: Points, term: int, players: Sequence[int]) -> None:
+        self.source, self.term, self.players = source, term, players
+        self.found = np.empty((len(players), *source.shape))
 
-    def run(rows: slice) -> None:
-        for start in range(rows.start, len(x), n_points):
-            go_on()
-            points = slice(start, min(start + n_points, len(x)))
-            left, right = x[rows], x[points]
-            tile = workspace("tile", n_values, len(left), len(right))
-            tile[...] = 0.0
-            game.add_pairs(left, right, tile, games.absent_at(number, len(right)), integrals=True)
-            chosen = tile[players]
-            integrals[:, rows, points] = chosen
-            integrals[:, points, rows] = chosen.transpose(0, 2, 1)
+    def tasks(self) -> Sequence[Task]:
+        """Return the tiles."""
+        n_values, n_rows = self.source.n_values, len(self.source.x)
+        width = max(1, min(n_rows, _WIDTH, _TILE // n_values))
+        step = max(1, min(width, _TILE // (n_values * width)))
+        return [Task(*tile) for tile in triangle(n_rows, step, width)]
 
-    tasks = [slice(start, min(start + step, len(x))) for start in range(0, len(x), step)]
-    for _ in in_order(run, tasks, n_jobs):
-        pass
-    return integrals
+    def run(self, task: Task) -> None:
+        """Fill in what a tile has, on both sides of the diagonal; no two tiles meet."""
+        go_on()
+        rows, points, _ = task
+        shape = (rows.stop - rows.start, points.stop - points.start)
+        tile = workspace("tile", self.source.n_values, *shape)
+        tile[...] = 0.0
+        self.source.add_integrals(self.term, rows, points, tile)
+        chosen = tile[self.players]
+        self.found[:, rows, points] = chosen
+        self.found[:, points, rows] = chosen.transpose(0, 2, 1)
+
+    def add(self, part: None) -> None:
+        """Do nothing: it is in place."""
+
+    def result(self) -> Floats:
+        """Return the integrals, shape (players, rows, rows)."""
+        return self.found
 
 
-def _kernel(term: Term, player: Sequence[int], x: Floats, game: twin.Game) -> Floats:
+def _kernel(term: Term, player: Sequence[int], x: Floats, game: Game) -> Floats:
     """Return the factors of a term in which one player takes part, for all pairs of rows."""
     rest = tuple(column for column in range(term.n_columns) if column not in player)
     players = (tuple(player), rest) if rest else (tuple(player),)
-    alone = type(game)(replace(term, coefficient=1.0), players, game.ladder)
+    alone = game_class()(replace(term, coefficient=1.0), players, game.ladder)
     kernel = np.empty((len(x), len(x)))
     step = max(1, _TILE // (2 * len(x)))
     for start in range(0, len(x), step):

@@ -14,8 +14,8 @@ from pkex._validation import brief, default_names, is_index, number
 from pkex.attribution import Attribution
 from pkex.bandwidth import RandomState, generator
 from pkex.discrepancy import mmd_of_tables
+from pkex.games.players import Groups, players_of
 from pkex.kernels import Kernel
-from pkex.players import Groups, players_of
 
 __all__ = ["MMDDrift"]
 

@@ -9,27 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import Term
-from pkex._threads import in_order, single_blas, with_bar
+from pkex._lazy import lazy
 from pkex.column_test import QuadraticForm, forms_of, p_value
-from pkex.engine import Plan, ranked
-from pkex.errors import AdditivityError
-from pkex.pairs import (
-    PairGames,
-    PairSums,
+from pkex.games.engine import reduced
+from pkex.games.plan import Plan
+from pkex.games.protocols import Game
+from pkex.games.reductions import (
+    ByPair,
+    ByPermutation,
+    ByRow,
+    Component,
+    MeanFactors,
     PermutedSums,
     PlayerKernels,
-    component_sum,
-    pair_sums,
-    permuted_sums,
-    row_sums,
+    weight_sums,
 )
-from pkex.rules import Rule
+from pkex.games.rules import Rule
+from pkex.games.sources import Points, SameFactors
+from pkex.games.sums import GameSums
+from pkex.games.threads import in_order, single_blas, with_bar
 from pkex.weights import Weights
 
 __all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate"]
@@ -154,24 +160,26 @@ class BlockMean:
 
         With `alone` and permutations also those of each player by itself.
         """
-        plan = self._plan(self.terms, self.players)
-        games_of_terms = plan.games()
-        by_player = self._plan_alone().games()
+        plan = self._plan
+        games, by_player = plan.games(), self._plan_alone.games()
         seeds = generator.integers(2**63, size=(len(self.blocks), 4))
 
-        def run(task: tuple[Part, Indices]) -> tuple[PairSums, PermutedSums | None]:
+        def run(task: tuple[Part, Indices]) -> _Block:
             (rows, weights), seed = task
-            games = PairGames.of(plan, self.X[rows], inner, games=games_of_terms)
+            source = self._source(games, rows, inner)
             with weights.held():
                 if not n_permutations:
-                    return pair_sums(games, weights, n_jobs=inner, progress=inner_bar), None
+                    sums = reduced(ByPair(plan, source, weights), n_jobs=inner, progress=inner_bar)
+                    return _Block(sums, np.zeros(plan.n_players), None)
                 shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
-                found = permuted_sums(games, shuffled, n_jobs=inner, progress=inner_bar)
-                sums = PairSums.of(games, found, shuffled.total)
-                if not alone:
-                    return sums, None
-                kernels = PlayerKernels(by_player, games.x)
-                return sums, permuted_sums(kernels, shuffled, n_jobs=inner)
+                permuted = ByPermutation(source, shuffled)
+                found: PermutedSums = reduced(permuted, n_jobs=inner, progress=inner_bar)
+                sums = found.of_games(plan, len(rows), shuffled.total)
+                by_itself = None
+                if alone:
+                    kernels = PlayerKernels(by_player, source.x, source.x)
+                    by_itself = reduced(ByPermutation(kernels, shuffled), n_jobs=inner)
+                return _Block(sums, found.rounding[:-1], by_itself)
 
         single = len(self.blocks) == 1
         inner, inner_bar = (self.n_jobs, progress) if single else (1, False)
@@ -179,8 +187,8 @@ class BlockMean:
         with single_blas():
             results = in_order(run, tasks, self.n_jobs)
             parts = list(results if single or not progress else with_bar(results, len(tasks)))
-        by_itself = [part for _, part in parts if part is not None]
-        return _mean([part for part, _ in parts], Alone.mean(by_itself) if by_itself else None)
+        by_itself = [part.alone for part in parts if part.alone is not None]
+        return _mean(parts, Alone.mean(by_itself) if by_itself else None)
 
     def test_columns(
         self, wanted: Sequence[int], n_permutations: int, generator: np.random.Generator
@@ -191,17 +199,17 @@ class BlockMean:
         of several blocks as many as have no more pairs.
         """
         seeds = generator.integers(2**63, size=(len(self.players), 4))
-        plan = self._plan(self.terms, self.players)
+        games = self._plan.games()
         blocks = _some_blocks(self.blocks, generator)
         p_values = np.full(len(self.players), np.nan)
         with single_blas():
-            games = [PairGames.of(plan, self.X[rows], self.n_jobs) for rows, _ in blocks]
+            sources = [self._source(games, rows, self.n_jobs) for rows, _ in blocks]
             step = max(1, _AT_ONCE // sum(len(rows) ** 2 for rows, _ in blocks))
             for start in range(0, len(wanted), step):
                 chosen = list(wanted[start : start + step])
                 forms = [
                     forms_of(some, weights, chosen, n_jobs=self.n_jobs)
-                    for some, (_, weights) in zip(games, blocks, strict=True)
+                    for some, (_, weights) in zip(sources, blocks, strict=True)
                 ]
                 of_players = [[each[place] for each in forms] for place in range(len(chosen))]
                 test = partial(_p_value, n_permutations=n_permutations)
@@ -211,13 +219,14 @@ class BlockMean:
 
     def each_alone(self) -> Floats:
         """Return the statistic of each player by itself, shape (players,)."""
-        games, random = self._plan_alone().games(), np.random.default_rng
+        games, random = self._plan_alone.games(), np.random.default_rng
         parts = []
         for rows, weights in self.blocks:
-            kernels = PlayerKernels(games, np.asfortranarray(self.X[rows]))
+            x = np.asfortranarray(self.X[rows])
             with weights.held():
                 shuffled = weights.shuffled(0, random(0))
-                parts.append(permuted_sums(kernels, shuffled, n_jobs=self.n_jobs))
+                kernels = ByPermutation(PlayerKernels(games, x, x), shuffled)
+                parts.append(reduced(kernels, n_jobs=self.n_jobs))
         return Alone.mean(parts).values
 
     def value(self, subset: Sequence[int]) -> float:
@@ -228,19 +237,22 @@ class BlockMean:
         outside = [player for player in range(len(self.players)) if player not in subset]
         rest = tuple(column for player in outside for column in self.players[player])
         players = (tuple(inside), rest) if rest else (tuple(inside),)
-        plan = self._plan(self.terms, self.players)
+        games = self._plan.games()
 
         def of_block(rows: Indices, weights: Weights) -> float:
-            games = PairGames.of(plan, self.X[rows], self.n_jobs)
+            source = self._source(games, rows, self.n_jobs)
             terms = []
             for number, term in enumerate(self.terms):
-                mean, kept = games.means(number), term.restricted(inside)
-                share = 1.0 if mean is None else float(mean.values[outside].prod())
+                kept, share = term.restricted(inside), 1.0
+                if isinstance(source.absent, SameFactors):
+                    share = float(source.absent.single(number).values[outside].prod())
                 terms.append(replace(kept, coefficient=share * term.coefficient))
             # The weights sum to 0, so that a game of one player, neutral, has this value.
-            game = Plan(tuple(terms), players, self.tol, narrow=False)
-            alone = PairGames(game, game.games(), games.x, None)
-            return float(pair_sums(alone, weights, n_jobs=self.n_jobs).values[0, 0])
+            plan = Plan.of(tuple(terms), players, self.tol, apart=False)
+            pairs = ByPair(plan, Points(plan.games(), source.x, source.x), weights)
+            sums: GameSums = reduced(pairs, n_jobs=self.n_jobs)
+            sums.check("the statistic of these players")
+            return float(sums.values[0, 0, 0])
 
         return self._mean_of(of_block)
 
@@ -248,31 +260,63 @@ class BlockMean:
         """Return what some players contribute together beyond all smaller subsets of them."""
         if not subset:
             return 0.0
-        plan = self._plan(self.terms, self.players)
-        return self._mean_of(
-            lambda rows, weights: component_sum(
-                PairGames.of(plan, self.X[rows], self.n_jobs), weights, subset, n_jobs=self.n_jobs
-            )
-        )
+        games = self._plan.games()
+
+        def of_block(rows: Indices, weights: Weights) -> float:
+            source = self._source(games, rows, self.n_jobs)
+            found: float = reduced(Component(source, weights, subset), n_jobs=self.n_jobs)
+            return found
+
+        return self._mean_of(of_block)
 
     def row_values(self) -> Floats:
         """Return the share of every row, shape (n_rows, players); 0 for rows in no block."""
-        plan = self._plan(self.terms, self.players)
-        values = np.zeros((len(self.X), len(self.players)))
+        plan, values = self._plan, np.zeros((len(self.X), len(self.players)))
+        games = plan.games()
         for rows, weights in self.blocks:
-            games = PairGames.of(plan, self.X[rows], self.n_jobs)
-            found = row_sums(games, weights, n_jobs=self.n_jobs)
-            values[rows] = found / len(self.blocks)
+            source = self._source(games, rows, self.n_jobs)
+            none = _worth_of_none(source) * weight_sums(weights, len(rows))
+            by_row = ByRow(plan, source, weights, none[:, None])
+            sums: GameSums = reduced(by_row, n_jobs=self.n_jobs)
+            sums.check("the share of the row in the statistic")
+            values[rows] = sums.values[:, :, 0] / len(self.blocks)
         return values
 
-    def _plan_alone(self) -> Plan:
-        return Plan(self.alone, self.players, self.tol, narrow=False)
+    def _source(self, games: Sequence[Game], rows: Indices, n_jobs: int | None) -> Points:
+        """Return the pairs of some rows, under marginal removal with the means of their factors."""
+        x = np.asfortranarray(self.X[rows])
+        absent = reduced(MeanFactors(games, x), n_jobs=n_jobs) if self.marginal else None
+        return Points(games, x, x, absent)
 
     def _mean_of(self, of_block: Callable[[Indices, Weights], float]) -> float:
         return float(np.mean([of_block(rows, weights) for rows, weights in self.blocks]))
 
-    def _plan(self, terms: tuple[Term, ...], players: tuple[tuple[int, ...], ...]) -> Plan:
-        return Plan(terms, players, self.tol, narrow=False, general=self.marginal)
+    @lazy
+    def _plan(self) -> Plan:
+        return Plan.of(self.terms, self.players, self.tol, apart=False, general=self.marginal)
+
+    @lazy
+    def _plan_alone(self) -> Plan:
+        return Plan.of(self.alone, self.players, self.tol, apart=False)
+
+
+class _Block(NamedTuple):
+    """What one block of rows gives; rounding and the players alone as in `Estimate`."""
+
+    sums: GameSums
+    rounding: Floats
+    alone: PermutedSums | None
+
+
+def _worth_of_none(source: Points) -> float:
+    """Return what a pair is worth without any player."""
+    worth = 0.0
+    for number, game in enumerate(source.games):
+        absent = 1.0
+        if isinstance(source.absent, SameFactors):
+            absent = float(source.absent.single(number).values.prod())
+        worth += absent * game.term.coefficient
+    return worth
 
 
 def _p_value(task: tuple[list[list[QuadraticForm]], Indices], n_permutations: int) -> float:
@@ -296,23 +340,15 @@ def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list
     return chosen
 
 
-def _mean(parts: Sequence[PairSums], alone: Alone | None) -> Estimate:
+def _mean(parts: Sequence[_Block], alone: Alone | None) -> Estimate:
     """Return the mean over blocks, with its standard error; check that the values add up."""
-    sums = np.mean([part.values for part in parts], axis=0)
-    errors, error = np.full(len(sums), np.nan), np.nan
+    sums = reduce(add, [part.sums for part in parts]).scaled(1.0 / len(parts))
+    residual = sums.check("the statistic")
+    errors, error = np.full(sums.values.shape[1], np.nan), np.nan
     if len(parts) > 1:
-        values = np.array([part.values[:, 0] for part in parts])
+        values = np.array([part.sums.values[0, :, 0] for part in parts])
         errors = values.std(axis=0, ddof=1) / np.sqrt(len(parts))
         error = float(values.sum(axis=1).std(ddof=1) / np.sqrt(len(parts)))
-    total = float(np.mean([part.totals[0] for part in parts]))
-    residual = abs(float(sums[:, 0].sum()) - total)
-    tolerance = max(part.tolerance for part in parts)
-    if not residual <= tolerance:
-        raise AdditivityError(
-            f"the values sum to {sums[:, 0].sum():.6g}, but the statistic is {total:.6g}; the "
-            f"difference {residual:.2g} is more than the {tolerance:.2g} that the rule and "
-            "rounding allow. Please report this as a bug, with the data if you can."
-        )
-    rules = ranked({rule for part in parts for rule in part.rules})
     rounding = np.mean([part.rounding for part in parts], axis=0)
-    return Estimate(sums[:, 0], sums[:, 1:].T, rounding, errors, error, residual, rules, alone)
+    values, null_values = sums.values[0, :, 0], sums.values[0, :, 1:].T
+    return Estimate(values, null_values, rounding, errors, error, residual, sums.rules, alone)

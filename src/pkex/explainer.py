@@ -19,16 +19,20 @@ from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
 from pkex._shap_background import from_shap
-from pkex._threads import check_n_jobs
 from pkex._validation import as_floats, brief, first_rows, tolerance
-from pkex.engine import Background, Plan, Sums, shapley_sums
-from pkex.errors import AdditivityError, PrecisionWarning, no_neutral_removal
+from pkex.errors import PrecisionWarning, no_neutral_removal
 from pkex.expansion import ExpansionSum, KernelExpansion, mixed, seen, taken
 from pkex.explanation import Explanation
-from pkex.players import Groups, players_of
+from pkex.games.measures import measure_of
+from pkex.games.plan import Plan
+from pkex.games.players import Groups, players_of
+from pkex.games.points import Background, WeightedPoints
+from pkex.games.protocols import Measure
+from pkex.games.rules import FULL_PRECISION
+from pkex.games.sums import GameSums
+from pkex.games.threads import check_n_jobs
 from pkex.readers import Given, read
 from pkex.readers._reading import check_agreement, outside
-from pkex.rules import FULL_PRECISION
 
 __all__ = ["Explainer"]
 
@@ -72,6 +76,10 @@ class Explainer:
         What to explain of a classifier that decides between pairs of three classes or more, such
         as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
         where it speaks for the class. "pairs": the function of each pair.
+    index : {"SV", "BV"} or measure, default "SV"
+        Which values: Shapley's, Banzhaf's, or those of a measure such as
+        ``pkex.games.BetaShapley(16, 1)``. Only Shapley values add up to prediction minus base
+        value.
     tol : float, optional
         Accepted relative error per pair of points, for a cheaper rule; None, the default, means
         full double precision.
@@ -104,6 +112,7 @@ class Explainer:
         background_weights: ArrayLike | None = None,
         groups: Groups | None = None,
         outputs: str | None = None,
+        index: str | Measure = "SV",
         tol: float | None = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -122,22 +131,17 @@ class Explainer:
             self._classes = reading.classes
         self.expansion: KernelExpansion | ExpansionSum = model
         self.players, self.player_names = players_of(groups, self.expansion.feature_names)
+        self.measure = measure_of(index)
+        self.index = self.measure.index
         self.tol = tolerance(tol, FULL_PRECISION)
         self.n_jobs = n_jobs
         self.removal = _removal(removal, background)
         weights = _shares(background, background_weights)
         self.absent, backgrounds = self._absent(background, weights, background_weights is not None)
         parts = zip(self.expansion.parts, backgrounds, strict=True)
-        self._plans = [self._plan(part, rows) for part, rows in parts]
-        self._alphas = [
-            part.coefficients.reshape(len(part.points), -1) for part in self.expansion.parts
-        ]
-        self._bases = [
-            plan.bases(part.points, alpha)
-            for part, plan, alpha in zip(
-                self.expansion.parts, self._plans, self._alphas, strict=True
-            )
-        ]
+        self._parts = [self._weighted(part, rows) for part, rows in parts]
+        for weighted in self._parts:
+            weighted.prepare()
 
     def __repr__(self) -> str:
         return (
@@ -177,19 +181,25 @@ class Explainer:
         rows: Any = taken(expansion, X)
         table = mixed(expansion, rows)
         prepared = [part.prepare(table) for part in expansion.parts]
-        parts = zip(expansion.parts, self._plans, self._alphas, self._bases, prepared, strict=True)
-        sums = reduce(add, [self._explain(*part, progress) for part in parts])
-        residual = _check_additivity(sums)
+        found = [
+            part.explain(rows, n_jobs=self.n_jobs, progress=progress)
+            for part, rows in zip(self._parts, prepared, strict=True)
+        ]
+        sums = reduce(add, found)
+        residual = sums.check()
         self._warn_of_noise(sums, residual, prepared)
         base = self._base
         values = sums.values if base.ndim else sums.values[:, :, 0]
         base_values = np.empty((len(values), *base.shape))
         base_values[...] = base
-        predictions = base_values + sums.checked[0].reshape(base_values.shape)
         # of what was computed, of what its sum misses, and of the offset in base and prediction
-        error = np.abs(sums.residual)
-        error += sums.error
+        error = reduce(add, [part.error(one) for part, one in zip(self._parts, found, strict=True)])
         error += self._of_offset
+        if sums.efficient:
+            predictions = base_values + sums.checked[0].reshape(base_values.shape)
+            error += np.abs(sums.residual)
+        else:
+            predictions = sums.totals.reshape(base_values.shape) + self._offset
         explanation = Explanation._made(
             values=values,
             base_values=base_values,
@@ -217,12 +227,12 @@ class Explainer:
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
             ours = sums.totals[:_CHECKED].reshape(explanation.predictions[:_CHECKED].shape)
-            ours = ours + sum(part.offset for part in expansion.parts)  # without the rule's error
+            ours = ours + self._offset  # without the rule's error
             own = self._own(first_rows(rows, _CHECKED))
             check_agreement(expansion, ours, own, self._own_tol)
         return explanation
 
-    def _warn_of_noise(self, sums: Sums, residual: float, prepared: list[Floats]) -> None:
+    def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
         """Warn when rounding is more than a millionth of what the predictions vary by.
 
         Rounding shows in the residual, unless a tolerance lets it be larger, or not, where it
@@ -230,12 +240,13 @@ class Explainer:
         """
         if self._is_constant:
             return  # there is nothing that rounding could hide
-        sizes, residual = sums.magnitudes, residual if self.tol is None else 0.0
+        shows = self.tol is None and sums.efficient
+        sizes, residual = sums.magnitudes, residual if shows else 0.0
         largest = sizes.item() if sizes.size == 1 else float(sizes.max(initial=0.0))
         if max(residual, _EIGHT_ROUNDINGS * largest) <= self._surely_fine:
             return  # the magnitudes are not below these sums
         noise = _EIGHT_ROUNDINGS * self._sizes(prepared).max(axis=0, initial=0.0)
-        if self.tol is None:
+        if shows:
             noise = np.maximum(noise, np.abs(sums.residual).max(axis=0, initial=0.0))
         found = np.flatnonzero(~(noise <= np.maximum(_NOTICED * self._spread_of_100, _TINY)))
         if found.size:
@@ -283,8 +294,9 @@ class Explainer:
         their size. In a sum of expansions each part has data of its own, and the largest counts.
         """
         every = []
-        for part, plan in zip(self.expansion.parts, self._plans, strict=True):
-            rows = part.points if plan.background is None else plan.background.rows
+        for part, weighted in zip(self.expansion.parts, self._parts, strict=True):
+            background = weighted.background
+            rows = part.points if background is None else background.rows
             rows = rows[:: -(-len(rows) // count)]
             alpha = part.coefficients.reshape(len(part.points), -1)
             found = part.kernel(rows, part.points) @ alpha + part.offset.reshape(-1)
@@ -317,9 +329,14 @@ class Explainer:
     @lazy
     def _base(self) -> Floats:
         """The value of the empty coalition, shape () or (n_outputs,)."""
-        parts = zip(self._bases, self.expansion.parts, strict=True)
-        bases = [bases.reshape(part.offset.shape) + part.offset for bases, part in parts]
+        parts = zip(self._parts, self.expansion.parts, strict=True)
+        bases = [games.bases.reshape(part.offset.shape) + part.offset for games, part in parts]
         return np.asarray(np.sum(bases, axis=0))
+
+    @lazy
+    def _offset(self) -> Floats:
+        """The offsets of all parts, shape () or (n_outputs,)."""
+        return np.asarray(np.sum([part.offset for part in self.expansion.parts], axis=0))
 
     def _absent(
         self, background: Any, weights: Floats | None, weighted: bool
@@ -341,7 +358,7 @@ class Explainer:
         pairs = zip(tables, every, strict=True)
         return said, [Background(np.asfortranarray(rows), w, marginal) for rows, w in pairs]
 
-    def _plan(self, part: KernelExpansion, background: Background | None) -> Plan:
+    def _weighted(self, part: KernelExpansion, background: Background | None) -> WeightedPoints:
         """Return the games of a part: a player has all columns made from its input columns."""
         made_from: dict[int, list[int]] = defaultdict(list)
         n_columns = part.points.shape[1]
@@ -349,20 +366,15 @@ class Explainer:
         for column, origin in enumerate(origins):
             made_from[origin].append(column)
         players = tuple(tuple(j for i in player for j in made_from[i]) for player in self.players)
-        return Plan(part.kernel.terms(n_columns), players, self.tol, background)
-
-    def _explain(
-        self,
-        part: KernelExpansion,
-        plan: Plan,
-        alpha: Floats,
-        bases: Floats,
-        rows: Floats,
-        progress: bool,
-    ) -> Sums:
-        return shapley_sums(
-            plan, rows, part.points, alpha, bases=bases, n_jobs=self.n_jobs, progress=progress
+        plan = Plan.of(
+            part.kernel.terms(n_columns),
+            players,
+            self.tol,
+            measure=self.measure,
+            general=background is not None,
         )
+        alpha = part.coefficients.reshape(len(part.points), -1)
+        return WeightedPoints(plan, part.points, alpha, background)
 
 
 def _removal(removal: str | None, background: object) -> str:
@@ -425,25 +437,3 @@ def _data(table: Any) -> NDArray[Any]:
 def _copied(rows: Any) -> Any:
     """Return rows that stay what they are; those without a `copy` cannot be changed."""
     return rows.copy() if hasattr(rows, "copy") else rows
-
-
-def _check_additivity(sums: Sums) -> float:
-    """Return the largest residual, or raise where rounding does not explain it."""
-    size = np.abs(sums.residual)
-    if size.size == 1 and size.item() <= sums.tolerance.item():  # numbers are faster than arrays
-        return float(size.item())
-    right = size <= sums.tolerance  # NaN is not
-    if right.all():
-        return float(size.max())
-    row, output = np.argwhere(~right)[0]
-    if not np.isfinite(sums.tolerance[row, output]):
-        raise ValueError(
-            f"the products of the kernel's factors overflow in row {row}, so they have no values "
-            "in double precision; scale the kernel or the data."
-        )
-    raise AdditivityError(
-        f"the values of row {row}, output {output} sum to "
-        f"{sums.values[row, :, output].sum():.17g}, but prediction minus base value is "
-        f"{(sums.totals - sums.bases)[row, output]:.17g}; rounding explains at most "
-        f"{sums.tolerance[row, output]:.1e}. Please report this with the kernel and the data."
-    )

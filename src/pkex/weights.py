@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pkex._algebra import Kernel
 from pkex._lazy import lazy
-from pkex._threads import workspace
+from pkex.games.threads import workspace
 
 __all__ = ["UNITS", "HSICWeights", "MMDWeights", "Shuffled", "Weights"]
 

@@ -1,4 +1,4 @@
-"""The hot loop in C++: the same `Game` as in `pkex.twin`, as fast as looking at every factor.
+"""The hot loop in C++: a `Game` as in `pkex.games.numpy_backend`, as fast as looking at factors.
 
 What does not depend on the data is packed once, into a *program* for the compiled module: one entry
 per column factor, in the order of evaluation, with its kind and its parameters in the form that the
@@ -15,6 +15,7 @@ variable ``PKEX_ISA`` (v2, v3 or v4, read when it is first used) keeps it to a l
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -22,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex.native._kernel as _kernel
-from pkex import twin
-from pkex._algebra import ColumnKernel
+from pkex._algebra import ColumnKernel, Term
 from pkex._lazy import lazy
 from pkex.errors import not_finite
+from pkex.games.numpy_backend import both_by_column, by_column, mean_factors
+from pkex.games.protocols import Added, BlockSums, Factors, Players
+from pkex.games.rules import Ladder, Rule
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Matern, Periodic
-from pkex.rules import Ladder, Rule
-from pkex.twin import Factors, both_by_column, by_column
 
 __all__ = ["Game", "config"]
 
@@ -89,8 +90,23 @@ def _code(leaf: ColumnKernel) -> Coded:
     return "given", 0.0, 0.0
 
 
-class Game(twin.Game):
-    """The games of one term as in `pkex.twin`, explained by the compiled hot loop."""
+@dataclass(frozen=True)
+class Game:
+    """The games of one term, explained by the compiled hot loop: see `pkex.games.protocols.Game`.
+
+    Parameters
+    ----------
+    term : Term
+        The product kernel; its coefficient is left to the caller.
+    players : tuple of tuples of int
+        The columns of each player; every column belongs to exactly one.
+    ladder : Ladder
+        The rules for this number of players.
+    """
+
+    term: Term
+    players: Players
+    ladder: Ladder
 
     @lazy
     def entries(self) -> int:
@@ -99,19 +115,43 @@ class Game(twin.Game):
 
     def explain(
         self, x: Floats, z: Floats, weights: Floats, absent: Factors | None = None
-    ) -> twin.Block:
-        """Explain the pair games of the rows `x` and the points `z`, as `pkex.twin.Game` does."""
+    ) -> BlockSums:
+        """Explain the pair games of the rows `x` and the points `z`."""
         given = self._given(x, z, absent is not None)
         return self._explain(x, z, weights, *(absent or _NEITHER), *given)
 
     def explain_against(
         self, x: Floats, z: Floats, weights: Floats, rows: Floats, shares: Floats
-    ) -> twin.Block:
-        """Explain with each of `rows` in place of absent players, as `pkex.twin.Game` does."""
+    ) -> BlockSums:
+        """Explain with each of `rows` in place of absent players."""
         given, others = self._given(x, z, True), self._given(rows, z, True)
         return self._explain(x, z, weights, *_NEITHER, *given, rows, shares, *others)
 
-    def _explain(self, x: Floats, z: Floats, weights: Floats, *others: Floats | None) -> twin.Block:
+    def explain_given(
+        self, present: Factors, weights: Floats, absent: Factors | None = None
+    ) -> BlockSums:
+        """Explain pairs whose factors are given, in a game whose kernel is evaluated in Python.
+
+        The compiled module takes absent factors that are the same for all rows, so that with others
+        the rows are explained one by one.
+        """
+        n_rows, n_points = present.values.shape[1:]
+        x, z = (np.zeros((count, self.term.n_columns)) for count in (n_rows, n_points))
+        values, deficits = (np.ascontiguousarray(part) for part in present)
+        if absent is None:
+            return self._explain(x, z, weights, None, None, deficits)
+        blocks = []
+        for row in range(n_rows):
+            at = slice(row, row + 1)
+            local = weights if weights.ndim == 2 else weights[at]
+            without = (part[:, row] for part in absent)
+            here = (np.ascontiguousarray(part[:, at]) for part in (deficits, values))
+            blocks.append(self._explain(x[at], z, local, *without, *here))
+        sums, totals, sizes = (np.concatenate([b[i] for b in blocks]) for i in range(3))
+        rules = tuple({rule for block in blocks for rule in block.rules})
+        return BlockSums(sums, totals, sizes, rules)
+
+    def _explain(self, x: Floats, z: Floats, weights: Floats, *others: Floats | None) -> BlockSums:
         n_rows, n_sets = len(x), weights.shape[-1]
         values = np.empty((n_rows, len(self.players), n_sets))
         totals, magnitudes = np.empty((n_rows, n_sets)), np.empty((n_rows, n_sets))
@@ -122,7 +162,7 @@ class Game(twin.Game):
             status, used = self._full_program.explain(*arrays, *others)
         if status == _NOT_FINITE:
             raise not_finite(self.term)
-        return twin.Block(values, totals, magnitudes, self._rules(used))
+        return BlockSums(values, totals, magnitudes, self._rules(used))
 
     def add_pairs(
         self,
@@ -132,10 +172,10 @@ class Game(twin.Game):
         absent: Factors | None = None,
         *,
         integrals: bool = False,
-    ) -> tuple[tuple[Rule, ...], float]:
-        """Add the values of every pair to `values`, as `pkex.twin.Game` does."""
+    ) -> Added:
+        """Add the values of every pair to `values`."""
         if values.size == 0:
-            return (), 0.0
+            return Added((), 0.0)
         # It adds to what is there, so there is no second try: only given and absent factors leave
         # the range.
         full = bool(self._given_leaves)
@@ -150,21 +190,26 @@ class Game(twin.Game):
         )
         if status == _NOT_FINITE:
             raise not_finite(self.term)
-        return self._rules(used), largest
+        return Added(self._rules(used), largest)
 
     def factors(self, x: Floats, z: Floats) -> Factors:
-        """Return the players' factors in both forms, as `pkex.twin.Game` does."""
+        """Return the players' factors in both forms."""
         values, deficits = np.empty((2, len(self.players), len(x), len(z)))
         self._program.factors(x, z, values, deficits, None, *self._given(x, z, True))
         return Factors(values, deficits)
 
-    def _add_factors(
-        self, x: Floats, z: Floats, shares: Floats, values: Floats, deficits: Floats
-    ) -> None:
-        self._program.factors(x, z, values, deficits, shares, *self._given(x, z, True))
+    def mean_factors(self, x: Floats, z: Floats, shares: Floats) -> Factors:
+        """Return the weighted means of the factors over the rows of `x`."""
+
+        def add(rows: slice, values: Floats, deficits: Floats) -> None:
+            given = self._given(x[rows], z, True)
+            self._program.factors(x[rows], z, values, deficits, shares[rows], *given)
+
+        step = max(1, self.entries // max(1, self.term.n_columns * len(z)))
+        return mean_factors(add, len(x), step, (len(self.players), len(z)))
 
     def add_factors(self, x: Floats, z: Floats, values: Floats) -> None:
-        """Add the players' factors of every pair to `values`, as `pkex.twin.Game` does."""
+        """Add the players' factors of every pair to `values`."""
         if values.size:
             given = self._given(x, z)[0]
             self._program.add_factors(x, z, self.term.coefficient, values, given)

@@ -1,7 +1,7 @@
-"""The hot loop in NumPy: the Shapley values of a block of pair games, contracted with weights.
+"""The hot loop in NumPy: the values of a block of pair games, contracted with weights.
 
-A native `Game` of the same signature stands in for the one here where it could be compiled (see
-`pkex.engine`); both pass the same tests.
+A native `Game` stands in for the one here where it could be compiled (see `pkex.games.backend`);
+both keep to the protocol `pkex.games.protocols.Game` and pass the same tests.
 
 For the pairs of a block the deficits ``u`` of the players are evaluated once, each pair takes the
 cheapest rule of the ladder that covers it, and pairs with the same rule are swept together:
@@ -20,6 +20,7 @@ NumPy calls grows with log(players) and every call runs over contiguous memory.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -29,15 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._algebra import ColumnKernel, Term, leaf_values
-from pkex._threads import go_on, workspace
 from pkex.errors import not_finite
-from pkex.rules import Ladder, Rule
+from pkex.games.protocols import Added, BlockSums, Factors, Players
+from pkex.games.rules import Ladder, Rule
+from pkex.games.threads import go_on, workspace
 
-__all__ = ["Block", "Factors", "Game", "both_by_column", "by_column"]
+__all__ = ["Game", "both_by_column", "by_column", "mean_factors"]
 
 Floats = NDArray[np.float64]
-Players = tuple[tuple[int, ...], ...]
-Solved = tuple[Floats, Floats, Floats, Floats, tuple[Rule, ...]]
 
 _SWEEP = 2**17  # doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache
 _SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
@@ -45,48 +45,23 @@ _TAIL = 2.0**-10  # the largest worth of a coalition below which errors are rela
 _FLOOR = 2.0**-960  # magnitude of a tail that underflows
 
 
-class Factors(NamedTuple):
-    """Factors of players in two forms, each with all its digits.
-
-    A factor near 0 has its digits in `values`, one near 1 in `deficits`.
+class Solved(NamedTuple):
+    """The values of pairs, in two parts, and what goes with them.
 
     Attributes
     ----------
-    values : array
-        The factors.
-    deficits : array of the same shape
-        ``1 - values``.
-    """
-
-    values: Floats
-    deficits: Floats
-
-
-class Block(NamedTuple):
-    """What the hot loop returns for a block of rows and points.
-
-    Attributes
-    ----------
-    values : array of shape (rows, players, sets)
-        Weighted sums over the points of the pairs' Shapley values.
-    totals : array of shape (rows, sets)
-        The same sums of the products of all factors.
-    magnitudes : array of shape (rows, sets)
-        The same sums of absolute terms, the scale that rounding errors are measured by.
+    integrals, changes : arrays of shape (players, pairs)
+        ``Q_j`` and ``p_j - a_j``, whose products are the values.
+    totals, magnitudes : arrays of shape (pairs,)
+        The products of all factors, and the sizes that rounding is relative to.
     rules : tuple of Rule
-        The rules that were used.
     """
 
-    values: Floats
+    integrals: Floats
+    changes: Floats
     totals: Floats
     magnitudes: Floats
     rules: tuple[Rule, ...]
-
-    def plus(self, other: Block) -> Block:
-        """Return the sums of both, in place of the ones here."""
-        for sums, more in zip(self[:3], other[:3], strict=True):
-            sums += more
-        return self._replace(rules=tuple({*self.rules, *other.rules}))
 
 
 @dataclass(frozen=True)
@@ -112,10 +87,10 @@ class Game:
         """Column factors of a block that suit it: 4 MiB, about six arrays of which live at once."""
         return 2**19
 
-    @np.errstate(over="ignore", invalid="ignore")  # the caller sees what overflowed
+    @np.errstate(over="ignore", under="ignore", invalid="ignore")  # the caller sees what overflowed
     def explain(
         self, x: Floats, z: Floats, weights: Floats, absent: Factors | None = None
-    ) -> Block:
+    ) -> BlockSums:
         """Explain the pair games of the rows `x` and the points `z`.
 
         Parameters
@@ -126,12 +101,27 @@ class Game:
         absent : Factors of shape (players, points), optional
             The factors of absent players; 1 by default.
         """
-        return self._contract(self._solve(self._present(x, z, absent), absent), x, z, weights)
+        return _contracted(self._solve(self._present(x, z, absent), absent), len(x), weights)
 
-    @np.errstate(over="ignore", invalid="ignore")
+    @np.errstate(over="ignore", under="ignore", invalid="ignore")
+    def explain_given(
+        self, present: Factors, weights: Floats, absent: Factors | None = None
+    ) -> BlockSums:
+        """Explain pairs whose factors are given.
+
+        Parameters
+        ----------
+        present : Factors of shape (players, rows, points)
+        weights : array of shape (points, sets), or (rows, points, sets)
+        absent : Factors of shape (players, rows, points), optional
+            The factors of absent players; 1 by default.
+        """
+        return _contracted(self._solve(present, absent), present.values.shape[1], weights)
+
+    @np.errstate(over="ignore", under="ignore", invalid="ignore")
     def explain_against(
         self, x: Floats, z: Floats, weights: Floats, rows: Floats, shares: Floats
-    ) -> Block:
+    ) -> BlockSums:
         """Explain with each of `rows` in place of absent players, and add up the shares.
 
         Parameters
@@ -147,24 +137,13 @@ class Game:
             go_on()
             others = self.factors(row[None, :], z)
             absent = Factors(others.values[:, 0], others.deficits[:, 0])
-            block = self._contract(self._solve(present, absent), x, z, share * weights)
+            block = _contracted(self._solve(present, absent), len(x), share * weights)
             total = block if total is None else total.plus(block)
         if total is None:
             raise ValueError("the background has no rows.")
         return total
 
-    def _contract(self, solved: Solved, x: Floats, z: Floats, weights: Floats) -> Block:
-        shape = (len(x), 1, len(z))
-        integrals, changes, totals, magnitudes, rules = solved
-        values = np.multiply(integrals, changes, out=changes)
-        return Block(
-            values.reshape(-1, len(x), len(z)).transpose(1, 0, 2) @ weights,
-            (totals.reshape(shape) @ weights)[:, 0],
-            (magnitudes.reshape(shape) @ np.abs(weights))[:, 0],
-            rules,
-        )
-
-    @np.errstate(over="ignore", invalid="ignore")
+    @np.errstate(over="ignore", under="ignore", invalid="ignore")
     def add_pairs(
         self,
         x: Floats,
@@ -173,7 +152,7 @@ class Game:
         absent: Factors | None = None,
         *,
         integrals: bool = False,
-    ) -> tuple[tuple[Rule, ...], float]:
+    ) -> Added:
         """Add the values of every pair, times the coefficient of the term, to `values`.
 
         Parameters
@@ -188,15 +167,9 @@ class Game:
             Whether to add the integrals ``Q_j``, without the change ``p_j - a_j`` of the player's
             own factor, instead of the values; with `absent` only.
 
-        Returns
-        -------
-        rules : tuple of Rule
-            The rules that were used.
-        largest : float
-            The largest magnitude of a pair, as in `Block`.
         """
         if values.size == 0:
-            return (), 0.0
+            return Added((), 0.0)
         solved = self._solve(self._present(x, z, absent), absent)
         found, changes, totals, magnitudes, rules = solved
         shape, scale = (-1, len(x), len(z)), self.term.coefficient
@@ -204,7 +177,7 @@ class Game:
             found *= changes
         values[:-1] += scale * found.reshape(shape)
         values[-1] += scale * totals.reshape(shape)[0]
-        return rules, float(magnitudes.max(initial=0.0))
+        return Added(rules, float(magnitudes.max(initial=0.0)))
 
     def _present(self, x: Floats, z: Floats, absent: Factors | None) -> Factors:
         """Return the factors of present players; in the neutral game from the deficits alone."""
@@ -214,17 +187,18 @@ class Game:
         return Factors(1.0 - u, u)
 
     def _solve(self, present: Factors, absent: Factors | None) -> Solved:
-        """Return integrals and changes, whose products are the values, of shape (players, pairs);
+        """Return the values of pairs, in two parts.
 
-        products of all factors and magnitudes (pairs,), and the rules.
+        Absent factors have the shape of the present ones, or the same for all rows.
         """
         n_players = len(self.players)
         factors, u = present
         start = None
         if absent is not None:
-            start = np.broadcast_to(absent.values[:, None, :], u.shape)
+            start, missing = (part if part.ndim == 3 else part[:, None, :] for part in absent)
+            start = np.broadcast_to(start, u.shape)
             # from the smaller numbers, whose difference has the more digits
-            u = np.where(factors + start > 1.0, u - absent.deficits[:, None, :], start - factors)
+            u = np.where(factors + start > 1.0, u - missing, start - factors)
             start = start.reshape(n_players, -1)
         factors, u = factors.reshape(n_players, -1), u.reshape(n_players, -1)
         lam, outside, magnitudes = self._extent(factors, u, start)
@@ -241,7 +215,8 @@ class Game:
             largest = np.abs(factors) if start is None else np.maximum(abs(factors), abs(start))
             magnitudes *= np.multiply.reduce(np.maximum(1.0, largest), axis=0)
             magnitudes *= 1.0 + lam
-        return integrals, -u, totals, magnitudes, tuple(rule for rule, _ in assigned)
+        rules = tuple(rule for rule, _ in assigned)
+        return Solved(integrals, -u, totals, magnitudes, rules)
 
     def _extent(
         self, factors: Floats, u: Floats, start: Floats | None
@@ -328,22 +303,14 @@ class Game:
         shares : array of shape (rows,)
             The weights of the rows, which sum to 1.
         """
-        values, deficits = np.zeros((2, len(self.players), len(z)))
-        step = max(1, self.entries // max(1, self.term.n_columns * len(z)))
-        for start in range(0, len(x), step):
-            go_on()
-            rows = slice(start, start + step)
-            self._add_factors(x[rows], z, shares[rows], values, deficits)
-        # near 1 the mean of the deficits has the digits, whatever the shares lack to 1
-        return Factors(np.where(np.abs(deficits) < 0.5, 1.0 - deficits, values), deficits)
 
-    def _add_factors(
-        self, x: Floats, z: Floats, shares: Floats, values: Floats, deficits: Floats
-    ) -> None:
-        """Add the weighted sums over the rows of `x` to both arrays."""
-        found = self.factors(x, z)
-        values += np.einsum("b,jbi->ji", shares, found.values)
-        deficits += np.einsum("b,jbi->ji", shares, found.deficits)
+        def add(rows: slice, values: Floats, deficits: Floats) -> None:
+            found = self.factors(x[rows], z)
+            values += np.einsum("b,jbi->ji", shares[rows], found.values)
+            deficits += np.einsum("b,jbi->ji", shares[rows], found.deficits)
+
+        step = max(1, self.entries // max(1, self.term.n_columns * len(z)))
+        return mean_factors(add, len(x), step, (len(self.players), len(z)))
 
     @property
     def _only_leaf(self) -> ColumnKernel | None:
@@ -373,6 +340,18 @@ class Game:
         return assigned
 
 
+def mean_factors(
+    add: Callable[[slice, Floats, Floats], None], n_rows: int, step: int, shape: tuple[int, int]
+) -> Factors:
+    """Return means of factors, to which `add` adds some rows at a time, in both forms."""
+    values, deficits = np.zeros((2, *shape))
+    for start in range(0, n_rows, step):
+        go_on()
+        add(slice(start, min(start + step, n_rows)), values, deficits)
+    # near 1 the mean of the deficits has the digits, whatever the shares lack to 1
+    return Factors(np.where(np.abs(deficits) < 0.5, 1.0 - deficits, values), deficits)
+
+
 def by_column(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats:
     """Return the factors or deficits of the columns that `leaf` covers: (columns, rows, points)."""
     return np.ascontiguousarray(np.moveaxis(leaf_values(leaf, method, x, z), -1, 0))
@@ -384,6 +363,20 @@ def both_by_column(leaf: ColumnKernel, x: Floats, z: Floats) -> Factors:
     if type(leaf).deficits is ColumnKernel.deficits:  # from the factors, so do not ask twice
         return Factors(values, 1.0 - values)
     return Factors(values, by_column(leaf, leaf.deficits, x, z))
+
+
+def _contracted(solved: Solved, n_rows: int, weights: Floats) -> BlockSums:
+    """Return the weighted sums over the points of each row."""
+    integrals, changes, totals, magnitudes, rules = solved
+    values = np.multiply(integrals, changes, out=changes)
+    n_points = weights.shape[-2]
+    shape = (n_rows, 1, n_points)
+    return BlockSums(
+        values.reshape(len(values), n_rows, n_points).transpose(1, 0, 2) @ weights,
+        (totals.reshape(shape) @ weights)[:, 0],
+        (magnitudes.reshape(shape) @ np.abs(weights))[:, 0],
+        rules,
+    )
 
 
 def _leave_one_out(u: Floats, start: Floats | None, rule: Rule) -> Floats:

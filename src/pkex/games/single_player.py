@@ -17,7 +17,7 @@ from pkex._algebra import Dot, Term, leaf_values
 from pkex._lazy import lazy
 from pkex.errors import not_finite
 
-__all__ = ["Absent", "Narrow", "as_narrow"]
+__all__ = ["Absent", "SinglePlayer", "as_single_player"]
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Absent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Narrow:
+class SinglePlayer:
     """A term, and the player that takes part in it; None for a constant."""
 
     term: Term
@@ -134,7 +134,7 @@ class Narrow:
         values[:, self.player] += present - absent.worth @ weights
 
 
-def as_narrow(term: Term, players: tuple[tuple[int, ...], ...]) -> Narrow | None:
+def as_single_player(term: Term, players: tuple[tuple[int, ...], ...]) -> SinglePlayer | None:
     """Return the term as one of a single player, or None when several take part."""
     columns = {
         column
@@ -144,4 +144,4 @@ def as_narrow(term: Term, players: tuple[tuple[int, ...], ...]) -> Narrow | None
     taking_part = [i for i, player in enumerate(players) if columns.intersection(player)]
     if len(taking_part) > 1:
         return None
-    return Narrow(term, taking_part[0] if taking_part else None)
+    return SinglePlayer(term, taking_part[0] if taking_part else None)

@@ -1,6 +1,6 @@
-"""Which hot loop runs: the native kernel where it was compiled, else its NumPy twin.
+"""Which hot loop runs: the native kernel where it was compiled, else the one in NumPy.
 
-``PKEX_BACKEND=numpy`` forces the twin, ``PKEX_BACKEND=native`` refuses to go on without the native
+``PKEX_BACKEND=numpy`` forces NumPy, ``PKEX_BACKEND=native`` refuses to go on without the native
 kernel; it is read once for every sum over pairs, so a test can switch. `show_config` tells what is
 in use.
 """
@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Callable
 from importlib import import_module
 from typing import Literal, overload
 
 import numpy as np
 
-from pkex import twin
+from pkex._algebra import Term
 from pkex._validation import brief
+from pkex.games import numpy_backend
+from pkex.games.protocols import Game, Players
+from pkex.games.rules import Ladder
 
-__all__ = ["game_class", "show_config"]
+__all__ = ["Backend", "game_class", "show_config"]
 
 Config = dict[str, str]
+Backend = Callable[[Term, Players, Ladder], Game]
 
 
-def game_class() -> type[twin.Game]:
+def game_class() -> Backend:
     """Return the class whose `explain` is the hot loop."""
     choice = os.environ.get("PKEX_BACKEND") or "auto"
     if choice not in ("auto", "native", "numpy"):
@@ -30,17 +35,18 @@ def game_class() -> type[twin.Game]:
             f"PKEX_BACKEND is {choice!r}; it can be 'auto', 'native' or 'numpy', or be left unset."
         )
     if choice == "numpy":
-        return twin.Game
-    from pkex import _compiled  # not before it is asked for
+        return numpy_backend.Game
+    from pkex.games import _compiled  # not before it is asked for
 
-    if _compiled.GAME is not None:
-        return _compiled.GAME
+    native: Backend | None = _compiled.GAME
+    if native is not None:
+        return native
     if choice == "native":
         raise ImportError(
             "PKEX_BACKEND asks for the native kernel, but pkex was installed without it; "
             "install it again where a C++17 compiler is found, or unset PKEX_BACKEND."
         ) from _compiled.MISSING
-    return twin.Game
+    return numpy_backend.Game
 
 
 @overload
@@ -63,8 +69,8 @@ def show_config(mode: Literal["stdout", "dicts"] = "stdout") -> Config | None:
     """
     if not isinstance(mode, str) or mode not in ("stdout", "dicts"):
         raise ValueError(f"mode must be 'stdout' or 'dicts', got {brief(mode)}.")
-    native = game_class() is not twin.Game
-    built = import_module("pkex._compiled").config() if native else {}
+    native = game_class() is not numpy_backend.Game
+    built = import_module("pkex.games._compiled").config() if native else {}
     config = {
         "pkex": import_module("pkex").__version__,
         "backend": "native" if native else "numpy",

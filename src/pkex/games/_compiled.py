@@ -7,11 +7,11 @@ Python's own import lock sees to it that threads wait for each other here.
 
 from __future__ import annotations
 
-from pkex import twin
+from typing import Any
 
 __all__ = ["GAME", "MISSING", "config"]
 
-GAME: type[twin.Game] | None = None
+GAME: Any = None
 """The game of the native kernel, or None without it."""
 MISSING: ImportError | None = None
 """Why there is none."""

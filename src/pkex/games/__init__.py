@@ -1,0 +1,22 @@
+"""Product games: the one primitive of pkex, and everything that sums their values.
+
+`protocols` is the place to start: what a product game is, and the three seams, where factors come
+from, what is integrated, and what is done with the values. The other files, in the order in which a
+call meets them:
+
+- `players`: columns, or groups of columns, that act as one;
+- `measures`: Shapley, Banzhaf and Beta-Shapley values; `rules` and `gauss`: quadrature rules with
+  proven errors;
+- `plan`: the games of a kernel, before they see data; `single_player`: terms without a game;
+- `sources`: where the factors of a block come from; `points`: what a model is, weighted points;
+- `reductions`: sums by row, by pair, by permutation; `blocks` and `threads`: how work is cut and
+  shared; `engine`: the one loop over blocks;
+- `backend`: which hot loop runs, `numpy_backend` or `pkex.native`;
+- `sums`: the result, and whether it adds up.
+"""
+
+from __future__ import annotations
+
+from pkex.games.measures import Banzhaf, BetaShapley, Shapley
+
+__all__ = ["Banzhaf", "BetaShapley", "Shapley"]

@@ -1,0 +1,34 @@
+"""The one way in which sums over pairs are made: block by block, on threads, added up in order.
+
+A `Reduction` knows its blocks, what is done with one, and how the results are put together. Blocks
+do not depend on the number of threads and are added in a fixed order, so neither do the results.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pkex.games.protocols import Reduction
+from pkex.games.threads import in_order, with_bar
+
+__all__ = ["reduced"]
+
+
+def reduced(reduction: Reduction[Any], *, n_jobs: int | None = 1, progress: bool = False) -> Any:
+    """Return the result of a reduction.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    n_jobs : int or None
+        Number of threads, as in joblib; one inside a worker of joblib.
+    progress : bool
+        Whether to show a progress bar (tqdm) when it takes longer than two seconds.
+    """
+    tasks = reduction.tasks()
+    parts = in_order(reduction.run, tasks, n_jobs)
+    if progress:
+        parts = with_bar(parts, len(tasks))
+    for part in parts:
+        reduction.add(part)
+    return reduction.result()

@@ -1,0 +1,92 @@
+"""`Plan`: the games of a kernel before they see data, made once and used for many calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pkex._algebra import Term
+from pkex.games.backend import Backend, game_class
+from pkex.games.measures import Shapley
+from pkex.games.protocols import Game, Measure, Players
+from pkex.games.single_player import SinglePlayer, as_single_player
+
+__all__ = ["Kept", "Plan"]
+
+
+class Kept:
+    """The games of a plan for each backend; made again after pickling."""
+
+    def __init__(self) -> None:
+        self.games: dict[Backend, tuple[Game, ...]] = {}
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+        return Kept, ()
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The terms of a kernel, the players of their games, and what is integrated.
+
+    Made by `Plan.of`.
+
+    Attributes
+    ----------
+    terms : tuple of Term
+        Those that are games of several players.
+    singles : tuple of SinglePlayer
+        Those of a single player, of which there is nothing to integrate.
+    players : tuple of tuples of int
+        The columns of each player; every column belongs to exactly one.
+    tol : float or None
+        Accepted relative error per pair (see `pkex.rules`); full double precision if None.
+    measure : Measure
+    general : bool
+        Whether absent players have factors of their own; else these are 1.
+    """
+
+    terms: tuple[Term, ...]
+    singles: tuple[SinglePlayer, ...]
+    players: Players
+    tol: float | None
+    measure: Measure
+    general: bool
+    _kept: Kept = field(default_factory=Kept, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        terms: tuple[Term, ...],
+        players: Players,
+        tol: float | None = None,
+        *,
+        measure: Measure | None = None,
+        general: bool = False,
+        apart: bool = True,
+    ) -> Plan:
+        """Return the plan of a kernel's normal form.
+
+        With `apart` terms of a single player are kept apart; else they are games like the others.
+        """
+        alone: list[Any] = [as_single_player(term, players) if apart else None for term in terms]
+        several = tuple(t for t, single in zip(terms, alone, strict=True) if single is None)
+        singles = tuple(single for single in alone if single is not None)
+        return cls(several, singles, players, tol, measure or Shapley(), general)
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+        return len(self.players)
+
+    def games(self) -> tuple[Game, ...]:
+        """Return the games of the terms for the backend in use, which is asked for here.
+
+        So it is called once for a sum, not in its threads.
+        """
+        backend = game_class()
+        games = self._kept.games.get(backend)
+        if games is None:
+            rungs = self.measure.ladder(self.n_players, self.tol, general=self.general)
+            games = tuple(backend(term, self.players, rungs) for term in self.terms)
+            self._kept.games[backend] = games
+        return games

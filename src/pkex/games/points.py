@@ -1,0 +1,281 @@
+"""`WeightedPoints`: what a model is to the engine, points with weights under the games of a plan.
+
+What does not depend on the rows to be explained is found once and kept here: the worth of no
+player, the mean factors of a background, and what rounding may cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._lazy import lazy
+from pkex.games.blocks import rectangle
+from pkex.games.engine import reduced
+from pkex.games.plan import Plan
+from pkex.games.protocols import Factors, Game
+from pkex.games.reductions import ByRow, Totals
+from pkex.games.single_player import Absent
+from pkex.games.sources import AbsentFactors, EachRow, Points, block_entries
+from pkex.games.sums import SMALLEST, GameSums
+
+__all__ = ["Background", "WeightedPoints"]
+
+Floats = NDArray[np.float64]
+
+_ABSENT = 2**19  # factors of absent players evaluated at once
+_ABSENT_KEPT = 2**23  # their means, kept for the next call: 128 MiB
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """Rows that stand in for absent players, with weights that sum to 1.
+
+    Each row is a scenario: an absent player has the factor of that row. With `marginal` there is
+    one scenario, where an absent player has the mean of these factors.
+    """
+
+    rows: Floats
+    weights: Floats
+    marginal: bool = False
+
+
+class _Kept:
+    """Mean factors of a background at blocks of points; found again after pickling."""
+
+    def __init__(self) -> None:
+        self.means: dict[tuple[int, int, int], Factors] = {}
+
+    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
+        return _Kept, ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Means:
+    """The means over a background as the factors of absent players, for the games of one call."""
+
+    owner: WeightedPoints
+    games: Sequence[Game]
+
+    def at(self, term: int, points: slice) -> Factors:
+        """Return those of a term at some points."""
+        return self.owner._mean_factors(self.games, term, points)
+
+
+class WeightedPoints:
+    """Points with weights, in the games of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        General if there is a background.
+    z : array of shape (points, columns)
+    weights : array of shape (points, sets), or (rows, points, sets)
+        Several weight sets share the work of the pair values.
+    background : Background, optional
+        What absent players are replaced by; by default their factors become 1.
+    """
+
+    def __init__(
+        self, plan: Plan, z: Floats, weights: Floats, background: Background | None = None
+    ) -> None:
+        self.plan, self.weights, self.background = plan, weights, background
+        self.z = _by_column(z)
+        self._kept = _Kept()
+
+    def prepare(self) -> None:
+        """Find what does not depend on rows now, rather than in the first call."""
+        _ = self.bases, self._roundings
+
+    def explain(self, X: Floats, *, n_jobs: int | None = 1, progress: bool = False) -> GameSums:
+        """Return the weighted sums over the points of the pairs' values, for every row of `X`.
+
+        Parameters
+        ----------
+        X : array of shape (rows, columns)
+        n_jobs : int or None
+            Number of threads, as in joblib; one inside a worker of joblib.
+        progress : bool
+            Whether to show a progress bar (tqdm) when it takes longer than two seconds.
+        """
+        x, plan, games = _by_column(X), self.plan, self.plan.games()
+        bases = self.bases
+        if len(games) == 1 and not progress and len(X) * self.z.size <= block_entries(games):
+            found = self._at_once(games, x)  # nothing to cut or to add up
+            self._add_singles(x, found)
+            return found.sums(plan, len(self.z), bases)
+        source = Points(games, x, self.z, self._absent(games))
+        rows = ByRow(plan, source, self.weights, bases, partial(self._add_singles, x))
+        sums: GameSums = reduced(rows, n_jobs=n_jobs, progress=progress)
+        return sums
+
+    def error(self, sums: GameSums) -> Floats:
+        """Return how far each value, the total and the base may be from exact ones, (rows, sets).
+
+        By certificate and rounding; see "What a result may be off by" in docs/mathematics.md.
+        """
+        rate: Any = 2.0 * sums.rules[0].relative_error + self._roundings * 2.0**-53
+        if self.background is not None:
+            # in the tail, where magnitudes are small, exponents of factors are large and so is what
+            # their rounding costs
+            shares = self._sizes / np.maximum(sums.magnitudes, SMALLEST)
+            if shares.size == 1:  # numbers are faster than arrays
+                rate += 8.0 * 2.0**-53 * math.log(max(math.e, shares.item()))
+            else:
+                rate = rate + 8.0 * 2.0**-53 * np.log(np.maximum(math.e, shares))
+        underflow = 4.0 * (self.plan.n_players + len(self.z)) * SMALLEST
+        error: Floats = rate * sums.magnitudes + underflow * sums.n_blocks
+        return error
+
+    @lazy
+    def bases(self) -> Floats:
+        """Weighted sums of the worth of no player, shape (sets,) or (rows, sets)."""
+        weights, plan = self.weights, self.plan
+        total = np.zeros(weights.shape[:-2] + weights.shape[-1:])
+        for without in self._absent_singles:
+            total += without.worth @ weights
+        if self.background is None:
+            total += sum(term.coefficient for term in plan.terms) * weights.sum(axis=-2)
+            return total
+        games = plan.games()
+        for number, term in enumerate(plan.terms):
+            for points in self._blocks(games):
+                worths = self._absent_worths(games, number, points)
+                total += term.coefficient * (worths @ weights[..., points, :])
+        return total
+
+    def _at_once(self, games: Sequence[Game], x: Floats) -> Totals:
+        """Return the sums of a single game as one block."""
+        every = slice(0, len(self.z))
+        if self.background is None:
+            game = games[0]
+            sums = game.explain(x, self.z, self.weights).scaled(game.term.coefficient)
+        else:
+            source = Points(games, x, self.z, self._absent(games))
+            sums = source.explain(0, slice(0, len(x)), every, self.weights)
+        return Totals(*sums, 1)
+
+    def _absent(self, games: Sequence[Game]) -> AbsentFactors | EachRow | None:
+        background = self.background
+        if background is None:
+            return None
+        if background.marginal:
+            return _Means(self, games)
+        return EachRow(background.rows, background.weights)
+
+    def _blocks(self, games: Sequence[Game]) -> list[slice]:
+        """Cut the points as the blocks of a long table are, so that means are used again."""
+        marginal = self.background is not None and self.background.marginal
+        entries = block_entries(games) if marginal else _ABSENT
+        pairs = max(1, entries // self.z.shape[1])
+        return [points for _, points in rectangle(1, len(self.z), pairs)]
+
+    def _mean_factors(self, games: Sequence[Game], number: int, points: slice) -> Factors:
+        """Return the mean factors of absent players on some points; kept while there is room."""
+        assert self.background is not None
+        key = (number, points.start, points.stop)
+        known = self._kept.means.get(key)
+        if known is not None:
+            return known
+        background = self.background
+        found = games[number].mean_factors(background.rows, self.z[points], background.weights)
+        if self.plan.n_players * len(self.z) * len(self.plan.terms) <= _ABSENT_KEPT:
+            self._kept.means[key] = found
+        return found
+
+    def _absent_worths(self, games: Sequence[Game], number: int, points: slice) -> Floats:
+        """Return what a term is worth without any player at some points."""
+        assert self.background is not None
+        if self.background.marginal:
+            worths: Floats = np.prod(self._mean_factors(games, number, points).values, axis=0)
+            return worths
+        game, z, total = games[number], self.z[points], np.zeros(points.stop - points.start)
+        step = max(1, _ABSENT // max(1, z.size))
+        for start in range(0, len(self.background.rows), step):
+            rows = slice(start, start + step)
+            factors = game.factors(self.background.rows[rows], z).values
+            total += self.background.weights[rows] @ np.prod(factors, axis=0)
+        return total
+
+    @lazy
+    def _absent_singles(self) -> list[Absent]:
+        """What the terms of a single player are worth without it, at each point."""
+        rows, shares = None, None
+        if self.background is not None:
+            rows, shares = self.background.rows, self.background.weights
+        return [single.absent(self.z, rows, shares) for single in self.plan.singles]
+
+    def _add_singles(self, x: Floats, found: Totals) -> None:
+        """Add the terms of a single player."""
+        general = self.background is not None
+        for single, absent in zip(self.plan.singles, self._absent_singles, strict=True):
+            single.add(
+                x,
+                self.z,
+                self.weights,
+                absent,
+                general,
+                found.values,
+                found.totals,
+                found.magnitudes,
+            )
+
+    @lazy
+    def _sizes(self) -> Floats:
+        """The sums of ``|alpha_i|`` over the points and terms."""
+        worth = sum(abs(term.coefficient) for term in self.plan.terms)
+        sizes: Floats = worth * np.add.reduce(np.abs(self.weights), axis=-2)
+        return sizes
+
+    @lazy
+    def _roundings(self) -> float:
+        """How many units of rounding a value carries at most, relative to the magnitudes.
+
+        The proof is in docs/mathematics.md.
+        """
+        plan, background, n_points = self.plan, self.background, len(self.z)
+        leaves = [leaf for term in plan.terms for leaf in term.leaves]
+        leaves += [leaf for single in plan.singles for leaf in single.term.leaves]
+        # a value of a pair is at most 1 in size, or 2 where factors may have both signs
+        largest = 1.0 if all(leaf.unit for leaf in leaves) else 2.0
+        count = 16.0 * plan.n_players + 280.0 + largest * n_points
+        if background is None:
+            return count
+        count += 18.0 * plan.n_players + len(background.rows)
+        if not background.marginal:
+            return count
+        # Means carry a rounding for each row, relative to what is averaged: to the deficits where
+        # factors are near 1, and to factors of both signs, which may cancel, where they are not.
+        reach, games = 0.0, plan.games()
+        for number, game in enumerate(games):
+            bounded = all(leaf.unit for leaf in game.term.leaves)
+            for points in self._blocks(games):
+                if bounded:
+                    factors = self._mean_factors(games, number, points)
+                    sizes = np.minimum(1.0, np.abs(factors.deficits))
+                else:
+                    sizes = self._averaged(game, self.z[points])
+                reach = max(reach, float(sizes.sum(axis=0).max(initial=0.0)))
+        return count + (len(background.rows) + 8.0) * reach
+
+    def _averaged(self, game: Game, z: Floats) -> Floats:
+        """Return the means of the absolute factors over the background, (players, points)."""
+        assert self.background is not None
+        rows, shares = self.background.rows, self.background.weights
+        step = max(1, _ABSENT // (len(rows) * len(game.players)))
+        parts = [
+            np.einsum("b,jbi->ji", shares, np.abs(game.factors(rows, z[i : i + step]).values))
+            for i in range(0, len(z), step)
+        ]
+        return np.concatenate(parts, axis=1)
+
+
+def _by_column(matrix: Floats) -> Floats:
+    """Return the matrix with its columns contiguous, as blocks read them."""
+    return matrix if matrix.strides[0] == matrix.itemsize else np.asfortranarray(matrix)

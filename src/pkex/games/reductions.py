@@ -1,0 +1,536 @@
+"""What is done with the values of the pairs.
+
+- `ByRow` sums them over the points, for every row: a model, or the shares of rows in a statistic.
+- `ByPair` sums them over all pairs of one sample, each unordered pair once: MMD and HSIC.
+- `ByPermutation` does so for many sets of weights: it takes the values of a *tile* of pairs, once,
+  and contracts them with all weights by matrix products. What a tile holds of each pair is up to
+  its *filler*: the values of a source, or the kernel of each player by itself (`PlayerKernels`).
+- `MeanFactors` averages factors over all pairs of one sample, and `Component` sums products of
+  differences of factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.errors import AdditivityError
+from pkex.games.blocks import rectangle, triangle
+from pkex.games.plan import Plan
+from pkex.games.protocols import Added, BlockSums, Factors, FactorSource, Game, Task
+from pkex.games.rules import Rule, exact
+from pkex.games.sources import Points, SameFactors
+from pkex.games.sums import GameSums, ranked, sum_tolerance
+from pkex.games.threads import go_on, workspace
+
+__all__ = [
+    "ByPair",
+    "ByPermutation",
+    "ByRow",
+    "Component",
+    "Filler",
+    "MeanFactors",
+    "PairWeights",
+    "PermutedSums",
+    "PlayerKernels",
+    "Shuffled",
+    "Totals",
+    "weight_sums",
+]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_PAIRS = 2**18  # pairs of a block whose weights are made at once: 2 MiB
+_TILE = 2**17  # values of a tile: 1 MiB, so that it stays in cache
+_EQUAL = 2.0**-43  # rounding of a long sum, relative to the sum of its absolute terms
+_CHECKED = 4  # players of a component that is compared with the worths of all its subsets
+
+
+class PairWeights(Protocol):
+    """Symmetric weights of the pairs of one sample."""
+
+    @property
+    def with_self(self) -> bool:
+        """Whether a row is paired with itself."""
+
+    def block(self, rows: slice, points: slice) -> Floats:
+        """Return the weights of some pairs."""
+
+
+class Shuffled(Protocol):
+    """Many sets of weights of the pairs of one sample, for tiles: see `pkex.weights`."""
+
+    @property
+    def layers(self) -> tuple[Indices, ...]:
+        """The rows in the order of the tiles; entry u of all layers is unit u."""
+
+    @property
+    def with_self(self) -> bool:
+        """Whether a row is paired with itself."""
+
+    @property
+    def total(self) -> float:
+        """A bound of the sum of absolute weights."""
+
+    @property
+    def width(self) -> int:
+        """How many points of a tile suit them."""
+
+    def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
+        """Return sums of a tile for each set, and the plain sum."""
+
+    def finish(self, sums: Floats) -> Floats:
+        """Turn the sums of all tiles into those of the statistic, one column per set."""
+
+
+class Totals:
+    """Sums that blocks are added to."""
+
+    def __init__(
+        self, values: Floats, totals: Floats, magnitudes: Floats, rules: Iterable[Rule], blocks: int
+    ) -> None:
+        self.values, self.totals, self.magnitudes = values, totals, magnitudes
+        self.rules, self.n_blocks = set(rules), blocks
+
+    @classmethod
+    def zeros(cls, n_rows: int, n_players: int, n_sets: int) -> Totals:
+        """Return the sums of no blocks."""
+        totals, magnitudes = np.zeros((2, n_rows, n_sets))
+        return cls(np.zeros((n_rows, n_players, n_sets)), totals, magnitudes, (), 0)
+
+    def add(self, rows: slice, block: BlockSums) -> None:
+        """Add the sums of a block to some rows."""
+        self.values[rows] += block.values
+        self.totals[rows] += block.totals
+        self.magnitudes[rows] += block.magnitudes
+        self.rules.update(block.rules)
+        self.n_blocks += 1
+
+    def sums(self, plan: Plan, n_points: int, bases: Floats) -> GameSums:
+        """Return them with what they may miss."""
+        order = ranked(self.rules or {exact(1)})
+        tolerance = sum_tolerance(
+            order,
+            plan.n_players,
+            n_points,
+            self.magnitudes,
+            general=plan.general,
+            n_blocks=self.n_blocks,
+        )
+        efficient = plan.measure.efficient
+        blocks = max(1, self.n_blocks)
+        return GameSums(
+            self.values, self.totals, bases, self.magnitudes, tolerance, order, efficient, blocks
+        )
+
+
+class ByRow:
+    """Weighted sums over the points, for every row.
+
+    Parameters
+    ----------
+    plan : Plan
+    source : FactorSource
+    weights : array of shape (points, sets) or (rows, points, sets), or PairWeights
+        Several sets share the work of the values.
+    bases : array of shape (sets,) or (rows, sets), optional
+        Weighted sums of the worth of no player; 0 by default.
+    also : callable, optional
+        Adds to the totals what is no game.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        source: FactorSource,
+        weights: Floats | PairWeights,
+        bases: Floats | None = None,
+        also: Callable[[Totals], None] | None = None,
+    ) -> None:
+        self.plan, self.source, self.weights, self.also = plan, source, weights, also
+        n_sets = weights.shape[-1] if isinstance(weights, np.ndarray) else 1
+        self.bases = np.zeros(n_sets) if bases is None else bases
+        self.found = Totals.zeros(source.shape[0], plan.n_players, n_sets)
+
+    def tasks(self) -> Sequence[Task]:
+        """Return the blocks of every term."""
+        pairs = self.source.pairs
+        if not isinstance(self.weights, np.ndarray):
+            pairs = min(pairs, _PAIRS)
+        blocks = list(rectangle(*self.source.shape, pairs))
+        return [Task(*block, term) for term in range(self.source.n_terms) for block in blocks]
+
+    def run(self, task: Task) -> tuple[slice, BlockSums]:
+        """Return the sums of one block, and whose rows they are."""
+        rows, points, term = task
+        if not isinstance(self.weights, np.ndarray):
+            local = _without_self(self.weights, rows, points)[:, :, None]
+        elif self.weights.ndim == 2:
+            local = self.weights[points]
+        else:
+            local = self.weights[rows, points]
+        return rows, self.source.explain(term, rows, points, local)
+
+    def add(self, part: tuple[slice, BlockSums]) -> None:
+        """Add the sums of one block to those of its rows."""
+        self.found.add(*part)
+
+    def result(self) -> GameSums:
+        """Return the sums of all rows."""
+        if self.also is not None:
+            self.also(self.found)
+        return self.found.sums(self.plan, self.source.shape[1], self.bases)
+
+
+class ByPair:
+    """Weighted sums over all pairs of one sample.
+
+    Parameters
+    ----------
+    plan : Plan
+    source : FactorSource
+        Its rows are its points.
+    weights : PairWeights
+        They sum to 0, so that nothing is added to the worth of no player.
+    """
+
+    def __init__(self, plan: Plan, source: FactorSource, weights: PairWeights) -> None:
+        self.plan, self.source, self.weights = plan, source, weights
+        self.found = Totals.zeros(1, plan.n_players, 1)
+
+    def tasks(self) -> Sequence[Task]:
+        """Return strips of rows, each with all points from its first row on."""
+        n_rows = self.source.shape[0]
+        step = max(1, min(n_rows, _PAIRS // n_rows, self.source.pairs // n_rows))
+        return [Task(*block) for block in triangle(n_rows, step, n_rows)]
+
+    def run(self, task: Task) -> list[BlockSums]:
+        """Return the sums of one strip for every term."""
+        rows, points, _ = task
+        local = 2.0 * _without_self(self.weights, rows, points)
+        local[:, : len(local)] *= 0.5  # here both (i, k) and (k, i) are met
+        terms = range(self.source.n_terms)
+        return [self.source.explain(term, rows, points, local[:, :, None]) for term in terms]
+
+    def add(self, part: list[BlockSums]) -> None:
+        """Add the sums of a strip, over its rows."""
+        for block in part:
+            values, totals, sizes = (sums.sum(axis=0, keepdims=True) for sums in block[:3])
+            self.found.add(slice(0, 1), BlockSums(values, totals, sizes, block.rules))
+
+    def result(self) -> GameSums:
+        """Return the sums, as those of one row."""
+        return self.found.sums(self.plan, self.source.shape[0], np.zeros(1))
+
+
+class Filler(Protocol):
+    """What the tiles of `ByPermutation` hold of each pair."""
+
+    @property
+    def n_values(self) -> int:
+        """How many numbers of a pair there are."""
+
+    @property
+    def x(self) -> Floats:
+        """The rows, shape (rows, columns)."""
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a tile that suit it."""
+
+    @property
+    def z(self) -> Floats:
+        """The points, shape (points, columns)."""
+
+    def between(self, x: Floats, z: Floats) -> Filler:
+        """Return the filler for other rows and points."""
+
+    def add_values(self, rows: slice, points: slice, values: Floats) -> Added:
+        """Add the numbers of the pairs of a block to `values` (values, rows, points)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlayerKernels:
+    """The kernel of every player by itself: a sum of games of which the factors alone are used."""
+
+    games: Sequence[Game]
+    x: Floats
+    z: Floats
+
+    @property
+    def n_values(self) -> int:
+        """One for each player."""
+        return len(self.games[0].players)
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a tile that suit it."""
+        return max(1, min(game.entries for game in self.games) // int(self.x.shape[1]))
+
+    def between(self, x: Floats, z: Floats) -> PlayerKernels:
+        """Return the kernels between other rows and points."""
+        return PlayerKernels(self.games, x, z)
+
+    def add_values(self, rows: slice, points: slice, values: Floats) -> Added:
+        """Add the kernels of the pairs to `values`."""
+        for game in self.games:
+            game.add_factors(self.x[rows], self.z[points], values)
+        return Added((), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PermutedSums:
+    """Sums over all pairs for all sets of weights.
+
+    Attributes
+    ----------
+    sums : array of shape (values, sets)
+    rounding : array of shape (values,)
+        How far apart the sums of two sets may be that are equal but for rounding.
+    largest : float
+        The largest magnitude of a pair.
+    rules : tuple of Rule
+    """
+
+    sums: Floats
+    rounding: Floats
+    largest: float
+    rules: tuple[Rule, ...]
+
+    def of_games(self, plan: Plan, n_points: int, total: float) -> GameSums:
+        """Return them as the sums of games; `total` bounds the absolute weights."""
+        n_sets = self.sums.shape[1]
+        magnitudes = np.full((1, n_sets), total * self.largest)
+        order = ranked(self.rules or {exact(1)})
+        tolerance = sum_tolerance(order, plan.n_players, n_points, magnitudes, general=plan.general)
+        return GameSums(
+            self.sums[None, :-1],
+            self.sums[-1:],
+            np.zeros(n_sets),
+            magnitudes,
+            tolerance,
+            order,
+            plan.measure.efficient,
+        )
+
+
+class _Tile(NamedTuple):
+    """What a tile gives: its sums for each set, the sizes of its values, and what `Added` has."""
+
+    sums: Floats
+    sizes: Floats
+    rules: set[Rule]
+    largest: float
+
+
+class ByPermutation:
+    """Weighted sums over all pairs of one sample for many sets of weights.
+
+    Each pair is evaluated once. The rows stand in layers: entry u of all layers is unit u, rows
+    that are permuted together. A tile holds the sums over the pairs of two units, so it takes the
+    pairs within every layer and those between two layers; within a layer each unordered pair is
+    met once, between two layers (left, right) and (right, left) are different pairs of rows.
+
+    Parameters
+    ----------
+    filler : Filler
+    shuffled : Shuffled
+    """
+
+    def __init__(self, filler: Filler, shuffled: Shuffled) -> None:
+        self.shuffled, self.n_values, self.n_rows = shuffled, filler.n_values, len(filler.x)
+        layers = [np.asfortranarray(filler.x[rows]) for rows in shuffled.layers]
+        self.within = [filler.between(layer, layer) for layer in layers]
+        self.across = [filler.between(left, right) for left, right in permutations(layers, 2)]
+        self.pairs = min(filler.pairs, _TILE // self.n_values)
+        self.sums: Floats = np.zeros(())
+        self.sizes = np.zeros(self.n_values)
+        self.rules, self.largest = set[Rule](), 0.0
+
+    def tasks(self) -> Sequence[Task]:
+        """Return the tiles."""
+        width = max(1, min(self.shuffled.width, self.pairs))
+        step = max(1, min(width, self.pairs // width))
+        return [Task(*tile) for tile in triangle(len(self.shuffled.layers[0]), step, width)]
+
+    def run(self, task: Task) -> _Tile:
+        """Return what one tile gives."""
+        go_on()
+        rows, points, _ = task
+        count = rows.stop - rows.start
+        tile = workspace("tile", self.n_values, count, points.stop - points.start)
+        tile[...] = 0.0
+        counted = np.full(tile.shape[2], 2.0)
+        rules, largest = set[Rule](), 0.0
+        for group in (self.within, self.across):
+            for filler in group:
+                added = _added(filler, rows, points, tile)
+                rules.update(added.rules)
+                largest = max(largest, added.largest)
+            if group is self.within and points.start == rows.start:
+                counted[:count] = 1.0  # here both (i, k) and (k, i) are met
+                if not self.shuffled.with_self:
+                    tile[:, np.arange(count), np.arange(count)] = 0.0
+        sums = self.shuffled.contract(tile, rows, points, counted)
+        sizes = np.abs(tile, out=tile).sum(axis=1) @ counted
+        return _Tile(sums, sizes, rules, largest)
+
+    def add(self, part: _Tile) -> None:
+        """Add what one tile gave."""
+        self.sums = self.sums + part.sums
+        self.sizes += part.sizes
+        self.rules.update(part.rules)
+        self.largest = max(self.largest, part.largest)
+
+    def result(self) -> PermutedSums:
+        """Return the sums of all sets."""
+        # the weights are about total / n^2 each, so this is about the sum of the absolute terms
+        rounding = _EQUAL * self.shuffled.total / self.n_rows**2 * self.sizes
+        sums = self.shuffled.finish(self.sums)
+        return PermutedSums(sums, rounding, self.largest, tuple(self.rules))
+
+
+def _added(filler: Filler, rows: slice, points: slice, tile: Floats) -> Added:
+    """Add to a tile what a filler has of it; later layers may end before the first does."""
+    rows = slice(rows.start, min(rows.stop, len(filler.x)))
+    points = slice(points.start, min(points.stop, len(filler.z)))
+    n_rows, n_points = rows.stop - rows.start, points.stop - points.start
+    if n_rows <= 0 or n_points <= 0:
+        return Added((), 0.0)
+    return filler.add_values(rows, points, tile[:, :n_rows, :n_points])
+
+
+class MeanFactors:
+    """The mean of every player's factor over all pairs of different rows, for each term.
+
+    Parameters
+    ----------
+    games : sequence of Game
+    x : array of shape (rows, columns), its columns contiguous
+    """
+
+    def __init__(self, games: Sequence[Game], x: Floats) -> None:
+        self.games, self.x = games, x
+        self.n_players = len(games[0].players)
+        self.totals = np.zeros((len(games), 2, self.n_players))
+
+    def tasks(self) -> Sequence[Task]:
+        """Return strips of rows, each with all points from its first row on."""
+        n_rows, width = len(self.x), max(self.x.shape[1], self.n_players)
+        step = int(max(1, min(n_rows, 256, (_PAIRS // width) ** 0.5)))
+        return [Task(*block) for block in triangle(n_rows, step, n_rows)]
+
+    def run(self, task: Task) -> Floats:
+        """Return the sums of a strip, shape (terms, 2, players)."""
+        here, after = self.x[task.rows], self.x[task.rows.stop :]
+        sums = np.empty_like(self.totals)
+        for total, game in zip(sums, self.games, strict=True):
+            inside = np.stack(game.factors(here, here))
+            inside[:, :, np.arange(len(here)), np.arange(len(here))] = 0.0
+            total[...] = 0.5 * inside.sum(axis=(2, 3))
+            if len(after):
+                beyond = game.mean_factors(here, after, np.full(len(here), 1.0 / len(here)))
+                total += len(here) * np.stack(beyond).sum(axis=2)
+        return sums
+
+    def add(self, part: Floats) -> None:
+        """Add the sums of a strip."""
+        self.totals += part
+
+    def result(self) -> SameFactors:
+        """Return the means, as what absent players have in all pairs."""
+        n_rows = len(self.x)
+        means = self.totals / (0.5 * n_rows * (n_rows - 1.0))
+        return SameFactors.of([Factors(*mean) for mean in means], n_rows)
+
+
+class Component:
+    """The weighted sum over all pairs of the product of ``k_j - a_j`` over some players.
+
+    The other players have their absent factors ``a_j``. Of few players the sum is compared with
+    the worths of all their subsets, whose alternating sum it is.
+
+    Parameters
+    ----------
+    source : Points
+        Its rows are its points; absent factors are the same for all pairs, or 1.
+    weights : PairWeights
+    subset : sequence of int
+        The players.
+    """
+
+    def __init__(self, source: Points, weights: PairWeights, subset: Sequence[int]) -> None:
+        self.source, self.weights, self.inside = source, weights, list(subset)
+        self.outside = [j for j in range(source.n_players) if j not in self.inside]
+        self.total, self.other, self.size = 0.0, 0.0, 0.0
+
+    def tasks(self) -> Sequence[Task]:
+        """Return the blocks of every term."""
+        pairs = max(1, min(_PAIRS, self.source.pairs) // self.source.n_players)
+        blocks = list(rectangle(*self.source.shape, pairs))
+        return [Task(*block, term) for term in range(self.source.n_terms) for block in blocks]
+
+    def run(self, task: Task) -> tuple[float, float, float]:
+        """Return the sum of a block, the same from the worths of subsets, and their size."""
+        rows, points, term = task
+        local = _without_self(self.weights, rows, points)
+        scale = self.source.games[term].term.coefficient
+        factors = self.source.factors(term, rows, points)
+        present, deficits = factors.values[self.inside], factors.deficits[self.inside]
+        absent, missing = np.ones(len(self.inside)), np.zeros(len(self.inside))
+        if self.source.absent is not None:
+            assert isinstance(self.source.absent, SameFactors)
+            mean = self.source.absent.single(term)
+            absent, missing = mean.values[self.inside], mean.deficits[self.inside]
+            scale *= float(mean.values[self.outside].prod())
+        changes = missing[:, None, None] - deficits
+        total = scale * float(np.vdot(changes.prod(axis=0), local))
+        if len(self.inside) > _CHECKED:
+            return total, total, 0.0
+        other, size = 0.0, 0.0
+        for chosen in product((False, True), repeat=len(self.inside)):
+            worth = np.ones_like(local)
+            for j, is_there in enumerate(chosen):
+                worth *= present[j] if is_there else absent[j]
+            sign = 1.0 if (len(chosen) - sum(chosen)) % 2 == 0 else -1.0
+            other += sign * scale * float(np.vdot(worth, local))
+            size += abs(scale) * float(np.vdot(np.abs(worth), np.abs(local)))
+        return total, other, size
+
+    def add(self, part: tuple[float, float, float]) -> None:
+        """Add the sums of a block."""
+        self.total += part[0]
+        self.other += part[1]
+        self.size += part[2]
+
+    def result(self) -> float:
+        """Return the sum, or raise where that of the subsets is another."""
+        allowed = 16.0 * (len(self.inside) + sum(self.source.shape) + 16) * 2.0**-53 * self.size
+        if not abs(self.total - self.other) <= allowed:
+            raise AdditivityError(
+                f"the component is {self.total:.6g}, but the worths of its subsets make it "
+                f"{self.other:.6g}, and rounding explains at most {allowed:.1e}. Please report "
+                "this with the kernel and the data."
+            )
+        return self.total
+
+
+def weight_sums(weights: PairWeights, n_rows: int) -> Floats:
+    """Return the sum of the weights of each row with all others."""
+    blocks = rectangle(n_rows, n_rows, max(n_rows, _PAIRS))
+    return np.concatenate([_without_self(weights, *block).sum(axis=1) for block in blocks])
+
+
+def _without_self(weights: PairWeights, rows: slice, points: slice) -> Floats:
+    """Return the weights of some pairs, 0 for a row with itself where that is no pair."""
+    local = weights.block(rows, points)
+    if not weights.with_self:
+        both = np.arange(max(rows.start, points.start), min(rows.stop, points.stop))
+        local[both - rows.start, both - points.start] = 0.0
+    return local

@@ -1,0 +1,347 @@
+"""Where the factors of a block of pairs come from.
+
+- `Points`: dense points under the terms of a kernel; the backend evaluates the factors in its hot
+  loop. What absent players have is a thing of its own: nothing (their factor is 1), the same
+  factors for all pairs, factors of each point, or the rows of a background, one after the other.
+- `GivenFactors`: arrays.
+- `PairsOfPoints`: products of two factors, for quadratic forms ``sum_il w_il k(x, z_i) k(x, z_l)``.
+
+A new source binds its data to games of the backend (`Plan.games`, or `given_game` for factors that
+it computes itself) and implements `FactorSource`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._algebra import ColumnKernel, Term
+from pkex.games.backend import game_class
+from pkex.games.measures import Shapley
+from pkex.games.protocols import Added, BlockSums, Factors, Game, Measure
+from pkex.games.rules import Rule
+from pkex.games.threads import go_on
+
+__all__ = [
+    "AbsentFactors",
+    "EachRow",
+    "GivenFactors",
+    "PairsOfPoints",
+    "Points",
+    "SameFactors",
+    "block_entries",
+    "given_game",
+]
+
+Floats = NDArray[np.float64]
+
+_BLOCK = 2**22  # column factors of a block at most; a backend may want less
+_SCENARIOS = 2**24  # column factors that are evaluated between two looks at the keyboard
+_GIVEN = 2**19  # factors of a block that are computed before the hot loop
+
+
+class AbsentFactors(Protocol):
+    """The factors of absent players, which are the same for all rows."""
+
+    def at(self, term: int, points: slice) -> Factors:
+        """Return those of a term at some points, shape (players, points)."""
+
+
+@dataclass(frozen=True, eq=False)
+class SameFactors:
+    """Factors of absent players that are the same for all pairs.
+
+    Attributes
+    ----------
+    factors : sequence of Factors of shape (players, points)
+        For each term; equal entries in a row, for as many points as there are.
+    """
+
+    factors: Sequence[Factors]
+
+    @classmethod
+    def of(cls, factors: Sequence[Factors], n_points: int) -> SameFactors:
+        """Return factors of shape (players,), one after the other, for so many points."""
+        repeated = [
+            Factors(*(np.repeat(part[:, None], n_points, axis=1) for part in one))
+            for one in factors
+        ]
+        return cls(repeated)
+
+    def at(self, term: int, points: slice) -> Factors:
+        """Return them for some points."""
+        count = points.stop - points.start
+        return Factors(*(part[:, :count] for part in self.factors[term]))
+
+    def single(self, term: int) -> Factors:
+        """Return those of a term once, shape (players,)."""
+        return Factors(*(part[:, 0] for part in self.factors[term]))
+
+
+@dataclass(frozen=True, eq=False)
+class EachRow:
+    """Rows that stand in for absent players one after the other, with weights that sum to 1."""
+
+    rows: Floats
+    weights: Floats
+
+    def explain(self, game: Game, x: Floats, z: Floats, weights: Floats) -> BlockSums:
+        """Return the mean over the rows of a block's sums, in parts that suit the block."""
+        step = min(_SCENARIOS // len(x), game.entries) // (game.term.n_columns * len(z))
+        step = max(1, step)
+        total: BlockSums | None = None
+        for start in range(0, len(self.rows), step):
+            go_on()
+            some = slice(start, start + step)
+            sums = game.explain_against(x, z, weights, self.rows[some], self.weights[some])
+            total = sums if total is None else total.plus(sums)
+        assert total is not None  # a background has rows
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Rows and points under the terms of a kernel.
+
+    Attributes
+    ----------
+    games : sequence of Game
+        Those of the terms.
+    x, z : arrays of shape (rows, columns) and (points, columns), their columns contiguous
+    absent : AbsentFactors, EachRow or None
+        What absent players have; None where their factors are 1.
+    """
+
+    games: Sequence[Game]
+    x: Floats
+    z: Floats
+    absent: AbsentFactors | EachRow | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of points."""
+        return len(self.x), len(self.z)
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+        return len(self.games)
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+        return len(self.games[0].players)
+
+    @property
+    def n_values(self) -> int:
+        """What a pair has in a tile: the values of all players, and the product of all factors."""
+        return self.n_players + 1
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a block that suit the backend."""
+        return max(1, block_entries(self.games) // int(self.x.shape[1]))
+
+    def explain(self, term: int, rows: slice, points: slice, weights: Floats) -> BlockSums:
+        """Return the weighted sums of a term over a block."""
+        game, x, z, absent = self.games[term], self.x[rows], self.z[points], self.absent
+        if absent is None:
+            sums = game.explain(x, z, weights)
+        elif isinstance(absent, EachRow):
+            sums = absent.explain(game, x, z, weights)
+        else:
+            sums = game.explain(x, z, weights, absent.at(term, points))
+        return sums.scaled(game.term.coefficient)
+
+    def between(self, x: Floats, z: Floats) -> Points:
+        """Return the source of other rows and points, absent factors being the same for all."""
+        return Points(self.games, x, z, self.absent)
+
+    def add_values(self, rows: slice, points: slice, values: Floats) -> Added:
+        """Add the values of every pair of a block, of all terms, to `values`."""
+        rules, size = set[Rule](), 0.0
+        for term, game in enumerate(self.games):
+            added = game.add_pairs(self.x[rows], self.z[points], values, self._at(term, points))
+            rules.update(added.rules)
+            size += abs(game.term.coefficient) * added.largest
+        return Added(tuple(rules), size)
+
+    def add_integrals(self, term: int, rows: slice, points: slice, values: Floats) -> None:
+        """Add the integrals ``Q_j`` of a term, without the player's own factor, to `values`."""
+        x, z = self.x[rows], self.z[points]
+        self.games[term].add_pairs(x, z, values, self._at(term, points), integrals=True)
+
+    def factors(self, term: int, rows: slice, points: slice) -> Factors:
+        """Return the factors of the players in a term, shape (players, rows, points)."""
+        return self.games[term].factors(self.x[rows], self.z[points])
+
+    def _at(self, term: int, points: slice) -> Factors | None:
+        if self.absent is None:
+            return None
+        assert not isinstance(self.absent, EachRow)  # the values of pairs are those of one game
+        return self.absent.at(term, points)
+
+
+def block_entries(games: Sequence[Game]) -> int:
+    """Return how many column factors a block of these games may have."""
+    return min([_BLOCK, *[game.entries for game in games]])
+
+
+class _HandedOver(ColumnKernel):
+    """Stands for factors that are given, of which there is nothing to evaluate."""
+
+    def factors(self, x: Floats, z: Floats) -> Any:  # noqa: ARG002
+        """Refuse, as there are no columns."""
+        raise TypeError("these factors are given; there is no kernel to evaluate.")
+
+
+def given_game(n_players: int, measure: Measure, *, general: bool, tol: float | None) -> Game:
+    """Return the game of the backend in use for factors that are given."""
+    term = Term(1.0, (_HandedOver(),), n_players)
+    players = tuple((j,) for j in range(n_players))
+    return game_class()(term, players, measure.ladder(n_players, tol, general=general))
+
+
+@dataclass(frozen=True, eq=False)
+class GivenFactors:
+    """Factors that are given as arrays.
+
+    Attributes
+    ----------
+    game : Game
+        Of `given_game`.
+    present : Factors of shape (players, rows, points)
+    absent : Factors of the same shape, or None
+        1 if None.
+    """
+
+    game: Game
+    present: Factors
+    absent: Factors | None = None
+
+    @classmethod
+    def of(
+        cls,
+        present: Floats,
+        absent: Floats | None = None,
+        *,
+        measure: Measure | None = None,
+        tol: float | None = None,
+    ) -> GivenFactors:
+        """Return the source for factors of shape (players, rows, points)."""
+        general = absent is not None
+        game = given_game(len(present), measure or Shapley(), general=general, tol=tol)
+        without = None if absent is None else Factors(absent, 1.0 - absent)
+        return cls(game, Factors(present, 1.0 - present), without)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of points."""
+        _, n_rows, n_points = self.present.values.shape
+        return n_rows, n_points
+
+    @property
+    def n_terms(self) -> int:
+        """There is one."""
+        return 1
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+        return len(self.present.values)
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a block that suit the backend."""
+        return max(1, _GIVEN // self.n_players)
+
+    def explain(
+        self,
+        term: int,  # noqa: ARG002  (there is one)
+        rows: slice,
+        points: slice,
+        weights: Floats,
+    ) -> BlockSums:
+        """Return the weighted sums over a block."""
+
+        def cut(factors: Factors) -> Factors:
+            return Factors(*(part[:, rows, points] for part in factors))
+
+        absent = None if self.absent is None else cut(self.absent)
+        return self.game.explain_given(cut(self.present), weights, absent)
+
+
+@dataclass(frozen=True, eq=False)
+class PairsOfPoints:
+    """Rows against pairs of points: the product of a player's factors with both of a pair.
+
+    With weights ``w_il`` of the pairs this is a quadratic form of a row's kernel values, such as
+    the variance of a Gaussian process. The point number ``i * n + l`` is the pair (i, l), and the
+    term number ``s * T + t`` the product of terms s and t of the kernel.
+
+    Attributes
+    ----------
+    points : Points
+        The rows and the points that are paired; absent players have the factor 1.
+    game : Game
+        Of `given_game`.
+    """
+
+    points: Points
+    game: Game
+
+    @classmethod
+    def of(
+        cls, points: Points, *, measure: Measure | None = None, tol: float | None = None
+    ) -> PairsOfPoints:
+        """Return the source for points whose absent players have the factor 1."""
+        if points.absent is not None:
+            raise ValueError("pairs of points are there for absent factors of 1 only.")
+        game = given_game(points.n_players, measure or Shapley(), general=False, tol=tol)
+        return cls(points, game)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of pairs of points."""
+        n_rows, n_points = self.points.shape
+        return n_rows, n_points * n_points
+
+    @property
+    def n_terms(self) -> int:
+        """Number of pairs of terms."""
+        return self.points.n_terms**2
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+        return self.points.n_players
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a block that suit the backend."""
+        return max(1, _GIVEN // self.n_players)
+
+    def explain(self, term: int, rows: slice, points: slice, weights: Floats) -> BlockSums:
+        """Return the weighted sums of a pair of terms over a block."""
+        first, second = divmod(term, self.points.n_terms)
+        n_points = self.points.shape[1]
+        places = np.divmod(np.arange(points.start, points.stop), n_points)
+        left, right = (
+            self._taken(number, rows, where)
+            for number, where in zip((first, second), places, strict=True)
+        )
+        product = Factors(left.values * right.values, left.deficits + left.values * right.deficits)
+        games = self.points.games
+        scale = games[first].term.coefficient * games[second].term.coefficient
+        return self.game.explain_given(product, weights).scaled(scale)
+
+    def _taken(self, term: int, rows: slice, where: NDArray[np.intp]) -> Factors:
+        """Return the factors of a term with some points, in any order."""
+        used, back = np.unique(where, return_inverse=True)
+        source = self.points
+        found = source.games[term].factors(source.x[rows], source.z[used])
+        return Factors(*(part[:, :, back] for part in found))
