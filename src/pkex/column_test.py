@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex import twin
-from pkex._algebra import Term
 from pkex._threads import go_on, in_order, workspace
+from pkex.kernels.algebra import Term
 from pkex.pairs import PairGames
 from pkex.weights import Weights
 

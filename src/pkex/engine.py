@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex import twin
-from pkex._algebra import Term
 from pkex._lazy import lazy
 from pkex._threads import go_on, in_order, with_bar
 from pkex.backend import game_class
+from pkex.kernels.algebra import Term
 from pkex.narrow import Absent, as_narrow
 from pkex.rules import Rule, exact, general_ladder, ladder
 

@@ -14,11 +14,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import Term
 from pkex._threads import in_order, single_blas, with_bar
 from pkex.column_test import QuadraticForm, forms_of, p_value
 from pkex.engine import Plan, ranked
 from pkex.errors import AdditivityError
+from pkex.kernels.algebra import Term
 from pkex.pairs import (
     PairGames,
     PairSums,

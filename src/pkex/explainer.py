@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
-from pkex._algebra import has_neutral_removal
 from pkex._cells import is_number
 from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
@@ -25,6 +24,7 @@ from pkex.engine import Background, Plan, Sums, shapley_sums
 from pkex.errors import AdditivityError, PrecisionWarning, no_neutral_removal
 from pkex.expansion import ExpansionSum, KernelExpansion, mixed, seen, taken
 from pkex.explanation import Explanation
+from pkex.kernels.algebra import has_neutral_removal
 from pkex.players import Groups, players_of
 from pkex.readers import Given, read
 from pkex.readers._reading import check_agreement, outside

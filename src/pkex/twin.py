@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import ColumnKernel, Term, leaf_values
 from pkex._threads import go_on, workspace
 from pkex.errors import not_finite
+from pkex.kernels.algebra import ColumnKernel, Term, leaf_values
 from pkex.rules import Ladder, Rule
 
 __all__ = ["Block", "Factors", "Game", "both_by_column", "by_column"]

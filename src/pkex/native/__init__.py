@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 import pkex.native._kernel as _kernel
 from pkex import twin
-from pkex._algebra import ColumnKernel
 from pkex._lazy import lazy
 from pkex.errors import not_finite
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Matern, Periodic
+from pkex.kernels.algebra import ColumnKernel
 from pkex.rules import Ladder, Rule
 from pkex.twin import Factors, both_by_column, by_column
 

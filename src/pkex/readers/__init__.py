@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pkex._algebra import Kernel
 from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion
+from pkex.kernels.algebra import Kernel
 from pkex.readers._reading import FREE, Given, Reader, Reading, check_agreement
 
 __all__ = ["Classes", "Given", "Reading", "as_expansion", "read", "register", "supported"]

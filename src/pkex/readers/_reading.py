@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pkex._algebra import Kernel, has_neutral_removal
 from pkex._classes import Classes
 from pkex.errors import AdditivityError
 from pkex.expansion import Data, ExpansionSum, KernelExpansion, evolve
+from pkex.kernels.algebra import Kernel, has_neutral_removal
 
 __all__ = [
     "FREE",
