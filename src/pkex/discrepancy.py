@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from pkex._floats import usual_errors
 from pkex._random import RandomState, generator
-from pkex._tables import Table, as_table, codes, stacked
 from pkex._threads import check_n_jobs
 from pkex._validation import brief, is_index, tolerance
 from pkex.attribution import Attribution
@@ -21,6 +20,7 @@ from pkex.kernels.algebra import Term, has_neutral_removal
 from pkex.kernels.heuristic import NAMES, Heuristic
 from pkex.players import Groups, players_of
 from pkex.rules import FULL_PRECISION
+from pkex.tables.frames import Table, as_table, codes, stacked
 from pkex.weights import HSICWeights, MMDWeights, Weights
 
 __all__ = ["hsic", "mmd", "mmd_of_tables"]

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
-from pkex._cells import is_number
 from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
@@ -29,6 +28,7 @@ from pkex.players import Groups, players_of
 from pkex.readers import Given, read
 from pkex.readers._reading import check_agreement, outside
 from pkex.rules import FULL_PRECISION
+from pkex.tables.cells import is_number
 
 __all__ = ["Explainer"]
 

@@ -253,7 +253,8 @@ def explain(
     from pkex.cli._explain import Request
     from pkex.cli._explain import explain as work
     from pkex.cli._session import Session
-    from pkex.cli._tables import Dialect, split_names
+    from pkex.cli._tables import split_names
+    from pkex.tables.files import Dialect
 
     session = Session(out, force, table_format, quiet, as_json)
     request = Request(
@@ -317,7 +318,8 @@ def drift(
     from pkex.cli._session import Session
     from pkex.cli._statistics import Test
     from pkex.cli._statistics import drift as work
-    from pkex.cli._tables import Dialect, split_names
+    from pkex.cli._tables import split_names
+    from pkex.tables.files import Dialect
 
     return work(
         reference,
@@ -375,7 +377,8 @@ def depend(
     from pkex.cli._session import Session
     from pkex.cli._statistics import Test
     from pkex.cli._statistics import depend as work
-    from pkex.cli._tables import Dialect, split_names
+    from pkex.cli._tables import split_names
+    from pkex.tables.files import Dialect
 
     return work(
         data,

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex._cells import cell_text
 from pkex._classes import apart, elsewhere, meaning
 from pkex._display import notes
+from pkex._words import counted, listed
 from pkex.cli import _models, _session, _tables
 from pkex.cli._groups import groups_from
 from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
-from pkex.cli._tables import Dialect, Table, counted, listed
+from pkex.tables.cells import cell_text
+from pkex.tables.files import Dialect, FileTable
 
 __all__ = ["Request", "explain"]
 
@@ -81,7 +82,7 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
 
 def _explained(
     model: Any, request: Request, dialect: Dialect, session: Session
-) -> tuple[pkex.Explanation, dict[str, Table | None]]:
+) -> tuple[pkex.Explanation, dict[str, FileTable | None]]:
     import pandas
 
     names, count = _expected(model)
@@ -93,9 +94,9 @@ def _explained(
         )
     labels: list[Any] = []  # of the rows of the data, before some are dropped
 
-    def prepared(path: Path, rows: str | None, row_names: str | None = None) -> Table:
+    def prepared(path: Path, rows: str | None, row_names: str | None = None) -> FileTable:
         table = _tables.read(path, dialect, row_names)
-        table = table if rows is None else table.rows(rows)
+        table = table if rows is None else _tables.chosen_rows(table, rows)
         if row_names is not None:
             labels.append(table.frame[row_names])
         if own is not None and own in table.names:
@@ -112,7 +113,7 @@ def _explained(
                 )
         if not request.keep_missing:
             advice = "--keep-missing if the model has an imputer, "
-            table = table.complete(request.drop_missing, advice)
+            table = _tables.complete(table, request.drop_missing, advice)
         session.describe(table)
         return table
 
@@ -125,7 +126,7 @@ def _explained(
     elif request.background_rows is not None:
         raise ValueError("--background-rows were given without --background.")
 
-    def rows_of(table: Table) -> Any:
+    def rows_of(table: FileTable) -> Any:
         return table.frame if names is not None else table.frame.to_numpy()
 
     groups = groups_from(request.groups, dialect)
@@ -173,7 +174,7 @@ def _expected(model: Any) -> tuple[list[str] | None, int | None]:
     return None if names is None else list(map(str, names)), getattr(model, "n_features_in_", None)
 
 
-def _index(column: str | int, table: Table) -> int:
+def _index(column: str | int, table: FileTable) -> int:
     if isinstance(column, str):
         table.take([column])
         return table.names.index(column)

@@ -18,9 +18,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 import pkex
+from pkex._words import counted, listed
 from pkex.cli import _folder
-from pkex.cli._tables import Table, counted, listed
 from pkex.cli._text import printable
+from pkex.tables.files import FileTable
 
 __all__ = ["SHOWN", "Session", "aligned", "bar", "cell", "grid", "put", "rule_facts", "table_facts"]
 
@@ -75,7 +76,7 @@ class Session:
             if not issubclass(warning.category, DeprecationWarning | FutureWarning):
                 self.note(f"Warning: {' '.join(str(warning.message).split())}")
 
-    def describe(self, table: Table) -> None:
+    def describe(self, table: FileTable) -> None:
         """Say what is used of a table, and as what."""
         count = len(table.frame)
         share = f"{count} of " * (count < table.total)
@@ -152,7 +153,7 @@ class Session:
         pkex.report.write(source, folder / "report.html", **report)
 
 
-def table_facts(table: Table) -> dict[str, Any]:
+def table_facts(table: FileTable) -> dict[str, Any]:
     """Return what the summary says of a table."""
     return {
         "path": str(table.path),

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 import pkex
+from pkex._words import counted
 from pkex.cli import _forecast, _session, _tables
 from pkex.cli._groups import groups_from
 from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
-from pkex.cli._tables import Dialect, Table, counted
+from pkex.tables.files import Dialect, FileTable
 from pkex.weights import UNITS
 
 __all__ = ["Test", "depend", "drift"]
@@ -83,10 +84,11 @@ def drift(
             f"column {name} is {before.kinds[name]} in {reference} but {after.kinds[name]} in "
             f"{current}: pass --categorical {name} to read it as text in both."
         )
-    before, after = before.complete(test.drop_missing), after.complete(test.drop_missing)
+    before = _tables.complete(before, test.drop_missing)
+    after = _tables.complete(after, test.drop_missing)
     for table in (before, after):
         _check_rows(table, 2, "to compare tables")
-        table.check_numbers()
+        _tables.check_numbers(table)
     session.describe(before)
     session.describe(after)
     options = test.options(dialect, session)
@@ -125,12 +127,12 @@ def depend(
     if target in test.columns:
         raise ValueError(f"{target} is the target, so that it cannot be one of the --columns.")
     chosen = _usable(table, (*test.columns, target) if test.columns else ())
-    complete = chosen.complete(test.drop_missing)
+    complete = _tables.complete(chosen, test.drop_missing)
     X = complete.take([name for name in complete.names if name != target])
     if not X.names:
         raise ValueError(f"{data} has no column besides the target {target}.")
     _check_rows(complete, 2, "to measure dependence")
-    complete.check_numbers()
+    _tables.check_numbers(complete)
     if complete.frame[target].nunique() == 1:
         raise ValueError(f"the target {target} is constant: nothing can depend on it.")
     _top(top, len(X.names))  # refused now rather than after the work
@@ -194,7 +196,7 @@ def _announce(
         session.note(sentence)
 
 
-def _usable(table: Table, columns: Sequence[str]) -> Table:
+def _usable(table: FileTable, columns: Sequence[str]) -> FileTable:
     """Return the table with the columns asked for, or all that are numeric or categorical."""
     if columns:
         table = table.take(columns)
@@ -211,7 +213,7 @@ def _usable(table: Table, columns: Sequence[str]) -> Table:
     return table.take(usable)
 
 
-def _check_rows(table: Table, needed: int, purpose: str) -> None:
+def _check_rows(table: FileTable, needed: int, purpose: str) -> None:
     count = len(table.frame)
     if count < needed:
         left = " without missing values" if table.dropped else ""
