@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 import pkex
 from pkex.cli._text import printable
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["run"]
 
@@ -30,9 +27,25 @@ app = typer.Typer(
 _OUTPUT, _READING, _TEST = "Output", "Reading files", "Statistic and test"
 
 
-def _option(*names: str, help: str, panel: str | None = None, **how: Any) -> Any:  # noqa: A002
+def _option(
+    *names: str,
+    help: str,  # noqa: A002
+    panel: str | None = None,
+    metavar: str = "",
+    min: int | None = None,  # noqa: A002
+    callback: Callable[[Any], object] | None = None,
+    is_eager: bool = False,
+) -> Any:
     """Return an option; its default is shown where `metavar` tells that it takes something."""
-    return typer.Option(*names, help=help, rich_help_panel=panel, **{"metavar": ""} | how)
+    return typer.Option(
+        *names,
+        help=help,
+        rich_help_panel=panel,
+        metavar=metavar,
+        min=min,
+        callback=callback,
+        is_eager=is_eager,
+    )
 
 
 Out = Annotated[
@@ -256,10 +269,9 @@ def explain(
     from pkex.cli._tables import split_names
     from pkex.tables.files import Dialect
 
-    session = Session(out, force, table_format, quiet, as_json)
     request = Request(
-        model,
-        data,
+        model=model,
+        data=data,
         background=background,
         background_rows=background_rows,
         removal=removal,
@@ -276,7 +288,16 @@ def explain(
         trust=trust,
         trusted_types=tuple(trust_type or ()),
     )
-    return work(request, Dialect(delimiter, decimal, encoding, split_names(categorical)), session)
+    return work(
+        request,
+        Dialect(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            categorical=split_names(categorical),
+        ),
+        Session(out=out, force=force, table_format=table_format, quiet=quiet, as_json=as_json),
+    )
 
 
 @app.command()
@@ -326,7 +347,7 @@ def drift(
         current,
         alpha,
         Test(
-            split_names(columns),
+            columns=split_names(columns),
             groups=groups,
             kernel=kernel,
             removal=removal,
@@ -337,8 +358,13 @@ def drift(
             n_jobs=jobs,
             drop_missing=drop_missing,
         ),
-        Dialect(delimiter, decimal, encoding, split_names(categorical)),
-        Session(out, force, table_format, quiet, as_json),
+        Dialect(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            categorical=split_names(categorical),
+        ),
+        Session(out=out, force=force, table_format=table_format, quiet=quiet, as_json=as_json),
     )
 
 
@@ -385,7 +411,7 @@ def depend(
         target,
         top,
         Test(
-            split_names(columns),
+            columns=split_names(columns),
             groups=groups,
             kernel=kernel,
             removal=removal,
@@ -396,8 +422,13 @@ def depend(
             n_jobs=jobs,
             drop_missing=drop_missing,
         ),
-        Dialect(delimiter, decimal, encoding, split_names(categorical)),
-        Session(out, force, table_format, quiet, as_json),
+        Dialect(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            categorical=split_names(categorical),
+        ),
+        Session(out=out, force=force, table_format=table_format, quiet=quiet, as_json=as_json),
     )
 
 
