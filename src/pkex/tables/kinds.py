@@ -1,4 +1,4 @@
-"""Which columns are numbers and which are categories: the one place that decides it.
+"""Which columns of a table are numbers and which are categories, wherever the table comes from.
 
 Columns of text, categories and booleans are categories, wherever they stand. Dates, lists and
 whatever else are neither. A column is asked for its type first, and a column of objects for its
