@@ -20,7 +20,8 @@ from threadpoolctl import threadpool_limits
 import pkex
 from benchmarks.record import config, store
 from benchmarks.timing import growth, peak_memory, seconds
-from pkex.bandwidth import MAX_ROWS, median_distance
+from pkex.kernels.bandwidth import median_distance
+from pkex.kernels.heuristic import MAX_ROWS
 
 Floats = NDArray[np.float64]
 

@@ -166,10 +166,7 @@ def _reader_of(model: Any) -> str:
 
 def _summary(name: str) -> str:
     """Return the first line of the reader's docstring."""
-    reader = readers._readers[name]
-    if isinstance(reader, str):
-        module, _, function = reader.partition(":")
-        reader = getattr(import_module(module), function)
+    reader = readers._readers[name].load()
     line = (reader.__doc__ or "").split("\n")[0].replace("`", "")
     subject, _, what = line.partition(": ")
     return line if "refused" in subject else what or line

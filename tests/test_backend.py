@@ -341,3 +341,12 @@ def test_importing_pkex_imports_nothing_optional():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_an_expansion_does_without_scipy():
+    """Its kernels come from a package that also has the median heuristic, which needs it."""
+    code = "import sys, pkex; pkex.KernelExpansion; print('scipy' in sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "False"

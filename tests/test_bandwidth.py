@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pkex.bandwidth import median_distance, median_distances
+from pkex.kernels.bandwidth import median_distance, median_distances
 
 rng = np.random.default_rng(0)
 COLUMNS = {

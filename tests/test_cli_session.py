@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from pkex.cli._session import Session, aligned, put, show
-from pkex.cli._tables import Table
+from pkex.tables.files import FileTable
 
 
 class Terminal(io.StringIO):
@@ -83,5 +83,5 @@ def test_a_table_of_many_columns_is_described_in_a_line(capsys):
     import pandas as pd
 
     frame = pd.DataFrame(0.0, index=range(3), columns=[f"x{i}" for i in range(100)])
-    Session().describe(Table("t.csv", frame, dict.fromkeys(frame, "numeric"), 5))
+    Session().describe(FileTable("t.csv", frame, dict.fromkeys(frame, "numeric"), 5))
     assert capsys.readouterr().err.endswith("x10, x11 and 88 more.\n")

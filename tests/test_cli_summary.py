@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pandas as pd
 import pytest
@@ -12,9 +14,13 @@ from jsonschema import Draft202012Validator
 from sklearn.svm import SVC
 
 from pkex.cli import main
+from pkex.cli._summary import document
 
 DOCS = Path(__file__).parents[1] / "docs"
 SCHEMA = json.loads((DOCS / "summary.schema.json").read_text(encoding="utf-8"))
+
+
+MAKER = runpy.run_path(str(DOCS.parent / "scripts" / "make_summary_schema.py"))
 
 
 def closed(schema):
@@ -59,6 +65,57 @@ def test_summaries_have_the_documented_schema(command, demo, monkeypatch, capsys
     for schema in (SCHEMA, closed(SCHEMA)):
         Draft202012Validator.check_schema(schema)
         Draft202012Validator(schema).validate(summary)
+
+
+def test_the_schema_is_derived_from_the_definition():
+    found = (DOCS / "summary.schema.json").read_text(encoding="utf-8")
+    assert found == MAKER["schema"](), "run scripts/make_summary_schema.py"
+
+
+class Inner(TypedDict):
+    """A dictionary in another."""
+
+    count: Annotated[int, ("minimum", 0), "How many."]
+
+
+class Outer(TypedDict):
+    kind: Literal["a"]
+    either: Literal["a", "b"]
+    inner: Inner | None
+    inners: NotRequired[Annotated[list[Inner], "Some."]]
+    named: dict[str, bool]
+
+
+def test_a_schema_says_what_a_type_does():
+    named = {}
+    assert MAKER["schema_of"](Outer, named) == {"$ref": "#/$defs/Outer"}
+    inner = {"$ref": "#/$defs/Inner"}
+    assert named == {
+        "Inner": {
+            "type": "object",
+            "description": "A dictionary in another.",
+            "required": ["count"],
+            "properties": {"count": {"type": "integer", "minimum": 0, "description": "How many."}},
+        },
+        "Outer": {
+            "type": "object",
+            "required": ["kind", "either", "inner", "named"],
+            "properties": {
+                "kind": {"const": "a"},
+                "either": {"enum": ["a", "b"]},
+                "inner": {"anyOf": [inner, {"type": "null"}]},
+                "inners": {"type": "array", "items": inner, "description": "Some."},
+                "named": {"type": "object", "additionalProperties": {"type": "boolean"}},
+            },
+        },
+    }
+    with pytest.raises(TypeError, match="has no schema here"):
+        MAKER["schema_of"](set[str], {})
+
+
+def test_numbers_that_json_lacks_are_null():
+    text = document({"a": [1.5, float("nan")], "b": {"c": float("-inf"), "d": True, "e": "nan"}})
+    assert json.loads(text) == {"a": [1.5, None], "b": {"c": None, "d": True, "e": "nan"}}
 
 
 def test_the_demo_shows_values_and_what_to_do_next(tmp_path, monkeypatch, capsys):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
+import re
+from pathlib import Path
 
 import naive
 import numpy as np
@@ -12,12 +15,14 @@ from mpmath import mp
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 
+import pkex
 from pkex.kernels import (
     RBF,
     Categorical,
     Cauchy,
     Chi2,
     ColumnKernel,
+    Constant,
     Custom,
     Kernel,
     Laplacian,
@@ -139,6 +144,25 @@ def test_pickling_and_equality(case):
     assert hash(again) == hash(kernel)
     if case.oracle:
         assert case.build([1.0, 2.0, 4.0]) != kernel
+
+
+def test_files_name_kernels_by_their_public_path():
+    """So that a pickle or a skops file outlives a change of the files that define them."""
+    for name in pkex.kernels.__all__:
+        thing = getattr(pkex.kernels, name)
+        assert (thing.__module__, thing.__qualname__) == ("pkex.kernels", name)
+    assert pickle.loads(b"cpkex.kernels\nRBF\n(tR.") == RBF()
+    kernel = 2.0 * RBF(0.5) * Categorical().on(1) + Constant(3.0)
+    modules = re.findall(rb"c(pkex\S*)\n", pickle.dumps(kernel, protocol=0))
+    assert set(modules) == {b"pkex.kernels"}
+
+
+def test_examples_are_found_by_that_path():
+    """Those of methods as well: a tool that looks for examples takes them for the package's own."""
+    folder = Path(pkex.kernels.__file__).parent
+    written = sum(path.read_text("utf-8").count(">>> ") for path in folder.glob("*.py"))
+    found = doctest.DocTestFinder().find(pkex.kernels)
+    assert sum(len(test.examples) for test in found) == written > 30
 
 
 def test_kernels_are_immutable():

@@ -14,8 +14,8 @@ import scipy.sparse
 from cases import assert_close
 
 import pkex
-from pkex._tables import Table, as_table, codes, stacked
 from pkex.kernels import RBF, Categorical, Product
+from pkex.tables.frames import Table, as_table, codes, stacked
 
 X, Z = (np.random.default_rng(seed).normal(size=(n, 3)) for seed, n in ((0, 10), (1, 8)))
 Y = X[:, 0] + X[:, 1] ** 2

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import has_neutral_removal
-from pkex.bandwidth import some_rows
+from pkex._random import some_rows
 from pkex.expansion import ExpansionSum, KernelExpansion
+from pkex.kernels.algebra import has_neutral_removal
 
 __all__ = ["CAUTION", "MAX_ROWS", "NEUTRAL", "own_rows", "said_of_background", "said_of_own_rows"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._cells import cell_text, name_of_rest
 from pkex._classes import apart, elsewhere, meaning
+from pkex.tables.cells import cell_text, name_of_rest
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation

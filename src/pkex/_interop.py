@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._cells import cell_text, is_missing, is_number, number_text
 from pkex._validation import brief
+from pkex.tables.cells import cell_text, is_missing, is_number, number_text
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation

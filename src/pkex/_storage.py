@@ -33,10 +33,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._cells import is_missing, is_number
 from pkex._files import write_whole
 from pkex._validation import brief
 from pkex.rules import Rule
+from pkex.tables.cells import is_missing, is_number
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation

@@ -17,7 +17,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._cells import is_missing
+from pkex.tables.cells import is_missing
 
 __all__ = [
     "Floats",

@@ -31,13 +31,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import Term
 from pkex.games.backend import game_class
 from pkex.games.blocks import triangle
 from pkex.games.engine import reduced
 from pkex.games.protocols import Game, Task
 from pkex.games.sources import Points
 from pkex.games.threads import go_on, workspace
+from pkex.kernels.algebra import Term
 from pkex.weights import Weights
 
 __all__ = ["QuadraticForm", "forms_of", "p_value"]

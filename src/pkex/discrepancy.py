@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import Term, has_neutral_removal
 from pkex._floats import usual_errors
-from pkex._tables import Table, as_table, codes, stacked
+from pkex._random import RandomState, generator
 from pkex._validation import brief, is_index, tolerance
 from pkex.attribution import Attribution
-from pkex.bandwidth import RandomState, generator
 from pkex.estimate import BlockMean, ColumnTests
 from pkex.games.players import Groups, players_of
 from pkex.games.threads import check_n_jobs
-from pkex.heuristic import NAMES, Heuristic
 from pkex.kernels import Categorical, Kernel
+from pkex.kernels.algebra import Term, has_neutral_removal
+from pkex.kernels.heuristic import NAMES, Heuristic
 from pkex.rules import FULL_PRECISION
+from pkex.tables.frames import Table, as_table, codes, stacked
 from pkex.weights import HSICWeights, MMDWeights, Weights
 
 __all__ = ["hsic", "mmd", "mmd_of_tables"]

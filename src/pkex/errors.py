@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pkex._validation import brief
 
 if TYPE_CHECKING:
-    from pkex._algebra import Kernel, Term
+    from pkex.kernels.algebra import Kernel, Term
 
 __all__ = [
     "AdditivityError",

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import Term
 from pkex._lazy import lazy
 from pkex.column_test import QuadraticForm, forms_of, p_value
 from pkex.games.engine import reduced
@@ -36,6 +35,7 @@ from pkex.games.rules import Rule
 from pkex.games.sources import Points, SameFactors
 from pkex.games.sums import GameSums
 from pkex.games.threads import in_order, single_blas, with_bar
+from pkex.kernels.algebra import Term
 from pkex.weights import Weights
 
 __all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate"]

@@ -19,7 +19,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._algebra import Kernel, has_neutral_removal
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
 from pkex._validation import (
@@ -32,6 +31,7 @@ from pkex._validation import (
     unique_names,
 )
 from pkex.errors import no_neutral_removal
+from pkex.kernels.algebra import Kernel, has_neutral_removal
 
 __all__ = [
     "Data",

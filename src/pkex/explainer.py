@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
-from pkex._algebra import has_neutral_removal
-from pkex._cells import is_number
 from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
@@ -31,8 +29,10 @@ from pkex.games.protocols import Measure
 from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import GameSums
 from pkex.games.threads import check_n_jobs
+from pkex.kernels.algebra import has_neutral_removal
 from pkex.readers import Given, read
 from pkex.readers._reading import check_agreement, outside
+from pkex.tables.cells import is_number
 
 __all__ = ["Explainer"]
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from pkex import _display, _interop, _storage
 from pkex._absent import CAUTION
-from pkex._cells import label_text
 from pkex._floats import usual_errors
 from pkex._selection import Axis, select
 from pkex._validation import brief
 from pkex.importance import Importance
 from pkex.rules import Rule
+from pkex.tables.cells import label_text
 
 __all__ = ["Explanation"]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._cells import cell_text, is_number, name_of_rest
 from pkex._interop import optional
 from pkex._validation import brief, is_index
+from pkex.tables.cells import cell_text, is_number, name_of_rest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pkex._random import RandomState
 from pkex._validation import brief, is_index
 from pkex.attribution import Attribution
-from pkex.bandwidth import RandomState
 from pkex.discrepancy import hsic
 from pkex.kernels import Kernel
 

@@ -15,9 +15,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import Kernel
 from pkex._lazy import lazy
 from pkex.games.threads import workspace
+from pkex.kernels.algebra import Kernel
 
 __all__ = ["UNITS", "HSICWeights", "MMDWeights", "Shuffled", "Weights"]
 

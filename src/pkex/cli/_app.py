@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 import pkex
 from pkex.cli._text import printable
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["run"]
 
@@ -30,9 +27,25 @@ app = typer.Typer(
 _OUTPUT, _READING, _TEST = "Output", "Reading files", "Statistic and test"
 
 
-def _option(*names: str, help: str, panel: str | None = None, **how: Any) -> Any:  # noqa: A002
+def _option(
+    *names: str,
+    help: str,  # noqa: A002
+    panel: str | None = None,
+    metavar: str = "",
+    min: int | None = None,  # noqa: A002
+    callback: Callable[[Any], object] | None = None,
+    is_eager: bool = False,
+) -> Any:
     """Return an option; its default is shown where `metavar` tells that it takes something."""
-    return typer.Option(*names, help=help, rich_help_panel=panel, **{"metavar": ""} | how)
+    return typer.Option(
+        *names,
+        help=help,
+        rich_help_panel=panel,
+        metavar=metavar,
+        min=min,
+        callback=callback,
+        is_eager=is_eager,
+    )
 
 
 Out = Annotated[
@@ -253,12 +266,12 @@ def explain(
     from pkex.cli._explain import Request
     from pkex.cli._explain import explain as work
     from pkex.cli._session import Session
-    from pkex.cli._tables import Dialect, split_names
+    from pkex.cli._tables import split_names
+    from pkex.tables.files import Dialect
 
-    session = Session(out, force, table_format, quiet, as_json)
     request = Request(
-        model,
-        data,
+        model=model,
+        data=data,
         background=background,
         background_rows=background_rows,
         removal=removal,
@@ -275,7 +288,16 @@ def explain(
         trust=trust,
         trusted_types=tuple(trust_type or ()),
     )
-    return work(request, Dialect(delimiter, decimal, encoding, split_names(categorical)), session)
+    return work(
+        request,
+        Dialect(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            categorical=split_names(categorical),
+        ),
+        Session(out=out, force=force, table_format=table_format, quiet=quiet, as_json=as_json),
+    )
 
 
 @app.command()
@@ -317,14 +339,15 @@ def drift(
     from pkex.cli._session import Session
     from pkex.cli._statistics import Test
     from pkex.cli._statistics import drift as work
-    from pkex.cli._tables import Dialect, split_names
+    from pkex.cli._tables import split_names
+    from pkex.tables.files import Dialect
 
     return work(
         reference,
         current,
         alpha,
         Test(
-            split_names(columns),
+            columns=split_names(columns),
             groups=groups,
             kernel=kernel,
             removal=removal,
@@ -335,8 +358,13 @@ def drift(
             n_jobs=jobs,
             drop_missing=drop_missing,
         ),
-        Dialect(delimiter, decimal, encoding, split_names(categorical)),
-        Session(out, force, table_format, quiet, as_json),
+        Dialect(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            categorical=split_names(categorical),
+        ),
+        Session(out=out, force=force, table_format=table_format, quiet=quiet, as_json=as_json),
     )
 
 
@@ -375,14 +403,15 @@ def depend(
     from pkex.cli._session import Session
     from pkex.cli._statistics import Test
     from pkex.cli._statistics import depend as work
-    from pkex.cli._tables import Dialect, split_names
+    from pkex.cli._tables import split_names
+    from pkex.tables.files import Dialect
 
     return work(
         data,
         target,
         top,
         Test(
-            split_names(columns),
+            columns=split_names(columns),
             groups=groups,
             kernel=kernel,
             removal=removal,
@@ -393,8 +422,13 @@ def depend(
             n_jobs=jobs,
             drop_missing=drop_missing,
         ),
-        Dialect(delimiter, decimal, encoding, split_names(categorical)),
-        Session(out, force, table_format, quiet, as_json),
+        Dialect(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            categorical=split_names(categorical),
+        ),
+        Session(out=out, force=force, table_format=table_format, quiet=quiet, as_json=as_json),
     )
 
 

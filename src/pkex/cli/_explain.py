@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
 import pkex
-from pkex._cells import cell_text
 from pkex._classes import apart, elsewhere, meaning
 from pkex._display import notes
-from pkex.cli import _models, _session, _tables
+from pkex._words import counted, listed
+from pkex.cli import _models, _tables
 from pkex.cli._groups import groups_from
 from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
-from pkex.cli._tables import Dialect, Table, counted, listed
+from pkex.cli._summary import (
+    FORMAT,
+    VERSION,
+    ClassFacts,
+    ExplainInputs,
+    ExplainResult,
+    ExplainSummary,
+    FeatureFacts,
+    OutputFacts,
+    rule_facts,
+    table_facts,
+)
+from pkex.tables.cells import cell_text
+from pkex.tables.files import Dialect, FileTable
 
 __all__ = ["Request", "explain"]
 
@@ -57,31 +70,44 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         )
     with session.noting_warnings():
         model = _models.load(request.model, request.trust, request.trusted_types)
-        explanation, tables = _explained(model, request, dialect, session)
+        explanation, data, background = _explained(model, request, dialect, session)
     if request.output is not None:
         explanation = _one_output(explanation, request.output)
-    data = tables["data"]
-    assert data is not None
-    inputs = {
-        "model": {"path": str(request.model), "class": _class_name(model)},
-        **{name: table and _session.table_facts(table) for name, table in tables.items()},
-    }
+    kind = _class_name(model)
+    summary = ExplainSummary(
+        format=FORMAT,
+        version=VERSION,
+        pkex=pkex.__version__,
+        command="explain",
+        inputs=ExplainInputs(
+            model={"path": str(request.model), "class": kind},
+            data=table_facts(data),
+            background=None if background is None else table_facts(background),
+        ),
+        result=_result(explanation),
+        notes=session.notes,
+    )
+
+    def report(path: Path) -> None:
+        from pkex.report import write
+
+        details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
+        write(explanation, path, details=details)
+
     single = len(explanation) == 1 and explanation.values.ndim == 2
     session.finish(
-        "explain",
-        inputs,
-        _result(explanation),
+        summary,
         values_frame(explanation, data.frame.index.to_numpy()),
         _row_grid(explanation) if single else _importance_grid(explanation),
-        explanation,
-        details={"Model": f"{request.model} ({_class_name(model)})", "Table": str(request.data)},
+        report,
     )
     return 0
 
 
 def _explained(
     model: Any, request: Request, dialect: Dialect, session: Session
-) -> tuple[pkex.Explanation, dict[str, Table | None]]:
+) -> tuple[pkex.Explanation, FileTable, FileTable | None]:
+    """Return the explanation, the table it explains, and that of the background."""
     import pandas
 
     names, count = _expected(model)
@@ -93,9 +119,9 @@ def _explained(
         )
     labels: list[Any] = []  # of the rows of the data, before some are dropped
 
-    def prepared(path: Path, rows: str | None, row_names: str | None = None) -> Table:
+    def prepared(path: Path, rows: str | None, row_names: str | None = None) -> FileTable:
         table = _tables.read(path, dialect, row_names)
-        table = table if rows is None else table.rows(rows)
+        table = table if rows is None else _tables.chosen_rows(table, rows)
         if row_names is not None:
             labels.append(table.frame[row_names])
         if own is not None and own in table.names:
@@ -112,7 +138,7 @@ def _explained(
                 )
         if not request.keep_missing:
             advice = "--keep-missing if the model has an imputer, "
-            table = table.complete(request.drop_missing, advice)
+            table = _tables.complete(table, request.drop_missing, advice)
         session.describe(table)
         return table
 
@@ -125,7 +151,7 @@ def _explained(
     elif request.background_rows is not None:
         raise ValueError("--background-rows were given without --background.")
 
-    def rows_of(table: Table) -> Any:
+    def rows_of(table: FileTable) -> Any:
         return table.frame if names is not None else table.frame.to_numpy()
 
     groups = groups_from(request.groups, dialect)
@@ -156,7 +182,7 @@ def _explained(
     index = data.frame.index  # numbers in the file
     if labels:
         index = pandas.Index(labels[0].loc[index], name=own)
-    return replace(explanation, index=index), {"data": data, "background": background}
+    return replace(explanation, index=index), data, background
 
 
 def _is_ours(error: Exception) -> bool:
@@ -173,7 +199,7 @@ def _expected(model: Any) -> tuple[list[str] | None, int | None]:
     return None if names is None else list(map(str, names)), getattr(model, "n_features_in_", None)
 
 
-def _index(column: str | int, table: Table) -> int:
+def _index(column: str | int, table: FileTable) -> int:
     if isinstance(column, str):
         table.take([column])
         return table.names.index(column)
@@ -211,7 +237,10 @@ def _class_name(model: Any) -> str:
     return type(model).__name__ + (f"({', '.join(names)})" if names else "")
 
 
-def _result(explanation: pkex.Explanation) -> dict[str, Any]:
+def _result(explanation: pkex.Explanation) -> ExplainResult:
+    """Return what the summary says about the result."""
+    assert explanation.absent is not None  # as it is not of an old file
+    assert explanation.error is not None
     importance = explanation.importance()
     outputs = explanation.outputs or (None,)
     shape = (len(importance.feature_names), len(outputs))
@@ -219,40 +248,41 @@ def _result(explanation: pkex.Explanation) -> dict[str, Any]:
     means, errors, centred = (table.reshape(shape) for table in tables)
     base_values = explanation.base_values[0].reshape(-1)
     sides = explanation.sides or ((None, None),) * len(outputs)
-    return {
-        "removal": explanation.removal,
-        "absent": explanation.absent,
-        "caution": explanation.caution,
-        "outputs": [
-            {"name": name, "base_value": base, "positive": yes, "negative": no}
+    return ExplainResult(
+        removal=cast(Literal["marginal", "interventional", "neutral"], explanation.removal),
+        absent=explanation.absent,
+        caution=explanation.caution,
+        outputs=[
+            OutputFacts(name=name, base_value=float(base), positive=yes, negative=no)
             for name, base, (yes, no) in zip(outputs, base_values, sides, strict=True)
         ],
-        "classes": _classes(explanation),
-        "features": [
-            {
-                "name": importance.feature_names[i],
-                "columns": [explanation.column_names[j] for j in explanation.players[i]],
-                "importance": means[i],
-                "standard_error": errors[i],
-                "centred": centred[i],
-            }
+        classes=_classes(explanation),
+        features=[
+            FeatureFacts(
+                name=importance.feature_names[i],
+                columns=[explanation.column_names[j] for j in explanation.players[i]],
+                importance=means[i].tolist(),
+                standard_error=errors[i].tolist(),
+                centred=centred[i].tolist(),
+            )
             for i in importance.order
         ],
-        "rule": _session.rule_facts(explanation),
-        "residual": explanation.residual,
-        "error": None if explanation.error is None else explanation.error.max(initial=0.0),
-    }
+        rule=rule_facts(explanation.rule),
+        residual=explanation.residual,
+        error=float(explanation.error.max(initial=0.0)),
+    )
 
 
-def _classes(explanation: pkex.Explanation) -> dict[str, Any] | None:
+def _classes(explanation: pkex.Explanation) -> ClassFacts | None:
     """Return what the summary says about classes: how often each is predicted."""
     if explanation.classes is None or explanation.predicted is None:
         return None
-    return {
-        "number": explanation.number,
-        "predicted": _counts(explanation),
-        "elsewhere": _apart(explanation),
-    }
+    assert explanation.number is not None
+    return ClassFacts(
+        number=explanation.number,
+        predicted=_counts(explanation),
+        elsewhere=_apart(explanation),
+    )
 
 
 def _counts(explanation: pkex.Explanation) -> dict[str, int]:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pkex._words import listed
 from pkex.cli import _tables
-from pkex.cli._tables import Dialect, listed
+from pkex.tables.files import Dialect
 
 __all__ = ["groups_from"]
 
@@ -45,7 +46,7 @@ def groups_from(path: Path | None, dialect: Dialect) -> dict[str, list[str | int
         raise ValueError(
             f"{path} must have two columns, column and group; it has {listed(table.names)}."
         )
-    frame = table.complete(drop=False).frame
+    frame = _tables.complete(table, drop=False).frame
     return {
         str(group): list(columns) for group, columns in frame.groupby("group", sort=False)["column"]
     }

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,14 +16,14 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-import pkex
+from pkex._words import counted, listed
 from pkex.cli import _folder
-from pkex.cli._tables import Table, counted, listed
+from pkex.cli._summary import Summary, document
 from pkex.cli._text import printable
+from pkex.tables.files import FileTable
 
-__all__ = ["SHOWN", "Session", "aligned", "bar", "cell", "grid", "put", "rule_facts", "table_facts"]
+__all__ = ["SHOWN", "Session", "aligned", "bar", "cell", "grid", "put", "show"]
 
-VERSION = 2  # of the format of summary.json; see docs/cli.md
 SHOWN = 20  # lines of a table in the terminal
 _BAR = 24  # characters of the longest bar
 
@@ -75,7 +74,7 @@ class Session:
             if not issubclass(warning.category, DeprecationWarning | FutureWarning):
                 self.note(f"Warning: {' '.join(str(warning.message).split())}")
 
-    def describe(self, table: Table) -> None:
+    def describe(self, table: FileTable) -> None:
         """Say what is used of a table, and as what."""
         count = len(table.frame)
         share = f"{count} of " * (count < table.total)
@@ -98,75 +97,38 @@ class Session:
 
     def finish(
         self,
-        command: str,
-        inputs: Mapping[str, Any],
-        result: Mapping[str, Any],
+        summary: Summary,
         values: Any,
         grid: Sequence[Any],
-        source: Any,
-        **report: Any,
+        write_report: Callable[[Path], None],
     ) -> None:
         """Write the files, then print the table or the summary.
 
         Parameters
         ----------
-        command : str
-        inputs, result : mappings
-            Parts of the summary.
+        summary : typed dictionary
+            See `pkex.cli._summary`.
         values : pandas.DataFrame
             What goes into the file of values.
         grid : sequence of what rich prints
-        source : Explanation or Attribution
-            What the report shows; `report` has further arguments for it.
+        write_report : callable
+            Writes the report to a path.
         """
-        summary = {
-            "format": "pkex.summary",
-            "version": VERSION,
-            "pkex": pkex.__version__,
-            "command": command,
-            "inputs": inputs,
-            "result": result,
-            "notes": self.notes,
-        }
-        document = json.dumps(_plain(summary), indent=2, allow_nan=False)
+        text = document(summary)
         if self.out is not None:
             with _folder.whole(self.out, self.force) as folder:
-                self._write(folder, document, values, source, report)
+                if self.table_format == "parquet":
+                    values.to_parquet(folder / "values.parquet", index=False)
+                else:
+                    values.to_csv(folder / "values.csv", index=False)
+                (folder / "summary.json").write_text(text + "\n", encoding="utf-8")
+                write_report(folder / "report.html")
         if self.as_json:
-            put(document)
+            put(text)
         elif not self.quiet:
             show(*grid)
             if self.out is not None:
                 put(f"Wrote values.{self.table_format}, summary.json and report.html to {self.out}")
-
-    def _write(
-        self, folder: Path, document: str, values: Any, source: Any, report: Mapping[str, Any]
-    ) -> None:
-        import pkex.report
-
-        if self.table_format == "parquet":
-            values.to_parquet(folder / "values.parquet", index=False)
-        else:
-            values.to_csv(folder / "values.csv", index=False)
-        (folder / "summary.json").write_text(document + "\n", encoding="utf-8")
-        pkex.report.write(source, folder / "report.html", **report)
-
-
-def table_facts(table: Table) -> dict[str, Any]:
-    """Return what the summary says of a table."""
-    return {
-        "path": str(table.path),
-        "rows": len(table.frame),
-        "rows_dropped": table.dropped,
-        "columns": {name: table.kinds[name] for name in table.names},
-        "ignored": table.ignored,
-    }
-
-
-def rule_facts(result: Any) -> dict[str, Any]:
-    """Return what the summary says about the quadrature rule of a result."""
-    rule = result.rule
-    return {"family": rule.family, "nodes": rule.size, "error_bound": rule.relative_error}
 
 
 def cell(value: object, style: str = "") -> Text:
@@ -238,16 +200,3 @@ def put(text: str) -> None:
             print(text.encode("ascii", "replace").decode(), flush=True)
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # for what is left
-
-
-def _plain(value: Any) -> Any:
-    """Return `value` in types that JSON has; NaN and infinity become null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 
 import pkex
-from pkex.cli import _forecast, _session, _tables
+from pkex._words import counted
+from pkex.cli import _forecast, _tables
 from pkex.cli._groups import groups_from
 from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
-from pkex.cli._tables import Dialect, Table, counted
+from pkex.cli._summary import (
+    FORMAT,
+    VERSION,
+    DependInputs,
+    DependResult,
+    DependSummary,
+    DriftInputs,
+    DriftResult,
+    DriftSummary,
+    ShareFacts,
+    rule_facts,
+    table_facts,
+)
+from pkex.tables.files import Dialect, FileTable
 from pkex.weights import UNITS
 
 __all__ = ["Test", "depend", "drift"]
@@ -28,38 +42,24 @@ class Test:
 
     columns: tuple[str, ...] = ()
     groups: Path | None = None
-    kernel: str = "median-per-column"
-    removal: str = "marginal"
-    estimator: str = "unbiased"
+    kernel: Literal["median-per-column", "median"] = "median-per-column"
+    removal: Literal["marginal", "neutral"] = "marginal"
+    estimator: Literal["unbiased", "biased"] = "unbiased"
     permutations: int = 999
     block_size: int | None = None
     seed: int = 0
     n_jobs: int = -1
     drop_missing: bool = False
 
-    def options(self, dialect: Dialect, session: Session) -> dict[str, Any]:
-        """Return the arguments that mmd and hsic share."""
-        return {
-            "kernel": self.kernel,
-            "removal": self.removal,
-            "estimator": self.estimator,
-            "groups": groups_from(self.groups, dialect),
-            "n_permutations": self.permutations,
-            "block_size": self.block_size,
-            "random_state": self.seed,
-            "n_jobs": self.n_jobs,
-            "progress": session.progress,
-        }
 
-    def facts(self) -> dict[str, Any]:
-        """Return what the summary says about it."""
-        return {
-            "kernel": self.kernel,
-            "removal": self.removal,
-            "permutations": self.permutations,
-            "block_size": self.block_size,
-            "seed": self.seed,
-        }
+class Statistic(Protocol):
+    """The statistic of some rows: of one frame for each table."""
+
+    def __call__(
+        self, frames: Sequence[Any], *, permutations: int, block_size: int | None, progress: bool
+    ) -> pkex.Attribution:
+        """Return the statistic with so many permutations, over blocks of so many rows."""
+        ...
 
 
 def drift(
@@ -83,34 +83,72 @@ def drift(
             f"column {name} is {before.kinds[name]} in {reference} but {after.kinds[name]} in "
             f"{current}: pass --categorical {name} to read it as text in both."
         )
-    before, after = before.complete(test.drop_missing), after.complete(test.drop_missing)
+    before = _tables.complete(before, test.drop_missing)
+    after = _tables.complete(after, test.drop_missing)
     for table in (before, after):
         _check_rows(table, 2, "to compare tables")
-        table.check_numbers()
+        _tables.check_numbers(table)
     session.describe(before)
     session.describe(after)
-    options = test.options(dialect, session)
-    frames = (before.frame, after.frame)
-    _announce(pkex.mmd, frames, test, options, session, units=UNITS)
-    with session.noting_warnings():
-        result = pkex.mmd(*frames, **options)
-    found = result.p_value is not None and result.p_value <= alpha
+    groups = groups_from(test.groups, dialect)
+
+    def statistic(
+        frames: Sequence[Any], *, permutations: int, block_size: int | None, progress: bool
+    ) -> pkex.Attribution:
+        return pkex.mmd(
+            frames[0],
+            frames[1],
+            kernel=test.kernel,
+            removal=test.removal,
+            estimator=test.estimator,
+            groups=groups,
+            n_permutations=permutations,
+            block_size=block_size,
+            random_state=test.seed,
+            n_jobs=test.n_jobs,
+            progress=progress,
+        )
+
+    result = _computed(statistic, (before.frame, after.frame), test, session, units=UNITS)
+    assert result.p_value is not None  # there are permutations
+    found = result.p_value <= alpha
     verdict = "drift" if found else "no drift"
     title = f"{verdict}: MMD² = {result.total:.4g}, {_tested(result, alpha)}"
-    session.finish(
-        "drift",
-        {
-            "reference": _session.table_facts(before),
-            "current": _session.table_facts(after),
-        },
-        {"drift": found, "alpha": alpha, **test.facts(), **_facts(result)},
-        _values(result),
-        _grid(title, result, len(result.values)),
-        result,
-        details={"Reference": str(reference), "Current": str(current)},
-        sample_names=("reference", "current"),
-        alpha=alpha,
+    summary = DriftSummary(
+        format=FORMAT,
+        version=VERSION,
+        pkex=pkex.__version__,
+        command="drift",
+        inputs=DriftInputs(reference=table_facts(before), current=table_facts(after)),
+        result=DriftResult(
+            drift=found,
+            alpha=alpha,
+            kernel=test.kernel,
+            removal=test.removal,
+            permutations=test.permutations,
+            block_size=test.block_size,
+            seed=test.seed,
+            statistic="MMD^2",
+            estimator=test.estimator,
+            absent=result.absent,
+            total=result.total,
+            p_value=result.p_value,
+            test_rows=result.n_test_rows,
+            remarks=result.remarks(),
+            features=_shares(result),
+            rule=rule_facts(result.rule),
+            residual=result.residual,
+        ),
+        notes=session.notes,
     )
+
+    def report(path: Path) -> None:
+        from pkex.report import write
+
+        details = {"Reference": str(reference), "Current": str(current)}
+        write(result, path, details=details, sample_names=("reference", "current"), alpha=alpha)
+
+    session.finish(summary, _values(result), _grid(title, result, len(result.values)), report)
     return _DRIFT if found else 0
 
 
@@ -125,58 +163,105 @@ def depend(
     if target in test.columns:
         raise ValueError(f"{target} is the target, so that it cannot be one of the --columns.")
     chosen = _usable(table, (*test.columns, target) if test.columns else ())
-    complete = chosen.complete(test.drop_missing)
+    complete = _tables.complete(chosen, test.drop_missing)
     X = complete.take([name for name in complete.names if name != target])
     if not X.names:
         raise ValueError(f"{data} has no column besides the target {target}.")
     _check_rows(complete, 2, "to measure dependence")
-    complete.check_numbers()
+    _tables.check_numbers(complete)
     if complete.frame[target].nunique() == 1:
         raise ValueError(f"the target {target} is constant: nothing can depend on it.")
     _top(top, len(X.names))  # refused now rather than after the work
     session.describe(complete)
     session.note(f"target: {target} ({y.kinds[target]}).")
-    options = test.options(dialect, session)
-    _announce(_hsic_of(target), (complete.take([*X.names, target]).frame,), test, options, session)
-    with session.noting_warnings():
-        result = pkex.hsic(X.frame, complete.frame[target], **options)
+    groups = groups_from(test.groups, dialect)
+
+    def statistic(
+        frames: Sequence[Any], *, permutations: int, block_size: int | None, progress: bool
+    ) -> pkex.Attribution:
+        [frame] = frames
+        return pkex.hsic(
+            frame.drop(columns=target),
+            frame[target],
+            kernel=test.kernel,
+            removal=test.removal,
+            estimator=test.estimator,
+            groups=groups,
+            n_permutations=permutations,
+            block_size=block_size,
+            random_state=test.seed,
+            n_jobs=test.n_jobs,
+            progress=progress,
+        )
+
+    result = _computed(statistic, (complete.frame,), test, session)
     count = _top(top, len(result.values))
     frame = _values(result)
     frame["selected"] = np.arange(len(frame)) < count
     title = f"dependence on {target}: HSIC = {result.total:.4g}, {_tested(result)}"
-    session.finish(
-        "depend",
-        {"data": _session.table_facts(complete)},
-        {
-            "target": target,
-            "selected": list(frame["feature"][:count]),
-            **test.facts(),
-            **_facts(result),
-        },
-        frame,
-        _grid(title, result, count),
-        result,
-        details={"Table": str(data), "Target": target},
-        sample_names=("columns", target),
+    summary = DependSummary(
+        format=FORMAT,
+        version=VERSION,
+        pkex=pkex.__version__,
+        command="depend",
+        inputs=DependInputs(data=table_facts(complete)),
+        result=DependResult(
+            target=target,
+            selected=list(frame["feature"][:count]),
+            kernel=test.kernel,
+            removal=test.removal,
+            permutations=test.permutations,
+            block_size=test.block_size,
+            seed=test.seed,
+            statistic="HSIC",
+            estimator=test.estimator,
+            absent=result.absent,
+            total=result.total,
+            p_value=result.p_value,
+            test_rows=result.n_test_rows,
+            remarks=result.remarks(),
+            features=_shares(result),
+            rule=rule_facts(result.rule),
+            residual=result.residual,
+        ),
+        notes=session.notes,
     )
+
+    def report(path: Path) -> None:
+        from pkex.report import write
+
+        details = {"Table": str(data), "Target": target}
+        write(result, path, details=details, sample_names=("columns", target))
+
+    session.finish(summary, frame, _grid(title, result, count), report)
     return 0
 
 
-def _hsic_of(target: str) -> Callable[..., object]:
-    return lambda frame, **options: pkex.hsic(frame.drop(columns=target), frame[target], **options)
-
-
-def _announce(
-    statistic: Callable[..., object],
+def _computed(
+    statistic: Statistic,
     frames: Sequence[Any],
     test: Test,
-    options: Mapping[str, Any],
     session: Session,
     units: int | None = None,
-) -> None:
-    """Say how long the work will take if that is long, judged by samples of the rows."""
-    if session.quiet or session.as_json:
-        return
+) -> pkex.Attribution:
+    """Return the statistic of all rows; say before how long that will take, if it is long."""
+    if not (session.quiet or session.as_json):
+        sentence = _forecast_of(statistic, frames, test, units)
+        if sentence:
+            session.note(sentence)
+    with session.noting_warnings():
+        return statistic(
+            frames,
+            permutations=test.permutations,
+            block_size=test.block_size,
+            progress=session.progress,
+        )
+
+
+def _forecast_of(
+    statistic: Statistic, frames: Sequence[Any], test: Test, units: int | None
+) -> str | None:
+    """Return how long the work will take if that is long, judged by samples of the rows."""
     total = sum(map(len, frames))
 
     def run(n_rows: int, permutations: int) -> object:
@@ -185,16 +270,13 @@ def _announce(
             frame.sample(count, random_state=test.seed)
             for frame, count in zip(frames, counts, strict=True)
         ]
-        changed = {"n_permutations": permutations, "block_size": None, "progress": False}
-        return statistic(*samples, **{**options, **changed})
+        return statistic(samples, permutations=permutations, block_size=None, progress=False)
 
     rates = _forecast.measure(run, total, test.block_size, test.permutations, units)
-    sentence = rates and _forecast.advice(rates, total, test.block_size)
-    if sentence:
-        session.note(sentence)
+    return None if rates is None else _forecast.advice(rates, total, test.block_size)
 
 
-def _usable(table: Table, columns: Sequence[str]) -> Table:
+def _usable(table: FileTable, columns: Sequence[str]) -> FileTable:
     """Return the table with the columns asked for, or all that are numeric or categorical."""
     if columns:
         table = table.take(columns)
@@ -211,7 +293,7 @@ def _usable(table: Table, columns: Sequence[str]) -> Table:
     return table.take(usable)
 
 
-def _check_rows(table: Table, needed: int, purpose: str) -> None:
+def _check_rows(table: FileTable, needed: int, purpose: str) -> None:
     count = len(table.frame)
     if count < needed:
         left = " without missing values" if table.dropped else ""
@@ -246,28 +328,19 @@ def _tested(result: pkex.Attribution, alpha: float | None = None) -> str:
     return f"p = {result.p_value:.3g}{level} ({result.n_permutations} permutations)"
 
 
-def _facts(result: pkex.Attribution) -> dict[str, Any]:
-    """Return what the summary says about a result."""
-    frame = result.to_frame().drop(columns="p_bh", errors="ignore")  # one correction, Holm's
+def _shares(result: pkex.Attribution) -> list[ShareFacts]:
+    """Return what the summary says about each feature, of what the result knows about it."""
+    frame = result.to_frame()
     columns = {
         name: [result.column_names[j] for j in player]
         for name, player in zip(result.feature_names, result.players, strict=True)
     }
-    return {
-        "statistic": result.statistic,
-        "estimator": result.estimator,
-        "absent": result.absent,
-        "total": result.total,
-        "p_value": result.p_value,
-        "test_rows": result.n_test_rows,
-        "remarks": result.remarks(),
-        "features": [
-            {"name": name, "columns": columns[name], **line}
-            for name, line in zip(frame.index, frame.to_dict("records"), strict=True)
-        ],
-        "rule": _session.rule_facts(result),
-        "residual": result.residual,
-    }
+    shares = []
+    for name, line in zip(frame.index, frame.to_dict("records"), strict=True):
+        known = {"name": name, "columns": columns[name]} | line
+        share = {key: known[key] for key in ShareFacts.__annotations__ if key in known}
+        shares.append(cast(ShareFacts, share))
+    return shares
 
 
 def _values(result: pkex.Attribution) -> Any:

@@ -1,178 +1,15 @@
-"""Tables from CSV and Parquet files, with their columns told apart.
-
-CSV is read strictly: a ragged line, a byte that is not of the encoding or a name that stands twice
-is refused, where a lenient reader would fill, replace or rename.
-"""
+"""Tables as the options of the command line want them: their columns, rows and missing values."""
 
 from __future__ import annotations
 
 import csv
-import gzip
-import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from pkex._words import counted, listed
+from pkex.tables.files import Dialect, FileTable, read_file
 
-from pkex._validation import first_rounded
-
-__all__ = ["Dialect", "Table", "counted", "listed", "read", "read_any", "split_names"]
-
-_DELIMITERS = ",;\t|"
-_SHOWN = 12  # names in a sentence before it says "and more"
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How to read files: what cannot be seen from them, or not surely."""
-
-    delimiter: str | None = None
-    decimal: str = "."
-    encoding: str = "utf-8"
-    categorical: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A table and what was done to it.
-
-    Attributes
-    ----------
-    path : Path
-    frame : pandas.DataFrame
-        The index is the number of the row in the file, from 0.
-    kinds : dict of str to str
-        "numeric", "categorical" or "other" (dates, lists, ...) of each column.
-    total : int
-        Number of rows of the file.
-    ignored : tuple of str
-        Columns of the file that were left out.
-    dropped : int
-        How many rows were left out because of missing values.
-    rounded : dict of str to int
-        Numeric columns with an integer that float64 does not hold, and the first such integer.
-    """
-
-    path: Path
-    frame: Any
-    kinds: dict[str, str]
-    total: int
-    ignored: tuple[str, ...] = ()
-    dropped: int = 0
-    rounded: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.frame.columns)
-
-    def of_kind(self, kind: str) -> list[str]:
-        """Return the names of the columns of one kind."""
-        return [name for name in self.names if self.kinds[name] == kind]
-
-    def take(self, names: Sequence[str]) -> Table:
-        """Return the table with these columns, in this order."""
-        missing = [name for name in names if name not in self.names]
-        if missing:
-            raise ValueError(
-                f"{self.path} has no column {listed(missing)}; it has {listed(self.names)}."
-            )
-        left_out = tuple(name for name in self.names if name not in names)
-        return replace(self, frame=self.frame[list(names)], ignored=(*self.ignored, *left_out))
-
-    def without(self, name: str) -> Table:
-        """Return the table without a column."""
-        return replace(self, frame=self.frame.drop(columns=name))
-
-    def rows(self, chosen: str) -> Table:
-        """Return the table with the rows of a text such as ``0:10,15``."""
-        count = len(self.frame)
-        numbers: dict[int, None] = {}
-        for part in chosen.split(","):
-            try:
-                bounds = [int(bound) if bound.strip() else None for bound in part.split(":")]
-            except ValueError:
-                bounds = []
-            if len(bounds) not in (1, 2, 3) or bounds == [None] or bounds[2:] == [0]:
-                raise ValueError(
-                    f"rows {chosen!r} cannot be read: give numbers from 0 and ranges, e.g. 0:10,15."
-                )
-            if len(bounds) == 1:
-                [number] = bounds
-                assert number is not None
-                if not -count <= number < count:
-                    raise ValueError(f"there is no row {number} in {self.path}, which has {count}.")
-                numbers[number % count] = None
-            else:
-                numbers |= dict.fromkeys(range(count)[slice(*bounds)])
-        if not numbers:
-            raise ValueError(f"rows {chosen!r} are none of the {count} rows of {self.path}.")
-        return replace(self, frame=self.frame.iloc[list(numbers)])
-
-    def complete(self, drop: bool, advice: str = "") -> Table:
-        """Return the table without rows that have missing values; refuse them unless `drop`."""
-        missing = self.frame.isna()
-        bad = missing.any(axis=1)
-        if not bad.any():
-            return self
-        if not drop:
-            counts = missing.sum()
-            found = [f"{name} ({count})" for name, count in counts[counts > 0].items()]
-            raise ValueError(
-                f"{self.path} has missing values in {bad.sum()} of {counted(len(bad), 'row')}, in "
-                f"{listed(found)}: pass --drop-missing to leave these rows out, {advice}or fill "
-                "them first."
-            )
-        if bad.all():
-            raise ValueError(f"every row of {self.path} has missing values, so none is left.")
-        frame = self.frame[~bad].infer_objects()
-        return replace(self, frame=frame, dropped=int(bad.sum()))
-
-    def check_numbers(self) -> None:
-        """Refuse numbers that are infinite, and integers that float64 would make others."""
-        for name in self.of_kind("numeric"):
-            if name in self.rounded:
-                raise ValueError(
-                    f"column {name} of {self.path} holds {self.rounded[name]}, an integer beyond "
-                    "2**53 that float64 rounds, so that different ones would become the same: "
-                    f"leave it out if it identifies rows, or pass --categorical {name}."
-                )
-            column = self.frame[name].to_numpy(dtype=float)
-            infinite = self.frame.index[abs(column) == float("inf")]
-            if len(infinite):
-                raise ValueError(
-                    f"column {name} of {self.path} has infinite numbers, the first in row "
-                    f"{infinite[0]}: replace them, or leave these rows out."
-                )
-
-
-def listed(names: Sequence[object]) -> str:
-    """Return names as a sentence has them, cut when there are many.
-
-    Examples
-    --------
-    >>> listed(["age", "bmi"])
-    'age, bmi'
-    >>> listed([f"x{i}" for i in range(100)])
-    'x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 and 88 more'
-    """
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(str, names[:_SHOWN])) + more
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
-    """
-    return f"{count} {noun}{'s' * (count != 1)}"
+__all__ = ["check_numbers", "chosen_rows", "complete", "read", "read_any", "split_names"]
 
 
 def split_names(text: str | None) -> tuple[str, ...]:
@@ -188,7 +25,7 @@ def split_names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
 
 
-def read(path: Path, dialect: Dialect, row_names: str | None = None) -> Table:
+def read(path: Path, dialect: Dialect, row_names: str | None = None) -> FileTable:
     """Return the table in a CSV (also gzipped) or Parquet file.
 
     Columns that are to be categorical but are not there are an error, as with other options.
@@ -211,194 +48,74 @@ def read(path: Path, dialect: Dialect, row_names: str | None = None) -> Table:
     return table
 
 
-def read_any(path: Path, dialect: Dialect) -> Table:
+def read_any(path: Path, dialect: Dialect) -> FileTable:
     """Return the table in a file, whatever its columns are."""
-    if path.is_dir():
-        raise ValueError(f"{path} is a directory, but a CSV or Parquet file is needed.")
-    if not path.exists():
-        raise ValueError(f"there is no file {path}.")
-    data = path.read_bytes()
-    if data[:4] == b"PAR1":
-        table, unnamed = _parquet(path, data, dialect.categorical)
-    else:
-        table, unnamed = _csv(path, data, dialect)
-    _refuse_twice(path, table.column_names)
-    if table.num_rows == 0:
-        raise ValueError(f"{path} has no rows, only the names of columns.")
-    return _told_apart(path, table, unnamed, dialect.categorical)
-
-
-def _refuse_twice(path: Path, names: Sequence[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(
-            f"{path} has more than one column named {listed(twice)}: every column needs a name of "
-            "its own."
-        )
-
-
-def _parquet(path: Path, data: bytes, as_text: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
-    import pyarrow
-    import pyarrow.parquet
-
     try:
-        table = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data)).read()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"{path} is a damaged Parquet file ({error}).") from error
-    _refuse_twice(path, table.column_names)
-    pandas = table.schema.pandas_metadata or {}
-    labels = tuple(name for name in pandas.get("index_columns", []) if name in table.column_names)
-    categories = [  # which come back as plain numbers where they are numbers
-        column.get("field_name")
-        for column in pandas.get("columns", [])
-        if column.get("pandas_type") == "categorical"
-    ]
-    for i, name in enumerate(table.column_names):
-        if name in categories and name not in as_text:
-            table = table.set_column(i, name, table.column(i).dictionary_encode())
-    return table.drop_columns(list(labels)), labels
+        return read_file(path, dialect)
+    except UnicodeError as error:
+        sentence = str(error).removesuffix(".")
+        raise ValueError(f"{sentence}, e.g. --encoding latin-1.") from error
 
 
-def _csv(path: Path, data: bytes, dialect: Dialect) -> tuple[Any, tuple[str, ...]]:
-    import pyarrow
-    import pyarrow.csv
-
-    text = _decoded(path, data, dialect.encoding)
-    if not text.strip():
-        raise ValueError(f"{path} is empty: a line with names and at least one row are needed.")
-    delimiter = (dialect.delimiter or _delimiter(text)).replace("\\t", "\t")
-    try:
-        table = pyarrow.csv.read_csv(
-            pyarrow.BufferReader(text.encode()),
-            # with one thread errors have the number of the line
-            read_options=pyarrow.csv.ReadOptions(use_threads=False),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                strings_can_be_null=True,
-                decimal_point=dialect.decimal,
-                column_types=dict.fromkeys(dialect.categorical, pyarrow.string()),
-            ),
-        )
-    except pyarrow.ArrowInvalid as error:
-        reason = str(error).removeprefix("CSV parse error: ")
-        if "Expected" in reason and "columns" in reason:
-            reason = reason.replace("Row #", "line ").replace("Expected", "expected")
-            raise ValueError(f"{path} is ragged: {_cut(reason)}.") from error
-        raise ValueError(f"{path} cannot be read as CSV: {_cut(reason)}.") from error
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read as CSV: {error}.") from error
-    table = _with_long_integers(table, text, delimiter)
-    unnamed = [i for i, name in enumerate(table.column_names) if not name.strip()]
-    for i in reversed(unnamed):
-        table = table.remove_column(i)
-    return table, tuple(f"(column {i + 1}, without a name)" for i in unnamed)
-
-
-def _with_long_integers(table: Any, text: str, delimiter: str) -> Any:
-    """Return the table with integers beyond 64 bits as decimals, where Arrow makes them floats."""
-    import pyarrow
-    import pyarrow.csv
-    from pyarrow import compute
-
-    for i, column in enumerate(table.schema):
-        if column.type != pyarrow.float64() or table.column_names.count(column.name) > 1:
-            continue
-        largest = compute.max(compute.abs(table.column(i))).as_py()
-        if largest is None or not 2.0**63 <= largest < 1e38:
-            continue
-        as_text = pyarrow.csv.read_csv(
-            pyarrow.BufferReader(text.encode()),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=[column.name],
-                strings_can_be_null=True,
-                column_types={column.name: pyarrow.string()},
-            ),
-        ).column(0)
-        if compute.all(compute.match_substring_regex(as_text, r"^\s*[+-]?\d+\s*$")).as_py():
-            whole = [None if cell is None else Decimal(cell) for cell in as_text.to_pylist()]
-            numbers = pyarrow.array(whole, pyarrow.decimal128(38))
-            table = table.set_column(i, column.name, pyarrow.chunked_array([numbers]))
-    return table
-
-
-def _decoded(path: Path, data: bytes, encoding: str) -> str:
-    if data[:2] == b"\x1f\x8b":
+def chosen_rows(table: FileTable, chosen: str) -> FileTable:
+    """Return the table with the rows of a text such as ``0:10,15``."""
+    count = len(table.frame)
+    numbers: dict[int, None] = {}
+    for part in chosen.split(","):
         try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"{path} is a damaged gzip file ({error}).") from error
-    if data[:4] == b"PK\x03\x04":
-        raise ValueError(
-            f"{path} is a spreadsheet or an archive, neither CSV nor Parquet: export it as CSV."
-        )
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{path} is not text in {encoding} (line {line} has the byte "
-            f"0x{data[error.start]:02x}): save it as UTF-8, or name its encoding, e.g. --encoding "
-            "latin-1."
-        ) from error
-    except LookupError:
-        raise ValueError(f"there is no encoding {encoding!r}; try e.g. utf-8 or latin-1.") from None
-    if "\0" in text:
-        raise ValueError(f"{path} is neither CSV nor Parquet: it has zero bytes in it.")
-    return text.removeprefix("\ufeff")
-
-
-def _delimiter(text: str) -> str:
-    """Return what separates the names in the first line, a comma if in doubt."""
-    head = text.lstrip("\r\n").split("\n", 1)[0]
-    outside = "".join(head.split('"')[::2])  # of quotes
-    return max(_DELIMITERS, key=outside.count)
-
-
-def _told_apart(
-    path: Path, table: Any, unnamed: tuple[str, ...], categorical: Sequence[str]
-) -> Table:
-    """Return the table with the kind of each column, and the columns as pandas has them."""
-    import pyarrow
-    from pyarrow import types
-
-    kinds: dict[str, str] = {}
-    rounded: dict[str, int] = {}
-    for i, column in enumerate(table.schema):
-        kind = column.type
-        if column.name in categorical:
-            if not _is_text(kind):
-                text = table.column(i).cast(pyarrow.string())
-                table = table.set_column(i, column.name, text)
-            kinds[column.name] = "categorical"
-        elif types.is_floating(kind) or types.is_integer(kind) or types.is_null(kind):
-            kinds[column.name] = "numeric"
-            if types.is_integer(kind):
-                rounded |= _rounded(column.name, table.column(i).drop_null().to_numpy())
-        elif types.is_decimal(kind):
-            known = table.column(i).drop_null().to_pylist()
-            rounded |= _rounded(column.name, np.array(known, dtype=object))
-            table = table.set_column(i, column.name, table.column(i).cast(pyarrow.float64()))
-            kinds[column.name] = "numeric"
-        elif _is_text(kind) or types.is_boolean(kind) or types.is_dictionary(kind):
-            kinds[column.name] = "categorical"
+            bounds = [int(bound) if bound.strip() else None for bound in part.split(":")]
+        except ValueError:
+            bounds = []
+        if len(bounds) not in (1, 2, 3) or bounds == [None] or bounds[2:] == [0]:
+            raise ValueError(
+                f"rows {chosen!r} cannot be read: give numbers from 0 and ranges, e.g. 0:10,15."
+            )
+        if len(bounds) == 1:
+            [number] = bounds
+            assert number is not None
+            if not -count <= number < count:
+                raise ValueError(f"there is no row {number} in {table.path}, which has {count}.")
+            numbers[number % count] = None
         else:
-            kinds[column.name] = "other"
-    frame = table.to_pandas(ignore_metadata=True)
-    return Table(path, frame, kinds, table.num_rows, unnamed, rounded=rounded)
+            numbers |= dict.fromkeys(range(count)[slice(*bounds)])
+    if not numbers:
+        raise ValueError(f"rows {chosen!r} are none of the {count} rows of {table.path}.")
+    return replace(table, frame=table.frame.iloc[list(numbers)])
 
 
-def _rounded(name: str, numbers: NDArray[Any]) -> dict[str, int]:
-    found = first_rounded(numbers)
-    return {} if found is None else {name: found[1]}
+def complete(table: FileTable, drop: bool, advice: str = "") -> FileTable:
+    """Return the table without rows that have missing values; refuse them unless `drop`."""
+    missing = table.frame.isna()
+    bad = missing.any(axis=1)
+    if not bad.any():
+        return table
+    if not drop:
+        counts = missing.sum()
+        found = [f"{name} ({count})" for name, count in counts[counts > 0].items()]
+        raise ValueError(
+            f"{table.path} has missing values in {bad.sum()} of {counted(len(bad), 'row')}, in "
+            f"{listed(found)}: pass --drop-missing to leave these rows out, {advice}or fill "
+            "them first."
+        )
+    if bad.all():
+        raise ValueError(f"every row of {table.path} has missing values, so none is left.")
+    frame = table.frame[~bad].infer_objects()
+    return replace(table, frame=frame, dropped=int(bad.sum()))
 
 
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def _cut(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 120 else text[:119] + "…"
+def check_numbers(table: FileTable) -> None:
+    """Refuse numbers that are infinite, and integers that float64 would make others."""
+    for name in table.of_kind("numeric"):
+        if name in table.rounded:
+            raise ValueError(
+                f"column {name} of {table.path} holds {table.rounded[name]}, an integer beyond "
+                "2**53 that float64 rounds, so that different ones would become the same: "
+                f"leave it out if it identifies rows, or pass --categorical {name}."
+            )
+        column = table.frame[name].to_numpy(dtype=float)
+        infinite = table.frame.index[abs(column) == float("inf")]
+        if len(infinite):
+            raise ValueError(
+                f"column {name} of {table.path} has infinite numbers, the first in row "
+                f"{infinite[0]}: replace them, or leave these rows out."
+            )

@@ -15,11 +15,11 @@ from typing import Literal, overload
 
 import numpy as np
 
-from pkex._algebra import Term
 from pkex._validation import brief
 from pkex.games import numpy_backend
 from pkex.games.protocols import Game, Players
 from pkex.games.rules import Ladder
+from pkex.kernels.algebra import Term
 
 __all__ = ["Backend", "game_class", "show_config"]
 

@@ -29,11 +29,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import ColumnKernel, Term, leaf_values
 from pkex.errors import not_finite
 from pkex.games.protocols import Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import go_on, workspace
+from pkex.kernels.algebra import ColumnKernel, Term, leaf_values
 
 __all__ = ["Game", "both_by_column", "by_column", "mean_factors"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pkex._algebra import Term
 from pkex.games.backend import Backend, game_class
 from pkex.games.measures import Shapley
 from pkex.games.protocols import Game, Measure, Players
 from pkex.games.single_player import SinglePlayer, as_single_player
+from pkex.kernels.algebra import Term
 
 __all__ = ["Kept", "Plan"]
 

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import Term
 from pkex.games.rules import Ladder, Rule
+from pkex.kernels.algebra import Term
 
 __all__ = [
     "Added",

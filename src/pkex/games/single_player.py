@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import Dot, Term, leaf_values
 from pkex._lazy import lazy
 from pkex.errors import not_finite
+from pkex.kernels.algebra import Dot, Term, leaf_values
 
 __all__ = ["Absent", "SinglePlayer", "as_single_player"]
 

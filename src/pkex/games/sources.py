@@ -19,12 +19,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._algebra import ColumnKernel, Term
 from pkex.games.backend import game_class
 from pkex.games.measures import Shapley
 from pkex.games.protocols import Added, BlockSums, Factors, Game, Measure
 from pkex.games.rules import Rule
 from pkex.games.threads import go_on
+from pkex.kernels.algebra import ColumnKernel, Term
 
 __all__ = [
     "AbsentFactors",

@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex.native._kernel as _kernel
-from pkex._algebra import ColumnKernel, Term
 from pkex._lazy import lazy
 from pkex.errors import not_finite
 from pkex.games.numpy_backend import both_by_column, by_column, mean_factors
 from pkex.games.protocols import Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Matern, Periodic
+from pkex.kernels.algebra import ColumnKernel, Term
 
 __all__ = ["Game", "config"]
 

@@ -9,39 +9,63 @@ Every reading is guarded: the expansion's prediction is compared with the model'
 points when it is read, and where the model prepares its columns first, also on some rows of every
 call of an Explainer. A disagreement is an error, never a wrong explanation. A few points cannot
 show what a subclass does elsewhere, so one that has a `predict` of its own is not read as the class
-it derives from.
+it derives from. What a subclass may have of its own is said by the `Guard` of its library.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pkex._algebra import Kernel
 from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex.errors import UnsupportedModelError
 from pkex.expansion import ExpansionSum, KernelExpansion
-from pkex.readers._reading import FREE, Given, Reader, Reading, check_agreement
+from pkex.kernels.algebra import Kernel
+from pkex.readers._guard import SKLEARN, Guard
+from pkex.readers._reading import Given, Reader, Reading, check_agreement
 
-__all__ = ["Classes", "Given", "Reading", "as_expansion", "read", "register", "supported"]
-
-_OUTPUTS = ("predict", "decision_function", "transform", "score_samples")
-
-_readers: dict[str, str | Reader] = {}
+__all__ = ["Classes", "Given", "Guard", "Reading", "as_expansion", "read", "register", "supported"]
 
 
-def register(*names: str) -> Callable[[Reader], Reader]:
+@dataclass(frozen=True)
+class _Entry:
+    """A reader, or the path "module:function" of one that is not imported yet, and its guard."""
+
+    reader: str | Reader
+    guard: Guard
+
+    def load(self) -> Reader:
+        if not isinstance(self.reader, str):
+            return self.reader
+        module, _, name = self.reader.partition(":")
+        reader: Reader = getattr(import_module(module), name)
+        return reader
+
+
+_readers: dict[str, _Entry] = {}
+
+
+def register(*names: str, guard: Guard | None = None) -> Callable[[Reader], Reader]:
     """Return a decorator that registers a reader for classes of these dotted names.
 
     The reader is called with the model and what the user gave along with it, and returns a
     `Reading`, whose expansion is compared with the model before it is used. It also reads
-    subclasses, unless they have methods of their own for what the class does after its fit; such a
+    subclasses, unless they have methods of their own that the guard does not leave free; such a
     class needs a reader that is registered under its name.
+
+    Parameters
+    ----------
+    *names : str
+        E.g. "mylibrary.MyMachine", without private parts of the module's path.
+    guard : Guard, optional
+        What a subclass may have of its own. By default what it may in scikit-learn: how it is
+        found, described and judged, such as `fit` and `score`, but nothing that predicts.
 
     Examples
     --------
@@ -56,7 +80,7 @@ def register(*names: str) -> Callable[[Reader], Reader]:
     """
 
     def add(reader: Reader) -> Reader:
-        _readers.update(dict.fromkeys(names, reader))
+        _readers.update(dict.fromkeys(names, _Entry(reader, guard or Guard())))
         return reader
 
     return add
@@ -125,7 +149,7 @@ def as_expansion(
         check_choice(outputs, (), model)
         return model
     check_choice(outputs, CHOICES, model)
-    reading = read(model, Given(kernel, points, outputs))
+    reading = read(model, Given(kernel=kernel, points=points, outputs=outputs))
     check_choice(outputs, reading.choices, model)
     return reading.expansion
 
@@ -152,13 +176,10 @@ def read(model: Any, given: Given | None = None) -> Reading:
             f"{model.__name__} is a class; pass a fitted instance: {model.__name__}().fit(X, y)."
         )
     for cls in type(model).__mro__:
-        reader = _readers.get(_public_name(cls))
-        if isinstance(reader, str):
-            module, _, name = reader.partition(":")
-            reader = getattr(import_module(module), name)
-        if reader is not None:
-            _refuse_changed(model, cls)
-            return _guarded(reader(model, given or Given()))
+        entry = _readers.get(_public_name(cls))
+        if entry is not None:
+            entry.guard.check(model, cls)
+            return _compared(entry.load()(model, given or Given()))
     raise UnsupportedModelError(
         f"{type(model).__name__} is not a model that pkex can read. It reads scikit-learn's "
         "support vector machines, kernel ridge regression, Gaussian processes, kernel PCA and "
@@ -169,29 +190,7 @@ def read(model: Any, given: Given | None = None) -> Reading:
     )
 
 
-def _refuse_changed(model: Any, base: type) -> None:
-    """Refuse a model with methods of its own in place of those of the class that is read."""
-    methods = {n for cls in base.__mro__ for n, v in vars(cls).items() if hasattr(v, "__get__")}
-    special = {n for n in methods if n.startswith("__") and not n.startswith("__getattr")}
-    fixed = methods.union(_OUTPUTS) - special - FREE
-    own = [(f"this {type(model).__name__}", getattr(model, "__dict__", {}))]
-    for cls in type(model).__mro__:
-        # scikit-learn's own subclasses are in the tests
-        if cls not in base.__mro__ and cls.__module__.partition(".")[0] != "sklearn":
-            own.append((cls.__name__, vars(cls)))
-    for title, attributes in own:
-        for name in sorted(fixed.intersection(attributes)):
-            if name.startswith("set_") and name.endswith("_request"):
-                continue  # which scikit-learn gives to every class
-            raise UnsupportedModelError(
-                f"{title} has a {name} of its own, so that what pkex knows about "
-                f"{base.__name__} does not tell what it predicts. Explain a plain "
-                f"{base.__name__}, or the model inside if it is a wrapper, or register a reader "
-                "for the class with pkex.readers.register."
-            )
-
-
-def _guarded(reading: Reading) -> Reading:
+def _compared(reading: Reading) -> Reading:
     """Return the reading after comparing the expansion with the model on a few of its points."""
     expansion = reading.expansion
     if expansion.preparation is not None:
@@ -233,4 +232,5 @@ _SKLEARN = {
 }
 for _module, _names in _SKLEARN.items():
     for _name, _function in _names.items():
-        _readers[f"sklearn.{_name}"] = f"pkex.readers.sklearn_{_module}:{_function}"
+        _path = f"pkex.readers.sklearn_{_module}:{_function}"
+        _readers[f"sklearn.{_name}"] = _Entry(_path, SKLEARN)

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pkex._algebra import Kernel, has_neutral_removal
 from pkex._classes import Classes
 from pkex.errors import AdditivityError
 from pkex.expansion import Data, ExpansionSum, KernelExpansion, evolve
+from pkex.kernels.algebra import Kernel, has_neutral_removal
 
 __all__ = [
-    "FREE",
     "TOL",
     "Chain",
     "Given",
@@ -25,11 +24,6 @@ __all__ = [
     "largest",
     "outside",
 ]
-
-# what a subclass may have of its own: how a model is found, described and judged, and the way back
-FREE = {"fit", "fit_predict", "fit_transform", "inverse_transform", "sample", "sample_y", "score"}
-FREE |= {"get_feature_names_out", "get_metadata_routing", "get_params", "set_params", "set_output"}
-FREE |= {"log_marginal_likelihood", "_constrained_optimization", "_run_search"}
 
 TOL = 2.0**-40
 """How far predictions may be apart, relative to the sum of the absolute coefficients."""

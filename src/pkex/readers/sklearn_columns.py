@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.feature_selection import SelectorMixin
 
 from pkex.errors import UnsupportedModelError
-from pkex.readers._reading import FREE
+from pkex.readers._guard import SKLEARN
 
 __all__ = ["origins"]
 
@@ -82,7 +82,7 @@ def _refuse_changed(transformer: Any) -> None:
     """Refuse a transformer with functions of its own in place of the methods of its class."""
     cls = type(transformer)
     for name, value in vars(transformer).items():
-        if callable(value) and hasattr(cls, name) and name not in FREE:
+        if callable(value) and hasattr(cls, name) and not SKLEARN.leaves_free(name):
             raise UnsupportedModelError(
                 f"this {cls.__name__} has a {name} of its own, so that what pkex knows about "
                 f"{cls.__name__} does not tell which columns it makes its columns from. Use a "

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from pkex._algebra import Kernel, Product, Scale, Sum, has_neutral_removal
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import RBF, Chi2, Constant, Laplacian, Linear, Matern, Periodic
+from pkex.kernels.algebra import Kernel, Product, Scale, Sum, has_neutral_removal
 
 __all__ = ["from_gaussian_process", "no_product", "of_rate"]
 

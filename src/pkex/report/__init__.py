@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pkex._cells import label_text
 from pkex._files import write_whole
 from pkex._validation import brief, is_index, number
 from pkex.attribution import Attribution
 from pkex.explanation import Explanation
 from pkex.report import _attribution, _explanation, _page
 from pkex.report._facts import Fact, fact
+from pkex.tables.cells import label_text
 
 __all__ = ["write"]
 

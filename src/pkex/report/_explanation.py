@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex
-from pkex._cells import cell_text, is_missing, is_number
 from pkex._classes import apart, elsewhere, meaning
 from pkex.explanation import Explanation
 from pkex.report._facts import Fact, accuracy, fact, features, kernel_text
 from pkex.report._page import finite, pack
+from pkex.tables.cells import cell_text, is_missing, is_number
 
 __all__ = ["payload"]
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._cells import cell_text, is_number, name_of_rest
 from pkex.report._page import finite
+from pkex.tables.cells import cell_text, is_number, name_of_rest
 
 __all__ = ["between", "with_target"]
 

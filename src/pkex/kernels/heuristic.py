@@ -1,10 +1,11 @@
-"""The kernel that `mmd` and `hsic` choose when they are given none: the median heuristic.
+"""The median heuristic: a kernel for given data, as wide as its rows are apart.
 
-Every column gets a width of its own, so that the unit of a column does not matter: an RBF with the
-median distance of two rows in that column as a length scale, times the root of the number of
-columns, or for categories a `Categorical` factor. Both are chosen so that the exponent of a typical
-pair of rows is 1/2 for all columns together. The paper's heuristic, one length scale for all
-columns from the median Euclidean distance, goes by the name "median".
+`mmd` and `hsic` choose it when they are given none. Every column gets a width of its own, so that
+the unit of a column does not matter: an RBF with the median distance of two rows in that column as
+a length scale, times the root of the number of columns, or for categories a `Categorical` factor.
+Both are chosen so that the exponent of a typical pair of rows is 1/2 for all columns together. The
+paper's heuristic, one length scale for all columns from the median Euclidean distance, goes by the
+name "median".
 
 A column by itself is wider apart: the heuristic for that column alone has no root.
 """
@@ -17,21 +18,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pkex._algebra import Term
+from pkex._floats import usual_errors
 from pkex._lazy import lazy
-from pkex.bandwidth import MAX_ROWS, median_distance, median_distances
-from pkex.kernels import RBF, Categorical, ColumnKernel, Kernel
+from pkex._random import RandomState
+from pkex._validation import as_matrix, brief, is_index
+from pkex.kernels.algebra import ColumnKernel, Kernel, Term
+from pkex.kernels.bandwidth import median_distance, median_distances
+from pkex.kernels.columns import RBF, Categorical
 
-__all__ = ["NAMES", "Heuristic"]
+__all__ = ["MAX_ROWS", "NAMES", "Heuristic", "median_rbf"]
 
 Floats = NDArray[np.float64]
 
 NAMES = ("median-per-column", "median")
 """The heuristics by name, the default first."""
 
-_SEED = 0  # of the subsample of rows, so that values do not vary between calls
+MAX_ROWS = 1000  # that are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +50,17 @@ class Heuristic:
         Which columns hold categories.
     per_column : bool
         Whether columns have widths of their own; else there is one length scale.
+    max_rows : int
+        Of more rows the median is over the distances of a subsample.
+    random_state : int, Generator, RandomState or None
+        Chooses the subsample; by default always the same, so that values do not vary.
     """
 
     numbers: Floats
     categorical: tuple[bool, ...]
     per_column: bool = True
+    max_rows: int = MAX_ROWS
+    random_state: RandomState = 0
 
     @property
     def kernel(self) -> Kernel:
@@ -89,13 +99,16 @@ class Heuristic:
         else:
             odds[flags] = odds[flags].mean() if flags.any() else 1.0
             share = len(numeric) / count
-            data = self.numbers[:, numeric]
-            wide = median_distance(data, MAX_ROWS, _SEED) / math.sqrt(share) if numeric else 1.0
+            wide = self._distance(numeric) / math.sqrt(share) if numeric else 1.0
             scales = np.full(count, min(wide, sys.float_info.max))
         # As with the RBF, the exponent of a typical pair is 1/2 for all columns together.
         factors = np.exp(-0.5 / (count * np.where(odds > 0.0, odds, 1.0)))
         widths: Floats = np.where(flags, factors, scales)
         return widths
+
+    def _distance(self, columns: list[int]) -> float:
+        """Return the median distance of two rows in some columns together."""
+        return median_distance(self.numbers[:, columns], self.max_rows, self.random_state)
 
     @lazy
     def _distances(self) -> Floats:
@@ -103,7 +116,8 @@ class Heuristic:
         numeric = ~np.array(self.categorical)
         distances = np.ones(len(numeric))
         if numeric.any():
-            distances[numeric] = median_distances(self.numbers[:, numeric], MAX_ROWS, _SEED)
+            numbers = self.numbers[:, numeric]
+            distances[numeric] = median_distances(numbers, self.max_rows, self.random_state)
         return distances
 
     @lazy
@@ -115,3 +129,48 @@ class Heuristic:
                 shares = np.unique(self.numbers[:, j], return_counts=True)[1] / len(self.numbers)
                 odds[j] = 1.0 - (shares**2).sum()
         return odds
+
+
+@usual_errors
+def median_rbf(
+    X: ArrayLike,
+    *,
+    per_column: bool = False,
+    max_rows: int = MAX_ROWS,
+    random_state: RandomState = 0,
+) -> RBF:
+    """Return the RBF kernel whose length scale is the median distance between rows.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+        For two samples both of them, one above the other.
+    per_column : bool, default False
+        Whether every column has a length scale of its own: its median distance times the square
+        root of the number of columns, so that the kernel is about as wide as with a single length
+        scale on standardised columns. Then units of columns do not matter.
+    max_rows : int, default 1000
+        Of more rows a random subsample of this size is taken.
+    random_state : int, Generator, RandomState or None, default 0
+        Chooses the subsample; by default always the same one.
+
+    Examples
+    --------
+    >>> from pkex.kernels import median_rbf
+    >>> median_rbf([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    RBF(length_scale=5.0)
+    >>> median_rbf([[0.0, 0.0], [3.0, 400.0], [6.0, 800.0]], per_column=True)
+    RBF(length_scale=(4.242640687119286, 565.685424949238))
+    """
+    x = as_matrix(X, "X")
+    if not is_index(max_rows) or max_rows < 2:
+        raise ValueError(f"max_rows must be an integer of at least 2, got {brief(max_rows)}.")
+    kernel = Heuristic(
+        x,
+        (False,) * x.shape[1],
+        per_column=per_column,
+        max_rows=max_rows,
+        random_state=random_state,
+    ).kernel
+    assert isinstance(kernel, RBF)  # as no column holds categories
+    return kernel

@@ -1,41 +1,18 @@
-"""The median heuristic: how wide a kernel should be for given data."""
+"""How far apart two rows of a table are: the medians that the median heuristic is made of."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import pdist
 
-from pkex._validation import brief
+from pkex._random import RandomState, some_rows
 
-__all__ = [
-    "MAX_ROWS",
-    "RandomState",
-    "generator",
-    "median_distance",
-    "median_distances",
-    "some_rows",
-]
+__all__ = ["median_distance", "median_distances"]
 
 Floats = NDArray[np.float64]
-RandomState = int | np.random.Generator | np.random.RandomState | None
 
-MAX_ROWS = 1000  # rows that the heuristic looks at
 _HALVINGS = 12  # which leave about 1 in 4000 of the distances
 _LARGEST = float(np.finfo(np.float64).max)
-
-
-def generator(random_state: RandomState) -> np.random.Generator:
-    """Return a generator for what scikit-learn and NumPy call a random state."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31, size=4))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "random_state must be None, a non-negative integer, a Generator or a RandomState; got "
-            f"{brief(random_state)}."
-        ) from error
 
 
 def median_distance(X: Floats, max_rows: int, random_state: RandomState) -> float:
@@ -43,6 +20,8 @@ def median_distance(X: Floats, max_rows: int, random_state: RandomState) -> floa
 
     Where more than half of the pairs are equal, the median is over the pairs that are not.
     """
+    from scipy.spatial.distance import pdist
+
     rows = some_rows(X, max_rows, random_state)
     with np.errstate(over="ignore"):
         rows = rows - rows[0]
@@ -97,17 +76,6 @@ def _median_of_column(column: Floats) -> float:
     places = ranks - int((starts - own).sum())
     median = float(np.partition(distances, places)[places].mean()) * scale
     return median if median > 0.0 else scale
-
-
-def some_rows(X: Floats, max_rows: int, random_state: RandomState) -> Floats:
-    """Return a random subsample, which depends on the values of the rows but not on their order.
-
-    So it is the same for permuted samples, which keeps permutation tests exact for any seed.
-    """
-    if len(X) <= max_rows:
-        return X
-    order = np.lexsort(X.T)
-    return X[order[generator(random_state).choice(len(X), max_rows, replace=False)]]
 
 
 def _median(distances: Floats) -> float:

@@ -1,7 +1,4 @@
-"""Tables as users have them, with columns of numbers and of categories, as arrays of numbers.
-
-Columns of text, categories and booleans are categories, wherever they stand.
-"""
+"""Data frames and arrays, with columns of numbers and of categories, as arrays of numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from pkex._cells import is_missing, is_number
 from pkex._validation import (
     as_floats,
     as_matrix,
@@ -24,6 +20,8 @@ from pkex._validation import (
     first_rounded,
     refuse_masked,
 )
+from pkex.tables.cells import is_missing, is_number
+from pkex.tables.kinds import Kind, kind_of_cells, kind_of_series
 
 __all__ = ["Table", "as_table", "codes", "stacked"]
 
@@ -115,7 +113,10 @@ def as_table(value: Any, name: str, *, prefix: str = "x", vector: bool = False) 
     names = default_names(prefix, cells.shape[1])
     if cells.dtype.kind == "f":
         return Table(as_matrix(cells, name), names, (False,) * len(names), None)
-    parts = [_cells(column, name, title) for column, title in zip(cells.T, names, strict=True)]
+    parts = [
+        _cells(column, kind_of_cells(column), name, title)
+        for column, title in zip(cells.T, names, strict=True)
+    ]
     return _joined(name, parts, names, None)
 
 
@@ -222,42 +223,39 @@ def _text(category: Any) -> str:
 
 def _column(series: nw.Series[Any], name: str, title: str) -> tuple[NDArray[Any], bool]:
     """Return the values of a column of a frame, and whether they are categories."""
-    kind = series.dtype
-    if kind.is_numeric():
-        if kind.is_integer():
-            _refuse_rounded(np.asarray(series.drop_nulls().to_numpy()), name, title)
-        elif kind == nw.Decimal:
-            _refuse_rounded(np.array(series.drop_nulls().to_list(), dtype=object), name, title)
-        return np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64), False
-    if kind in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):
-        return _categories(series.to_numpy(), name, title)
-    if kind in (nw.Object, nw.Unknown):
-        return _cells(np.asarray(series.to_numpy(), dtype=object), name, title)
-    raise TypeError(
-        f"column {title!r} of {name} holds {kind}; columns must hold numbers, text, categories or "
-        "booleans. Convert or drop it."
-    )
+    kind, dtype = kind_of_series(series), series.dtype
+    if kind == "other":
+        raise TypeError(
+            f"column {title!r} of {name} holds {dtype}; columns must hold numbers, text, "
+            "categories or booleans. Convert or drop it."
+        )
+    if kind == "categorical" or not dtype.is_numeric():
+        return _cells(np.asarray(series.to_numpy(), dtype=object), kind, name, title)
+    if dtype.is_integer():
+        _refuse_rounded(np.asarray(series.drop_nulls().to_numpy()), name, title)
+    elif dtype == nw.Decimal:
+        _refuse_rounded(np.array(series.drop_nulls().to_list(), dtype=object), name, title)
+    return np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64), False
 
 
-def _cells(column: NDArray[Any], name: str, title: str) -> tuple[NDArray[Any], bool]:
-    """Return the values of a column of objects, and whether they are categories."""
-    known = [cell for cell in column if not is_missing(cell)]
-    flags = bool(known) and all(isinstance(cell, bool | np.bool_) for cell in known)
-    if flags or any(isinstance(cell, str) for cell in known):
-        return _categories(column, name, title)
+def _cells(column: NDArray[Any], kind: Kind, name: str, title: str) -> tuple[NDArray[Any], bool]:
+    """Return the objects of a column of some kind, and whether they are categories."""
+    if kind == "categorical":
+        return _categories(column, name, title), True
     _refuse_rounded(column, name, title)
     return column, False
 
 
-def _categories(cells: Any, name: str, title: str) -> tuple[NDArray[Any], bool]:
-    column = np.asarray(cells, dtype=object)
+def _categories(cells: NDArray[Any], name: str, title: str) -> NDArray[Any]:
+    """Return categories as objects; none may be missing."""
+    column = cells.astype(object, copy=False)
     missing = [i for i, cell in enumerate(column) if is_missing(cell)]
     if missing:
         raise ValueError(
             f"{name} has missing values in column {title!r} ({len(missing)} of {len(column)} rows, "
             f"the first is row {missing[0]}). Impute them, or drop such rows first."
         )
-    return column, True
+    return column
 
 
 def _joined(

@@ -1,16 +1,10 @@
-"""Product kernels: ``k(x, z) = prod_j k_j(x_j, z_j)``, and sums and multiples of them.
-
-A kernel is an immutable value. The *column kernels* below give one factor per column; ``*``, ``+``
-and a number in front build the visible nodes `Product`, `Sum` and `Scale`; ``columns=`` or `on`
-limits a column kernel to some columns, and the columns it leaves out have the factor 1:
-
->>> from pkex.kernels import RBF, Categorical
->>> 2.0 * RBF(0.5).on(0, 1, 2, 3) * Categorical().on(4)
-2.0 * RBF(length_scale=0.5, columns=(0, 1, 2, 3)) * Categorical(mismatch=0.0, columns=(4,))
+"""The column kernels: leaves that give one factor ``k_j(x_j, z_j)`` for each column.
 
 Besides the factor ``k_j`` a column kernel gives the *deficit* ``u_j = 1 - k_j``, the quantity the
 Shapley values are made of. The kernels here compute it without the cancellation of ``1 - k_j``, so
 that attributions keep their digits when a length scale is so wide that every factor is nearly 1.
+
+`Linear` is no product over columns but a sum; it expands into one term for each of them.
 """
 
 from __future__ import annotations
@@ -20,30 +14,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pkex._algebra import ColumnKernel, Constant, Dot, Kernel, Product, Scale, Sum
-from pkex._floats import usual_errors
-from pkex._validation import as_matrix, brief, is_index, number, positive
-from pkex.bandwidth import MAX_ROWS, RandomState, median_distance, median_distances
+from pkex._validation import brief, number, positive
+from pkex.kernels.algebra import ColumnKernel, Dot, Kernel
 
 __all__ = [
     "RBF",
     "Categorical",
     "Cauchy",
     "Chi2",
-    "ColumnKernel",
-    "Constant",
     "Custom",
-    "Kernel",
     "Laplacian",
     "Linear",
     "Matern",
     "Periodic",
-    "Product",
-    "Scale",
-    "Sum",
-    "median_rbf",
 ]
 
 Floats = NDArray[np.float64]
@@ -104,46 +89,6 @@ class RBF(_Stationary):
     def deficits(self, x: Floats, z: Floats) -> Floats:
         scaled = self._scaled(x, z)
         return -np.expm1(-0.5 * scaled * scaled)
-
-
-@usual_errors
-def median_rbf(
-    X: ArrayLike,
-    *,
-    per_column: bool = False,
-    max_rows: int = MAX_ROWS,
-    random_state: RandomState = 0,
-) -> RBF:
-    """Return the RBF kernel whose length scale is the median distance between rows.
-
-    Parameters
-    ----------
-    X : array of shape (n_rows, n_columns)
-        For two samples both of them, one above the other.
-    per_column : bool, default False
-        Whether every column has a length scale of its own: its median distance times the square
-        root of the number of columns, so that the kernel is about as wide as with a single length
-        scale on standardised columns. Then units of columns do not matter.
-    max_rows : int, default 1000
-        Of more rows a random subsample of this size is taken.
-    random_state : int, Generator, RandomState or None, default 0
-        Chooses the subsample; by default always the same one.
-
-    Examples
-    --------
-    >>> from pkex.kernels import median_rbf
-    >>> median_rbf([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
-    RBF(length_scale=5.0)
-    >>> median_rbf([[0.0, 0.0], [3.0, 400.0], [6.0, 800.0]], per_column=True)
-    RBF(length_scale=(4.242640687119286, 565.685424949238))
-    """
-    x = as_matrix(X, "X")
-    if not is_index(max_rows) or max_rows < 2:
-        raise ValueError(f"max_rows must be an integer of at least 2, got {brief(max_rows)}.")
-    if per_column:
-        scales = median_distances(x, max_rows, random_state) * math.sqrt(x.shape[1])
-        return RBF(tuple(scales))
-    return RBF(median_distance(x, max_rows, random_state))
 
 
 @dataclass(frozen=True, repr=False)

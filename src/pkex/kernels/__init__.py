@@ -1,0 +1,67 @@
+"""Product kernels: ``k(x, z) = prod_j k_j(x_j, z_j)``, and sums and multiples of them.
+
+A kernel is an immutable value. The *column kernels* give one factor per column; ``*``, ``+`` and a
+number in front build the visible nodes `Product`, `Sum` and `Scale`; ``columns=`` or `on` limits a
+column kernel to some columns, and the columns it leaves out have the factor 1:
+
+>>> from pkex.kernels import RBF, Categorical
+>>> 2.0 * RBF(0.5).on(0, 1, 2, 3) * Categorical().on(4)
+2.0 * RBF(length_scale=0.5, columns=(0, 1, 2, 3)) * Categorical(mismatch=0.0, columns=(4,))
+
+`algebra` has the nodes and the normal form that the engine works on, `columns` the column kernels,
+which are leaves of that algebra. `heuristic` chooses a kernel for given data, from the median
+distances that `bandwidth` finds. Each file uses those before it, and none knows of games or models.
+"""
+
+from types import FunctionType
+from typing import Any
+
+from pkex.kernels.algebra import ColumnKernel, Constant, Kernel, Product, Scale, Sum
+from pkex.kernels.columns import (
+    RBF,
+    Categorical,
+    Cauchy,
+    Chi2,
+    Custom,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+)
+from pkex.kernels.heuristic import median_rbf
+
+__all__ = [
+    "RBF",
+    "Categorical",
+    "Cauchy",
+    "Chi2",
+    "ColumnKernel",
+    "Constant",
+    "Custom",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Periodic",
+    "Product",
+    "Scale",
+    "Sum",
+    "median_rbf",
+]
+
+
+def _publish(thing: Any) -> None:
+    """Give a class or function, and the methods of the class, the path of this package.
+
+    Model files name kernels by their path, and it must not change when the files here do. Examples
+    of methods are looked for where their class says that it is.
+    """
+    thing.__module__ = __name__
+    for part in vars(thing).values():
+        function = getattr(part, "__func__", part)
+        if isinstance(function, FunctionType):
+            function.__module__ = __name__
+
+
+for _name in __all__:
+    _publish(globals()[_name])

@@ -1,0 +1,110 @@
+"""Whether what is known about a class holds for a model whose class derives from it.
+
+A reader knows one class, and its reading is compared with the model on a few points only, which
+cannot show what a subclass does elsewhere. So a model is read as that class if its methods are
+those of the class, but for some that say nothing about a prediction. Which these are differs from
+library to library: users of scikit-learn replace `fit` and `score`, while the models of GPyTorch
+are subclasses always, with a `forward` of their own. Hence a reader is registered with the guard of
+its library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pkex.errors import UnsupportedModelError
+
+__all__ = ["SKLEARN", "Guard"]
+
+_OUTPUTS = frozenset({"predict", "decision_function", "transform", "score_samples"})
+
+# how a model is found, described and judged, and the way back
+_FREE = frozenset(
+    {
+        *("fit", "fit_predict", "fit_transform", "inverse_transform", "sample", "sample_y"),
+        *("score", "get_feature_names_out", "get_metadata_routing", "get_params", "set_params"),
+        *("set_output", "log_marginal_likelihood", "_constrained_optimization", "_run_search"),
+        "set_*_request",  # which scikit-learn gives to every class
+    }
+)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What a subclass may have of its own and still be read as the class it derives from.
+
+    A model is refused if it, or its class where that derives from the class that is read, has one
+    of the `outputs` of its own, or any other method of that class that is not `free`. Special
+    methods, such as ``__len__``, are free unless they are among the outputs.
+
+    Parameters
+    ----------
+    outputs : collection of str, optional
+        The methods by which a model predicts, which are looked for also where the class that is
+        read lacks them; by default those of scikit-learn, e.g. ``predict``.
+    free : collection of str, optional
+        Methods that a subclass may have of its own, or patterns of their names such as
+        ``set_*_request``; by default those of scikit-learn's estimators that do not predict, e.g.
+        ``fit``. For a class that users always derive from, what they write; the reader must read
+        all that matters of it.
+    library : str, optional
+        A package whose own subclasses of the class that is read are not looked at, as the reader
+        was tested with them.
+
+    Examples
+    --------
+    A Gaussian process of GPyTorch is called, and its users write a ``forward`` that returns the
+    mean and the covariance of the prior:
+
+    >>> from pkex.readers import Guard, Reading, register
+    >>> guard = Guard(outputs=["__call__"], free=["forward"])
+    >>> @register("mylibrary.MyProcess", guard=guard)
+    ... def read_my_process(model, given):
+    ...     kernel = pkex.kernels.RBF(model.covar_module.width)
+    ...     f = pkex.KernelExpansion(model.points, model.weights, kernel)
+    ...     return Reading(f, model)
+    """
+
+    outputs: Collection[str] = _OUTPUTS
+    free: Collection[str] = _FREE
+    library: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("outputs", "free"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not all(isinstance(method, str) for method in given):
+                raise TypeError(
+                    f"{name} of a Guard must be names of methods, e.g. ['predict'], got {given!r}."
+                )
+            object.__setattr__(self, name, frozenset(given))
+
+    def leaves_free(self, method: str) -> bool:
+        """Tell whether a subclass may have a method of this name of its own."""
+        if method in self.outputs:
+            return False
+        special = method.startswith("__") and not method.startswith("__getattr")
+        return special or any(fnmatchcase(method, pattern) for pattern in self.free)
+
+    def check(self, model: Any, base: type) -> None:
+        """Refuse a model with methods of its own in place of those of `base`, which is read."""
+        methods = {n for cls in base.__mro__ for n, v in vars(cls).items() if hasattr(v, "__get__")}
+        fixed = {name for name in methods.union(self.outputs) if not self.leaves_free(name)}
+        own = [(f"this {type(model).__name__}", getattr(model, "__dict__", {}))]
+        for cls in type(model).__mro__:
+            known = issubclass(cls, base) and cls.__module__.partition(".")[0] == self.library
+            if cls not in base.__mro__ and not known:
+                own.append((cls.__name__, vars(cls)))
+        for title, attributes in own:
+            for name in sorted(fixed.intersection(attributes)):
+                raise UnsupportedModelError(
+                    f"{title} has a {name} of its own, so that what pkex knows about "
+                    f"{base.__name__} does not tell what it predicts. Explain a plain "
+                    f"{base.__name__}, or the model inside if it is a wrapper, or register a "
+                    "reader for the class with pkex.readers.register."
+                )
+
+
+SKLEARN = Guard(library="sklearn")  # whose own subclasses are in the tests
