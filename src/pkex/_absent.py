@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._random import some_rows
-from pkex.expansion import ExpansionSum, KernelExpansion
+from pkex.expansion import KernelExpansion
 from pkex.kernels.algebra import has_neutral_removal
 
 __all__ = ["CAUTION", "MAX_ROWS", "NEUTRAL", "own_rows", "said_of_background", "said_of_own_rows"]
@@ -33,12 +33,12 @@ _VECTORS = "support vectors"
 _NOT_TYPICAL = "which lie near the boundary: pass training rows to start from a typical one"
 
 
-def own_rows(expansion: KernelExpansion | ExpansionSum) -> list[Floats]:
+def own_rows(expansion: KernelExpansion) -> list[Floats]:
     """Return the rows that stand in for absent features in each part, in its prepared columns."""
     return [_rows_of(part) for part in expansion.parts]
 
 
-def said_of_own_rows(expansion: KernelExpansion | ExpansionSum) -> str:
+def said_of_own_rows(expansion: KernelExpansion) -> str:
     """Say that absent features are averaged over the model's own data."""
     every = [part.background for part in expansion.parts if _counts(part)]
     found = [data for data in every if data is not None]

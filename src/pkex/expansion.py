@@ -5,7 +5,9 @@
 A support vector machine, kernel ridge regression and the mean of a Gaussian process are all of
 this form; they differ in how they find the coefficients. A model that first prepares its columns
 (a pipeline with a scaler or an encoder) is ``f(T(x))`` with a `Preparation` T. Outputs that have
-kernels or preparations of their own make an `ExpansionSum`.
+kernels or preparations of their own make a sum of such expansions, its `parts`.
+
+Users see one output without an axis. Inside, every part has one: `alpha` and `offsets`.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ __all__ = [
     "mixed",
     "seen",
     "stack",
+    "sum_of",
     "taken",
 ]
 
@@ -237,13 +240,23 @@ class KernelExpansion:
 
     @property
     def parts(self) -> tuple[KernelExpansion, ...]:
-        """The expansions that it is a sum of: itself."""
+        """The expansions that it is a sum of: itself, or several with kernels of their own."""
         return (self,)
 
     @property
     def n_outputs(self) -> int:
         """Number of outputs."""
         return int(self.coefficients[0].size)
+
+    @property
+    def alpha(self) -> Floats:
+        """The coefficients with an axis of outputs, shape (n_points, n_outputs)."""
+        return self.coefficients.reshape(len(self.points), -1)
+
+    @property
+    def offsets(self) -> Floats:
+        """The offset of each output, shape (n_outputs,)."""
+        return self.offset.reshape(-1)
 
     @lazy
     def base_value(self) -> Floats:
@@ -289,11 +302,15 @@ class KernelExpansion:
         return prediction
 
 
-@dataclass(frozen=True, eq=False)
-class ExpansionSum:
+class ExpansionSum(KernelExpansion):
     """A sum of expansions of the same input, for outputs that have kernels of their own.
 
-    Every part has all the outputs, with coefficients 0 for those that it takes no part in.
+    Every part has all the outputs, with coefficients 0 for those that it takes no part in. Points,
+    coefficients and kernels are those of the parts.
+
+    Parameters
+    ----------
+    parts : tuple of KernelExpansion
 
     Examples
     --------
@@ -302,26 +319,40 @@ class ExpansionSum:
     >>> from sklearn.svm import SVR
     >>> X, Y = [[0.0], [1.0], [3.0]], [[0.0, 1.0], [1.0, 0.0], [0.0, 2.0]]
     >>> model = MultiOutputRegressor(SVR(C=10.0)).fit(X, Y)
-    >>> pkex.as_expansion(model).predict([[0.5]]).shape
-    (1, 2)
+    >>> expansion = pkex.as_expansion(model)
+    >>> expansion.predict([[0.5]]).shape, len(expansion.parts)
+    ((1, 2), 2)
     """
 
-    parts: tuple[KernelExpansion, ...]
+    def __init__(self, parts: tuple[KernelExpansion, ...]) -> None:
+        first = parts[0]
+        for name, value in (
+            ("_parts", parts),
+            ("feature_names", first.feature_names),
+            ("output_names", first.output_names),
+            ("preparation", first.preparation),  # for the steps before and the names
+        ):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("points", "coefficients", "kernel", "offset", "background"):
+            raise AttributeError(
+                f"this model is a sum of {len(self.parts)} expansions, each with its own {name}: "
+                f"see expansion.parts[0].{name}."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __repr__(self) -> str:
+        return f"ExpansionSum(parts={self.parts!r})"
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the input columns."""
-        return self.parts[0].feature_names
-
-    @property
-    def output_names(self) -> tuple[str, ...] | None:
-        """Names of the outputs."""
-        return self.parts[0].output_names
-
-    @property
-    def preparation(self) -> Preparation | None:
-        """The preparation of the first part, for the steps before and the names."""
-        return self.parts[0].preparation
+    def parts(self) -> tuple[KernelExpansion, ...]:
+        """The expansions that it is a sum of."""
+        parts: tuple[KernelExpansion, ...] = self.__dict__["_parts"]
+        return parts
 
     @property
     def n_outputs(self) -> int:
@@ -341,12 +372,17 @@ class ExpansionSum:
         return prediction
 
 
-def seen(expansion: KernelExpansion | ExpansionSum, X: Any, name: str = "X") -> Any:
+def sum_of(parts: Sequence[KernelExpansion]) -> KernelExpansion:
+    """Return the sum of some expansions: the only one, or several in one."""
+    return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+
+
+def seen(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     """Return `X` in the model's columns, after the steps that mix them."""
     return mixed(expansion, taken(expansion, X, name))
 
 
-def taken(expansion: KernelExpansion | ExpansionSum, X: Any, name: str = "X") -> Any:
+def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     """Return the columns of `X` that the model was fitted with, in its order.
 
     They are found by name where both have names; else `X` is what it is.
@@ -379,7 +415,7 @@ def taken(expansion: KernelExpansion | ExpansionSum, X: Any, name: str = "X") ->
     return nw.from_native(X, eager_only=True).select(*known).to_native()
 
 
-def mixed(expansion: KernelExpansion | ExpansionSum, X: Any) -> Any:
+def mixed(expansion: KernelExpansion, X: Any) -> Any:
     """Return rows in the model's columns after the steps that mix them, if there are any."""
     preparation = expansion.preparation
     if preparation is None or preparation.before is None:
@@ -404,9 +440,7 @@ def _check_rows(X: Any, name: str) -> None:
         raise ValueError(f"{name} must be two-dimensional (rows, columns), {found}.{hint}")
 
 
-def evolve(
-    expansion: KernelExpansion | ExpansionSum, **changes: Any
-) -> KernelExpansion | ExpansionSum:
+def evolve(expansion: KernelExpansion, **changes: Any) -> KernelExpansion:
     """Return the expansion with some of its constructor's arguments changed, in every part."""
     kept = ("points", "coefficients", "kernel", "offset", "feature_names", "output_names")
     also = ("preparation", "background")
@@ -414,12 +448,10 @@ def evolve(
         KernelExpansion(**{name: getattr(part, name) for name in kept + also} | changes)
         for part in expansion.parts
     )
-    return parts[0] if len(parts) == 1 else ExpansionSum(parts)
+    return sum_of(parts)
 
 
-def stack(
-    expansions: Sequence[KernelExpansion | ExpansionSum], output_names: Sequence[str]
-) -> KernelExpansion | ExpansionSum:
+def stack(expansions: Sequence[KernelExpansion], output_names: Sequence[str]) -> KernelExpansion:
     """Return one expansion whose outputs are those of the given ones, in their order.
 
     Each output keeps the data of its own expansion, so that it has the values that it would have
@@ -430,10 +462,10 @@ def stack(
     for i, expansion in enumerate(expansions):
         edges = (sum(widths[:i]), sum(widths[i + 1 :]))
         for part in expansion.parts:
-            alpha = part.coefficients.reshape(len(part.points), -1)
+            alpha = part.alpha
             padded = {
                 "coefficients": np.pad(alpha, ((0, 0), edges)),
-                "offset": np.pad(np.atleast_1d(part.offset), edges),
+                "offset": np.pad(part.offsets, edges),
                 "output_names": output_names,
             }
             parts += evolve(part, **padded).parts
@@ -444,22 +476,22 @@ def stack(
         or not _same_data(p.background, first.background)
         for p in parts
     ):
-        return ExpansionSum(tuple(parts))
+        return sum_of(parts)
     joined = {name: [getattr(p, name) for p in parts] for name in ("points", "coefficients")}
     offset = np.sum([p.offset for p in parts], axis=0)
     return evolve(first, offset=offset, **{n: np.concatenate(v) for n, v in joined.items()})
 
 
 def combined(
-    expansion: KernelExpansion | ExpansionSum, weights: Floats, output_names: Sequence[str]
-) -> KernelExpansion | ExpansionSum:
+    expansion: KernelExpansion, weights: Floats, output_names: Sequence[str]
+) -> KernelExpansion:
     """Return the expansion whose outputs are those of the given one times a matrix."""
     parts: list[KernelExpansion] = []
     for part in expansion.parts:
-        alpha = part.coefficients.reshape(len(part.points), -1) @ weights
-        offset = np.atleast_1d(part.offset) @ weights
+        alpha = part.alpha @ weights
+        offset = part.offsets @ weights
         parts += evolve(part, coefficients=alpha, offset=offset, output_names=output_names).parts
-    return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+    return sum_of(parts)
 
 
 def _as_data(background: Any, points: Floats, kernel: Kernel) -> Data | None:

@@ -19,7 +19,7 @@ from pkex._lazy import lazy
 from pkex._shap_background import from_shap
 from pkex._validation import as_floats, brief, first_rows, tolerance
 from pkex.errors import PrecisionWarning, no_neutral_removal
-from pkex.expansion import ExpansionSum, KernelExpansion, mixed, seen, taken
+from pkex.expansion import KernelExpansion, mixed, seen, taken
 from pkex.explanation import Explanation
 from pkex.games.measures import measure_of
 from pkex.games.plan import Plan
@@ -121,7 +121,7 @@ class Explainer:
         self._own: Callable[[Any], Any] | None = None
         self._own_tol = 0.0
         self._classes: Classes | None = None
-        if isinstance(model, KernelExpansion | ExpansionSum):
+        if isinstance(model, KernelExpansion):
             check_choice(outputs, (), model)
         else:
             check_choice(outputs, CHOICES, model)
@@ -129,7 +129,7 @@ class Explainer:
             check_choice(outputs, reading.choices, model)
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
             self._classes = reading.classes
-        self.expansion: KernelExpansion | ExpansionSum = model
+        self.expansion: KernelExpansion = model
         self.players, self.player_names = players_of(groups, self.expansion.feature_names)
         self.measure = measure_of(index)
         self.index = self.measure.index
@@ -265,7 +265,7 @@ class Explainer:
         """Return the sums of ``|alpha_i k(x, x_i)|``, shape (n_rows, n_outputs)."""
         total = np.zeros((len(prepared[0]), self.expansion.n_outputs))
         for part, rows in zip(self.expansion.parts, prepared, strict=True):
-            alpha = np.abs(part.coefficients.reshape(len(part.points), -1))
+            alpha = np.abs(part.alpha)
             step = max(1, _SIZES // len(part.points))
             for start in range(0, len(rows), step):
                 block = slice(start, start + step)
@@ -298,8 +298,8 @@ class Explainer:
             background = weighted.background
             rows = part.points if background is None else background.rows
             rows = rows[:: -(-len(rows) // count)]
-            alpha = part.coefficients.reshape(len(part.points), -1)
-            found = part.kernel(rows, part.points) @ alpha + part.offset.reshape(-1)
+            alpha = part.alpha
+            found = part.kernel(rows, part.points) @ alpha + part.offsets
             spread, size = found.std(axis=0), np.abs(found).max(axis=0)
             every.append(np.where(spread > _CONSTANT * size, spread, size))
         largest: Floats = np.max(every, axis=0)
@@ -373,7 +373,7 @@ class Explainer:
             measure=self.measure,
             general=background is not None,
         )
-        alpha = part.coefficients.reshape(len(part.points), -1)
+        alpha = part.alpha
         return WeightedPoints(plan, part.points, alpha, background)
 
 
@@ -395,7 +395,7 @@ def _removal(removal: str | None, background: object) -> str:
     return removal
 
 
-def _refuse_linear(expansion: KernelExpansion | ExpansionSum) -> None:
+def _refuse_linear(expansion: KernelExpansion) -> None:
     for part in expansion.parts:
         if not has_neutral_removal(part.kernel):
             raise no_neutral_removal(part.kernel)

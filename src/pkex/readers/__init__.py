@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex.errors import UnsupportedModelError
-from pkex.expansion import ExpansionSum, KernelExpansion
+from pkex.expansion import KernelExpansion
 from pkex.kernels.algebra import Kernel
 from pkex.readers._guard import SKLEARN, Guard
 from pkex.readers._reading import Given, Reader, Reading, check_agreement
@@ -105,7 +105,7 @@ def as_expansion(
     kernel: Kernel | None = None,
     points: ArrayLike | None = None,
     outputs: str | None = None,
-) -> KernelExpansion | ExpansionSum:
+) -> KernelExpansion:
     """Read a fitted model as a kernel expansion.
 
     Parameters
@@ -127,7 +127,7 @@ def as_expansion(
 
     Returns
     -------
-    KernelExpansion, or ExpansionSum when several outputs have kernels of their own
+    KernelExpansion
 
     Raises
     ------
@@ -141,7 +141,7 @@ def as_expansion(
     >>> pkex.as_expansion(SVR(gamma=0.5).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]))
     KernelExpansion(3 points, 1 columns, 1 output, kernel=RBF(length_scale=1.0))
     """
-    if isinstance(model, KernelExpansion | ExpansionSum):
+    if isinstance(model, KernelExpansion):
         if kernel is not None or points is not None:
             raise ValueError(
                 "an expansion has its kernel and points; leave out kernel= and points=."

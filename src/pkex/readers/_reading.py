@@ -11,7 +11,7 @@ import numpy as np
 
 from pkex._classes import Classes
 from pkex.errors import AdditivityError
-from pkex.expansion import Data, ExpansionSum, KernelExpansion, evolve
+from pkex.expansion import Data, KernelExpansion, evolve, sum_of
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 
 __all__ = [
@@ -51,7 +51,7 @@ class Reading:
 
     Attributes
     ----------
-    expansion : KernelExpansion or ExpansionSum
+    expansion : KernelExpansion
     own : callable
         Takes rows as the model does and returns its own predictions.
     tol : float
@@ -71,7 +71,7 @@ class Reading:
     True
     """
 
-    expansion: KernelExpansion | ExpansionSum
+    expansion: KernelExpansion
     own: Callable[[Any], Any]
     tol: float = TOL
     classes: Classes | None = None
@@ -83,7 +83,7 @@ class Reading:
             for part, data in zip(self.expansion.parts, self.background, strict=True):
                 spoken = data is None or data.kind != "points"
                 parts += [part] if spoken else evolve(part, background=None).parts
-            changed = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+            changed = sum_of(parts)
             object.__setattr__(self, "expansion", changed)
 
     @property
@@ -124,9 +124,7 @@ class Given:
 Reader = Callable[[Any, Given], Reading]
 
 
-def check_agreement(
-    expansion: KernelExpansion | ExpansionSum, ours: Any, own: Any, tol: float = TOL
-) -> None:
+def check_agreement(expansion: KernelExpansion, ours: Any, own: Any, tol: float = TOL) -> None:
     """Raise when predictions differ by more than `tol` times the size of the sums."""
     own = np.asarray(own, dtype=np.float64).reshape(np.shape(ours))
     scale = sum(largest(part) for part in expansion.parts)

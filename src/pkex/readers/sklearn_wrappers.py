@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pkex._classes import pairs_of
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
-from pkex.expansion import ExpansionSum, KernelExpansion, Preparation, evolve, stack
+from pkex.expansion import KernelExpansion, Preparation, evolve, stack, sum_of
 from pkex.readers import Given, Reading, read
 from pkex.readers._reading import Chain, largest, outside
 from pkex.readers.sklearn_columns import origins
@@ -84,7 +84,7 @@ def pipeline(model: Any, given: Given) -> Reading:
         _prepared(part, Steps(steps[cut:]), names, columns, *mixing)
         for part in inner.expansion.parts
     ]
-    expansion = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+    expansion = sum_of(parts)
     classes = inner.classes
     if classes is not None and classes.predict is not None:
         classes = replace(classes, predict=Chain(Steps(steps), classes.predict))
@@ -127,11 +127,11 @@ def transformed_target(model: Any, given: Given) -> Reading:
     expansion = inner.expansion
     parts: list[KernelExpansion] = []
     for number, part in enumerate(expansion.parts):
-        alpha = part.coefficients.reshape(len(part.points), -1) @ slope
-        offset = np.atleast_1d(part.offset) @ slope + (zero[0] if number == 0 else 0.0)
+        alpha = part.alpha @ slope
+        offset = part.offsets @ slope + (zero[0] if number == 0 else 0.0)
         names = part.output_names if slope.shape[0] == slope.shape[1] else None
         parts += evolve(part, coefficients=alpha, offset=offset, output_names=names).parts
-    changed = parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+    changed = sum_of(parts)
     own = partial(_original_units, inner.own, model.transformer_)
     return Reading(_renamed(changed, model, given), own, inner.tol)
 
@@ -266,9 +266,7 @@ def _unnamed(X: Any) -> Any:
     return np.asarray(X) if hasattr(X, "columns") else X
 
 
-def _without_names(
-    expansion: KernelExpansion | ExpansionSum, model: Any
-) -> KernelExpansion | ExpansionSum:
+def _without_names(expansion: KernelExpansion, model: Any) -> KernelExpansion:
     """Return the expansion with preparations that strip the names which only the wrapper saw."""
     parts: list[KernelExpansion] = []
     for part in expansion.parts:
@@ -282,7 +280,7 @@ def _without_names(
             names=inside.names if names is None else tuple(names),
         )
         parts += evolve(part, preparation=changed).parts
-    return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+    return sum_of(parts)
 
 
 def _original_units(inside: Callable[[Any], Any], transformer: Any, X: Any) -> Floats:
@@ -291,9 +289,7 @@ def _original_units(inside: Callable[[Any], Any], transformer: Any, X: Any) -> F
     return back if back.shape[1] > 1 else back[:, 0]
 
 
-def _renamed(
-    expansion: KernelExpansion | ExpansionSum, model: Any, given: Given
-) -> KernelExpansion | ExpansionSum:
+def _renamed(expansion: KernelExpansion, model: Any, given: Given) -> KernelExpansion:
     """Return the expansion with the names that the wrapper saw and the model inside did not."""
     names = getattr(model, "feature_names_in_", None)
     if names is None or expansion.preparation is not None or given.points is not None:
