@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
-from pkex._algebra import has_neutral_removal
+from pkex._algebra import Kernel, has_neutral_removal
 from pkex._cells import is_number
 from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
@@ -206,7 +206,7 @@ class Explainer:
             absent=self.absent,
             error=error.reshape(base_values.shape),
             complete=True,
-            kernel=self._kernel,
+            kernels=self._kernels,
             index=rows.index if hasattr(rows, "iloc") else None,
             **self._said,
         )
@@ -310,9 +310,12 @@ class Explainer:
         return said if classes.predict is not None else {**said, "predicted": None}
 
     @lazy
-    def _kernel(self) -> str:
-        """The kernels of the parts, as text."""
-        return "; ".join(dict.fromkeys(repr(part.kernel) for part in self.expansion.parts))
+    def _kernels(self) -> tuple[Kernel, ...]:
+        """The different kernels of the parts."""
+        found: list[Kernel] = []
+        for part in self.expansion.parts:
+            found += [part.kernel] if part.kernel not in found else []
+        return tuple(found)
 
     @lazy
     def _base(self) -> Floats:

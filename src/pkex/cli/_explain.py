@@ -12,11 +12,11 @@ import numpy as np
 import pkex
 from pkex._cells import cell_text
 from pkex._classes import apart, elsewhere, meaning
-from pkex._display import notes
 from pkex.cli import _models, _session, _tables
 from pkex.cli._groups import groups_from
 from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
 from pkex.cli._tables import Dialect, Table, counted, listed
+from pkex.output.text import notes
 
 __all__ = ["Request", "explain"]
 
