@@ -1,14 +1,9 @@
-"""What plots return: the displays of `pkex.output.plots`."""
+"""What plots return: the displays of `pkex.output`."""
 
 from __future__ import annotations
 
-from pkex.output.plots import (
-    AttributionDisplay,
-    Display,
-    ImportanceDisplay,
-    MarginalsDisplay,
-    ShapDisplay,
-)
+from pkex.output.plots import AttributionDisplay, Display, ImportanceDisplay, MarginalsDisplay
+from pkex.output.shap_plots import ShapDisplay
 
 __all__ = [
     "AttributionDisplay",

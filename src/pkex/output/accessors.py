@@ -1,7 +1,8 @@
 """``result.plot()``, the usual picture of a result, and ``result.plot.kind()``, the others.
 
 Each result has one of these objects as `plot`. They say what can be drawn and leave the drawing to
-the displays of `pkex.output.plots`, which are imported when something is drawn.
+the displays of `pkex.output.plots` and `pkex.output.shap_plots`, which are imported when something
+is drawn.
 """
 
 from __future__ import annotations
@@ -15,12 +16,8 @@ if TYPE_CHECKING:
     from pkex.attribution import Attribution
     from pkex.explanation import Explanation
     from pkex.importance import Importance
-    from pkex.output.plots import (
-        AttributionDisplay,
-        ImportanceDisplay,
-        MarginalsDisplay,
-        ShapDisplay,
-    )
+    from pkex.output.plots import AttributionDisplay, ImportanceDisplay, MarginalsDisplay
+    from pkex.output.shap_plots import ShapDisplay
 
 __all__ = ["AttributionPlots", "ExplanationPlots", "ImportancePlots"]
 
@@ -142,7 +139,7 @@ class ExplanationPlots:
         return self._of(output, "plot.scatter").scatter(column, ax, colour=colour)
 
     def _of(self, output: str | int | None, caller: str) -> ShapDisplay:
-        from pkex.output.plots import ShapDisplay
+        from pkex.output.shap_plots import ShapDisplay
 
         return ShapDisplay(self._explanation._one_output(output, caller))
 
