@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 
 import matplotlib as mpl
-import shap
 from sklearn.datasets import load_breast_cancer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,8 +22,6 @@ from sklearn.svm import OneClassSVM
 import pkex
 
 mpl.use("Agg")
-
-from matplotlib import pyplot as plt
 
 
 def main() -> None:
@@ -40,9 +37,8 @@ def main() -> None:
     gap = abs(explanation.predictions - model.decision_function(worst)).max()
     print(f"largest difference to the model's own decision function: {gap:.1e}")
 
-    shap.plots.waterfall(explanation.to_shap()[0], max_display=9, show=False)
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "outlier.png"
-    plt.savefig(path, dpi=110, bbox_inches="tight")
+    explanation.plot.waterfall(0, max_display=9).figure_.savefig(path, dpi=110)
     print(f"picture: {path}")
 
 

@@ -92,7 +92,8 @@ def test_wheel_to_answers(tmp_path):
     )
     [wheel] = (tmp_path / "dist").glob("pkex-*.whl")
     packed = zipfile.ZipFile(wheel).namelist()
-    assert {"pkex/py.typed", "pkex/games/rules.json", "pkex/report/template.html"} <= set(packed)
+    data = {"pkex/py.typed", "pkex/games/rules.json", "pkex/output/report/template.html"}
+    assert data <= set(packed)
     assert not [name for name in packed if name.endswith((".cpp", ".hpp"))]
 
     # the same scikit-learn, as models are not made to be read by another

@@ -505,23 +505,23 @@ def test_a_feature_with_the_name_of_a_total():
     ],
 )
 def test_a_library_that_is_not_installed(monkeypatch, module, call, words):
-    from pkex import _interop
+    from pkex import _extras
 
     def missing(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    monkeypatch.setattr(_interop, "import_module", missing)
+    monkeypatch.setattr(_extras, "import_module", missing)
     with pytest.raises(ImportError, match=f"needs {module}, which is not installed: {words}"):
         call()
 
 
 def test_a_library_that_is_broken_says_so_itself(monkeypatch):
-    from pkex import _interop
+    from pkex import _extras
 
     def broken(name):
         raise ModuleNotFoundError("No module named 'numba'", name="numba")
 
-    monkeypatch.setattr(_interop, "import_module", broken)
+    monkeypatch.setattr(_extras, "import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="numba"):
         ONE.to_shap()
 

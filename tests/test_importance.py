@@ -70,14 +70,14 @@ def test_it_prints_and_makes_a_frame_most_important_first():
 
 @pytest.mark.parametrize("explanation", [ONE, TWO], ids=["one", "two"])
 def test_the_plot_shows_the_most_important(explanation):
-    ax = explanation.importance().plot(max_display=2)
+    ax = explanation.importance().plot(max_display=2).ax_
     importance = explanation.importance()
     names = [explanation.feature_names[j] for j in importance.order[:2]]
     assert [label.get_text() for label in ax.get_yticklabels()] == names[::-1]
     assert ax.get_xlabel() == "mean |value|"
     assert len(ax.patches) == 2 * importance.values.reshape(3, -1).shape[1]
     given = plt.figure().add_subplot()
-    assert importance.plot(given) is given
+    assert importance.plot(given).ax_ is given
     plt.close("all")
 
 

@@ -1,4 +1,4 @@
-"""Attributions drawn: what stands in the axes, for data of every kind."""
+"""Results drawn: what stands in the axes, for data of every kind, and how displays behave."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.patches import StepPatch
+from test_report import report
 
 import pkex
-from pkex import plots
-from pkex.plots import AttributionDisplay
+from pkex.output import columns, palette
+from pkex.plots import (
+    AttributionDisplay,
+    Display,
+    ImportanceDisplay,
+    MarginalsDisplay,
+    ShapDisplay,
+)
 
 mpl.use("Agg")
 
@@ -24,6 +32,13 @@ TESTED = pkex.mmd(X, Z, n_permutations=19, random_state=0)
 def closed():
     yield
     plt.close("all")
+
+
+def outlines(ax):
+    """Return the shares and edges of every histogram by its label."""
+    steps = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
+    named = [patch for patch in steps if patch.get_label()]
+    return {patch.get_label(): (patch.get_data().values, patch.get_data().edges) for patch in named}
 
 
 def labels(ax):
@@ -56,12 +71,19 @@ def test_marginals_are_those_of_the_first_columns():
     display = TESTED.plot(marginals=2)
     names = [ax.get_xlabel() for ax in display.marginal_axes_]
     assert names == [TESTED.feature_names[i] for i in TESTED.order[:2]]
-    lines = display.marginal_axes_[0].get_lines()
-    assert [line.get_label() for line in lines] == ["X", "Z"]
-    peaks = [line.get_xdata()[line.get_ydata().argmax()] for line in lines]
-    assert peaks[1] - peaks[0] > 1.0
-    areas = [np.trapezoid(line.get_ydata(), line.get_xdata()) for line in lines]
-    assert np.all(np.abs(np.array(areas) - 1.0) < 0.1)
+    drawn = outlines(display.marginal_axes_[0])
+    assert list(drawn) == ["X", "Z"]
+    column = TESTED.order[0]
+    means = [np.average(0.5 * (edges[1:] + edges[:-1]), weights=s) for s, edges in drawn.values()]
+    spread = drawn["X"][1][1] - drawn["X"][1][0]  # a bin
+    for (shares, edges), mean, sample in zip(drawn.values(), means, (X, Z), strict=True):
+        assert abs(mean - sample[:, column].mean()) < 0.5 * spread
+        assert shares.sum() == pytest.approx(1.0, abs=1e-12)
+        inner = slice(1, -1)  # the outer bins also hold what lies outside
+        assert np.array_equal(
+            (shares * len(sample))[inner].round(), np.histogram(sample[:, column], edges)[0][inner]
+        )
+    assert means[1] - means[0] > 1.0
     assert not TESTED.plot(marginals=0).marginal_axes_
 
 
@@ -96,11 +118,14 @@ def test_categories_are_shown_as_shares():
     first, second = frame(80, [0.6, 0.2, 0.2]), frame(70, [0.1, 0.1, 0.8])
     display = pkex.mmd(first, second).plot()
     ax = display.marginal_axes_[0]
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["Graz", "Linz", "Wien"]
-    heights = [bar.get_height() for bar in ax.containers[0]]
-    np.testing.assert_allclose(
-        heights, [(first["city"] == c).mean() for c in sorted(set(first["city"]))]
-    )
+    counts = pd.concat([first, second])["city"].value_counts()
+    assert labels(ax) == list(counts.index)  # the most frequent first, which is drawn on top
+    assert ax.yaxis_inverted()
+    for bars, table in zip(ax.containers, (first, second), strict=True):
+        shares = [bar.get_width() for bar in bars]
+        np.testing.assert_allclose(
+            shares, [100.0 * (table["city"] == c).mean() for c in counts.index]
+        )
 
 
 def test_targets_of_numbers_are_scattered_and_classes_compared():
@@ -108,30 +133,36 @@ def test_targets_of_numbers_are_scattered_and_classes_compared():
     ax = pkex.hsic(X, y).plot(marginals=1).marginal_axes_[0]
     assert len(ax.collections[0].get_offsets()) == len(X)
     ax = pkex.hsic(X, np.where(y > 1.0, "far", "near")).plot(marginals=1).marginal_axes_[0]
-    assert {line.get_label() for line in ax.get_lines()} == {"far", "near"}
+    assert set(outlines(ax)) == {"far", "near"}
     both = pd.DataFrame({"number": y, "text": np.where(y > 1.0, "far", "near")})
     ax = pkex.hsic(X, both).plot(marginals=1).marginal_axes_[0]
     assert ax.get_ylabel() == "number"
     city = pd.DataFrame({"city": RNG.choice(["Graz", "Wien"], len(X))})
     ax = pkex.hsic(city, y).plot().marginal_axes_[0]
     assert ax.get_xlabel() == "y0 by city"
+    assert sorted(labels(ax)) == ["Graz", "Wien"]
+    for town, [box] in zip(labels(ax), ax.containers, strict=True):
+        low, high = np.quantile(y[city["city"] == town], [0.25, 0.75])
+        assert (box.get_x(), box.get_x() + box.get_width()) == pytest.approx((low, high))
 
 
 def test_of_many_classes_the_rare_ones_are_joined():
     y = np.array([f"c{min(i // 8, 6)}" for i in range(len(X))])
     ax = pkex.hsic(X, y).plot(marginals=1).marginal_axes_[0]
     names = {*ax.get_legend_handles_labels()[1]}
-    assert len(names) == 5
+    assert len(names) == 6
     assert "others" in names
 
 
 def test_a_class_named_others_is_not_lost():
     y = np.array(["others", *(f"c{min(i // 8, 6)}" for i in range(len(X) - 1))])
     y[20:] = np.where(np.arange(len(X) - 20) % 3 == 0, "others", y[20:])  # the largest class
-    groups = plots._classes(y)
-    assert {"others", "all others"} < set(groups)
-    assert np.array_equal(groups["others"], y == "others")
-    assert np.array_equal(sum(rows.astype(int) for rows in groups.values()), np.ones(len(y)))
+    codes, names = columns._categories(y, 6)
+    assert {"others", "all others"} < set(names)
+    assert len(names) == 6
+    assert np.array_equal(codes == names.index("others"), y == "others")
+    kept = {name for name in names if name != "all others"}
+    assert np.array_equal(codes == names.index("all others"), ~np.isin(y, list(kept)))
 
 
 def test_groups_and_long_names():
@@ -150,3 +181,223 @@ def test_sizes_that_make_no_sense(options):
 
 def test_only_the_first_are_shown():
     assert len(labels(PLAIN.plot(max_display=2).ax_)) == 2
+
+
+# One home for the picture of a column
+
+
+TABLES = (frame(90, [0.5, 0.3, 0.2]).assign(size=RNG.normal(size=90)),) * 2
+PAIRS = {
+    "two samples": lambda: pkex.mmd(TABLES[0], TABLES[1][:40]),
+    "classes": lambda: pkex.hsic(TABLES[0], TABLES[0]["city"]),
+    "numbers": lambda: pkex.hsic(TABLES[0], TABLES[0]["size"] ** 2 + RNG.normal(size=90)),
+}
+
+
+@pytest.mark.parametrize("make", PAIRS.values(), ids=PAIRS.keys())
+def test_a_report_draws_the_same_columns(make, tmp_path):
+    found = make()
+    display = found.plot.marginals(columns=list(found.column_names))
+    data = report(found, tmp_path).data
+    panels = {panel["column"]: panel for entry in data["marginals"] for panel in entry["panels"]}
+    assert set(panels) == set(found.column_names)
+    for name, ax in zip(found.column_names, display.axes_, strict=True):
+        panel = panels[name]
+        if panel["kind"] == "histogram":
+            drawn = outlines(ax)
+            for series in panel["series"]:
+                shares, edges = drawn.pop(series["name"])
+                np.testing.assert_allclose(shares, series["shares"], atol=1e-5)
+                np.testing.assert_allclose(edges, panel["edges"], rtol=1e-7)
+            assert not drawn
+        elif panel["kind"] == "bars":
+            assert labels(ax) == panel["categories"]
+            for bars, series in zip(ax.containers, panel["series"], strict=True):
+                assert bars.get_label() == series["name"]
+                widths = [bar.get_width() / 100.0 for bar in bars]
+                np.testing.assert_allclose(widths, series["shares"], atol=1e-5)
+        elif panel["kind"] == "scatter":
+            points = np.column_stack([panel["x"], panel["y"]])
+            np.testing.assert_allclose(ax.collections[0].get_offsets(), points, rtol=1e-7)
+        else:
+            assert labels(ax) == panel["categories"]
+            for [box], (_, first, _, third, _) in zip(ax.containers, panel["boxes"], strict=True):
+                ends = (box.get_x(), box.get_x() + box.get_width())
+                np.testing.assert_allclose(ends, (first, third), rtol=1e-7)
+
+
+def test_numbers_that_are_categories_are_drawn_as_such():
+    codes = pd.DataFrame({"code": pd.Categorical(RNG.integers(12, size=80))})
+    ax = pkex.mmd(codes[:40], codes[40:]).plot.marginals().ax_
+    assert len(labels(ax)) == 8
+    assert "others" in labels(ax)
+
+
+def test_the_report_has_the_colours_of_the_plots(tmp_path):
+    page = report(TESTED, tmp_path)
+    ax = TESTED.plot(marginals=0).ax_
+    top = ax.containers[1][-1]  # the largest share, beyond its band
+    assert mpl.colors.to_hex(top.get_facecolor()) == palette.RAISES.light
+    for name, shade in (("up", palette.RAISES), ("c1", palette.SERIES[1]), ("band", palette.BAND)):
+        assert page.style.count(f"--{name}:") == 1
+        assert f"--{name}: light-dark({shade.light}, {shade.dark});" in page.style
+
+
+def test_marginals_are_chosen_by_number_and_name():
+    assert [ax.get_xlabel() for ax in TESTED.plot.marginals(columns=["x3", 0]).axes_] == [
+        "x3",
+        "x0",
+    ]
+    assert len(TESTED.plot.marginals(columns=2).axes_) == 2
+    _, ax = plt.subplots()
+    assert TESTED.plot.marginals(ax, columns="x2").ax_ is ax
+    with pytest.raises(ValueError, match=r"one ax has room for one column, not for 4; name it"):
+        TESTED.plot.marginals(ax)
+    with pytest.raises(KeyError, match=r"no column is named 'y'\. The columns are 'x0', "):
+        TESTED.plot.marginals(columns="y")
+    with pytest.raises(ValueError, match="columns must be an integer of at least 1, got 0"):
+        TESTED.plot.marginals(columns=0)
+
+
+# Displays
+
+EXPANSION = pkex.KernelExpansion(X, RNG.normal(size=(60, 2)), pkex.kernels.RBF(2.0))
+BOTH = pkex.Explainer(EXPANSION)(Z)
+ONE = BOTH[..., "y0"]
+KINDS = {
+    "explanation": (lambda ax: ONE.plot(ax), ImportanceDisplay),
+    "explanation bar": (lambda ax: BOTH.plot.bar(ax), ImportanceDisplay),
+    "beeswarm": (lambda ax: ONE.plot.beeswarm(ax), ShapDisplay),
+    "waterfall": (lambda ax: ONE.plot.waterfall(3, ax), ShapDisplay),
+    "scatter": (lambda ax: ONE.plot.scatter("x1", ax), ShapDisplay),
+    "coloured scatter": (lambda ax: ONE.plot.scatter(1, ax, colour="x2"), ShapDisplay),
+    "importance": (lambda ax: ONE.importance().plot(ax), ImportanceDisplay),
+    "attribution": (lambda ax: TESTED.plot(ax), AttributionDisplay),
+    "attribution bar": (lambda ax: PLAIN.plot.bar(ax), AttributionDisplay),
+    "marginals": (lambda ax: PLAIN.plot.marginals(ax, columns="x1"), MarginalsDisplay),
+}
+every_kind = pytest.mark.parametrize(("draw", "kind"), KINDS.values(), ids=KINDS.keys())
+
+
+@every_kind
+def test_a_display_is_of_one_new_figure(draw, kind):
+    """A notebook shows the figures of pyplot once, at the end of a cell, and a script at show."""
+    plt.ion()
+    try:
+        display = draw(None)
+        assert plt.isinteractive()
+    finally:
+        plt.ioff()
+    assert type(display) is kind
+    assert isinstance(display, Display)
+    assert [plt.figure(number) for number in plt.get_fignums()] == [display.figure_]
+    assert display.ax_.figure.figure is display.figure_
+    assert display.ax_.has_data()
+    rich = [
+        name for name in dir(display) if name.startswith("_repr_") or name == "_ipython_display_"
+    ]
+    assert not rich  # or it would be shown a second time
+    assert repr(display) == f"<{kind.__name__} in ax_ of figure_>"
+    plt.close(display.figure_)
+    assert not plt.get_fignums()
+
+
+@every_kind
+def test_a_display_in_given_axes_changes_no_other(draw, kind):
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11.0, 4.0))
+    display = draw(left)
+    assert display.ax_ is left
+    assert display.figure_ is figure
+    assert plt.get_fignums() == [figure.number]
+    assert tuple(figure.get_size_inches()) == (11.0, 4.0)
+    assert not right.has_data()
+    figure.set_size_inches(5.0, 4.0)
+    assert tuple(figure.get_size_inches()) == (5.0, 4.0)
+    figure.canvas.draw()
+
+
+def test_nothing_is_shown_by_drawing(monkeypatch):
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda *args, **options: shown.append(args))
+    for draw, _ in KINDS.values():
+        draw(None)
+    assert shown == []
+
+
+def test_a_plot_that_fails_leaves_no_figure(monkeypatch):
+    import shap
+
+    def broken(*args, **options):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(shap.plots, "beeswarm", broken)
+    with pytest.raises(RuntimeError, match="broken"):
+        ONE.plot.beeswarm()
+    assert not plt.get_fignums()
+
+
+def test_the_plot_of_an_explanation_is_its_importance():
+    bars = ONE.plot(max_display=3).ax_.containers[-1]
+    sizes = np.sort(np.abs(ONE.values).mean(axis=0))[-3:]
+    np.testing.assert_allclose([bar.get_width() for bar in bars], sizes)
+
+
+def test_a_waterfall_leads_from_base_to_prediction():
+    display = ONE.plot.waterfall(3)
+    ticks = [label.get_text() for ax in display.figure_.axes for label in ax.get_xticklabels()]
+    written = " ".join(ticks)
+    assert "base" in written
+    assert "E[f(X)]" not in written
+    assert f"{ONE.predictions[3]:.3f}".rstrip("0").replace("-", "\u2212") in written
+
+
+def test_what_has_no_waterfall(monkeypatch):
+    with pytest.raises(ValueError, match="a selection of the features, which does not add up"):
+        ONE[:, :2].plot.waterfall(0)
+    with pytest.raises(IndexError, match="a waterfall is of one row; got"):
+        ONE.plot.waterfall([0, 1])
+    monkeypatch.setattr(type(ONE), "efficient", False, raising=False)
+    with pytest.raises(ValueError, match="do not add up to the prediction, so there is no water"):
+        ONE.plot.waterfall(0)
+    assert not plt.get_fignums()
+    ONE.plot.beeswarm()
+
+
+def test_shap_takes_one_output_and_one_column():
+    for draw in (BOTH.plot.beeswarm, BOTH.plot.waterfall, lambda: BOTH.plot.scatter("x1")):
+        with pytest.raises(
+            ValueError, match=r"2 outputs; choose one, e\.g\. plot\.\w+\(output='y0'"
+        ):
+            draw()
+    BOTH.plot.scatter("x1", output="y1")
+    groups = pkex.Explainer(EXPANSION, groups={"pair": [0, 1]})(Z)[..., "y0"]
+    with pytest.raises(ValueError, match="'pair' is a group of 2 columns and has no single value"):
+        groups.plot.scatter("pair")
+    with pytest.raises(ValueError, match="'pair' is a group of 2 columns and has no single value"):
+        groups.plot.scatter("x2", colour="pair")
+    with pytest.raises(KeyError, match="no feature is named 'x9'"):
+        ONE.plot.scatter("x9")
+    with pytest.raises(IndexError, match="a scatter is of one feature; got"):
+        ONE.plot.scatter(["x1", "x2"])
+
+
+def test_what_can_be_drawn_is_told():
+    for result in (ONE, PLAIN, ONE.importance()):
+        told = repr(result.plot)
+        kinds = [name for name in dir(result.plot) if not name.startswith("_")]
+        assert told.endswith(f": {', '.join(kinds)}>")
+
+
+def test_shap_is_needed_for_its_plots_only(monkeypatch):
+    from pkex import _extras
+
+    def missing(name):
+        if name == "shap":
+            raise ModuleNotFoundError("No module named 'shap'", name="shap")
+        return __import__(name, fromlist=["_"])
+
+    monkeypatch.setattr(_extras, "import_module", missing)
+    ONE.plot()
+    for draw in (ONE.plot.beeswarm, ONE.plot.waterfall, lambda: ONE.plot.scatter(0)):
+        with pytest.raises(ImportError, match=r'needs shap, .* pip install "pkex\[shap\]"'):
+            draw()

@@ -329,6 +329,18 @@ def test_a_p_value_at_the_level_is_found(open_report, attribution):
     assert first.locator(".sure").all_inner_texts() == ["0.0400", "0.0400"]
 
 
+def test_a_loaded_attribution_says_what_it_lacks(open_report, tmp_path):
+    X, Z = np.random.default_rng(6).normal(size=(2, 30, 3))
+    pkex.mmd(X, Z, removal="neutral").save(tmp_path / "a.npz")
+    page = open_report(pkex.Attribution.load(tmp_path / "a.npz"))
+    note = page.locator("#note")
+    expect(note).to_contain_text("Neutral removal charges a column for being looked at")
+    expect(note).to_contain_text("which does not hold the samples: their columns are not shown.")
+    assert page.locator("#marginals").count() == 0
+    assert page.locator("#table thead th").all_inner_texts() == ["Feature", "Share"]
+    expect(page.locator("#table .hint")).to_contain_text("was not computed before")
+
+
 @pytest.mark.parametrize(
     ("names", "words"), [("p", "p is"), ("pq", "2 targets (p and q)"), ("pqr", "(p and others)")]
 )

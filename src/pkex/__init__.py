@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pkex.explainer import Explainer
     from pkex.explanation import Explanation
     from pkex.games.backend import show_config
+    from pkex.importance import Importance
     from pkex.readers import as_expansion
     from pkex.selection import HSICSelector
 
@@ -32,6 +33,7 @@ __all__ = [
     "Explainer",
     "Explanation",
     "HSICSelector",
+    "Importance",
     "KernelExpansion",
     "MMDDrift",
     "PrecisionWarning",
@@ -52,6 +54,7 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "Explainer": "explainer",
     "Explanation": "explanation",
     "HSICSelector": "selection",
+    "Importance": "importance",
     "KernelExpansion": "expansion",
     "MMDDrift": "drift",
     "PrecisionWarning": "errors",

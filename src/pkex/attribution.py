@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._floats import usual_errors
-from pkex._interop import optional
 from pkex._lazy import lazy
 from pkex._selection import Axis, select
 from pkex._validation import brief
 from pkex.estimate import Alone, BlockMean, ColumnTests
 from pkex.kernels import Kernel
+from pkex.output import frames, html, npz, text
+from pkex.output.accessors import AttributionPlots
 from pkex.rules import Rule
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pkex.plots import AttributionDisplay
 
 __all__ = ["Attribution"]
 
@@ -30,26 +26,6 @@ Floats = NDArray[np.float64]
 
 _TIE = 1e-9  # relative difference below which a permuted statistic counts as equal
 _BAND = (0.025, 0.975)  # quantiles of the null band
-_LINES = 8  # players shown in a terminal
-_NAMES = 5  # players named in a remark
-_WORDS = {
-    "MMD^2": {
-        "neutral": "neutral removal charges a column for being looked at: one that did not change "
-        "has a share below 0 when others changed; removal='marginal' averages absent columns out.",
-        "involved": "a share, but no change alone: involved, as the relation to other columns "
-        "changed.",
-        "negative": "a change alone, but a share below 0: the other columns show more without it.",
-    },
-    "HSIC": {
-        "neutral": "neutral removal charges a column for being looked at: one that the target does "
-        "not depend on has a share below 0 when there are others; removal='marginal' averages "
-        "absent columns out.",
-        "involved": "a share, but no dependence alone: involved, as the target depends on it "
-        "together with other columns.",
-        "negative": "a dependence alone, but a share below 0: the other columns show more without "
-        "it.",
-    },
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,9 +75,10 @@ class Attribution:
         The columns of each player.
     kernel, target_kernel : Kernel
         The kernels in use, which can be called and passed on; there is a target kernel only for
-        HSIC. (The kernel of an `Explanation` is text.)
-    samples : tuple of two arrays
-        X and Z, or X and y, as they were passed.
+        HSIC.
+    samples : tuple of two arrays, or None
+        X and Z, or X and y, as they were passed; None in an attribution that was loaded, as files
+        do not hold them.
     sample_names : tuple of str
         Names of the two samples, or of the columns of y.
     rule, rules : Rule, tuple of Rule
@@ -151,12 +128,13 @@ class Attribution:
     residual: float
     rule: Rule
     rules: tuple[Rule, ...]
-    samples: tuple[NDArray[Any], NDArray[Any]]
+    samples: tuple[NDArray[Any], NDArray[Any]] | None
     sample_names: tuple[str, ...]
     target_kernel: Kernel | None
-    _source: BlockMean
+    _source: BlockMean | None  # None after loading, as `samples`
     _alone: Alone | None
     _column_tests: ColumnTests | None
+    _n_rows: tuple[int, ...] | None = None  # of samples that are not there
 
     @property
     def total(self) -> float:
@@ -166,6 +144,8 @@ class Attribution:
     @property
     def n_rows(self) -> tuple[int, ...]:
         """Rows of X and Z, or of X."""
+        if self.samples is None:
+            return self._n_rows or ()
         first, second = self.samples
         return (len(first), len(second)) if self.target_kernel is None else (len(first),)
 
@@ -215,7 +195,14 @@ class Attribution:
         >>> bool(np.isclose(alone[1], pkex.mmd(X[:, 1:], Z[:, 1:]).total))
         True
         """
-        return self._source.each_alone() if self._alone is None else self._alone.values
+        if self._alone is not None:
+            return self._alone.values
+        return self._data_for("the statistic of each player alone").each_alone()
+
+    @property
+    def _knows_alone(self) -> bool:
+        """Whether `alone` is there or can be computed."""
+        return self._source is not None or self._alone is not None or "alone" in self.__dict__
 
     @lazy
     def p_alone(self) -> Floats | None:
@@ -287,7 +274,7 @@ class Attribution:
         >>> bool(shares[:10].mean() > 0.0 > shares[10:].mean())
         True
         """
-        return self._source.row_values()
+        return self._data_for("the shares of rows").row_values()
 
     @usual_errors
     def value(self, subset: Iterable[str | int]) -> float:
@@ -311,7 +298,7 @@ class Attribution:
         >>> bool(np.isclose(attribution.value(["x0", "x1"]), attribution.total))
         True
         """
-        return self._source.value(self._numbers(subset))
+        return self._data_for("the value of a subset").value(self._numbers(subset))
 
     @usual_errors
     def component(self, subset: Iterable[str | int]) -> float:
@@ -333,7 +320,8 @@ class Attribution:
         >>> bool(np.isclose(sum(parts), attribution.total))
         True
         """
-        return self._source.component(self._numbers(subset))
+        chosen = self._numbers(subset)
+        return self._data_for("the component of a subset").component(chosen)
 
     def remarks(self, alpha: float = 0.05) -> list[str]:
         """Return what to know before reading the shares, in sentences; often none.
@@ -353,26 +341,7 @@ class Attribution:
         >>> print(*pkex.mmd(X, Z, n_permutations=199, random_state=0).remarks())
         x1, x0: a share, but no change alone: involved, as the relation to other columns changed.
         """
-        words = _WORDS[self.statistic]
-        found = [words["neutral"]] if self.removal == "neutral" else []
-        if self.removal == "marginal" and self.p_holm is not None and self.p_alone_holm is not None:
-            share, alone = self.p_holm <= alpha, self.p_alone_holm <= alpha
-            for chosen, sentence in (
-                (share & ~alone, words["involved"]),
-                (alone & (self.values < 0.0), words["negative"]),
-            ):
-                if chosen.any():
-                    found.append(f"{self._listed(chosen)}: {sentence}")
-        if self.n_test_rows is not None and self.n_test_rows < sum(self.n_rows):
-            found.append(
-                f"columns were permuted alone on {self.n_test_rows} of {sum(self.n_rows)} rows."
-            )
-        return found
-
-    def _listed(self, chosen: NDArray[np.bool_]) -> str:
-        names = [self.feature_names[i] for i in self.order if chosen[i]]
-        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-        return ", ".join(names[:_NAMES]) + more
+        return text.remarks(self, alpha)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one line per player, the largest value first.
@@ -393,40 +362,20 @@ class Attribution:
         >>> list(attribution.to_frame().columns)[6:]
         ['alone', 'p_alone', 'p_alone_holm']
         """
-        pandas = optional("pandas", "pandas")
-        columns: dict[str, Floats | None] = {"value": self.values}
-        columns["standard_error"] = self.standard_errors
-        if self.null_band is not None:
-            columns["null_low"], columns["null_high"] = self.null_band
-        columns |= {"p_value": self.p_values, "p_holm": self.p_holm, "p_bh": self.p_bh}
-        columns |= {"alone": self.alone, "p_alone": self.p_alone}
-        columns["p_alone_holm"] = self.p_alone_holm
-        there = {name: column for name, column in columns.items() if column is not None}
-        index = pandas.Index(self.feature_names, name="feature")
-        return pandas.DataFrame(there, index=index).iloc[self.order]
+        return frames.attribution_frame(self)
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3
-    ) -> AttributionDisplay:
-        """Draw the values as bars over their null bands, with the marginals of the top columns.
+    @property
+    def plot(self) -> AttributionPlots:
+        """Plots: ``attribution.plot()`` draws bars over null bands; see `AttributionPlots`.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw the bars alone; by default a new figure has the marginals beside them.
-        max_display : int, default 20
-            How many players to show at most.
-        marginals : int, default 3
-            Of how many columns of the players with the largest values to show the distribution.
+        Examples
+        --------
+        ::
 
-        Returns
-        -------
-        AttributionDisplay
-            With ``ax_``, ``figure_`` and ``marginal_axes_``.
+            attribution.plot(max_display=10, marginals=2)
+            attribution.plot.marginals()
         """
-        from pkex.plots import AttributionDisplay
-
-        return AttributionDisplay(self).plot(ax, max_display=max_display, marginals=marginals)
+        return AttributionPlots(self)
 
     def report(
         self,
@@ -461,47 +410,56 @@ class Attribution:
         ...     os.listdir(folder)
         ['report.html']
         """
-        from pkex.report import write
+        from pkex.output.report import write
 
         write(self, path, title=title, details=details, sample_names=sample_names, alpha=alpha)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the attribution to a file, which `load` reads; as `Explanation.save` does.
+
+        The file holds the values, the permutations and all that says how they were made, but not
+        the samples. What is computed when first asked for, as `alone` without permutations, is in
+        it if it was asked for before.
+
+        Examples
+        --------
+        >>> import os, tempfile, numpy as np, pkex
+        >>> attribution = pkex.mmd(np.eye(4), 1.0 - np.eye(4), n_permutations=19, random_state=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     attribution.save(os.path.join(folder, "attribution.npz"))
+        ...     again = pkex.Attribution.load(os.path.join(folder, "attribution.npz"))
+        >>> repr(again) == repr(attribution)
+        True
+        >>> again.value([0])
+        Traceback (most recent call last):
+        ValueError: this attribution was loaded from a file, which does not hold the samples: ...
+        """
+        npz.save_attribution(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Attribution:
+        """Return the attribution that `save` wrote to `path`; as `Explanation.load` does.
+
+        It has no samples, so what is computed from them raises a ValueError: `row_values`, `value`,
+        `component`, the marginals of columns, and `alone` where it was not computed before. A
+        report leaves out what it lacks and says so.
+        """
+        return npz.load_attribution(cls, path)
+
     def __repr__(self) -> str:
-        rows = " + ".join(map(str, self.n_rows))
-        count = len(self.players)
-        facts = [
-            f"{self.statistic} = {self.total:.4g}",
-            self.estimator,
-            f"{rows} rows",
-            f"{count} player{'s' if count != 1 else ''}",
-        ]
-        if self.standard_error is not None:
-            facts[0] += f" ± {self.standard_error:.2g}"
-        if self.p_value is not None:
-            facts.append(f"p = {self.p_value:.2g}")
-        lines = [f"Attribution({', '.join(facts)})", f"  {self.absent}"]
-        shown = self.order[:_LINES]
-        cells = [["", "share"], *([self.feature_names[i], f"{self.values[i]:+.4g}"] for i in shown)]
-        for p, values in (
-            (self.p_holm, None),
-            (self.p_alone_holm, None if self._alone is None else self._alone.values),
-        ):
-            if values is not None:
-                cells[0].append("alone")
-                for line, i in zip(cells[1:], shown, strict=True):
-                    line.append(f"{values[i]:+.4g}")
-            if p is not None:
-                cells[0].append("p")
-                for line, i in zip(cells[1:], shown, strict=True):
-                    line.append(f"{p[i]:.2g}")
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        for line in cells:
-            padded = (f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
-            lines.append(f"  {'  '.join(padded)}".rstrip())
-        if len(self.players) > _LINES:
-            lines.append(f"  and {len(self.players) - _LINES} more; see to_frame()")
-        if self.p_values is not None and len(self.players) > 1:
-            lines.append(f"  p-values adjusted by Holm for {len(self.players)} players")
-        return "\n".join(lines + [f"  {remark}" for remark in self.remarks()])
+        return text.attribution_text(self)
+
+    def _repr_html_(self) -> str:
+        return html.attribution_html(self)
+
+    def _data_for(self, what: str) -> BlockMean:
+        """Return what the attribution was computed from, or say that it is not there."""
+        if self._source is None:
+            raise ValueError(
+                f"this attribution was loaded from a file, which does not hold the samples: {what} "
+                "cannot be computed; make the attribution again with pkex.mmd or pkex.hsic."
+            )
+        return self._source
 
     def _numbers(self, subset: Iterable[str | int]) -> list[int]:
         if isinstance(subset, str) or not isinstance(subset, Iterable):

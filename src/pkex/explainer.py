@@ -29,7 +29,7 @@ from pkex.games.protocols import Measure
 from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import GameSums
 from pkex.games.threads import check_n_jobs
-from pkex.kernels.algebra import has_neutral_removal
+from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.readers import Given, read
 from pkex.readers._reading import check_agreement, outside
 from pkex.tables.cells import is_number
@@ -216,7 +216,7 @@ class Explainer:
             absent=self.absent,
             error=error.reshape(base_values.shape),
             complete=True,
-            kernel=self._kernel,
+            kernels=self._kernels,
             index=rows.index if hasattr(rows, "iloc") else None,
             **self._said,
         )
@@ -322,9 +322,12 @@ class Explainer:
         return said if classes.predict is not None else {**said, "predicted": None}
 
     @lazy
-    def _kernel(self) -> str:
-        """The kernels of the parts, as text."""
-        return "; ".join(dict.fromkeys(repr(part.kernel) for part in self.expansion.parts))
+    def _kernels(self) -> tuple[Kernel, ...]:
+        """The different kernels of the parts."""
+        found: list[Kernel] = []
+        for part in self.expansion.parts:
+            found += [part.kernel] if part.kernel not in found else []
+        return tuple(found)
 
     @lazy
     def _base(self) -> Floats:

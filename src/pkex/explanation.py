@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex import _display, _interop, _storage
 from pkex._absent import CAUTION
 from pkex._floats import usual_errors
 from pkex._selection import Axis, select
 from pkex._validation import brief
 from pkex.importance import Importance
+from pkex.kernels import Kernel
+from pkex.output import frames, html, npz, shap, shapiq, text
+from pkex.output.accessors import ExplanationPlots
 from pkex.rules import Rule
 from pkex.tables.cells import label_text
 
@@ -69,10 +71,12 @@ class Explanation:
         predictions of the explanation it was taken from.
     complete : bool
         Whether all features are there; False after a selection of some.
-    kernel : str or None
-        The kernel of the model as text, for reports: a model may have several, and a saved
-        explanation keeps their description only. None where it is not known. (The kernel of an
-        `Attribution` is a `Kernel`.)
+    kernels : tuple of Kernel, or None
+        The different kernels of the model, most often one. A kernel of the user's own comes back
+        from a file as its description, which prints and cannot be evaluated. None where they are
+        not known.
+    kernel : Kernel or None
+        The kernel, where there is one.
     classes : tuple of str, or None
         Of a classifier: its classes.
     sides : tuple of (str, str or None), or None
@@ -115,7 +119,7 @@ class Explanation:
     removal: str = "neutral"
     predictions: Floats = None  # type: ignore[assignment]  # set below
     complete: bool = True
-    kernel: str | None = None
+    kernels: tuple[Kernel, ...] | None = None
     absent: str | None = None
     error: Floats | None = None
     classes: tuple[str, ...] | None = None
@@ -167,10 +171,31 @@ class Explanation:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return _display.text(self)
+        return text.explanation_text(self)
 
     def _repr_html_(self) -> str:
-        return _display.html_table(self)
+        return html.explanation_html(self)
+
+    @property
+    def plot(self) -> ExplanationPlots:
+        """Plots: ``explanation.plot()`` draws the importance of features; see `ExplanationPlots`.
+
+        Examples
+        --------
+        ::
+
+            explanation.plot()
+            explanation.plot.beeswarm()
+            explanation.plot.waterfall(0)
+            explanation.plot.scatter("bmi")
+        """
+        return ExplanationPlots(self)
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel of the model; None where it is not known, or where `kernels` has several."""
+        known = self.kernels or ()
+        return known[0] if len(known) == 1 else None
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -289,7 +314,7 @@ class Explanation:
             shap.plots.waterfall(explanation.to_shap()[0])
             shap.plots.scatter(explanation.to_shap()[:, "bmi"])
         """
-        return _interop.to_shap(self)
+        return shap.to_shap(self)
 
     def to_shapiq(self, row: int, output: str | int | None = None) -> Any:
         """Return the values of one row as `shapiq.InteractionValues` of order 1, index "SV".
@@ -304,7 +329,7 @@ class Explanation:
         -------
         shapiq.InteractionValues
         """
-        return _interop.to_shapiq(self._one_output(output, "to_shapiq"), row)
+        return shapiq.to_shapiq(self._one_output(output, "to_shapiq"), row)
 
     def to_frame(self, output: str | int | None = None, *, totals: bool = True) -> Any:
         """Return a pandas data frame with one line per row and one column per feature.
@@ -333,7 +358,7 @@ class Explanation:
         0 -0.2161  0.1      2.4357      2.3196
         """
         chosen = self if output is None else self._one_output(output, "to_frame")
-        return _interop.to_frame(chosen, totals)
+        return frames.explanation_frame(chosen, totals)
 
     def report(
         self,
@@ -370,7 +395,7 @@ class Explanation:
         ...     os.listdir(folder)
         ['report.html']
         """
-        from pkex.report import write
+        from pkex.output.report import write
 
         write(self, path, title=title, details=details, row_names=row_names)
 
@@ -381,7 +406,7 @@ class Explanation:
         is written whole or not at all. A file that is replaced keeps its mode, a link stays a link
         to it, and what is no regular file is refused.
         """
-        _storage.save(self, path)
+        npz.save_explanation(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Explanation:
@@ -397,7 +422,7 @@ class Explanation:
             When the file is damaged, is no explanation, or was written by a newer pkex; also when
             its values do not add up.
         """
-        return _storage.load(cls, path)
+        return npz.load_explanation(cls, path)
 
     def _with_output_axis(self) -> tuple[Floats, Floats, Floats]:
         """Return values, base values and predictions with an axis of outputs, even of one."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._interop import optional
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from pkex.output import frames, html, npz, text
+from pkex.output.accessors import ImportancePlots
 
 __all__ = ["Importance"]
 
@@ -78,20 +77,15 @@ class Importance:
         return np.argsort(-total, kind="stable")
 
     def __repr__(self) -> str:
-        width = max(map(len, self.feature_names))
-        outputs = self.output_names if self.values.ndim == 2 else ("mean |value|",)
-        extra = f"{'centred':>13}" if self.neutral else ""
-        lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs)]
-        columns = self.values.reshape(len(self.values), -1)
-        errors, centred = (t.reshape(columns.shape) for t in (self.standard_errors, self.centred))
-        for player in self.order:
-            cells = zip(columns[player], errors[player], centred[player], strict=True)
-            shown = "".join(
-                f"  {value:>11.4g} ± {error:<6.2g}" + (f"{alone:>13.4g}" if self.neutral else "")
-                for value, error, alone in cells
-            )
-            lines.append(f"{self.feature_names[player]:<{width}}{shown}".rstrip())
-        return "\n".join(lines)
+        return text.importance_text(self)
+
+    def _repr_html_(self) -> str:
+        return html.importance_html(self)
+
+    @property
+    def plot(self) -> ImportancePlots:
+        """Plots: ``importance.plot()`` draws bars with standard errors; see `ImportancePlots`."""
+        return ImportancePlots(self)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, most important first.
@@ -99,52 +93,25 @@ class Importance:
         Its columns are ``importance`` and ``standard_error``, and for neutral removal ``centred``;
         for several outputs all of each.
         """
-        pandas = optional("pandas", "pandas")
-        names = [self.feature_names[player] for player in self.order]
-        tables = {"importance": self.values, "standard_error": self.standard_errors}
-        if self.neutral:
-            tables["centred"] = self.centred
-        if self.values.ndim == 1:
-            data = {kind: table[self.order] for kind, table in tables.items()}
-            return pandas.DataFrame(data, index=names)
-        blocks = {
-            (output, kind): table[self.order, k]
-            for k, output in enumerate(self.output_names)
-            for kind, table in tables.items()
-        }
-        return pandas.DataFrame(blocks, index=names)
+        return frames.importance_frame(self)
 
-    def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> Axes:
-        """Draw the most important features as bars with their standard errors.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the importance to a file, which `load` reads; as `Explanation.save` does.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 20
-            How many features to show at most.
-
-        Returns
-        -------
-        matplotlib Axes
+        Examples
+        --------
+        >>> import os, tempfile, pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> importance = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     importance.save(os.path.join(folder, "importance.npz"))
+        ...     again = pkex.Importance.load(os.path.join(folder, "importance.npz"))
+        >>> bool((again.values == importance.values).all())
+        True
         """
-        if ax is None:
-            pyplot = optional("matplotlib.pyplot", "pkex[plots]")
-            _, ax = pyplot.subplots(layout="constrained")
-        shown = self.order[:max_display][::-1]
-        names = [self.feature_names[player] for player in shown]
-        columns = self.values.reshape(len(self.values), -1)[shown]
-        errors = self.standard_errors.reshape(len(self.values), -1)[shown]
-        left = np.zeros(len(shown))
-        for k in range(columns.shape[1]):
-            label = self.output_names[k] if columns.shape[1] > 1 else None
-            colour = None if columns.shape[1] > 1 else "#2e6f95"
-            # with several outputs the bars are stacked, where error bars would not be readable
-            error = errors[:, k] if columns.shape[1] == 1 and not np.isnan(errors).any() else None
-            ax.barh(names, columns[:, k], left=left, xerr=error, label=label, color=colour)
-            left += columns[:, k]
-        ax.set_xlabel("mean |value|")
-        ax.spines[["top", "right"]].set_visible(False)
-        if columns.shape[1] > 1:
-            ax.legend(frameon=False)
-        return ax
+        npz.save_importance(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Importance:
+        """Return the importance that `save` wrote to `path`; as `Explanation.load` does."""
+        return npz.load_importance(cls, path)

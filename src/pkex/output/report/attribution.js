@@ -19,6 +19,7 @@ const verdict = !tested ? "" : ` With p\u00a0=\u00a0${pText(report.p_value)} fro
 showHead(
   `${statistic} between ${report.two_samples ? `${samples[0]} and ${samples[1]}` : `the columns and ${target}`} is ${fmt(report.total)}, split exactly among ${plural(names.length, "feature")}.${verdict}`,
   ...report.remarks.map((remark) => `${remark[0].toUpperCase()}${remark.slice(1)}`),
+  report.loaded && "This attribution was loaded from a file, which does not hold the samples: their columns are not shown.",
   names.length > LONG && `The bars show the ${SHORT} to ${LONG} features of largest size; the table has all ${names.length}.`,
 );
 showFacts([statistic, "p-value", "Level", "Rows", "Certified error", "Additivity residual"]);
@@ -187,15 +188,15 @@ if (report.marginals.length) {
     pText(Math.min(1, finest))}; at most ${alpha} takes ${enough} permutations.`;
   const what = report.two_samples ? "change" : "dependence";
   const { body } = section("table", "All features", "Table",
-    `Alone is ${statistic} of the feature by itself. A share without a ${what} alone means that the feature is involved: ${
-      report.two_samples ? "its relation to other columns changed" : "the target depends on it together with other columns"}. A feature with a ${what} alone can, rarely, have a share below 0.${
+    `${report.alone ? `Alone is ${statistic} of the feature by itself. A share without a ${what} alone means that the feature is involved: ${
+      report.two_samples ? "its relation to other columns changed" : "the target depends on it together with other columns"}. A feature with a ${what} alone can, rarely, have a share below 0.` : "The statistic of each feature by itself was not computed before the attribution was saved."}${
       tested ? ` p-values are one-sided and Holm's, which bound the chance of any false finding. Those of at most ${alpha} are bold.${coarse}` : ""}`);
   const cell = (p) => h("td", { class: p <= alpha ? "sure" : null }, pText(p, 4));
   body.append(table(`Shares of ${statistic}, largest first`,
-    ["Feature", "Share", ...(errors ? ["Standard error"] : []), ...(tested ? ["Null, 2.5 %", "Null, 97.5 %", "p of the share"] : []), "Alone", ...(tested ? ["p alone"] : [])],
+    ["Feature", "Share", ...(errors ? ["Standard error"] : []), ...(tested ? ["Null, 2.5 %", "Null, 97.5 %", "p of the share"] : []), ...(report.alone ? ["Alone"] : []), ...(report.alone_holm ? ["p alone"] : [])],
     report.order.map((i) => [names[i], fmt(values[i]), ...(errors ? [fmt(errors[i], 2)] : []),
       ...(tested ? [fmt(report.null_low[i], 3), fmt(report.null_high[i], 3), cell(report.holm[i])] : []),
-      fmt(report.alone[i], 3), ...(tested ? [cell(report.alone_holm[i])] : [])])));
+      ...(report.alone ? [fmt(report.alone[i], 3)] : []), ...(report.alone_holm ? [cell(report.alone_holm[i])] : [])])));
 }
 
 showMethod("What was attributed and how exactly.");

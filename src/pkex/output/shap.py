@@ -1,20 +1,19 @@
-"""An `Explanation` in the forms of other libraries, which are imported only here and when used."""
+"""An `Explanation` as a `shap.Explanation`, for shap's plots."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief
+from pkex._extras import optional
 from pkex.tables.cells import cell_text, is_missing, is_number, number_text
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
 
-__all__ = ["optional", "player_data", "to_frame", "to_shap", "to_shapiq"]
+__all__ = ["player_data", "to_shap"]
 
 Floats = NDArray[np.float64]
 
@@ -37,50 +36,6 @@ def to_shap(explanation: Explanation) -> Any:
         feature_names=list(explanation.feature_names),
         output_names=names,
     )
-
-
-def to_shapiq(explanation: Explanation, row: int) -> Any:
-    """See `Explanation.to_shapiq`; `explanation` has one output here."""
-    shapiq = optional("shapiq", "pkex[shapiq]")
-    one = explanation[row]
-    if len(one) != 1:
-        raise IndexError(f"to_shapiq takes the number of one row, got {brief(row)}.")
-    n_players = one.values.shape[1]
-    lookup = {(): 0} | {(player,): player + 1 for player in range(n_players)}
-    return shapiq.InteractionValues(
-        values=np.concatenate([one.base_values, one.values[0]]),
-        interaction_lookup=lookup,
-        index="SV",
-        min_order=0,
-        max_order=1,
-        n_players=n_players,
-        estimated=False,
-        baseline_value=float(one.base_values[0]),
-    )
-
-
-def to_frame(explanation: Explanation, totals: bool) -> Any:
-    """See `Explanation.to_frame`."""
-    pandas = optional("pandas", "pandas")
-    names = explanation.feature_names
-    ends = ("base_value", "prediction") if totals else ()
-    taken = set(names).intersection(ends)
-    if taken:
-        raise ValueError(
-            f"a feature is named {taken.pop()!r}, as a column that to_frame adds; use "
-            "to_frame(totals=False)."
-        )
-    values, base, predictions = explanation._with_output_axis()
-    blocks = [
-        np.column_stack([values[:, :, k], *((base[:, k], predictions[:, k]) if totals else ())])
-        for k in range(values.shape[2])
-    ]
-    columns: Any = [*names, *ends]
-    if explanation.values.ndim == 3:
-        columns = pandas.MultiIndex.from_product(
-            [explanation.outputs, columns], names=["output", "feature"]
-        )
-    return pandas.DataFrame(np.hstack(blocks), columns=columns, index=explanation.index)
 
 
 def player_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:
@@ -127,15 +82,3 @@ def _codes(texts: list[str]) -> tuple[Floats, list[str]]:
     if any(text.endswith("0") for text in code):
         texts = [repr(text) for text in texts]
     return codes, texts
-
-
-def optional(module: str, requirement: str) -> Any:
-    """Import a module that is needed only here, or say how to install it."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not module.startswith(error.name):
-            raise
-        raise ImportError(
-            f'this needs {module}, which is not installed: pip install "{requirement}".'
-        ) from error

@@ -146,7 +146,8 @@ function more(short, long, shown, draw) {
   return button;
 }
 
-function showHead(lead, note) {
+function showHead(lead, ...notes) {
+  const note = notes.filter(Boolean).join(" ");
   document.getElementById("title").textContent = report.title;
   document.getElementById("lead").textContent = lead;
   const place = document.getElementById("note");

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import pkex
 from pkex._classes import apart, elsewhere, meaning
 from pkex.explanation import Explanation
-from pkex.report._facts import Fact, accuracy, fact, features, kernel_text
-from pkex.report._page import finite, pack
+from pkex.output.report._facts import Fact, accuracy, fact, features, kernel_text
+from pkex.output.report._page import finite, pack
 from pkex.tables.cells import cell_text, is_missing, is_number
 
 __all__ = ["payload"]
@@ -158,8 +158,8 @@ def _facts(explanation: Explanation) -> list[Fact]:
     facts.append(fact("Removal", explanation.removal, said))
     if explanation.caution is not None:
         facts.append(fact("Caution", "offsets", f"{_sentence(explanation.caution)}."))
-    if explanation.kernel is not None:
-        facts.append(fact("Kernel", kernel_text(explanation.kernel)))
+    if explanation.kernels is not None:
+        facts.append(fact("Kernel", "; ".join(map(kernel_text, explanation.kernels))))
     if explanation.error is not None:
         bound = f"≤ {explanation.error.max(initial=0.0):.2g}"
         said = "Of every value and prediction, in their units; proven, not estimated."

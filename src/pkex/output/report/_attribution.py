@@ -8,9 +8,9 @@ import numpy as np
 
 import pkex
 from pkex.attribution import Attribution
-from pkex.report import _marginals
-from pkex.report._facts import Fact, accuracy, fact, features, kernel_text
-from pkex.report._page import finite
+from pkex.output.columns import Points, Shares, picture
+from pkex.output.report._facts import Fact, accuracy, fact, features, kernel_text
+from pkex.output.report._page import finite
 
 __all__ = ["payload"]
 
@@ -50,14 +50,16 @@ def payload(
         "p_value": attribution.p_value,
         "n_permutations": attribution.n_permutations,
         "values": finite(attribution.values),
-        "alone": finite(attribution.alone),
+        "alone": finite(attribution.alone) if attribution._knows_alone else None,
         "remarks": attribution.remarks(alpha),
         "errors": None if errors is None else finite(errors),
         **_null(attribution),
         "marginals": [
             {"feature": player, "panels": _panels(attribution, player, samples)}
             for player in attribution.order[:MAX_MARGINALS].tolist()
+            if attribution.samples is not None
         ],
+        "loaded": attribution.samples is None,
     }
 
 
@@ -90,15 +92,28 @@ def _null(attribution: Attribution) -> dict[str, Any]:
 def _panels(
     attribution: Attribution, player: int, samples: tuple[str, str]
 ) -> list[dict[str, Any]]:
-    first, second = attribution.samples
-    panels = []
-    for column in attribution.players[player][:_GROUP_COLUMNS]:
-        if attribution.target_kernel is None:
-            picture = _marginals.between(first[:, column], second[:, column], samples)
-        else:
-            picture = _marginals.with_target(first[:, column], second[:, 0])
-        panels.append({"column": attribution.column_names[column], **picture})
-    return panels
+    columns = attribution.players[player][:_GROUP_COLUMNS]
+    return [
+        {"column": attribution.column_names[column], **_panel(attribution, column, samples)}
+        for column in columns
+    ]
+
+
+def _panel(attribution: Attribution, column: int, samples: tuple[str, str]) -> dict[str, Any]:
+    """Return the picture of a column as JSON."""
+    drawn = picture(attribution, column, samples)
+    if isinstance(drawn, Points):
+        return {"kind": "scatter", "x": finite(drawn.x), "y": finite(drawn.y)}
+    if not isinstance(drawn, Shares):
+        boxes = [finite(box) for box in drawn.quantiles]
+        return {"kind": "boxes", "categories": drawn.categories, "boxes": boxes}
+    series = [
+        {"name": name, "shares": finite(np.round(shares, 5))}
+        for name, shares in zip(drawn.series, drawn.shares, strict=True)
+    ]
+    if drawn.edges is None:
+        return {"kind": "bars", "categories": drawn.categories, "series": series}
+    return {"kind": "histogram", "edges": finite(drawn.edges), "series": series}
 
 
 def _facts(attribution: Attribution, alpha: float) -> list[Fact]:

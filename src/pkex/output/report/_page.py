@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pkex.output import palette
+
 __all__ = ["finite", "html", "pack"]
 
 _SINGLE_LIMIT = 1e6  # above, single precision has fewer digits than the page shows
@@ -24,7 +26,7 @@ _SINGLE_LIMIT = 1e6  # above, single precision has fewer digits than the page sh
 
 def html(payload: dict[str, Any]) -> str:
     """Return the page."""
-    style = _asset("report.css")
+    style = palette.css() + _asset("report.css")
     script = "\n".join([_asset("report.js"), _asset(f"{payload['kind']}.js")])
     title = escape(payload["title"]).encode("ascii", "xmlcharrefreplace").decode()
     data = json.dumps(payload, allow_nan=False, separators=(",", ":"))

@@ -10,8 +10,8 @@ from pkex._files import write_whole
 from pkex._validation import brief, is_index, number
 from pkex.attribution import Attribution
 from pkex.explanation import Explanation
-from pkex.report import _attribution, _explanation, _page
-from pkex.report._facts import Fact, fact
+from pkex.output.report import _attribution, _explanation, _page
+from pkex.output.report._facts import Fact, fact
 from pkex.tables.cells import label_text
 
 __all__ = ["write"]
@@ -53,12 +53,12 @@ def write(
 
     Examples
     --------
-    >>> import pkex.report, tempfile, pathlib
+    >>> import pkex.output.report, tempfile, pathlib
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF())
     >>> explanation = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.5]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "report.html")
-    ...     pkex.report.write(explanation, path, details={"model": "two points"})
+    ...     pkex.output.report.write(explanation, path, details={"model": "two points"})
     ...     "<!doctype html>" in path.read_text(encoding="utf-8")
     True
     """

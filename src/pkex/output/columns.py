@@ -1,0 +1,180 @@
+"""How a column differs between two samples, or goes with a target: one picture of it.
+
+What is drawn is decided here, and drawn by `pkex.output.plots` with matplotlib and by the page of a
+report in SVG:
+
+- `Shares`: of each series the share of its rows in every bin of a histogram, or in every category;
+- `Points`: of a number against a number;
+- `Boxes`: for each category, quantiles of a number.
+
+A series is a sample or a class of the target. Columns of few different numbers count as categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.tables.cells import cell_text, is_number, name_of_rest
+
+if TYPE_CHECKING:
+    from pkex.attribution import Attribution
+
+__all__ = ["Boxes", "Picture", "Points", "Shares", "between", "picture", "with_target"]
+
+_MAX_CATEGORIES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 600
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+Cells = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """The distribution of a column in each series.
+
+    Attributes
+    ----------
+    series : tuple of str
+        Names of samples or classes.
+    shares : array of shape (n_series, n_bins or n_categories)
+        Of the rows of each series; its lines sum to 1.
+    edges : array of shape (n_bins + 1,), or None
+        Of the bins, where the column is one of numbers.
+    categories : tuple of str
+        Empty for a column of numbers.
+    """
+
+    series: tuple[str, ...]
+    shares: Floats
+    edges: Floats | None = None
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """A column of numbers against a target of numbers."""
+
+    x: Floats
+    y: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Quantiles of a target of numbers for each category, shape (n_categories, 5).
+
+    The quantiles are 5, 25, 50, 75 and 95 %.
+    """
+
+    categories: tuple[str, ...]
+    quantiles: Floats
+
+
+Picture = Shares | Points | Boxes
+
+
+def picture(
+    attribution: Attribution, column: int, sample_names: Sequence[str] | None = None
+) -> Picture:
+    """Return the picture of a column of an attribution, which must hold its samples.
+
+    Parameters
+    ----------
+    attribution : Attribution
+    column : int
+    sample_names : sequence of two str, optional
+        What to call the samples; by default what the attribution calls them.
+    """
+    assert attribution.samples is not None
+    first, second = attribution.samples
+    categorical = attribution.categorical[column]
+    if attribution.target_kernel is None:
+        names = attribution.sample_names if sample_names is None else sample_names
+        return between(first[:, column], second[:, column], names, categorical)
+    return with_target(first[:, column], second[:, 0], categorical)
+
+
+def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool = False) -> Shares:
+    """Return the picture of one column in two samples; `categorical` makes numbers categories.
+
+    Examples
+    --------
+    >>> few = between(np.array([1.0, 1.0, 2.0, 2.0]), np.array([2.0, 2.0]), ("old", "new"))
+    >>> few.categories, few.shares.tolist()
+    (('1', '2'), [[0.5, 0.5], [0.0, 1.0]])
+    """
+    series = np.repeat([0, 1], [len(first), len(second)])
+    return _distributions(np.concatenate([first, second]), series, names, categorical)
+
+
+def with_target(cells: Cells, target: Cells, categorical: bool = False) -> Picture:
+    """Return the picture of one column against a target of classes or numbers."""
+    y = _numbers(target, _MAX_CLASSES)
+    if y is None:
+        return _distributions(cells, *_categories(target, _MAX_CLASSES), categorical)
+    x = None if categorical else _numbers(cells, _MAX_CATEGORIES)
+    if x is None:
+        codes, names = _categories(cells, _MAX_CATEGORIES)
+        boxes = [np.quantile(y[codes == k], _QUANTILES) for k in range(len(names))]
+        return Boxes(tuple(names), np.array(boxes))
+    points = np.column_stack([x, y])
+    if len(points) > _MAX_POINTS:
+        points = np.random.default_rng(0).choice(points, _MAX_POINTS, replace=False)
+    return Points(points[:, 0], points[:, 1])
+
+
+def _distributions(
+    cells: Cells, series: NDArray[np.intp], names: Sequence[str], categorical: bool
+) -> Shares:
+    """Return the distribution of `cells` in each series; `series` has the one of each row."""
+    numbers = None if categorical else _numbers(cells, _MAX_CATEGORIES)
+    edges: Floats | None = None
+    categories: list[str] = []
+    if numbers is None:
+        codes, categories = _categories(cells, _MAX_CATEGORIES)
+        counts = [
+            np.bincount(codes[series == k], minlength=len(categories)) for k in range(len(names))
+        ]
+    else:
+        edges = _edges(numbers, len(names))
+        inside = np.clip(numbers, edges[0], edges[-1])
+        counts = [np.histogram(inside[series == k], edges)[0] for k in range(len(names))]
+    shares = np.array([count / count.sum() for count in counts])
+    return Shares(tuple(names), shares, edges, tuple(categories))
+
+
+def _edges(numbers: Floats, n_series: int) -> Floats:
+    """Return the edges of the bins; the outer bins also hold what lies far outside."""
+    low, high = np.quantile(numbers, [0.005, 0.995])
+    room = 0.25 * (high - low)
+    low, high = max(low - room, numbers.min()), min(high + room, numbers.max())
+    n_bins = int(np.clip(2 * (len(numbers) / n_series) ** (1 / 3), 6, 30))  # Rice's rule
+    return np.linspace(low, high if high > low else low + 1.0, n_bins + 1)
+
+
+def _numbers(cells: Cells, few: int) -> Floats | None:
+    """Return the cells as numbers; None when there is text or there are few different ones."""
+    if not all(map(is_number, cells)):
+        return None
+    numbers = cells.astype(np.float64)
+    return numbers if len(np.unique(numbers)) > few else None
+
+
+def _categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
+    """Return the code of each cell and the categories: numbers in order, texts by frequency."""
+    numeric = all(map(is_number, cells))
+    texts = cells.astype(np.float64) if numeric else np.array([cell_text(cell) for cell in cells])
+    found, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    if numeric and len(found) <= limit:
+        order = np.arange(len(found))
+    names = [cell_text(found[k]) for k in order]
+    ranks = np.argsort(order)[codes]
+    if len(names) > limit:
+        names = [*names[: limit - 1], name_of_rest(names)]
+        ranks = np.minimum(ranks, limit - 1)
+    return ranks, names

@@ -1,0 +1,79 @@
+"""Results as data frames of pandas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._extras import optional
+
+if TYPE_CHECKING:
+    from pkex.attribution import Attribution
+    from pkex.explanation import Explanation
+    from pkex.importance import Importance
+
+__all__ = ["attribution_frame", "explanation_frame", "importance_frame"]
+
+Floats = NDArray[np.float64]
+
+
+def explanation_frame(explanation: Explanation, totals: bool) -> Any:
+    """See `Explanation.to_frame`."""
+    pandas = optional("pandas", "pandas")
+    names = explanation.feature_names
+    ends = ("base_value", "prediction") if totals else ()
+    taken = set(names).intersection(ends)
+    if taken:
+        raise ValueError(
+            f"a feature is named {taken.pop()!r}, as a column that to_frame adds; use "
+            "to_frame(totals=False)."
+        )
+    values, base, predictions = explanation._with_output_axis()
+    blocks = [
+        np.column_stack([values[:, :, k], *((base[:, k], predictions[:, k]) if totals else ())])
+        for k in range(values.shape[2])
+    ]
+    columns: Any = [*names, *ends]
+    if explanation.values.ndim == 3:
+        columns = pandas.MultiIndex.from_product(
+            [explanation.outputs, columns], names=["output", "feature"]
+        )
+    return pandas.DataFrame(np.hstack(blocks), columns=columns, index=explanation.index)
+
+
+def attribution_frame(attribution: Attribution) -> Any:
+    """See `Attribution.to_frame`."""
+    pandas = optional("pandas", "pandas")
+    found = attribution
+    columns: dict[str, Floats | None] = {"value": found.values}
+    columns["standard_error"] = found.standard_errors
+    if found.null_band is not None:
+        columns["null_low"], columns["null_high"] = found.null_band
+    columns |= {"p_value": found.p_values, "p_holm": found.p_holm, "p_bh": found.p_bh}
+    columns["alone"] = found.alone if found._knows_alone else None
+    columns["p_alone"] = found.p_alone
+    columns["p_alone_holm"] = found.p_alone_holm
+    there = {name: column for name, column in columns.items() if column is not None}
+    index = pandas.Index(found.feature_names, name="feature")
+    return pandas.DataFrame(there, index=index).iloc[found.order]
+
+
+def importance_frame(importance: Importance) -> Any:
+    """See `Importance.to_frame`."""
+    pandas = optional("pandas", "pandas")
+    order = importance.order
+    names = [importance.feature_names[player] for player in order]
+    tables = {"importance": importance.values, "standard_error": importance.standard_errors}
+    if importance.neutral:
+        tables["centred"] = importance.centred
+    if importance.values.ndim == 1:
+        data = {kind: table[order] for kind, table in tables.items()}
+        return pandas.DataFrame(data, index=names)
+    blocks = {
+        (output, kind): table[order, k]
+        for k, output in enumerate(importance.output_names)
+        for kind, table in tables.items()
+    }
+    return pandas.DataFrame(blocks, index=names)

@@ -1,0 +1,163 @@
+"""Results in a notebook: tables whose cells are tinted by the size of what they hold.
+
+Tints are transparent and the colour of the text is inherited, so that light and dark pages stay
+legible. What comes from the data is text, never markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pkex._classes import elsewhere, meaning
+from pkex.output import palette
+from pkex.output.text import (
+    attribution_headline,
+    headline,
+    leaves_out,
+    most_important,
+    notes,
+    remarks,
+    shares,
+)
+from pkex.tables.cells import cell_text, name_of_rest
+
+if TYPE_CHECKING:
+    from pkex.attribution import Attribution
+    from pkex.explanation import Explanation
+    from pkex.importance import Importance
+
+__all__ = ["attribution_html", "explanation_html", "importance_html"]
+
+_LINES, _FEATURES = 9, 8  # of an explanation
+_PLAYERS = 20  # of an attribution or importance
+_STYLE = "text-align: right; vertical-align: top; padding: 0.2em 0.6em"
+_LEFT = _STYLE.replace("right", "left", 1)
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Return a table of the first rows and the most important features, each line a sum."""
+    values, base, predictions = explanation._with_output_axis()
+    n_rows, n_outputs = predictions.shape
+    top = most_important(np.abs(values).sum(axis=(0, 2)), _FEATURES)
+    others = leaves_out(explanation, top)
+    n_shown = min(n_rows, max(1, _LINES // n_outputs))
+    scale = np.abs(values[:n_shown][:, top]).max(initial=0.0) or 1.0
+
+    predicted, other = explanation.predicted, elsewhere(explanation)
+    titles = ["row", *(["predicted"] if predicted is not None else [])]
+    titles += [*(["output"] if explanation.outputs else []), "base value"]
+    titles += [explanation.feature_names[i] for i in top]
+    titles += [*([name_of_rest(explanation.feature_names)] if others else []), "prediction"]
+    lines, names = [], explanation[:n_shown].row_names
+    for row, output in np.ndindex(n_shown, n_outputs):
+        phi = values[row, top, output]
+        cells = [_cell(names[row])]
+        if predicted is not None:
+            most = None if other is None else other[row]
+            note = f"largest output {most}" if most is not None else ""
+            cells.append(_cell(str(predicted[row]), note))
+        if explanation.outputs:
+            cells.append(_cell(explanation.outputs[output]))
+        cells.append(_cell(f"{base[row, output]:.4g}"))
+        cells += [
+            _cell(f"{value:+.4g}", _raw(explanation, row, i), value / scale)
+            for value, i in zip(phi, top, strict=True)
+        ]
+        if others:
+            rest = predictions[row, output] - base[row, output] - phi.sum()
+            cells.append(_cell(f"{rest:+.4g}"))
+        cells.append(_cell(f"<b>{predictions[row, output]:.4g}</b>", markup=True))
+        lines.append("".join(cells))
+    hidden = n_rows - n_shown
+    more = f"and {hidden} more row{'s' if hidden != 1 else ''}" if hidden else ""
+    what = meaning(explanation)
+    said = "" if what is None else f"<div>{escape(what)}</div>"
+    said += _small(notes(explanation))
+    return _page(headline(explanation), said, titles, lines, _line(more))
+
+
+def attribution_html(attribution: Attribution) -> str:
+    """Return a table of the largest shares, tinted by their size."""
+    (_, *titles), *rows = shares(attribution, _PLAYERS)
+    shown = attribution.values[attribution.order[:_PLAYERS]]
+    scale = np.abs(shown).max(initial=0.0) or 1.0
+    lines = [
+        "".join([_name(name), _cell(share, strength=value / scale), *map(_cell, rest)])
+        for (name, share, *rest), value in zip(rows, shown, strict=True)
+    ]
+    count = len(attribution.players)
+    below = _line(f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else "")
+    if attribution.p_values is not None and count > 1:
+        below += _small([f"p-values adjusted by Holm for {count} players"])
+    below += _small(remarks(attribution))
+    said = _small([attribution.absent])
+    return _page(attribution_headline(attribution), said, ["feature", *titles], lines, below)
+
+
+def importance_html(importance: Importance) -> str:
+    """Return a table of the means, tinted by their size."""
+    several, count = importance.values.ndim == 2, len(importance.feature_names)
+    outputs = importance.output_names if several else ("mean |value|",)
+    tables = (importance.values, importance.standard_errors, importance.centred)
+    means, errors, centred = (table.reshape(count, -1) for table in tables)
+    scale = means.max(initial=0.0) or 1.0
+    titles = ["feature"]
+    for output in outputs:
+        titles += [output, "centred"] if importance.neutral else [output]
+    lines = []
+    for player in importance.order[:_PLAYERS]:
+        cells = [_name(importance.feature_names[player])]
+        for mean, error, apart in zip(means[player], errors[player], centred[player], strict=True):
+            spread = "" if np.isnan(error) else f" ± {error:.2g}"
+            cells.append(_cell(f"{mean:.4g}{spread}", strength=mean / scale))
+            cells += [_cell(f"{apart:.4g}")] if importance.neutral else []
+        lines.append("".join(cells))
+    title = f"Importance({count} feature{'s' if count != 1 else ''}, mean |value| over rows)"
+    more = f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else ""
+    return _page(title, "", titles, lines, _line(more))
+
+
+def _page(title: str, said: str, titles: list[str], lines: list[str], below: str) -> str:
+    """Return a table between a title and what is said below it; `lines` are cells."""
+    head = "".join(f'<th style="{_STYLE}">{escape(entry)}</th>' for entry in titles)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return (
+        f'<div style="overflow-x: auto"><div>{escape(title)}</div>{said}'
+        f'<table style="font-variant-numeric: tabular-nums"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table>{below}</div>"
+    )
+
+
+def _line(text: str) -> str:
+    return f"<div>{escape(text)}</div>" if text else ""
+
+
+def _small(lines: Iterable[str]) -> str:
+    return "".join(f"<div><small>{escape(line)}</small></div>" for line in lines)
+
+
+def _name(name: str) -> str:
+    return f'<th style="{_LEFT}">{escape(name)}</th>'
+
+
+def _cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool = False) -> str:
+    """Return a cell, with a small note below and tinted where `strength` is not 0."""
+    tint = ""
+    if strength:
+        colour = palette.RAISES if strength > 0.0 else palette.LOWERS
+        tint = f"; background: {colour.tint(0.4 * min(1.0, abs(strength)))}"
+    below = f'<br><small style="opacity: 0.7">{escape(note)}</small>' if note else ""
+    shown = content if markup else escape(content)
+    return f'<td style="{_STYLE}{tint}">{shown}{below}</td>'
+
+
+def _raw(explanation: Explanation, row: int, player: int) -> str:
+    """Return the raw values of a player's columns, each cut to a readable length."""
+    texts = [cell_text(explanation.data[row, column]) for column in explanation.players[player]]
+    return ", ".join(entry if len(entry) <= 24 else entry[:23] + "…" for entry in texts[:3]) + (
+        ", …" if len(texts) > 3 else ""
+    )

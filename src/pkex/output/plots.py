@@ -1,0 +1,297 @@
+"""Results drawn with matplotlib, by the conventions of scikit-learn's displays.
+
+A display is made from a result; its `plot` draws in the axes that are given or in a new figure of
+pyplot, and returns the display, which has `ax_` and `figure_`. As the figure is one of pyplot, a
+notebook shows it once, at the end of the cell, and ``plt.show()`` shows it in a script; a display
+has no picture of its own that could be shown a second time. `pkex.output.accessors` has the calls
+that users make; what shap draws is in `pkex.output.shap_plots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._extras import optional
+from pkex._selection import Axis, select
+from pkex._validation import is_index
+from pkex.output import palette
+from pkex.output.drawing import at_least, bare, colour, draw_columns, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pkex.attribution import Attribution
+    from pkex.importance import Importance
+
+__all__ = ["AttributionDisplay", "Display", "ImportanceDisplay", "MarginalsDisplay"]
+
+
+class Display:
+    """What a plot returns: the axes and the figure that were drawn in.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> display = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).plot()
+    >>> display
+    <ImportanceDisplay in ax_ of figure_>
+    >>> display.figure_ is display.ax_.figure
+    True
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} in ax_ of figure_>"
+
+    def _draws_in(self, ax: Axes) -> None:
+        self.ax_ = ax
+        self.figure_ = ax.figure.figure  # the whole, also from a part of it
+
+    def _figure(self, width: float, height: float) -> Any:
+        """Return a new figure of pyplot."""
+        pyplot = optional("matplotlib.pyplot", "pkex[plots]")
+        return pyplot.figure(figsize=(width, height), layout="constrained")
+
+
+class ImportanceDisplay(Display):
+    """The most important features as bars, made by ``plot`` of `Importance` and `Explanation`.
+
+    Parameters
+    ----------
+    importance : Importance
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> importance = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance()
+    >>> [label.get_text() for label in importance.plot().ax_.get_yticklabels()]
+    ['x0', 'x1']
+    """
+
+    def __init__(self, importance: Importance) -> None:
+        self.importance = importance
+
+    def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> ImportanceDisplay:
+        """Draw; see `ImportancePlots.bar`."""
+        at_least(max_display, "max_display", 1)
+        found, shown = self.importance, self.importance.order[:max_display][::-1]
+        if ax is None:
+            ax = self._figure(6.4, max(2.4, 1.1 + 0.28 * len(shown))).subplots()
+        self._draws_in(ax)
+        columns = found.values.reshape(len(found.values), -1)[shown]
+        errors = found.standard_errors.reshape(len(found.values), -1)[shown]
+        places, left = np.arange(len(shown)), np.zeros(len(shown))
+        several = columns.shape[1] > 1
+        for k in range(columns.shape[1]):
+            style: dict[str, Any] = {"height": 0.7, "color": colour(k)}
+            if several:  # stacked bars, where error bars would not be readable
+                style["label"] = found.output_names[k]
+            elif not np.isnan(errors).any():
+                style["xerr"] = errors[:, k]
+            ax.barh(places, columns[:, k], left=left, **style)
+            left += columns[:, k]
+        ax.set_yticks(places, [short(found.feature_names[player]) for player in shown])
+        ax.set_xlabel("mean |value|")
+        bare(ax)
+        if several:
+            ax.legend(frameon=False, loc="lower right")
+        return self
+
+
+class AttributionDisplay(Display):
+    """The values of an `Attribution` as bars, with null bands and the marginals of columns.
+
+    Made by `Attribution.plot`.
+
+    Parameters
+    ----------
+    attribution : Attribution
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The bars.
+    figure_ : matplotlib Figure
+    marginal_axes_ : list of matplotlib Axes
+        One for each column whose marginals are shown.
+
+    Examples
+    --------
+    >>> import numpy as np, pkex
+    >>> rng = np.random.default_rng(0)
+    >>> X, Z = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + [0.0, 1.0, 0.0]
+    >>> display = pkex.mmd(X, Z, n_permutations=99).plot(marginals=1)
+    >>> display.ax_.get_xlabel()
+    'share of MMD²'
+    """
+
+    marginal_axes_: list[Axes]
+
+    def __init__(self, attribution: Attribution) -> None:
+        self.attribution = attribution
+
+    def plot(
+        self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3
+    ) -> AttributionDisplay:
+        """Draw; see `AttributionPlots.bar`."""
+        at_least(max_display, "max_display", 1)
+        at_least(marginals, "marginals", 0)
+        shown = self.attribution.order[:max_display]
+        own = ax is None
+        columns = _first_columns(self.attribution, shown, marginals) if own else []
+        self.marginal_axes_ = []
+        if ax is None:
+            height = max(2.6 + 0.1 * len(columns), 1.3 + 0.28 * len(shown), 1.9 * len(columns))
+            figure = self._figure(9.0 if columns else 6.0, height)
+            if columns:
+                left, right = figure.subfigures(1, 2, width_ratios=[3, 2])
+                ax = cast("Axes", left.subplots())
+                below = right.subplots(len(columns), 1, squeeze=False)[:, 0]
+                self.marginal_axes_ = list(below)
+            else:
+                ax = cast("Axes", figure.subplots())
+        self._draws_in(ax)
+        self._draw_bars(ax, shown[::-1], own)
+        draw_columns(self.attribution, columns, self.marginal_axes_)
+        return self
+
+    def _draw_bars(self, ax: Axes, shown: NDArray[np.intp], own: bool) -> None:
+        """Draw the bars; p-values stand beside them in a figure of our own, else in the labels."""
+        found = self.attribution
+        names = [short(name) for name in np.array(found.feature_names)[shown]]
+        if found.p_holm is not None and not own:
+            pairs = zip(names, found.p_holm[shown], strict=True)
+            names = [f"{name}  (p = {p:.2g})" for name, p in pairs]
+        values = found.values[shown]
+        places = np.arange(len(shown))
+        chance = np.zeros(len(shown), dtype=bool)
+        if found.null_band is not None:
+            low, high = found.null_band[:, shown]
+            label, band = "95 % of permutations", palette.BAND.light
+            ax.barh(places, high - low, left=low, height=0.86, color=band, label=label)
+            chance = values <= high
+        shades = [palette.RAISES if value > 0.0 else palette.LOWERS for value in values]
+        colours = [
+            (shade.light, 0.45 if pale else 1.0) for shade, pale in zip(shades, chance, strict=True)
+        ]
+        errors = None if found.standard_errors is None else found.standard_errors[shown]
+        ax.barh(places, values, xerr=errors, height=0.5, color=colours)
+        ax.set_yticks(places, names)
+        ax.axvline(0.0, color="black", linewidth=0.8)
+        title = found.statistic.replace("^2", "²")
+        ax.set_xlabel(f"share of {title}")
+        headline = f"{title} = {found.total:.3g}"
+        if found.standard_error is not None:
+            headline += f" ± {found.standard_error:.1g}"
+        if found.p_value is not None:
+            headline += f", p = {found.p_value:.2g}"
+        ax.set_title(headline, loc="left", fontsize="medium")
+        bare(ax)
+        ax.locator_params(axis="x", nbins=5)
+        if found.null_band is not None:
+            ax.legend(frameon=False, loc="lower right", fontsize="small")
+            if own:
+                self._write_p_values(ax, shown)
+
+    def _write_p_values(self, ax: Axes, shown: NDArray[np.intp]) -> None:
+        """Write the p-values, adjusted by Holm as everywhere, along the right edge."""
+        assert self.attribution.p_holm is not None
+        for place, i in enumerate(shown):
+            ax.annotate(
+                f"p = {self.attribution.p_holm[i]:.2g}",
+                (1.01, place),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize="small",
+                color=palette.NEUTRAL.light,
+            )
+
+
+class MarginalsDisplay(Display):
+    """The columns of an `Attribution` in both samples, or against the target.
+
+    Made by ``attribution.plot.marginals()``.
+
+    Parameters
+    ----------
+    attribution : Attribution
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Of the first column.
+    figure_ : matplotlib Figure
+    axes_ : list of matplotlib Axes
+        One for each column.
+
+    Examples
+    --------
+    >>> import numpy as np, pkex
+    >>> rng = np.random.default_rng(0)
+    >>> X, Z = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + [0.0, 1.0, 0.0]
+    >>> display = pkex.mmd(X, Z).plot.marginals(columns=["x1", "x0"])
+    >>> [ax.get_xlabel() for ax in display.axes_]
+    ['x1', 'x0']
+    """
+
+    axes_: list[Axes]
+
+    def __init__(self, attribution: Attribution) -> None:
+        self.attribution = attribution
+
+    def plot(
+        self, ax: Axes | None = None, *, columns: int | str | Sequence[str | int] = 6
+    ) -> MarginalsDisplay:
+        """Draw; see `AttributionPlots.marginals`."""
+        found = self.attribution
+        found._data_for("the picture of a column")
+        if is_index(columns):
+            at_least(columns, "columns", 1)
+            chosen = _first_columns(found, found.order, int(cast("int", columns)))
+        else:
+            axis = Axis("column", len(found.column_names), found.column_names)
+            chosen = [int(column) for column in select(columns, [axis])[0]]
+        if ax is None:
+            across = min(3, len(chosen))
+            down = -(-len(chosen) // across)
+            figure = self._figure(0.4 + 3.2 * across, 0.3 + 2.1 * down)
+            axes = list(figure.subplots(down, across, squeeze=False).flat)
+            for spare in axes[len(chosen) :]:
+                spare.remove()
+            self.axes_ = axes[: len(chosen)]
+        elif len(chosen) == 1:
+            self.axes_ = [ax]
+        else:
+            raise ValueError(
+                f"one ax has room for one column, not for {len(chosen)}; name it, as in "
+                f"plot.marginals(ax, columns={found.column_names[chosen[0]]!r}), or leave out ax."
+            )
+        self._draws_in(self.axes_[0])
+        draw_columns(found, chosen, self.axes_)
+        return self
+
+
+def _first_columns(attribution: Attribution, players: NDArray[np.intp], count: int) -> list[int]:
+    """Return the first columns of these players; none where a file did not hold the samples."""
+    if attribution.samples is None:
+        return []
+    return [column for i in players for column in attribution.players[i]][:count]

@@ -1,0 +1,245 @@
+"""Results as text: what a terminal shows, and the words that tables and reports have in common.
+
+The rows of an explanation read as sums. The shares of an attribution are a table, followed by
+remarks on how to read it; so are the means of an importance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._classes import apart, elsewhere, meaning
+from pkex.tables.cells import name_of_rest
+
+if TYPE_CHECKING:
+    from pkex.attribution import Attribution
+    from pkex.explanation import Explanation
+    from pkex.importance import Importance
+
+__all__ = [
+    "attribution_headline",
+    "attribution_text",
+    "explanation_text",
+    "headline",
+    "importance_text",
+    "leaves_out",
+    "most_important",
+    "notes",
+    "remarks",
+    "shares",
+]
+
+Floats = NDArray[np.float64]
+
+_LINES, _FEATURES = 6, 4  # of an explanation
+_PLAYERS = 8  # of an attribution
+_NAMES = 5  # players named in a remark
+_WORDS = {
+    "MMD^2": {
+        "neutral": "neutral removal charges a column for being looked at: one that did not change "
+        "has a share below 0 when others changed; removal='marginal' averages absent columns out.",
+        "involved": "a share, but no change alone: involved, as the relation to other columns "
+        "changed.",
+        "negative": "a change alone, but a share below 0: the other columns show more without it.",
+    },
+    "HSIC": {
+        "neutral": "neutral removal charges a column for being looked at: one that the target does "
+        "not depend on has a share below 0 when there are others; removal='marginal' averages "
+        "absent columns out.",
+        "involved": "a share, but no dependence alone: involved, as the target depends on it "
+        "together with other columns.",
+        "negative": "a dependence alone, but a share below 0: the other columns show more without "
+        "it.",
+    },
+}
+
+
+def headline(explanation: Explanation) -> str:
+    """Return the size, the kind of removal and how exact the values are, in one line."""
+    nouns = ("row", "player", "output")
+    shape = " x ".join(
+        f"{size} {noun}{'s' if size != 1 else ''}"
+        for size, noun in zip(explanation.values.shape, nouns, strict=False)
+    )
+    rule = explanation.rule
+    if explanation.error is not None:
+        error = f"error <= {explanation.error.max(initial=0.0):.2g}"
+    elif any(used.is_fallback for used in explanation.rules):
+        error = "exact up to rounding"
+    elif explanation.removal == "neutral":
+        error = f"relative error <= {rule.relative_error:.2g}"
+    else:
+        error = f"error <= {rule.relative_error:.2g} sum|alpha|"
+    return (
+        f"Explanation({shape}, {explanation.removal} removal, {rule.size}-node {rule.family}, "
+        f"{error}, residual {explanation.residual:.1e})"
+    )
+
+
+def notes(explanation: Explanation) -> list[str]:
+    """Return what an absent feature is and what to beware of, each in a line."""
+    absent, caution = explanation.absent, explanation.caution
+    found = [] if absent is None else [f"absent features: {absent}"]
+    return found + ([] if caution is None else [f"caution: {caution}"])
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Return the headline, what is absent and, when there are few rows, each of them as a sum."""
+    what = meaning(explanation)
+    said = [*([] if what is None else [what]), *notes(explanation)]
+    lines = [headline(explanation), *(f"  {line}" for line in said)]
+    values, base_values, predictions = explanation._with_output_axis()
+    if predictions.size > _LINES:
+        return "\n".join([*lines, *(f"  {note}" for note in _apart(explanation))])
+    classes, names = _classes_of(explanation), explanation.row_names
+    for row, output in np.ndindex(predictions.shape):
+        if classes[row] and predictions.shape[1] > 1 and output == 0:
+            lines.append(f"  row {names[row]}: {classes[row]}")
+        phi = values[row, :, output]
+        base, prediction = base_values[row, output], predictions[row, output]
+        top = most_important(np.abs(phi), _FEATURES)
+        terms = [(phi[i], explanation.feature_names[i]) for i in top]
+        if leaves_out(explanation, top):
+            rest = prediction - base - phi[top].sum()
+            terms.append((rest, name_of_rest(explanation.feature_names)))
+        total = "".join(
+            f" {'-' if value < 0.0 else '+'} {abs(value):.4g} ({name})" for value, name in terms
+        )
+        name = f", {explanation.outputs[output]}" if explanation.outputs else ""
+        own = f" ({classes[row]})" if classes[row] and predictions.shape[1] == 1 else ""
+        lines.append(f"  row {names[row]}{own}{name}: {prediction:.4g} = {base:.4g} (base){total}")
+    return "\n".join(lines)
+
+
+def _classes_of(explanation: Explanation) -> list[str]:
+    """Return for each row what is said about its class; empty if there is none."""
+    predicted, other = explanation.predicted, elsewhere(explanation)
+    if predicted is None:
+        return [""] * len(explanation)
+    largest = [None] * len(predicted) if other is None else other
+    return [
+        f"predicted {own}{f', largest output {most}' if most is not None else ''}"
+        for own, most in zip(predicted, largest, strict=True)
+    ]
+
+
+def _apart(explanation: Explanation) -> list[str]:
+    """Return a line about rows whose largest output is not the predicted class, if there are."""
+    other = elsewhere(explanation)
+    count = 0 if other is None else sum(most is not None for most in other)
+    return [apart(count, len(explanation))] if count else []
+
+
+def most_important(size: Floats, count: int) -> NDArray[np.intp]:
+    """Return the players of the largest sizes, the largest first."""
+    return np.argsort(-size, kind="stable")[:count]
+
+
+def leaves_out(explanation: Explanation, shown: Sequence[int] | NDArray[np.intp]) -> bool:
+    """Tell whether the features shown are not all that the prediction is made of."""
+    return len(shown) < len(explanation.feature_names) or not explanation.complete
+
+
+def attribution_headline(attribution: Attribution) -> str:
+    """Return the statistic, how it was estimated and from how many rows, in one line."""
+    count = len(attribution.players)
+    facts = [
+        f"{attribution.statistic} = {attribution.total:.4g}",
+        attribution.estimator,
+        f"{' + '.join(map(str, attribution.n_rows))} rows",
+        f"{count} player{'s' if count != 1 else ''}",
+    ]
+    if attribution.standard_error is not None:
+        facts[0] += f" ± {attribution.standard_error:.2g}"
+    if attribution.p_value is not None:
+        facts.append(f"p = {attribution.p_value:.2g}")
+    return f"Attribution({', '.join(facts)})"
+
+
+def attribution_text(attribution: Attribution) -> str:
+    """Return the headline, what is absent, the largest shares and remarks."""
+    cells = shares(attribution, _PLAYERS)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [attribution_headline(attribution), f"  {attribution.absent}"]
+    for line in cells:
+        padded = (f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
+        lines.append(f"  {'  '.join(padded)}".rstrip())
+    count = len(attribution.players)
+    if count > _PLAYERS:
+        lines.append(f"  and {count - _PLAYERS} more; see to_frame()")
+    if attribution.p_values is not None and count > 1:
+        lines.append(f"  p-values adjusted by Holm for {count} players")
+    return "\n".join(lines + [f"  {remark}" for remark in remarks(attribution)])
+
+
+def shares(attribution: Attribution, count: int) -> list[list[str]]:
+    """Return a table of the largest shares, its heading first.
+
+    What a player does alone has a column where it was tested, as that is known without computing.
+    """
+    shown = attribution.order[:count]
+    by_itself = None if attribution.p_alone is None else attribution.alone
+    columns: list[tuple[str, Floats | None, str]] = [
+        ("share", attribution.values, "+.4g"),
+        ("p", attribution.p_holm, ".2g"),
+        ("alone", by_itself, "+.4g"),
+        ("p", attribution.p_alone_holm, ".2g"),
+    ]
+    known = [(title, column, style) for title, column, style in columns if column is not None]
+    heading = ["", *(title for title, _, _ in known)]
+    return [
+        heading,
+        *(
+            [attribution.feature_names[i], *(f"{column[i]:{style}}" for _, column, style in known)]
+            for i in shown
+        ),
+    ]
+
+
+def remarks(attribution: Attribution, alpha: float = 0.05) -> list[str]:
+    """See `Attribution.remarks`."""
+    words, removal = _WORDS[attribution.statistic], attribution.removal
+    found = [words["neutral"]] if removal == "neutral" else []
+    p_share, p_alone = attribution.p_holm, attribution.p_alone_holm
+    if removal == "marginal" and p_share is not None and p_alone is not None:
+        share, alone = p_share <= alpha, p_alone <= alpha
+        for chosen, sentence in (
+            (share & ~alone, words["involved"]),
+            (alone & (attribution.values < 0.0), words["negative"]),
+        ):
+            if chosen.any():
+                found.append(f"{_listed(attribution, chosen)}: {sentence}")
+    tested, n_rows = attribution.n_test_rows, sum(attribution.n_rows)
+    if tested is not None and tested < n_rows:
+        found.append(f"columns were permuted alone on {tested} of {n_rows} rows.")
+    return found
+
+
+def _listed(attribution: Attribution, chosen: NDArray[np.bool_]) -> str:
+    names = [attribution.feature_names[i] for i in attribution.order if chosen[i]]
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more
+
+
+def importance_text(importance: Importance) -> str:
+    """Return the means with their standard errors, the largest first."""
+    names, neutral = importance.feature_names, importance.neutral
+    width = max(map(len, names))
+    outputs = importance.output_names if importance.values.ndim == 2 else ("mean |value|",)
+    extra = f"{'centred':>13}" if neutral else ""
+    lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs)]
+    columns = importance.values.reshape(len(importance.values), -1)
+    errors = importance.standard_errors.reshape(columns.shape)
+    centred = importance.centred.reshape(columns.shape)
+    for player in importance.order:
+        cells = zip(columns[player], errors[player], centred[player], strict=True)
+        shown = "".join(
+            f"  {value:>11.4g} ± {error:<6.2g}" + (f"{alone:>13.4g}" if neutral else "")
+            for value, error, alone in cells
+        )
+        lines.append(f"{names[player]:<{width}}{shown}".rstrip())
+    return "\n".join(lines)
