@@ -217,7 +217,9 @@ class Explainer:
             error=error.reshape(base_values.shape),
             complete=True,
             kernels=self._kernels,
-            index=rows.index if hasattr(rows, "iloc") else None,
+            row_labels=rows.index if hasattr(rows, "iloc") else None,
+            index=self.index,
+            efficient=self.measure.efficient,
             **self._said,
         )
         if self._classes is not None and self._classes.predict is not None:

@@ -88,8 +88,13 @@ class Explanation:
         Of a classifier: the class that its own `predict` gives to each row. A support vector
         machine counts votes of pairs, so that another class may have the largest output. It is
         asked when this is first looked at.
-    index : pandas.Index or None
+    row_labels : pandas.Index or None
         What a pandas frame called its rows; None for rows without such labels.
+    index : str
+        Which values these are: "SV" for Shapley's, "BV" for Banzhaf's, or the name of another
+        measure.
+    efficient : bool
+        Whether they add up: base value and values give the prediction. Only Shapley values do.
 
     Examples
     --------
@@ -127,7 +132,9 @@ class Explanation:
     number: str | None = None
     # no default on the class, so that `__getattr__` is asked where it is not known yet
     predicted: NDArray[Any] | None = field(default_factory=lambda: None)
-    index: Any = None
+    row_labels: Any = None
+    index: str = "SV"
+    efficient: bool = True
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -211,10 +218,10 @@ class Explanation:
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """What to call the rows: the labels of `index` as text, or their numbers from 0."""
-        if self.index is None:
+        """What to call the rows: the labels of `row_labels` as text, or their numbers from 0."""
+        if self.row_labels is None:
             return tuple(map(str, range(len(self))))
-        return tuple(map(label_text, self.index))
+        return tuple(map(label_text, self.row_labels))
 
     def __getitem__(self, key: Any) -> Explanation:
         """Select rows, features and outputs: ``explanation[rows, features, outputs]``.
@@ -269,7 +276,7 @@ class Explanation:
             output_names=names,
             sides=sides,
             predicted=None if self.predicted is None else self.predicted[rows],
-            index=None if self.index is None else self.index[rows],
+            row_labels=None if self.row_labels is None else self.row_labels[rows],
             complete=self.complete and len(features) == len(self.players),
         )
 
@@ -473,8 +480,8 @@ def _check_shapes(explanation: Explanation) -> None:
             (n_outputs,),
         ),
         (
-            "index",
-            (values.shape[0] if explanation.index is None else len(explanation.index),),
+            "row_labels",
+            (values.shape[0] if explanation.row_labels is None else len(explanation.row_labels),),
             values.shape[:1],
         ),
         ("predicted", getattr(explanation.predicted, "shape", values.shape[:1]), values.shape[:1]),

@@ -182,7 +182,7 @@ def _explained(
     index = data.frame.index  # numbers in the file
     if labels:
         index = pandas.Index(labels[0].loc[index], name=own)
-    return replace(explanation, index=index), data, background
+    return replace(explanation, row_labels=index), data, background
 
 
 def _is_ours(error: Exception) -> bool:
@@ -318,14 +318,14 @@ def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
             f"a feature is named {taken[0]!r}, as a column that the file of values has besides: "
             f'give it another name with --groups, e.g. {{"my_{taken[0]}": ["{taken[0]}"]}}.'
         )
-    own = None if explanation.index is None else explanation.index.name
+    own = None if explanation.row_labels is None else explanation.row_labels.name
     if own is not None:
         if own in (*names, *_ADDED[1:]):
             raise ValueError(
                 f"the column {own!r} of --id is named like a feature or a column that the file of "
                 "values has besides: give it another name in the table."
             )
-        first = {own: np.repeat(explanation.index.to_numpy(), n_outputs)} | {
+        first = {own: np.repeat(explanation.row_labels.to_numpy(), n_outputs)} | {
             name: column for name, column in first.items() if name != own
         }
     flat = np.moveaxis(values, 2, 1).reshape(n_rows * n_outputs, n_features)

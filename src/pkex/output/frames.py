@@ -40,7 +40,7 @@ def explanation_frame(explanation: Explanation, totals: bool) -> Any:
         columns = pandas.MultiIndex.from_product(
             [explanation.outputs, columns], names=["output", "feature"]
         )
-    return pandas.DataFrame(np.hstack(blocks), columns=columns, index=explanation.index)
+    return pandas.DataFrame(np.hstack(blocks), columns=columns, index=explanation.row_labels)
 
 
 def attribution_frame(attribution: Attribution) -> Any:

@@ -43,7 +43,7 @@ def explanation_html(explanation: Explanation) -> str:
     values, base, predictions = explanation._with_output_axis()
     n_rows, n_outputs = predictions.shape
     top = most_important(np.abs(values).sum(axis=(0, 2)), _FEATURES)
-    others = leaves_out(explanation, top)
+    others = explanation.efficient and leaves_out(explanation, top)
     n_shown = min(n_rows, max(1, _LINES // n_outputs))
     scale = np.abs(values[:n_shown][:, top]).max(initial=0.0) or 1.0
 

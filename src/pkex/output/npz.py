@@ -98,7 +98,9 @@ _HEADER: dict[str, Reader] = {
     "sides": maybe(_sides),
     "number": maybe(as_text),
     "predicted": maybe(lambda value: np.array(as_cells(value))),
-    "index": maybe(as_index),
+    "row_labels": maybe(as_index),
+    "index": lambda value: "SV" if value is None else as_text(value),
+    "efficient": lambda value: value is None or as_flag(value),
 }
 _KERNELS: dict[str, Reader] = {"kernel": maybe(as_text), "kernels": maybe(_kernels)}
 
@@ -176,7 +178,7 @@ def _table(rows: Any, n_columns: int) -> NDArray[Any]:
 
 def _check_sums(explanation: Explanation) -> None:
     """Refuse values that miss the predictions by more than the residual and rounding."""
-    if not explanation.complete or not getattr(explanation, "efficient", True):
+    if not explanation.complete or not explanation.efficient:
         return
     values, known = explanation.values, explanation.residual
     with np.errstate(over="ignore", invalid="ignore"):

@@ -135,9 +135,9 @@ def _say_base(axes: list[Axes]) -> None:
 
 def _adds_up(explanation: Explanation) -> None:
     """Refuse a waterfall where values do not lead from the base value to the prediction."""
-    if not getattr(explanation, "efficient", True):
+    if not explanation.efficient:
         raise ValueError(
-            "values of this index do not add up to the prediction, so there is no waterfall; draw "
+            f"values of the index {explanation.index} do not add up to the prediction, so there is no waterfall; draw "
             "plot.bar() or plot.beeswarm(), or explain with Shapley values."
         )
     if not explanation.complete:

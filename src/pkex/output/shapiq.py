@@ -26,7 +26,7 @@ def to_shapiq(explanation: Explanation, row: int) -> Any:
     return shapiq.InteractionValues(
         values=np.concatenate([one.base_values, one.values[0]]),
         interaction_lookup=lookup,
-        index="SV",
+        index=explanation.index,
         min_order=0,
         max_order=1,
         n_players=n_players,

@@ -74,9 +74,11 @@ def headline(explanation: Explanation) -> str:
         error = f"relative error <= {rule.relative_error:.2g}"
     else:
         error = f"error <= {rule.relative_error:.2g} sum|alpha|"
+    index = "" if explanation.index == "SV" else f"{explanation.index} values, "
+    residual = f", residual {explanation.residual:.1e}" if explanation.efficient else ""
     return (
-        f"Explanation({shape}, {explanation.removal} removal, {rule.size}-node {rule.family}, "
-        f"{error}, residual {explanation.residual:.1e})"
+        f"Explanation({shape}, {index}{explanation.removal} removal, {rule.size}-node "
+        f"{rule.family}, {error}{residual})"
     )
 
 
@@ -84,6 +86,8 @@ def notes(explanation: Explanation) -> list[str]:
     """Return what an absent feature is and what to beware of, each in a line."""
     absent, caution = explanation.absent, explanation.caution
     found = [] if absent is None else [f"absent features: {absent}"]
+    if not explanation.efficient:
+        found.append(f"{explanation.index} values do not add up to prediction minus base value")
     return found + ([] if caution is None else [f"caution: {caution}"])
 
 
@@ -103,7 +107,7 @@ def explanation_text(explanation: Explanation) -> str:
         base, prediction = base_values[row, output], predictions[row, output]
         top = most_important(np.abs(phi), _FEATURES)
         terms = [(phi[i], explanation.feature_names[i]) for i in top]
-        if leaves_out(explanation, top):
+        if explanation.efficient and leaves_out(explanation, top):
             rest = prediction - base - phi[top].sum()
             terms.append((rest, name_of_rest(explanation.feature_names)))
         total = "".join(
@@ -111,7 +115,11 @@ def explanation_text(explanation: Explanation) -> str:
         )
         name = f", {explanation.outputs[output]}" if explanation.outputs else ""
         own = f" ({classes[row]})" if classes[row] and predictions.shape[1] == 1 else ""
-        lines.append(f"  row {names[row]}{own}{name}: {prediction:.4g} = {base:.4g} (base){total}")
+        start = f"  row {names[row]}{own}{name}: {prediction:.4g}"
+        if explanation.efficient:
+            lines.append(f"{start} = {base:.4g} (base){total}")
+        else:  # which is no equation
+            lines.append(f"{start};{total}")
     return "\n".join(lines)
 
 

@@ -110,7 +110,7 @@ def _level(alpha: float) -> float:
 
 def _row_names(given: Sequence[int | str] | None, explanation: Explanation) -> list[int | str]:
     """Return what to call the rows: numbers if all names are, else text."""
-    names: Any = explanation.index
+    names: Any = explanation.row_labels
     if given is not None:
         names = given
         if len(names) != len(explanation):
@@ -121,7 +121,7 @@ def _row_names(given: Sequence[int | str] | None, explanation: Explanation) -> l
         wrong = [entry for entry in names if not is_index(entry) and not isinstance(entry, str)]
         if wrong:
             raise TypeError(f"row_names must be integers or text, got {brief(wrong[0])}.")
-    elif explanation.index is None:
+    elif explanation.row_labels is None:
         return list(range(len(explanation)))
     if all(is_index(entry) for entry in names):
         return [int(entry) for entry in names]

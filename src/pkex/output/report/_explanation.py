@@ -53,6 +53,8 @@ def payload(
         "names": explanation.feature_names,
         "outputs": explanation.outputs,
         "complete": explanation.complete,
+        "index": explanation.index,
+        "efficient": explanation.efficient,
         "waterfall": WATERFALL,
         "importance": [
             {"mean": finite(means[:, k]), "error": finite(errors[:, k])}
@@ -154,6 +156,9 @@ def _facts(explanation: Explanation) -> list[Fact]:
     if what is not None and explanation.classes is not None:
         facts.append(fact("Output", _sentence(what)))
         facts.append(fact("Classes", ", ".join(explanation.classes), _apart(explanation)))
+    if explanation.index != "SV":
+        adds = "" if explanation.efficient else "These values do not add up to a prediction."
+        facts.append(fact("Index", explanation.index, adds))
     said = "" if explanation.absent is None else f"Absent features: {explanation.absent}."
     facts.append(fact("Removal", explanation.removal, said))
     if explanation.caution is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -48,17 +49,13 @@ def accuracy(result: Explanation | Attribution, relative_to: str) -> list[Fact]:
     else:
         bound = f"≤ {result.rule.relative_error:.2g}"
         error = fact("Certified error", bound, f"Relative to {relative_to}; proven, not estimated.")
-    return [
-        fact(
-            "Rules", _rules(result.rules), "Each pair of points takes the cheapest that suffices."
-        ),
-        error,
-        fact(
-            "Additivity residual",
-            f"{result.residual:.1e}" if result.residual else "0",
-            "The largest gap between the values' sum and its target; checked to be rounding.",
-        ),
-    ]
+    rules = "Each pair of points takes the cheapest that suffices."
+    found = [fact("Rules", _rules(result.rules), rules), error]
+    if math.isnan(result.residual):  # values that do not add up
+        return found
+    gap = f"{result.residual:.1e}" if result.residual else "0"
+    said = "The largest gap between the values' sum and its target; checked to be rounding."
+    return [*found, fact("Additivity residual", gap, said)]
 
 
 def _rules(rules: Sequence[Rule]) -> str:

@@ -47,10 +47,14 @@ function rawText(feature, row) {
 
 // --- head
 
+const valueName = report.index === "SV" ? "Shapley value" : `${report.index} value`;
 const summarised = nRows < report.n_rows || nFeatures < names.length;
 const several = outputs.length > 1;
 showHead(
-  `Each value is a feature's exact Shapley value: what it adds to the ${noun} of a row. ${report.complete
+  `Each value is a feature's exact ${valueName}: what it adds to the ${noun} of a row${
+    report.efficient ? "" : ", averaged over sets of other features in its own way"}. ${!report.efficient
+    ? "These values do not add up to the difference of prediction and base value."
+    : report.complete
     ? `The values of a row and the base value add up to the ${noun}.`
     : "Only some features were selected for this report; the others appear as one sum."}${
     report.meaning ? ` The ${noun} is the ${report.meaning}.` : ""}`,
@@ -222,7 +226,7 @@ function known(row) {
 
 {
   const { card, body } = section("row", "One row", "One row",
-    `From the base value to the ${noun}, the largest values first.`);
+    report.efficient ? `From the base value to the ${noun}, the largest values first.` : "The largest values first.");
   card.classList.add("wide");
   const byPrediction = () => rows.map((_, row) => row)
     .sort((a, b) => stored[state.output].predictions[a] - stored[state.output].predictions[b]);
@@ -260,6 +264,24 @@ function known(row) {
   const figure = h("div", { class: "figure", id: "waterfall" });
   const raw = h("div", { id: "row-table" });
 
+  const label = ({ name, text }) => (text == null ? name : `${name} = ${text}`);
+  /** Values that do not add up: bars from 0, each by itself. */
+  const apart = (width, steps) => {
+    const sizes = steps.map(({ size }) => size);
+    const decimals = decimalsFor(Math.max(...sizes.map(Math.abs)));
+    const frame = lanes(width, {
+      names: steps.map(label), notes: [sizes.map((size) => signed(size, decimals))],
+      domain: padded(extent([0, ...sizes])), lane: 28, zero: true, axis: `${valueName}${ofOutput()}`, room: 0.42,
+    });
+    sizes.forEach((size, i) => {
+      const [a, b] = [frame.x(0), frame.x(size)];
+      frame.svg.append(s("rect", { class: size < 0 ? "down" : "up", rx: 2, x: Math.min(a, b), y: frame.y(i) - 9,
+        width: Math.max(1, Math.abs(a - b)), height: 18 }));
+    });
+    frame.svg.setAttribute("aria-label", `Values of row ${rows[state.row]}; the table beside it has the numbers.`);
+    return frame.svg;
+  };
+
   const draw = responsive(figure, (width) => {
     const { base, predictions } = stored[state.output];
     const [start, end] = [base[state.row], predictions[state.row]];
@@ -267,13 +289,16 @@ function known(row) {
     const left = bars.splice(report.waterfall).length + names.length - nFeatures - (report.extras[state.output]?.[state.row]?.length ?? 0);
     const rest = bars.reduce((sum, [, size]) => sum - size, end - start);
     const steps = bars.map(([player, size, text]) => ({ name: names[player], text, size }));
-    if (left > 0 || !report.complete) {
+    if (report.efficient && (left > 0 || !report.complete)) {
       steps.push({ name: left > 0 ? plural(left, report.complete ? "other feature" : "or more other feature") : "other features", size: rest });
+    }
+    if (!report.efficient) {
+      figure.replaceChildren(apart(width, steps));
+      return;
     }
     let at = start;
     steps.forEach((entry) => { entry.from = at; at += entry.size; entry.to = at; });
     const decimals = decimalsFor(Math.max(...steps.map(({ size }) => Math.abs(size))));
-    const label = ({ name, text }) => (text == null ? name : `${name} = ${text}`);
     const frame = lanes(width, {
       names: ["base value", ...steps.map(label), noun],
       notes: [[fixed(start, decimals), ...steps.map(({ size }) => signed(size, decimals)), fixed(end, decimals)]],
@@ -305,7 +330,7 @@ function known(row) {
     const entries = known(state.row);
     const decimals = decimalsFor(Math.abs(entries[0][1]));
     const missing = names.length - entries.length;
-    raw.replaceChildren(table(`Row ${rows[state.row]}: raw values and Shapley values${missing ? `, without ${plural(missing, "smaller one")}` : ""}`,
+    raw.replaceChildren(table(`Row ${rows[state.row]}: raw values and ${valueName}s${missing ? `, without ${plural(missing, "smaller one")}` : ""}`,
       ["Feature", "Raw value", "Value"],
       entries.map(([player, size, text]) => [names[player], text, signed(size, decimals)]), [1]));
     draw();
