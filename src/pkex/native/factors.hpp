@@ -14,7 +14,7 @@
 #include "math.hpp"
 #include "program.hpp"
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 using pkex::Block;
 using pkex::Factor;
@@ -284,4 +284,4 @@ Vec evaluate_tile(const Program& program, const Block& block, Tile tile, const d
     return most;
 }
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

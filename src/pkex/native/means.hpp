@@ -4,7 +4,7 @@
 
 #include "factors.hpp"
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 using pkex::Evaluated;
 
@@ -86,4 +86,4 @@ inline void add_means(const Program& program, const Block& block, const Evaluate
     }
 }
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

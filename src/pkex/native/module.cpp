@@ -225,9 +225,8 @@ nb::list steps_of(const std::vector<std::uint8_t>& used) {
 // last.
 nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Reals& weights,
                   const Result& values, const Result& totals, const Result& magnitudes,
-                  const std::optional<Matrix>& absent,
-                  const std::optional<Matrix>& absent_deficits, const std::optional<Given>& given,
-                  const std::optional<Given>& given_values,
+                  const std::optional<Matrix>& absent, const std::optional<Matrix>& absent_deficits,
+                  const std::optional<Given>& given, const std::optional<Given>& given_values,
                   const std::optional<Matrix>& background, const std::optional<Vector>& shares,
                   const std::optional<Given>& other_given,
                   const std::optional<Given>& other_given_values) {
@@ -285,9 +284,8 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
 // the largest magnitude.
 nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double scale,
                     const Cube& values, const std::optional<Matrix>& absent,
-                    const std::optional<Matrix>& absent_deficits,
-                    const std::optional<Given>& given, const std::optional<Given>& given_values,
-                    bool integrals) {
+                    const std::optional<Matrix>& absent_deficits, const std::optional<Given>& given,
+                    const std::optional<Given>& given_values, bool integrals) {
     const Index points = Index(z.shape(0));
     const Rows columns = columns_of(game, x, z);
     Block block = data_block(game, x, columns, points, given, given_values);
@@ -299,8 +297,7 @@ nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double s
     block.fallback = game.fallback();
     std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
     block.used = used.data();
-    pkex::Pairs pairs = {
-        values.data(), values.stride(0), values.stride(1), scale, integrals, 0.0};
+    pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, integrals, 0.0};
     pkex::Status status = pkex::Status::kDone;
     run(game, block.sets, [&](double* memory) {
         status = game.backend().add_pairs(game.program(), block, pairs, memory);
@@ -329,9 +326,8 @@ void factors(const Game& game, const Matrix& x, const Matrix& z, const Result& v
     }
     if (block.rows == 0) return;
     const pkex::Evaluated to = {shares ? parts.data() : nullptr, values.data(), deficits.data()};
-    run(game, 1, [&](double* memory) {
-        game.backend().factors(game.program(), block, to, memory);
-    });
+    run(game, 1,
+        [&](double* memory) { game.backend().factors(game.program(), block, to, memory); });
 }
 
 // Adds `scale` times the factors of the players of every pair to `values`: (players, rows, points),
@@ -345,9 +341,8 @@ void add_factors(const Game& game, const Matrix& x, const Matrix& z, double scal
     require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
     const pkex::Pairs pairs = {
         values.data(), values.stride(0), values.stride(1), scale, false, 0.0};
-    run(game, 1, [&](double* memory) {
-        game.backend().add_factors(game.program(), block, pairs, memory);
-    });
+    run(game, 1,
+        [&](double* memory) { game.backend().add_factors(game.program(), block, pairs, memory); });
 }
 
 // Only evaluates the factors, and sums their deficits over the players and points of each row.
@@ -357,9 +352,7 @@ void evaluate(const Game& game, const Matrix& x, const Matrix& z, const Result& 
     Block block = data_block(game, x, columns, Index(z.shape(0)), given);
     require_shape(sums, "sums", {block.rows});
     block.totals = sums.data();
-    run(game, 1, [&](double* memory) {
-        game.backend().evaluate(game.program(), block, memory);
-    });
+    run(game, 1, [&](double* memory) { game.backend().evaluate(game.program(), block, memory); });
 }
 
 // exp, expm1 (arguments <= 0) and sin(pi x) (0 <= x <= 1/2) as the kernels use them, for the tests.
@@ -380,14 +373,16 @@ nb::list series(const Vector& nodes) {
     nb::list result;
     const std::vector<double> given = as_vector<double>(nodes);
     const pkex::Series* all = pkex::series_of(given);
-    const auto listed = [](const std::vector<double>& numbers) {
+    const auto listed = [&](const double* numbers, int terms) {
         nb::list list;
-        for (const double number : numbers) list.append(number);
+        for (std::size_t k = 0; k < given.size() * std::size_t(terms); ++k) list.append(numbers[k]);
         return list;
     };
     for (int i = 0; all && i < pkex::kSeries; ++i) {
-        result.append(nb::make_tuple(pkex::kSeriesTerms[i], pkex::kSeriesLimits[i],
-                                     listed(all[i].logs), listed(all[i].shares)));
+        const int terms = pkex::kSeriesTerms[i];
+        result.append(nb::make_tuple(terms, pkex::kSeriesLimits[i],
+                                     listed(all[i].logs, pkex::log_terms(terms)),
+                                     listed(all[i].shares, terms)));
     }
     return result;
 }

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "series.hpp"
+#include "near_one_series.hpp"
 
 namespace pkex {
 
@@ -41,16 +41,16 @@ struct Run {
     Index begin, end;
 };
 
-// A rule for sums of deficits up to `limit`. In `pairs` the nodes of a rule that is symmetric about
-// t = 1/2 stand as distances from there, in units of 1/2; it is null for other rules. `series` are
-// those for factors near 1, kSeries of them, or null.
+// A rule for sums of deficits up to `limit`. In `mirrored` the nodes of a rule that is symmetric
+// about t = 1/2 stand as distances from there, in units of 1/2; it is null for other rules.
+// `series` are those for factors near 1, kSeries of them, or null.
 struct Rung {
     Index size;
     double limit;
     bool any_factors;
-    const double* nodes;    // 2 t_l
-    const double* weights;  // w_l
-    const double* pairs;    // 1 - 2 t_l for the lower half
+    const double* nodes;     // 2 t_l
+    const double* weights;   // w_l
+    const double* mirrored;  // 1 - 2 t_l for the lower half
     const Series* series;
 };
 
@@ -64,7 +64,7 @@ struct Program {
     Index n_rungs;
     double lower;      // the rungs cover factors from here to 1
     bool check_range;  // whether present factors may lie elsewhere
-    bool gentle;       // whether the rungs have series, and all factors exponents
+    bool near_one;     // whether the rungs have series, and all factors exponents
 };
 
 struct Block {
