@@ -12,7 +12,7 @@ import time
 import mpmath
 import numpy as np
 import pytest
-from cases import KERNELS, assert_close, sample, scales
+from cases import COLUMN_KERNELS, KERNELS, assert_close, sample, scales
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +36,8 @@ native = pytest.importorskip(
 kernel_module = pytest.importorskip("pkex.native._kernel", exc_type=ModuleNotFoundError)
 
 ISAS = kernel_module.config()["isas"]
+KINDS = kernel_module.kinds()
+NO_KIND, GIVEN_KIND, RBF_KIND = (KINDS.index(name) for name in ("none", "given", "rbf"))
 
 
 def alone(d):
@@ -408,10 +410,17 @@ def test_odd_shapes_and_layouts(shape, d, by_row, general, how, seed):
         assert not block.totals.any()
 
 
+def test_every_kind_of_the_compiled_module_is_one_that_python_packs():
+    terms = [case.build(np.ones(2)).terms(2)[0] for case in COLUMN_KERNELS]
+    packed = [native._code(leaf)[0] for term in terms for leaf in term.leaves]
+    assert {"none", *packed} == set(KINDS)
+    assert len(KINDS) == len(set(KINDS))
+
+
 def raw(**changes):
     """The arguments of a small program, some of them changed."""
     arguments = {
-        "kinds": np.array([2, 2, 1]),
+        "kinds": np.array([RBF_KIND, RBF_KIND, GIVEN_KIND]),
         "columns": np.array([0, 1, 0]),
         "players": np.array([0, 1, 1]),
         "a": np.ones(3),
@@ -434,10 +443,10 @@ def raw(**changes):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"kinds": np.array([2, 2, 10])},
-        {"kinds": np.array([2, -1, 2])},
-        {"kinds": np.array([2, 0, 2])},
-        {"kinds": np.array([2, 2])},
+        {"kinds": np.array([RBF_KIND, RBF_KIND, len(KINDS)])},
+        {"kinds": np.array([RBF_KIND, -1, RBF_KIND])},
+        {"kinds": np.array([RBF_KIND, NO_KIND, RBF_KIND])},
+        {"kinds": np.array([RBF_KIND, RBF_KIND])},
         {"kinds": np.ones(3)},
         {"kinds": np.ones((3, 1), dtype=np.int64)},
         {"columns": np.array([0, 2, 0])},

@@ -22,11 +22,6 @@ std::vector<double> mirrored(const std::vector<double>& nodes) {
     return distances;
 }
 
-bool has_exponent(Kind kind) {
-    return kind == Kind::kNone || kind == Kind::kRbf || kind == Kind::kLaplacian ||
-           kind == Kind::kChi2 || kind == Kind::kPeriodic || kind == Kind::kCategorical;
-}
-
 constexpr Index kSeriesPlayers = 24;  // with fewer, a series is hardly ever cheaper than a sweep
 
 }  // namespace

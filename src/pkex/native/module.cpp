@@ -393,6 +393,13 @@ double multiply_add(Index steps, const std::string& isa) {
     return backend.multiply_add(steps);
 }
 
+// The names of the kinds of factors; a kind's number is its place.
+nb::tuple kinds() {
+    nb::list names;
+    for (const char* name : pkex::kKindNames) names.append(name);
+    return nb::tuple(names);
+}
+
 nb::dict config() {
     nb::dict result;
     nb::list isas;
@@ -437,5 +444,6 @@ NB_MODULE(_kernel, module) {
                "isa"_a = "");
     module.def("series", &series, "nodes"_a.noconvert());
     module.def("multiply_add", &multiply_add, "steps"_a, "isa"_a = "");
+    module.def("kinds", &kinds);
     module.def("config", &config);
 }

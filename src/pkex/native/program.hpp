@@ -8,26 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kinds.hpp"
 #include "near_one_series.hpp"
 
 namespace pkex {
 
 using Index = std::ptrdiff_t;
 
-enum class Kind : std::int32_t {
-    kNone,        // factor 1, for players without columns
-    kGiven,       // evaluated by the caller; `column` counts them
-    kRbf,         // a = 1 / (2 l^2)
-    kLaplacian,   // a = 1 / l
-    kCauchy,      // a = 1 / l^2
-    kMatern15,    // a = sqrt(3) / l
-    kMatern25,    // a = sqrt(5) / l
-    kChi2,        // a = gamma
-    kPeriodic,    // a = 2 / l^2, b = period
-    kCategorical  // a = 1 - mismatch, b = -log(mismatch), c = mismatch
-};
-constexpr int kKinds = 10;
-
+// The factor of one column. Of a categorical kernel b = -log(mismatch), the exponent of what
+// differs, and c = mismatch; elsewhere b is as it was packed.
 struct Factor {
     Index column;
     Index player;
