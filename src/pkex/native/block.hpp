@@ -255,9 +255,9 @@ private:
     template <class Form, int Size>
     int evaluate(Tile& tile, typename Form::Place to, const Block& block, const double* x) {
         const Index left = block_.points - tile.point;
-        const auto go = [&](auto evaluate, int count) {
+        const auto go = [&](auto evaluated, int count) {
             tile.count = count;
-            most_ = evaluate(program_, block, tile, x, to, space_.stride);
+            most_ = evaluated(program_, block, tile, x, to, space_.stride);
         };
         if (left >= Size * kLanes) {
             go(evaluate_tile<Form, Size, false>, Size * kLanes);

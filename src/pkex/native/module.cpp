@@ -190,20 +190,20 @@ struct Absent {
            const std::optional<Matrix>& given_deficits) {
         require(given_values.has_value() == given_deficits.has_value(),
                 "absent factors must go with their deficits.");
-        if (!given_values) return;
+        if (!given_values || !given_deficits) return;
         require(block.given_values || game.n_given() == 0,
                 "given_values must go with absent factors.");
         const Index players = game.program().n_players;
-        const auto take = [&](const Matrix& from, const char* name, std::optional<Rows>& rows) {
+        const auto take = [&](const Matrix& from, const char* name, std::optional<Rows>& to) {
             require_shape(from, name, {players, block.points});
-            rows.emplace(from.data(), players, block.points, from.stride(0), from.stride(1));
+            return &to.emplace(from.data(), players, block.points, from.stride(0), from.stride(1));
         };
-        take(*given_values, "absent", values);
-        take(*given_deficits, "absent_deficits", deficits);
-        block.absent = values->data;
-        block.absent_player = values->stride;
-        block.absent_deficits = deficits->data;
-        block.absent_deficits_player = deficits->stride;
+        const Rows* of_values = take(*given_values, "absent", values);
+        const Rows* of_deficits = take(*given_deficits, "absent_deficits", deficits);
+        block.absent = of_values->data;
+        block.absent_player = of_values->stride;
+        block.absent_deficits = of_deficits->data;
+        block.absent_deficits_player = of_deficits->stride;
     }
 };
 
@@ -237,7 +237,7 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
     std::vector<double> parts;
     require(background.has_value() == shares.has_value() && !(background && absent),
             "a background must go with shares, and not with absent factors.");
-    if (background) {
+    if (background && shares) {
         require_shape(*background, "background", {Index(background->shape(0)), game.n_columns()});
         require_shape(*shares, "shares", {Index(background->shape(0))});
         others = data_block(game, *background, columns, points, other_given, other_given_values);

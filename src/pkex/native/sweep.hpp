@@ -146,6 +146,7 @@ void sweep_single(const Rung& rung, Vec scale, Index fours, Vec* chain, Source& 
             case 6: go(sweep_group<Single<6>, Source, Sink>); break;
             case 7: go(sweep_group<Single<7>, Source, Sink>); break;
             case 8: go(sweep_group<Single<8>, Source, Sink>); break;
+            default: break;  // no group is larger
         }
     }
 }
@@ -169,6 +170,7 @@ void sweep_mirrored(const Rung& rung, Vec scale, Index fours, Vec* chain, Source
             case 7: go(sweep_group<Mirrored<3, true>, Source, Sink>); break;
             case 8: go(sweep_group<Mirrored<4, false>, Source, Sink>); break;
             case 9: go(sweep_group<Mirrored<4, true>, Source, Sink>); break;
+            default: break;  // no group is larger
         }
     }
 }
