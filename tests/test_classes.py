@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from cases import assert_close
-from models import (
+from models.data import (
     CANCER,
     CULTIVAR,
     DIGIT,

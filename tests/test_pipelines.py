@@ -8,7 +8,9 @@ import polars as pl
 import pytest
 import scipy.sparse
 from cases import assert_close
-from models import DIABETES, PATIENTS, TARGET, X, columns, dense
+from models.data import DIABETES, PATIENTS, TARGET, X
+from models.oracle import dense
+from models.pipelines import columns
 from naive import shapley_by_enumeration
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA

@@ -1,6 +1,6 @@
-"""Readers: every model of `models.py` is explained as it is, or refused with a sentence.
+"""Readers: every model of `models/` is explained as it is, or refused with a sentence.
 
-The oracles are the model's own output and the value function of `models.py`, which is written from
+The oracles are the model's own output and the value function of `models/`, which is written from
 the model's attributes and scikit-learn's kernels; neither goes through a reader of pkex.
 """
 
@@ -16,26 +16,15 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-import models
 import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_close
 from joblib import Parallel, delayed
-from models import (
-    CULTIVAR,
-    DIABETES,
-    GRAM,
-    IRIS,
-    MODELS,
-    REFUSALS,
-    SPECIES,
-    TARGET,
-    WINE_FRAME,
-    X,
-    gp,
-    rbf_kernel,
-)
+from models import MODELS, REFUSALS
+from models.case import class_decision
+from models.data import CULTIVAR, DIABETES, IRIS, SPECIES, TARGET, WINE_FRAME, X
+from models.vector_machines import GRAM, rbf_of_tables
 from naive import shapley_by_enumeration
 from sklearn.base import clone, is_classifier
 from sklearn.compose import TransformedTargetRegressor
@@ -43,7 +32,9 @@ from sklearn.decomposition import PCA, KernelPCA
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as gp
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
@@ -438,7 +429,7 @@ class FewerParameters(SVC):
 )
 def test_subclasses_are_read_as_what_they_derive_from(model, y):
     model.fit(X, y)
-    own = models.class_decision(model, X[:3]) if is_classifier(model) else model.predict(X[:3])
+    own = class_decision(model, X[:3]) if is_classifier(model) else model.predict(X[:3])
     size = np.abs(model.dual_coef_).sum()
     assert_close(Explainer(model)(X[:3]).predictions, own, 1e-10 * size)
 
@@ -789,7 +780,7 @@ def test_text_labels_with_spaces_and_numbers_as_labels():
 def test_the_error_names_no_address():
     """A sentence that is the same every time: no ``<function f at 0x7f...>``."""
     with pytest.raises(UnsupportedModelError) as caught:
-        Explainer(SVR(kernel=models.rbf_of_tables).fit(X, TARGET))
+        Explainer(SVR(kernel=rbf_of_tables).fit(X, TARGET))
     assert re.search("rbf_of_tables", str(caught.value))
     assert " at 0x" not in str(caught.value)
 
