@@ -10,7 +10,7 @@ import mpmath
 import naive
 import numpy as np
 import pytest
-from cases import COLUMN_KERNELS, KERNELS, assert_close, sample, scales
+from cases import COLUMN_KERNELS, KERNELS, alone, assert_close, sample, scales
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 
@@ -22,11 +22,6 @@ from pkex.twin import Factors
 GAMES = {"numpy": twin.Game, "native": game_class()}
 
 both_games = pytest.mark.parametrize("kind", GAMES.values(), ids=GAMES)
-
-
-def alone(d):
-    """Every column a player of its own."""
-    return tuple((j,) for j in range(d))
 
 
 def general(kind, term, players=None):
