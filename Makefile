@@ -11,7 +11,7 @@ OLDEST = $(shell for p in python3.11 python3.12; do $$p -c 'import ensurepip' 2>
 BARE := build/bare
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/native/*.cpp src/pkex/native/*.hpp)
 
-.PHONY: demo test e2e browser lowest lint docs sanitize bench experiments simulations clean
+.PHONY: demo test e2e browser lowest lint native-lint docs sanitize bench experiments simulations clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -38,6 +38,10 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# The C++ sources; clang-format and clang-tidy are installed where the script wants them.
+native-lint: $(VENV)/.installed
+	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON=$(BIN)/python scripts/check_native.sh
 
 docs: $(VENV)/.installed
 	$(BIN)/sphinx-build -E -a -W --keep-going -q -d build/doctrees docs build/docs

@@ -3,7 +3,7 @@
     python scripts/make_support.py [--out PATH]
 
 Everything on the page is asked of the code: the registry of readers says which classes are read,
-the cases of tests/models.py are the models that are fitted, explained and compared with brute force
+the cases of tests/models/ are the models that are fitted, explained and compared with brute force
 in the tests, and the sentences of the refusals are those that a user gets. A test compares the page
 with what this script makes, so that it cannot be out of date.
 """
@@ -155,7 +155,7 @@ def _sentence(model: Any) -> str:
             pkex.Explainer(model)
         except pkex.UnsupportedModelError as error:
             return re.sub(r" at 0x[0-9a-f]+", "", str(error))
-    raise RuntimeError(f"{model!r} is among the refusals of tests/models.py, but it is explained.")
+    raise RuntimeError(f"{model!r} is among the refusals of tests/models/, but it is explained.")
 
 
 def _reader_of(model: Any) -> str:

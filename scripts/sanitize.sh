@@ -49,5 +49,5 @@ import pkex.native._kernel as kernel
 if not kernel.__file__.startswith(sys.argv[1]):
     sys.exit(f"the kernel under test is {kernel.__file__}, not the one built with sanitizers.")
 END
-sanitized -m pytest -q -p no:cacheprovider --capture=sys tests/test_native.py tests/test_series.py \
-    tests/test_factors.py "$@"
+sanitized -m pytest -q -p no:cacheprovider --capture=sys tests/test_native.py \
+    tests/test_native_arrays.py tests/test_series.py tests/test_factors.py "$@"

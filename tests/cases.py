@@ -187,6 +187,11 @@ def scales(rng, n_columns: int) -> Array:
     return rng.uniform(0.5, 3.0, size=n_columns)
 
 
+def alone(d):
+    """Every column a player of its own."""
+    return tuple((j,) for j in range(d))
+
+
 def assert_close(actual: Array, expected: Array, atol: float) -> None:
     """Check that no entry is off by more than `atol`: an absolute tolerance, never a relative."""
     assert_allclose(actual, expected, rtol=0.0, atol=atol)

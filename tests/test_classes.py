@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from cases import assert_close
-from models import (
+from models.data import (
     CANCER,
     CULTIVAR,
     DIGIT,
@@ -29,7 +29,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
-from test_report import Page
+from written import Page
 
 from pkex import Explainer, Explanation, KernelExpansion, as_expansion
 from pkex._classes import elsewhere, meaning

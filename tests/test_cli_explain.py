@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow.csv
 import pytest
 import skops.io
 from sklearn.compose import make_column_transformer
@@ -19,7 +18,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
-from test_report import Page
+from written import Page, results
 
 import pkex
 from pkex.cli import main
@@ -47,11 +46,6 @@ def svr():
 
 def explain(*args, code=0):
     assert main(["explain", "model.skops", "data.csv", "--out", "out", "--force", *args]) == code
-
-
-def results():
-    summary = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))
-    return pyarrow.csv.read_csv("out/values.csv").to_pandas(), summary
 
 
 def check(explanation, numbers=None):

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.csv
 import pytest
 from sklearn.datasets import load_wine
-from test_report import Page
+from written import Page, results
 
 import pkex
 from pkex.cli import main
@@ -30,11 +30,6 @@ def _files(tmp_path, monkeypatch):
     WINE[CULTIVAR == 1].to_csv("second.csv", index=False)
     kinds = np.array(["a", "b", "c"])[CULTIVAR]
     WINE.assign(kind=kinds, day="2021-01-01").to_csv("wine.csv", index=False)
-
-
-def results(folder="out"):
-    summary = json.loads(Path(folder, "summary.json").read_text(encoding="utf-8"))
-    return pyarrow.csv.read_csv(f"{folder}/values.csv").to_pandas(), summary
 
 
 def check(attribution):

@@ -12,7 +12,8 @@ import re
 import numpy as np
 import pytest
 from cases import assert_close
-from models import DIABETES, MODELS, TARGET, TARGETS, X
+from models import MODELS
+from models.data import DIABETES, TARGET, TARGETS, X
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor

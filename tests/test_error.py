@@ -12,7 +12,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from models import CULTIVAR, MODELS, WINE
+from models import MODELS
+from models.data import CULTIVAR, WINE
 from mpmath import mp, mpf
 from sklearn.datasets import load_diabetes
 from sklearn.gaussian_process import GaussianProcessRegressor

@@ -10,24 +10,19 @@ import mpmath
 import naive
 import numpy as np
 import pytest
-from cases import COLUMN_KERNELS, KERNELS, assert_close, sample, scales
+from cases import COLUMN_KERNELS, KERNELS, alone, assert_close, sample, scales
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 
 from pkex import Explainer, KernelExpansion, rules
-from pkex.games import numpy_backend as twin
+from pkex.games import numpy_backend
 from pkex.games.backend import game_class
-from pkex.games.numpy_backend import Factors
+from pkex.games.protocols import Factors
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Custom, Laplacian, Matern, Periodic
 
-GAMES = {"numpy": twin.Game, "native": game_class()}
+GAMES = {"numpy": numpy_backend.Game, "native": game_class()}
 
 both_games = pytest.mark.parametrize("kind", GAMES.values(), ids=GAMES)
-
-
-def alone(d):
-    """Every column a player of its own."""
-    return tuple((j,) for j in range(d))
 
 
 def general(kind, term, players=None):

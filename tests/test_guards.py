@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cases import assert_close
-from models import TARGET, X
+from models.data import TARGET, X
 from sklearn.dummy import DummyRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.kernel_ridge import KernelRidge

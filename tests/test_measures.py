@@ -212,7 +212,7 @@ def test_values_that_do_not_add_up_are_not_said_to(index, tmp_path):
     assert found.index in text
     assert "(base)" not in text
     assert found.index in found._repr_html_()
-    with pytest.raises(ValueError, match=r"waterfall.*add up"):
+    with pytest.raises(ValueError, match=r"do not add up.*no waterfall"):
         found.plot.waterfall(0)
     again = type(found).load(found.save(tmp_path / "values.npz") or tmp_path / "values.npz")
     assert again.index == found.index

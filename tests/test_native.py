@@ -1,7 +1,6 @@
-"""The compiled hot loop: it gives what the NumPy twin gives, on every instruction set.
+"""The compiled hot loop: it gives what that in NumPy gives, on every instruction set.
 
-The tolerances are relative to the sum of the absolute weights, the size of what is summed; both
-loops are right to a few roundings, which grow slowly with the number of players.
+The comparison and its tolerance are in `native_games.py`.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ import time
 import mpmath
 import numpy as np
 import pytest
-from cases import KERNELS, assert_close, sample, scales
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from cases import KERNELS, alone, assert_close, sample, scales
+from native_games import ISAS, check, kernel_module, native
 
 from pkex import rules
-from pkex.games import numpy_backend as twin
+from pkex.games import numpy_backend
+from pkex.games.protocols import Factors
 from pkex.kernels import (
     RBF,
     Categorical,
@@ -29,49 +28,10 @@ from pkex.kernels import (
     Periodic,
 )
 
-native = pytest.importorskip(
-    "pkex.native",
-    reason="pkex was installed without its native kernel",
-    exc_type=ModuleNotFoundError,
-)
-kernel_module = pytest.importorskip("pkex.native._kernel", exc_type=ModuleNotFoundError)
-
-ISAS = kernel_module.config()["isas"]
-
-
-def alone(d):
-    """Every column a player of its own."""
-    return tuple((j,) for j in range(d))
-
-
-def check(kernel, x, z, weights, *, players=None, absent=None, ladder=None, atol=4e-15):
-    """Compare all results of the two loops, for every term of the kernel."""
-    d = x.shape[1]
-    players = players or alone(d)
-    ladder = ladder or rules.ladder(len(players))
-    size = np.abs(weights).sum(axis=-2)
-    for term in kernel.terms(d):
-        expected = twin.Game(term, players, ladder).explain(x, z, weights, absent)
-        game = native.Game(term, players, ladder)
-        actual = game.explain(x, z, weights, absent)
-        # Factors beyond [0, 1] make larger numbers, which the magnitudes measure, and those of the
-        # general game make smaller ones in the tail.
-        scale = np.maximum(size, expected.magnitudes) if absent is None else expected.magnitudes
-        assert_close(actual.values / scale[:, None, :], expected.values / scale[:, None, :], atol)
-        assert_close(actual.totals / scale, expected.totals / scale, atol)
-        # the twin scales all pairs of a block as soon as one of them takes an exact rule
-        assert (actual.magnitudes <= expected.magnitudes * (1 + 1e-12)).all()
-        assert absent is not None or (actual.magnitudes >= size * (1 - 1e-12)).all()
-        assert {rule.any_factors for rule in actual.rules} <= {
-            rule.any_factors for rule in (*expected.rules, ladder.rules[-1])
-        }
-        largest = max(rule.size for rule in actual.rules)
-        assert largest == max(rule.size for rule in expected.rules)
-
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (2, 5, 3), (3, 37, 6), (1, 64, 21)], ids=str)
 @pytest.mark.parametrize("case", KERNELS, ids=str)
-def test_every_kernel_as_in_the_twin(case, shape):
+def test_every_kernel_as_in_numpy(case, shape):
     rng = np.random.default_rng([len(case.name), *shape])
     n_rows, n_points, d = shape
     kernel = case.build(scales(rng, d))
@@ -142,7 +102,7 @@ def test_the_general_game(n_players):
         np.ones((n_players, 29)),
         rng.normal(size=(n_players, 29)),  # out of range: the fallback
     ):
-        absent = twin.Factors(absent, 1.0 - absent)
+        absent = Factors(absent, 1.0 - absent)
         for n_sets in (1, 3):
             check(RBF(1.5), x, z, rng.normal(size=(29, n_sets)), absent=absent, ladder=ladder)
     cosine = Custom(lambda x, z: np.cos(x - z))
@@ -310,7 +270,7 @@ def test_factors_that_are_not_finite_are_refused(bad):
     x, z, weights = np.zeros((2, 3)), np.zeros((9, 3)), np.ones((9, 1))
     (term,) = Custom(lambda x, z: np.where((x + z) == 7.0, bad, 1.0)).terms(3)
     z[8, 1] = 7.0
-    for game in (twin.Game, native.Game):
+    for game in (numpy_backend.Game, native.Game):
         with pytest.raises(ValueError, match="NaN or infinite factors"):
             game(term, alone(3), rules.ladder(3)).explain(x, z, weights)
     if np.isnan(bad):
@@ -346,7 +306,9 @@ def test_evaluate_sums_the_deficits():
     x, z = rng.normal(size=(3, 6)), rng.normal(size=(50, 6))
     (term,) = (RBF(1.5) * Custom(lambda x, z: np.cos(x - z)).on(1)).terms(6)
     game = native.Game(term, alone(6), rules.ladder(6))
-    expected = np.abs(twin.Game(term, alone(6), rules.ladder(6)).deficits(x, z)).sum(axis=(0, 2))
+    expected = np.abs(numpy_backend.Game(term, alone(6), rules.ladder(6)).deficits(x, z)).sum(
+        axis=(0, 2)
+    )
     assert_close(game.evaluate(x, z), expected, 1e-12)
 
 
@@ -355,229 +317,3 @@ def test_the_configuration_names_an_instruction_set_that_is_there():
     assert config["isa"] in config["isas"]
     assert config["lanes"] in (2, 4, 8)
     assert config["compiler"]
-
-
-def layouts(array, how):
-    """Return the same numbers, laid out in another way."""
-    if how == "fortran":
-        return np.asfortranarray(array)
-    if how == "reversed":
-        return np.ascontiguousarray(array[::-1, ::-1])[::-1, ::-1]
-    if how == "strided":
-        wide = np.zeros(tuple(2 * n + 1 for n in array.shape))
-        view = wide[tuple(slice(1, None, 2) for _ in array.shape)]
-        view[...] = array
-        return view
-    result = array.copy()
-    result.flags.writeable = False
-    return result
-
-
-@settings(max_examples=150, deadline=None, derandomize=True)
-@given(
-    shape=st.tuples(*(st.integers(0, n) for n in (3, 40, 9))),
-    d=st.integers(1, 9),
-    by_row=st.booleans(),
-    general=st.booleans(),
-    how=st.lists(
-        st.sampled_from(["fortran", "reversed", "strided", "frozen"]), min_size=4, max_size=4
-    ),
-    seed=st.integers(0, 1000),
-)
-def test_odd_shapes_and_layouts(shape, d, by_row, general, how, seed):
-    n_rows, n_points, n_sets = shape
-    rng = np.random.default_rng(seed)
-    x, z = sample(rng, n_rows, d), sample(rng, n_points, d)
-    weights = rng.normal(size=shape if by_row else shape[1:])
-    absent = None
-    if general:
-        values = rng.uniform(-1.1, 1.0, size=(d, n_points))
-        absent = twin.Factors(values, 1.0 - values)
-    (term,) = (RBF(1.5) * Custom(lambda x, z: 1.0 - 0.6 * np.abs(x - z)).on(d - 1)).terms(d)
-    ladder = rules.general_ladder(d) if general else rules.ladder(d)
-    arrays = [layouts(a, h) for a, h in zip((x, z, weights), how[:3], strict=True)]
-    arrays += [twin.Factors(*(layouts(form, how[3]) for form in absent))] if general else []
-    block = native.Game(term, alone(d), ladder).explain(*arrays)
-    assert block.values.shape == (n_rows, d, n_sets)
-    if n_rows and n_points and n_sets:
-        known = twin.Game(term, alone(d), ladder).explain(x, z, weights, absent)
-        scale = known.magnitudes.max()
-        assert_close(block.values, known.values, 1e-14 * scale)
-        assert_close(block.totals, known.totals, 1e-14 * scale)
-    elif n_rows and n_sets:
-        assert not block.values.any()
-        assert not block.totals.any()
-
-
-def raw(**changes):
-    """The arguments of a small program, some of them changed."""
-    arguments = {
-        "kinds": np.array([2, 2, 1]),
-        "columns": np.array([0, 1, 0]),
-        "players": np.array([0, 1, 1]),
-        "a": np.ones(3),
-        "b": np.zeros(3),
-        "n_columns": 2,
-        "n_given": 1,
-        "n_players": 2,
-        "sizes": np.array([1, 2]),
-        "limits": np.array([0.1, np.inf]),
-        "any_factors": np.array([0, 1]),
-        "nodes": np.array([0.5, 0.2, 0.8]),
-        "weights": np.array([1.0, 0.5, 0.5]),
-        "lower": 0.0,
-        "fallback_nodes": np.array([0.5]),
-        "fallback_weights": np.array([1.0]),
-    }
-    return {**arguments, **changes}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"kinds": np.array([2, 2, 10])},
-        {"kinds": np.array([2, -1, 2])},
-        {"kinds": np.array([2, 0, 2])},
-        {"kinds": np.array([2, 2])},
-        {"kinds": np.ones(3)},
-        {"kinds": np.ones((3, 1), dtype=np.int64)},
-        {"columns": np.array([0, 2, 0])},
-        {"columns": np.array([0, 1, 1])},
-        {"columns": np.array([0, -1, 0])},
-        {"players": np.array([0, 2, 1])},
-        {"players": np.array([0, -1, 1])},
-        {"a": np.ones(2)},
-        {"a": np.ones(3, dtype=np.float32)},
-        {"n_columns": 0},
-        {"n_players": 0},
-        {"n_players": -(2**40)},
-        {"n_given": -1},
-        {"sizes": np.array([1, 3])},
-        {"sizes": np.array([1, 1])},
-        {"sizes": np.array([2**62, 2**62])},
-        {"sizes": np.array([-1, 4])},
-        {"sizes": np.array([], dtype=np.int64)},
-        {"limits": np.array([1.0])},
-        {"any_factors": np.array([0])},
-        {"weights": np.ones(2)},
-        {"fallback_weights": np.ones(2)},
-        {"isa": "v9"},
-        {"lower": "low"},
-    ],
-    ids=repr,
-)
-def test_a_program_that_does_not_fit_is_refused(changes):
-    with pytest.raises((ValueError, TypeError)):
-        kernel_module.Game(**raw(**changes))
-
-
-def arrays(**changes):
-    given = {
-        "x": np.zeros((3, 2)),
-        "z": np.zeros((5, 2)),
-        "weights": np.ones((5, 4)),
-        "values": np.empty((3, 2, 4)),
-        "totals": np.empty((3, 4)),
-        "magnitudes": np.empty((3, 4)),
-        "absent": np.ones((2, 5)),
-        "absent_deficits": np.zeros((2, 5)),
-        "given": np.zeros((1, 3, 5)),
-        "given_values": np.ones((1, 3, 5)),
-    }
-    return {**given, **changes}
-
-
-def misaligned(shape):
-    count = int(np.prod(shape))
-    return np.frombuffer(bytes(8 * count + 1), dtype=np.uint8)[1:].view(np.float64).reshape(shape)
-
-
-WRONG = [
-    lambda a: a.astype(np.float32),
-    lambda a: a.astype(np.int64),
-    lambda a: a.astype(">f8"),
-    lambda a: a.astype(complex),
-    lambda a: a.astype(object),
-    lambda a: a[..., None],
-    lambda a: a[0],
-    lambda a: a[:0],
-    lambda a: a[..., 1:],
-    lambda a: np.repeat(a, 2, axis=0),
-    lambda a: np.repeat(a, 2, axis=-1),
-    lambda a: a.tolist(),
-    lambda a: None,
-    lambda a: "array",
-    lambda a: misaligned(a.shape),
-]
-
-
-@pytest.mark.parametrize("name", arrays())
-def test_arrays_that_do_not_fit_are_refused(name):
-    program = kernel_module.Game(**raw())
-    assert program.explain(**arrays())[0] == 0
-    for wrong in WRONG:
-        changed = wrong(arrays()[name])
-        with pytest.raises((ValueError, TypeError)):
-            program.explain(**arrays(**{name: changed}))
-
-
-def background_arrays(**changes):
-    given = {
-        name: array for name, array in arrays().items() if name not in ("absent", "absent_deficits")
-    }
-    more = {
-        "background": np.zeros((6, 2)),
-        "shares": np.ones(6),
-        "other_given": np.zeros((1, 6, 5)),
-        "other_given_values": np.ones((1, 6, 5)),
-    }
-    return {**given, **more, **changes}
-
-
-@pytest.mark.parametrize("name", background_arrays())
-def test_arrays_that_do_not_fit_a_background_are_refused(name):
-    program = kernel_module.Game(**raw())
-    assert program.explain(**background_arrays())[0] == 0
-    for wrong in WRONG:
-        with pytest.raises((ValueError, TypeError)):
-            program.explain(**background_arrays(**{name: wrong(background_arrays()[name])}))
-    with pytest.raises(ValueError, match="not with absent factors"):
-        program.explain(
-            **background_arrays(absent=np.ones((2, 5)), absent_deficits=np.zeros((2, 5)))
-        )
-
-
-def factor_arrays(**changes):
-    given = {
-        "x": np.zeros((3, 2)),
-        "z": np.zeros((5, 2)),
-        "values": np.empty((2, 5)),
-        "deficits": np.empty((2, 5)),
-        "shares": np.ones(3),
-        "given": np.zeros((1, 3, 5)),
-        "given_values": np.ones((1, 3, 5)),
-    }
-    return {**given, **changes}
-
-
-@pytest.mark.parametrize("name", factor_arrays())
-def test_arrays_that_do_not_fit_the_factors_are_refused(name):
-    program = kernel_module.Game(**raw())
-    program.factors(**factor_arrays())
-    for wrong in WRONG:
-        with pytest.raises((ValueError, TypeError)):
-            program.factors(**factor_arrays(**{name: wrong(factor_arrays()[name])}))
-
-
-@pytest.mark.parametrize("name", ["values", "totals", "magnitudes"])
-def test_results_need_contiguous_writable_memory(name):
-    program = kernel_module.Game(**raw())
-    frozen = arrays()[name]
-    frozen.flags.writeable = False
-    for changed in (
-        frozen,
-        np.asfortranarray(arrays()[name]),
-        np.repeat(arrays()[name], 2, 0)[::2],
-    ):
-        with pytest.raises((ValueError, TypeError)):
-            program.explain(**arrays(**{name: changed}))

@@ -8,7 +8,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from cases import KERNELS, assert_close, pair_game, pair_source, sample, scales
+from cases import KERNELS, alone, assert_close, pair_game, pair_source, sample, scales
 from threadpoolctl import threadpool_info
 
 import pkex
@@ -28,11 +28,6 @@ def set_width(monkeypatch, points):
     """Cut tiles to so many points."""
     for kind in (weights.Shuffled, weights._ShuffledTargets):
         monkeypatch.setattr(kind, "width", points)
-
-
-def alone(d):
-    """Every column a player of its own."""
-    return tuple((j,) for j in range(d))
 
 
 def games(kernel, d, players=None):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.svm import SVC
-from test_report import EVIL, explained
+from written import EVIL, explained
 
 import pkex
 from pkex.report import write

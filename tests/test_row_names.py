@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from models import DIABETES, TARGET
+from models.data import DIABETES, TARGET
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
-from test_report import Page
+from written import Page
 
 from pkex import Explainer, Explanation
 
@@ -58,8 +58,8 @@ def test_the_index_is_there_after_saving_and_pickling(index, tmp_path):
     explanation = Explainer(MODEL, DIABETES[:9])(ROWS.set_axis(index))
     explanation.save(tmp_path / "e.npz")
     for again in (Explanation.load(tmp_path / "e.npz"), pickle.loads(pickle.dumps(explanation))):
-        assert again.index.equals(index)
-        assert list(again.index.names) == list(index.names)
+        assert again.row_labels.equals(index)
+        assert list(again.row_labels.names) == list(index.names)
         assert again.row_names == explanation.row_names
 
 
@@ -68,13 +68,13 @@ def test_labels_that_a_file_cannot_hold_become_text(tmp_path):
     explanation = Explainer(MODEL, DIABETES[:9])(ROWS.set_axis(periods))
     explanation.save(tmp_path / "e.npz")
     again = Explanation.load(tmp_path / "e.npz")
-    assert list(again.index) == ["2024-01", "2024-02", "2024-03", "2024-04"]
+    assert list(again.row_labels) == ["2024-01", "2024-02", "2024-03", "2024-04"]
 
 
 def test_rows_without_labels_are_numbered():
     for rows in (ROWS.to_numpy(), pl.from_pandas(ROWS), ROWS.to_numpy().tolist()):
         explanation = Explainer(MODEL, DIABETES[:9])(rows)
-        assert explanation.index is None
+        assert explanation.row_labels is None
         assert explanation.row_names == ("0", "1", "2", "3")
         assert explanation[2:].row_names == ("0", "1")
         assert explanation.to_frame().index.tolist() == [0, 1, 2, 3]

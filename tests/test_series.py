@@ -8,18 +8,12 @@ import mpmath
 import naive
 import numpy as np
 import pytest
-from cases import assert_close
+from cases import alone, assert_close
+from native_games import ISAS, check, native
 
 from pkex import rules
 from pkex.games import numpy_backend
 from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Matern, Periodic
-
-native = pytest.importorskip(
-    "pkex.native",
-    reason="pkex was installed without its native kernel",
-    exc_type=ModuleNotFoundError,
-)
-from test_native import ISAS, alone, check  # noqa: E402 - where there is a native kernel
 
 series = native._kernel.series
 SIZES = range(1, 17)

@@ -6,7 +6,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from cases import KERNELS, assert_close, sample, scales
+from cases import KERNELS, alone, assert_close, sample, scales
+from naive import shapley_by_enumeration
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 
@@ -24,22 +25,8 @@ def backend(request, monkeypatch):
     monkeypatch.setenv("PKEX_BACKEND", request.param)
 
 
-def shapley(worth, n):
-    """The Shapley values of a game, by its definition."""
-    from math import factorial
-
-    values = np.zeros(n)
-    for j in range(n):
-        others = [i for i in range(n) if i != j]
-        for size in range(n):
-            share = factorial(size) * factorial(n - size - 1) / factorial(n)
-            for subset in combinations(others, size):
-                values[j] += share * (worth({*subset, j}) - worth(set(subset)))
-    return values
-
-
-def singles(d):
-    return tuple((j,) for j in range(d))
+def enumerated(worth, d):
+    return np.array(shapley_by_enumeration(worth, d), dtype=float)
 
 
 @pytest.mark.usefixtures("backend")
@@ -52,7 +39,7 @@ def test_given_factors(shape, general):
     absent = rng.random((d, n_rows, n_points)) if general else None
     weights = rng.normal(size=(n_rows, n_points, 2))
     source = GivenFactors.of(present, absent)
-    plan = Plan.of((), singles(d), general=general)
+    plan = Plan.of((), alone(d), general=general)
     without = np.ones_like(present) if absent is None else absent
     bases = np.einsum("ri,ris->rs", without.prod(axis=0), weights)
     sums = reduced(ByRow(plan, source, weights, bases), n_jobs=2)
@@ -65,7 +52,9 @@ def test_given_factors(shape, general):
                 inside = [j in subset for j in range(d)]
                 return np.where(inside, present[:, row, i], without[:, row, i]).prod()
 
-            expected += np.outer(shapley(worth, d), weights[row, i])
+            expected += np.outer(
+                np.array(shapley_by_enumeration(worth, d), dtype=float), weights[row, i]
+            )
         assert_close(sums.values[row], expected, 1e-13 * n_points)
 
 
@@ -87,7 +76,7 @@ def test_pairs_of_points_are_a_quadratic_form(case):
     d = 4
     rng = np.random.default_rng(len(case.name))
     kernel, x, z = case.build(scales(rng, d)), sample(rng, 2, d), sample(rng, 3, d)
-    plan = Plan.of(kernel.terms(d), singles(d), apart=False)
+    plan = Plan.of(kernel.terms(d), alone(d), apart=False)
     form = rng.normal(size=(3, 3))
     source = PairsOfPoints.of(Points(plan.games(), np.asfortranarray(x), np.asfortranarray(z)))
     assert source.shape == (2, 9)
@@ -106,7 +95,11 @@ def test_pairs_of_points_are_a_quadratic_form(case):
 
         size = max(abs(worth(set(s))) for k in range(d + 1) for s in combinations(range(d), k))
         size += np.abs(form).sum() * max(1.0, np.abs(kernel(x, z)).max()) ** 2
-        assert_close(sums.values[row, :, 0], shapley(worth, d), 1e-12 * size)
+        assert_close(
+            sums.values[row, :, 0],
+            np.array(shapley_by_enumeration(worth, d), dtype=float),
+            1e-12 * size,
+        )
 
 
 @pytest.mark.usefixtures("backend")
@@ -116,7 +109,7 @@ def test_the_variance_of_a_gaussian_process_is_such_a_form():
     X, rows = rng.normal(size=(12, 3)), rng.normal(size=(4, 3))
     model = GaussianProcessRegressor(gp.RBF(1.5), alpha=0.1, optimizer=None).fit(X, X[:, 0])
     inverse = np.linalg.inv(gp.RBF(1.5)(X) + 0.1 * np.eye(12))
-    plan = Plan.of(pkex.kernels.RBF(1.5).terms(3), singles(3))
+    plan = Plan.of(pkex.kernels.RBF(1.5).terms(3), alone(3))
     source = PairsOfPoints.of(Points(plan.games(), np.asfortranarray(rows), np.asfortranarray(X)))
     sums = reduced(ByRow(plan, source, -inverse.reshape(-1, 1), np.array([-inverse.sum()])))
     sums.check()
@@ -125,7 +118,7 @@ def test_the_variance_of_a_gaussian_process_is_such_a_form():
 
 
 def test_pairs_of_points_have_no_absent_factors():
-    plan = Plan.of(pkex.kernels.RBF(1.0).terms(2), singles(2), general=True)
+    plan = Plan.of(pkex.kernels.RBF(1.0).terms(2), alone(2), general=True)
     x = np.asfortranarray(np.ones((2, 2)))
     absent = SameFactors.of([plan.games()[0].mean_factors(x, x[:1], np.full(2, 0.5))], 1)
     with pytest.raises(ValueError, match="absent factors of 1 only"):
@@ -157,7 +150,7 @@ def test_a_source_of_ones_own_goes_through_the_engine():
     rng = np.random.default_rng(0)
     table, codes = rng.random((3, 6)), rng.integers(6, size=(2, 4))
     alpha = rng.normal(size=(4, 1))
-    plan = Plan.of((), singles(3))
+    plan = Plan.of((), alone(3))
     sums = reduced(ByRow(plan, Looked(table, codes), alpha, alpha.sum(axis=0)))
     sums.check()
     for row in range(2):

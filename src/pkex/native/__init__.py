@@ -36,18 +36,7 @@ __all__ = ["Game", "config"]
 Floats = NDArray[np.float64]
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
 
-_KINDS = (
-    "none",
-    "given",
-    "rbf",
-    "laplacian",
-    "cauchy",
-    "matern-1.5",
-    "matern-2.5",
-    "chi2",
-    "periodic",
-    "categorical",
-)
+_KINDS = _kernel.kinds()
 _NOT_FINITE, _NEEDS_FALLBACK = 1, 2
 _NOTHING = np.empty(0)
 _NEITHER = (None, None)

@@ -3,7 +3,7 @@
 // A row takes its points in tiles of a few vectors: the players' half deficits of a tile are
 // evaluated together, then each vector of pairs takes the cheapest rule that covers all its lanes
 // (factors.hpp, pairs.hpp). A tile whose factors are all near 1 is done by series in their
-// exponents where that is cheaper (gentle.hpp); a row stops trying when that fails too often.
+// exponents where that is cheaper (near_one.hpp); a row stops trying when that fails too often.
 // With one weight set the weights are folded into the sweep and the sums stay vectors until the row
 // is done; with several the values of a tile are stored and contracted (contract.hpp); or they are
 // handed out pair by pair, for the caller to contract.
@@ -16,10 +16,10 @@
 
 #include "contract.hpp"
 #include "factors.hpp"
-#include "gentle.hpp"
+#include "near_one.hpp"
 #include "pairs.hpp"
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 using pkex::Evaluated;
 using pkex::Pairs;
@@ -58,7 +58,7 @@ public:
         : program_(program),
           block_(block),
           space_(program, block.sets, memory),
-          gentle_(program, space_.halves, space_.stride) {}
+          near_one_(program, space_.halves, space_.stride) {}
 
     Status explain() {
         for (Index row = 0; row < block_.rows; ++row) {
@@ -139,7 +139,7 @@ public:
         }
     }
 
-    // Hand out the factors in both forms. Rows are the inner loop, so that their sums stay in cache.
+    // Hand out the factors in both forms. Rows are the inner loop: their sums stay in cache.
     void factors(const Evaluated& to) {
         int count = 0;
         for (Index point = 0; point < block_.points; point += count) {
@@ -226,14 +226,14 @@ private:
     // Evaluate the tile that begins at tile.point and choose how its pairs are solved. Return the
     // number of vectors.
     int prepare(Tile& tile) {
-        gently_ = false;
+        by_series_ = false;
         if constexpr (General) return evaluate<BothForms, kTile>(tile, both_forms());
-        const bool promising = program_.gentle && kHitsPerMiss * misses_ <= hits_;
+        const bool promising = program_.near_one && kHitsPerMiss * misses_ <= hits_;
         if (!promising) return evaluate<HalfDeficits, kTile>(tile, space_.halves);
-        const int vectors = evaluate<Exponents, kGentleTile>(tile, space_.halves);
-        const Index step = gentle_.choose(vectors, largest(most_));
+        const int vectors = evaluate<Exponents, kSeriesTile>(tile, space_.halves);
+        const Index step = near_one_.choose(vectors, largest(most_));
         if (step >= 0) {
-            gently_ = true;
+            by_series_ = true;
             ++hits_;
             block_.used[step] = 1;
             return vectors;
@@ -255,9 +255,9 @@ private:
     template <class Form, int Size>
     int evaluate(Tile& tile, typename Form::Place to, const Block& block, const double* x) {
         const Index left = block_.points - tile.point;
-        const auto go = [&](auto evaluate, int count) {
+        const auto go = [&](auto evaluated, int count) {
             tile.count = count;
-            most_ = evaluate(program_, block, tile, x, to, space_.stride);
+            most_ = evaluated(program_, block, tile, x, to, space_.stride);
         };
         if (left >= Size * kLanes) {
             go(evaluate_tile<Form, Size, false>, Size * kLanes);
@@ -321,8 +321,8 @@ private:
         if constexpr (General) {
             const Index at = index * space_.stride, point = tile.point + index * kLanes;
             if (block_.background) {
-                return take_absent(
-                    FromRow{space_.other_halves + at, space_.other_factors + at}, index);
+                return take_absent(FromRow{space_.other_halves + at, space_.other_factors + at},
+                                   index);
             }
             return tile.count < kLanes
                        ? take_absent(FromArrays<true>{block_, point, tile.count}, index)
@@ -345,7 +345,7 @@ private:
         return program_.rungs + step;
     }
 
-    // Solve the games of one vector of pairs of a tile.
+    // Solve the games of one vector of pairs of a tile. A value is p - a = -2 v times an integral.
     template <class Take>
     Status vector(const Tile& tile, int index, Vec scale, const Take& take, Vec& product,
                   Vec& magnitude) {
@@ -377,14 +377,14 @@ private:
         }
         const Rung* rung = choose(outside, most);
         if (!rung) return Status::kNeedsFallback;
-        const bool centred = rung->pairs && most <= kCentredLam;
+        const bool centred = rung->mirrored && most <= kCentredLam;
         product = solve(players, *rung, centred, -2.0 * scale, space_, take);
         magnitude = rung->any_factors ? size * players.magnitude(lam) : size;
         return Status::kDone;
     }
 
     Status one_set(const Tile& tile, int vectors) {
-        if (gently_) return one_set_gently(tile, vectors);
+        if (by_series_) return one_set_by_series(tile, vectors);
         for (int i = 0; i < vectors; ++i) {
             const Index point = tile.point + i * kLanes;
             const int count = tile.count < kLanes ? tile.count : kLanes;
@@ -400,15 +400,15 @@ private:
         return Status::kDone;
     }
 
-    Status one_set_gently(const Tile& tile, int vectors) {
-        Vec w[kGentleTile];
+    Status one_set_by_series(const Tile& tile, int vectors) {
+        Vec w[kSeriesTile];
         for (int i = 0; i < vectors; ++i) {
             const int count = tile.count < kLanes ? tile.count : kLanes;
             w[i] = weight_vector(tile.row, tile.point + i * kLanes, count);
-            total_ += w[i] * gentle_.product(i);
+            total_ += w[i] * near_one_.product(i);
             magnitude_ += absolute(w[i]);
         }
-        gentle_.add(vectors, w, space_.sums);
+        near_one_.add(vectors, w, space_.sums);
         return Status::kDone;
     }
 
@@ -417,9 +417,9 @@ private:
         for (int i = 0; i < vectors; ++i) {
             Vec product = splat(0.0), magnitude = splat(0.0);
             const Keep take = {space_.values + i * kLanes};
-            if (gently_) {
-                gentle_.solve(i, scale, take);
-                product = gentle_.product(i);
+            if (by_series_) {
+                near_one_.solve(i, scale, take);
+                product = near_one_.product(i);
                 magnitude = splat(1.0);
             } else {
                 const Status status = vector(tile, i, scale, take, product, magnitude);
@@ -479,14 +479,14 @@ private:
     const Program& program_;
     const Block& block_;
     Workspace space_;
-    Gentle gentle_;
+    NearOne near_one_;
     double share_ = 1.0;                                      // of the background row
     Index hits_ = 0, misses_ = 0;                             // of series, in this row
     bool integrals_ = false;                                  // instead of values
-    bool gently_ = false;                                     // with this tile
+    bool by_series_ = false;                                  // with this tile
     Vec most_;                                                // exponents of a tile
     Vec total_, magnitude_;                                   // one set
     double products_[kTilePoints], magnitudes_[kTilePoints];  // of the pairs of a tile
 };
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

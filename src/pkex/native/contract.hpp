@@ -8,7 +8,7 @@
 #include "program.hpp"
 #include "vec.hpp"
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 using pkex::Index;
 
@@ -46,4 +46,4 @@ inline void contract(const double* values, Index rows, Index stride, Index point
     }
 }
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

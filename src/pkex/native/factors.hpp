@@ -14,7 +14,7 @@
 #include "math.hpp"
 #include "program.hpp"
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 using pkex::Block;
 using pkex::Factor;
@@ -140,6 +140,29 @@ struct Categorical {
     }
 };
 
+using Matern15 = Matern<false>;
+using Matern25 = Matern<true>;
+
+// A formula as an argument, and whether it tells its exponent.
+template <class KernelOfColumn, bool Exponential>
+struct Formula {
+    using Kernel = KernelOfColumn;
+    static constexpr bool kExponential = Exponential;
+};
+
+// Call `function` with the formula of a kind; with none where the caller has evaluated the factors.
+template <class Function>
+PKEX_INLINE void with_formula(Kind kind, const Function& function) {
+    switch (kind) {
+        case Kind::kNone: return function(Formula<None, true>{});
+        case Kind::kGiven: return;
+#define PKEX_ROW(formula, name, exponential) \
+    case Kind::k##formula: return function(Formula<formula, exponential>{});
+            PKEX_KERNELS(PKEX_ROW)
+#undef PKEX_ROW
+    }
+}
+
 // Where a tile of points stands in the block: `count` points from `point` on, of row `row`.
 struct Tile {
     Index row, point;
@@ -195,6 +218,16 @@ struct BothForms {
         to.halves[i] = both.half;
         to.values[i] = both.value;
     }
+};
+
+// One of two types; std::conditional_t without the standard library.
+template <bool First, class Left, class Right>
+struct Select {
+    using Type = Left;
+};
+template <class Left, class Right>
+struct Select<false, Left, Right> {
+    using Type = Right;
 };
 
 // Evaluate the factors of a run for `Size` vectors of points. What belongs to one vector of points
@@ -256,32 +289,24 @@ Vec evaluate_tile(const Program& program, const Block& block, Tile tile, const d
         const Run& run = program.runs[i];
         const Factor* begin = program.factors + run.begin;
         const Factor* end = program.factors + run.end;
-        const auto go = [&](auto evaluate) {
-            most = larger(evaluate(begin, end, x + run.begin, block.z + tile.point, block.z_column,
-                                   tile.count, to, stride),
-                          most);
-        };
-        using Plain = typename Form::Plain;
-        switch (run.kind) {
-            case Kind::kNone: go(evaluate_run<Form, None, Size, Part>); break;
-            case Kind::kRbf: go(evaluate_run<Form, Rbf, Size, Part>); break;
-            case Kind::kLaplacian: go(evaluate_run<Form, Laplacian, Size, Part>); break;
-            case Kind::kChi2: go(evaluate_run<Form, Chi2, Size, Part>); break;
-            case Kind::kPeriodic: go(evaluate_run<Form, Periodic, Size, Part>); break;
-            case Kind::kCategorical: go(evaluate_run<Form, Categorical, Size, Part>); break;
-            case Kind::kCauchy: go(evaluate_run<Plain, Cauchy, Size, Part>); break;
-            case Kind::kMatern15: go(evaluate_run<Plain, Matern<false>, Size, Part>); break;
-            case Kind::kMatern25: go(evaluate_run<Plain, Matern<true>, Size, Part>); break;
-            case Kind::kGiven: {
-                const Index at = tile.row * block.points + tile.point;
-                take_run<Plain, Size, Part>(begin, end, block.given + at,
-                                            block.given_values ? block.given_values + at : nullptr,
-                                            block.rows * block.points, tile.count, to, stride);
-                break;
-            }
+        if (run.kind == Kind::kGiven) {
+            const Index at = tile.row * block.points + tile.point;
+            take_run<typename Form::Plain, Size, Part>(
+                begin, end, block.given + at,
+                block.given_values ? block.given_values + at : nullptr, block.rows * block.points,
+                tile.count, to, stride);
         }
+        with_formula(run.kind, [&](auto formula) {
+            using Taken = decltype(formula);
+            using Kernel = typename Taken::Kernel;
+            using Told = typename Select<Taken::kExponential, Form, typename Form::Plain>::Type;
+            most = larger(evaluate_run<Told, Kernel, Size, Part>(
+                              begin, end, x + run.begin, block.z + tile.point, block.z_column,
+                              tile.count, to, stride),
+                          most);
+        });
     }
     return most;
 }
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

@@ -13,21 +13,16 @@ void require(bool condition, const char* message) {
 // The distances of the lower nodes from t = 1/2, in units of 1/2; empty unless the nodes mirror
 // each other. 1 - 2 t is off by at most 2^-54, whatever the rounding of the upper node.
 std::vector<double> mirrored(const std::vector<double>& nodes) {
-    std::vector<double> pairs;
+    std::vector<double> distances;
     const std::size_t size = nodes.size();
     for (std::size_t i = 0; i < (size + 1) / 2; ++i) {
         if (!(std::fabs((nodes[i] + nodes[size - 1 - i]) - 1.0) <= 0x1p-51)) return {};
-        if (i < size / 2) pairs.push_back(1.0 - 2.0 * nodes[i]);
+        if (i < size / 2) distances.push_back(1.0 - 2.0 * nodes[i]);
     }
-    return pairs;
+    return distances;
 }
 
-bool has_exponent(Kind kind) {
-    return kind == Kind::kNone || kind == Kind::kRbf || kind == Kind::kLaplacian ||
-           kind == Kind::kChi2 || kind == Kind::kPeriodic || kind == Kind::kCategorical;
-}
-
-constexpr Index kGentlePlayers = 24;  // with fewer, a series is hardly ever cheaper than a sweep
+constexpr Index kSeriesPlayers = 24;  // with fewer, a series is hardly ever cheaper than a sweep
 
 }  // namespace
 
@@ -40,10 +35,10 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
     require(!rungs_.empty(), "a ladder needs at least one rule.");
     fallback_ = take_rules(fallback);
     require(fallback_.size() <= 1, "there is at most one fallback.");
-    bool gentle = parts.n_players >= kGentlePlayers && rules.lower == 0.0;
-    for (const Run& run : runs_) gentle = gentle && has_exponent(run.kind);
+    bool near_one = parts.n_players >= kSeriesPlayers && rules.lower == 0.0;
+    for (const Run& run : runs_) near_one = near_one && has_exponent(run.kind);
     for (Rung& rung : rungs_) {
-        if (!gentle || rung.any_factors) continue;
+        if (!near_one || rung.any_factors) continue;
         std::vector<double> nodes(rung.nodes, rung.nodes + rung.size);
         for (double& node : nodes) node *= 0.5;
         rung.series = series_of(nodes);
@@ -57,7 +52,7 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
                 Index(rungs_.size()),
                 rules.lower,
                 parts.n_given > 0 || rules.lower > 0.0,
-                gentle};
+                near_one};
 }
 
 void Game::take_factors(const Parts& parts) {
@@ -101,17 +96,18 @@ std::vector<Rung> Game::take_rules(const Rules& rules) {
         const std::size_t last = first + std::size_t(rules.sizes[i]);
         std::vector<double> nodes(rules.nodes.begin() + Index(first),
                                   rules.nodes.begin() + Index(last));
-        std::vector<double> pairs = mirrored(nodes);
+        std::vector<double> distances = mirrored(nodes);
         for (double& node : nodes) node *= 2.0;
-        Rung rung = {rules.sizes[i], rules.limits[i], rules.any_factors[i],
-                     nullptr,        nullptr,         nullptr,
-                     nullptr};
+        Rung rung = {rules.sizes[i], rules.limits[i], rules.any_factors[i], nullptr, nullptr,
+                     nullptr,        nullptr};
         rung.nodes = numbers_.emplace_back(std::move(nodes)).data();
         rung.weights = numbers_
                            .emplace_back(rules.weights.begin() + Index(first),
                                          rules.weights.begin() + Index(last))
                            .data();
-        if (!pairs.empty()) rung.pairs = numbers_.emplace_back(std::move(pairs)).data();
+        if (!distances.empty()) {
+            rung.mirrored = numbers_.emplace_back(std::move(distances)).data();
+        }
         rungs.push_back(rung);
         first = last;
     }

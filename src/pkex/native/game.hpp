@@ -44,7 +44,7 @@ private:
     Index n_columns_, n_given_;
     std::vector<Factor> factors_;
     std::vector<Run> runs_;
-    std::vector<std::vector<double>> numbers_;  // nodes, weights and pairs of the rungs
+    std::vector<std::vector<double>> numbers_;  // nodes, weights and distances of the rungs
     std::vector<Rung> rungs_, fallback_;
     Program program_;
 };

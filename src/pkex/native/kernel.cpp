@@ -1,5 +1,5 @@
-// The hot loop for one instruction set: compiled once for each, with PKEX_ISA naming the namespace
-// and the compiler options saying what the processor may be asked to do.
+// The hot loop for one instruction set: compiled once for each, with PKEX_NAMESPACE naming the
+// namespace and the compiler options saying what the processor may be asked to do.
 
 #include "block.hpp"
 #include "means.hpp"
@@ -7,7 +7,7 @@
 #define PKEX_STRING_(name) #name
 #define PKEX_STRING(name) PKEX_STRING_(name)
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 namespace {
 
 Index workspace(const Program& program, Index sets) {
@@ -85,4 +85,4 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                function,
                                multiply_add};
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

@@ -10,7 +10,7 @@
 
 #include "vec.hpp"
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
 constexpr double kLog2e = 1.4426950408889634;
@@ -108,4 +108,4 @@ PKEX_INLINE Vec nearest(Vec value) {
     return select(value < kFirst, (value + kFirst) - kFirst, value);
 }
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

@@ -4,7 +4,7 @@
 
 #include "factors.hpp"
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 using pkex::Evaluated;
 
@@ -68,22 +68,11 @@ inline bool has_plain_players(const Program& program) {
 inline void add_means(const Program& program, const Block& block, const Evaluated& to) {
     for (Index i = 0; i < program.n_runs; ++i) {
         const Run& run = program.runs[i];
-        const auto go = [&](auto means) {
-            means(program.factors + run.begin, program.factors + run.end, block, to);
-        };
-        switch (run.kind) {
-            case Kind::kNone: go(means_of_run<None>); break;
-            case Kind::kRbf: go(means_of_run<Rbf>); break;
-            case Kind::kLaplacian: go(means_of_run<Laplacian>); break;
-            case Kind::kCauchy: go(means_of_run<Cauchy>); break;
-            case Kind::kMatern15: go(means_of_run<Matern<false>>); break;
-            case Kind::kMatern25: go(means_of_run<Matern<true>>); break;
-            case Kind::kChi2: go(means_of_run<Chi2>); break;
-            case Kind::kPeriodic: go(means_of_run<Periodic>); break;
-            case Kind::kCategorical: go(means_of_run<Categorical>); break;
-            case Kind::kGiven: break;
-        }
+        with_formula(run.kind, [&](auto formula) {
+            means_of_run<typename decltype(formula)::Kernel>(program.factors + run.begin,
+                                                             program.factors + run.end, block, to);
+        });
     }
 }
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

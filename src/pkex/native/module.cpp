@@ -190,20 +190,20 @@ struct Absent {
            const std::optional<Matrix>& given_deficits) {
         require(given_values.has_value() == given_deficits.has_value(),
                 "absent factors must go with their deficits.");
-        if (!given_values) return;
+        if (!given_values || !given_deficits) return;
         require(block.given_values || game.n_given() == 0,
                 "given_values must go with absent factors.");
         const Index players = game.program().n_players;
-        const auto take = [&](const Matrix& from, const char* name, std::optional<Rows>& rows) {
+        const auto take = [&](const Matrix& from, const char* name, std::optional<Rows>& to) {
             require_shape(from, name, {players, block.points});
-            rows.emplace(from.data(), players, block.points, from.stride(0), from.stride(1));
+            return &to.emplace(from.data(), players, block.points, from.stride(0), from.stride(1));
         };
-        take(*given_values, "absent", values);
-        take(*given_deficits, "absent_deficits", deficits);
-        block.absent = values->data;
-        block.absent_player = values->stride;
-        block.absent_deficits = deficits->data;
-        block.absent_deficits_player = deficits->stride;
+        const Rows* of_values = take(*given_values, "absent", values);
+        const Rows* of_deficits = take(*given_deficits, "absent_deficits", deficits);
+        block.absent = of_values->data;
+        block.absent_player = of_values->stride;
+        block.absent_deficits = of_deficits->data;
+        block.absent_deficits_player = of_deficits->stride;
     }
 };
 
@@ -225,9 +225,8 @@ nb::list steps_of(const std::vector<std::uint8_t>& used) {
 // last.
 nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Reals& weights,
                   const Result& values, const Result& totals, const Result& magnitudes,
-                  const std::optional<Matrix>& absent,
-                  const std::optional<Matrix>& absent_deficits, const std::optional<Given>& given,
-                  const std::optional<Given>& given_values,
+                  const std::optional<Matrix>& absent, const std::optional<Matrix>& absent_deficits,
+                  const std::optional<Given>& given, const std::optional<Given>& given_values,
                   const std::optional<Matrix>& background, const std::optional<Vector>& shares,
                   const std::optional<Given>& other_given,
                   const std::optional<Given>& other_given_values) {
@@ -238,7 +237,7 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
     std::vector<double> parts;
     require(background.has_value() == shares.has_value() && !(background && absent),
             "a background must go with shares, and not with absent factors.");
-    if (background) {
+    if (background && shares) {
         require_shape(*background, "background", {Index(background->shape(0)), game.n_columns()});
         require_shape(*shares, "shares", {Index(background->shape(0))});
         others = data_block(game, *background, columns, points, other_given, other_given_values);
@@ -285,9 +284,8 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
 // the largest magnitude.
 nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double scale,
                     const Cube& values, const std::optional<Matrix>& absent,
-                    const std::optional<Matrix>& absent_deficits,
-                    const std::optional<Given>& given, const std::optional<Given>& given_values,
-                    bool integrals) {
+                    const std::optional<Matrix>& absent_deficits, const std::optional<Given>& given,
+                    const std::optional<Given>& given_values, bool integrals) {
     const Index points = Index(z.shape(0));
     const Rows columns = columns_of(game, x, z);
     Block block = data_block(game, x, columns, points, given, given_values);
@@ -299,8 +297,7 @@ nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double s
     block.fallback = game.fallback();
     std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
     block.used = used.data();
-    pkex::Pairs pairs = {
-        values.data(), values.stride(0), values.stride(1), scale, integrals, 0.0};
+    pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, integrals, 0.0};
     pkex::Status status = pkex::Status::kDone;
     run(game, block.sets, [&](double* memory) {
         status = game.backend().add_pairs(game.program(), block, pairs, memory);
@@ -329,9 +326,8 @@ void factors(const Game& game, const Matrix& x, const Matrix& z, const Result& v
     }
     if (block.rows == 0) return;
     const pkex::Evaluated to = {shares ? parts.data() : nullptr, values.data(), deficits.data()};
-    run(game, 1, [&](double* memory) {
-        game.backend().factors(game.program(), block, to, memory);
-    });
+    run(game, 1,
+        [&](double* memory) { game.backend().factors(game.program(), block, to, memory); });
 }
 
 // Adds `scale` times the factors of the players of every pair to `values`: (players, rows, points),
@@ -345,9 +341,8 @@ void add_factors(const Game& game, const Matrix& x, const Matrix& z, double scal
     require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
     const pkex::Pairs pairs = {
         values.data(), values.stride(0), values.stride(1), scale, false, 0.0};
-    run(game, 1, [&](double* memory) {
-        game.backend().add_factors(game.program(), block, pairs, memory);
-    });
+    run(game, 1,
+        [&](double* memory) { game.backend().add_factors(game.program(), block, pairs, memory); });
 }
 
 // Only evaluates the factors, and sums their deficits over the players and points of each row.
@@ -357,9 +352,7 @@ void evaluate(const Game& game, const Matrix& x, const Matrix& z, const Result& 
     Block block = data_block(game, x, columns, Index(z.shape(0)), given);
     require_shape(sums, "sums", {block.rows});
     block.totals = sums.data();
-    run(game, 1, [&](double* memory) {
-        game.backend().evaluate(game.program(), block, memory);
-    });
+    run(game, 1, [&](double* memory) { game.backend().evaluate(game.program(), block, memory); });
 }
 
 // exp, expm1 (arguments <= 0) and sin(pi x) (0 <= x <= 1/2) as the kernels use them, for the tests.
@@ -380,14 +373,16 @@ nb::list series(const Vector& nodes) {
     nb::list result;
     const std::vector<double> given = as_vector<double>(nodes);
     const pkex::Series* all = pkex::series_of(given);
-    const auto listed = [](const std::vector<double>& numbers) {
+    const auto listed = [&](const double* numbers, int terms) {
         nb::list list;
-        for (const double number : numbers) list.append(number);
+        for (std::size_t k = 0; k < given.size() * std::size_t(terms); ++k) list.append(numbers[k]);
         return list;
     };
     for (int i = 0; all && i < pkex::kSeries; ++i) {
-        result.append(nb::make_tuple(pkex::kSeriesTerms[i], pkex::kSeriesLimits[i],
-                                     listed(all[i].logs), listed(all[i].shares)));
+        const int terms = pkex::kSeriesTerms[i];
+        result.append(nb::make_tuple(terms, pkex::kSeriesLimits[i],
+                                     listed(all[i].logs, pkex::log_terms(terms)),
+                                     listed(all[i].shares, terms)));
     }
     return result;
 }
@@ -396,6 +391,13 @@ double multiply_add(Index steps, const std::string& isa) {
     const Backend& backend = isa.empty() ? pkex::default_backend() : pkex::backend_named(isa);
     const nb::gil_scoped_release released;
     return backend.multiply_add(steps);
+}
+
+// The names of the kinds of factors; a kind's number is its place.
+nb::tuple kinds() {
+    nb::list names;
+    for (const char* name : pkex::kKindNames) names.append(name);
+    return nb::tuple(names);
 }
 
 nb::dict config() {
@@ -442,5 +444,6 @@ NB_MODULE(_kernel, module) {
                "isa"_a = "");
     module.def("series", &series, "nodes"_a.noconvert());
     module.def("multiply_add", &multiply_add, "steps"_a, "isa"_a = "");
+    module.def("kinds", &kinds);
     module.def("config", &config);
 }

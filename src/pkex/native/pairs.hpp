@@ -2,11 +2,11 @@
 // players, the polynomials that go into it, and the values that come out of it.
 #pragma once
 
-#include "quads.hpp"
+#include "four_players.hpp"
 #include "sweep.hpp"
 #include "workspace.hpp"
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 constexpr double kSlack = 0x1p-50;  // how far a factor may leave its range by its own rounding
 
@@ -124,12 +124,12 @@ struct Fresh {
 
     explicit Fresh(const Players<General>& given) : players(given) {}
 
-    PKEX_INLINE void read(Index quad, Vec* c) {
-        const Vec* v = players.v + 4 * quad;
-        const Vec* a = players.a + 4 * quad;
-        multiply<General>(pair_of<General>(v, a), pair_of<General>(v + 2, a + 2), c);
+    PKEX_INLINE void read(Index four, Vec* c) {
+        const Vec* v = players.v + 4 * four;
+        const Vec* a = players.a + 4 * four;
+        multiply<General>(two_players<General>(v, a), two_players<General>(v + 2, a + 2), c);
         if constexpr (Centred) recenter(c);
-        for (int i = 0; i < 4; ++i) product[i] *= players.present(4 * quad + i);
+        for (int i = 0; i < 4; ++i) product[i] *= players.present(4 * four + i);
     }
 
     Vec total() const { return (product[0] * product[1]) * (product[2] * product[3]); }
@@ -141,11 +141,11 @@ struct Finish {
     Players<General> players;
     Take take;
 
-    PKEX_INLINE void write(Index quad, Vec* m) const {
+    PKEX_INLINE void write(Index four, Vec* m) const {
         if constexpr (Centred) decenter(m);
         Vec value[4];
-        leave_one_out<General>(players.v + 4 * quad, players.a + 4 * quad, m, value);
-        for (int i = 0; i < 4; ++i) take(4 * quad + i, value[i]);
+        leave_one_out<General>(players.v + 4 * four, players.a + 4 * four, m, value);
+        for (int i = 0; i < 4; ++i) take(4 * four + i, value[i]);
     }
 };
 
@@ -153,16 +153,16 @@ struct Finish {
 struct Stored {
     const Vec* polynomials;
 
-    PKEX_INLINE void read(Index quad, Vec* c) const {
-        for (int k = 0; k < kCoefficients; ++k) c[k] = polynomials[quad * kCoefficients + k];
+    PKEX_INLINE void read(Index four, Vec* c) const {
+        for (int k = 0; k < kCoefficients; ++k) c[k] = polynomials[four * kCoefficients + k];
     }
 };
 
 struct Gather {
     Vec* moments;
 
-    PKEX_INLINE void write(Index quad, const Vec* m) const {
-        for (int k = 0; k < kMoments; ++k) moments[quad * kMoments + k] += m[k];
+    PKEX_INLINE void write(Index four, const Vec* m) const {
+        for (int k = 0; k < kMoments; ++k) moments[four * kMoments + k] += m[k];
     }
 };
 
@@ -172,20 +172,20 @@ template <bool General, bool Centred, class Take>
 Vec solve_in_groups(const Players<General>& players, const Rung& rung, Vec scale,
                     const Workspace& space, const Take& take) {
     Fresh<General, Centred> fresh(players);
-    for (Index quad = 0; quad < space.quads; ++quad) {
-        fresh.read(quad, space.polynomials + quad * kCoefficients);
-        for (int k = 0; k < kMoments; ++k) space.moments[quad * kMoments + k] = splat(0.0);
+    for (Index four = 0; four < space.fours; ++four) {
+        fresh.read(four, space.polynomials + four * kCoefficients);
+        for (int k = 0; k < kMoments; ++k) space.moments[four * kMoments + k] = splat(0.0);
     }
     Stored stored = {space.polynomials};
     const Gather gather = {space.moments};
     if constexpr (Centred) {
-        sweep_mirrored(rung, scale, space.quads, space.chain, stored, gather);
+        sweep_mirrored(rung, scale, space.fours, space.chain, stored, gather);
     } else {
-        sweep_single(rung, scale, space.quads, space.chain, stored, gather);
+        sweep_single(rung, scale, space.fours, space.chain, stored, gather);
     }
     const Finish<General, Centred, Take> finish = {players, take};
-    for (Index quad = 0; quad < space.quads; ++quad) {
-        finish.write(quad, space.moments + quad * kMoments);
+    for (Index four = 0; four < space.fours; ++four) {
+        finish.write(four, space.moments + four * kMoments);
     }
     return fresh.total();
 }
@@ -199,8 +199,8 @@ Vec solve(const Players<General>& players, const Rung& rung, bool centred, Vec s
     }
     Fresh<General, true> fresh(players);
     const Finish<General, true, Take> finish = {players, take};
-    sweep_mirrored(rung, scale, space.quads, space.chain, fresh, finish);
+    sweep_mirrored(rung, scale, space.fours, space.chain, fresh, finish);
     return fresh.total();
 }
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

@@ -8,26 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "series.hpp"
+#include "kinds.hpp"
+#include "near_one_series.hpp"
 
 namespace pkex {
 
 using Index = std::ptrdiff_t;
 
-enum class Kind : std::int32_t {
-    kNone,        // factor 1, for players without columns
-    kGiven,       // evaluated by the caller; `column` counts them
-    kRbf,         // a = 1 / (2 l^2)
-    kLaplacian,   // a = 1 / l
-    kCauchy,      // a = 1 / l^2
-    kMatern15,    // a = sqrt(3) / l
-    kMatern25,    // a = sqrt(5) / l
-    kChi2,        // a = gamma
-    kPeriodic,    // a = 2 / l^2, b = period
-    kCategorical  // a = 1 - mismatch, b = -log(mismatch), c = mismatch
-};
-constexpr int kKinds = 10;
-
+// The factor of one column. Of a categorical kernel b = -log(mismatch), the exponent of what
+// differs, and c = mismatch; elsewhere b is as it was packed.
 struct Factor {
     Index column;
     Index player;
@@ -41,16 +30,16 @@ struct Run {
     Index begin, end;
 };
 
-// A rule for sums of deficits up to `limit`. In `pairs` the nodes of a rule that is symmetric about
-// t = 1/2 stand as distances from there, in units of 1/2; it is null for other rules. `series` are
-// those for factors near 1, kSeries of them, or null.
+// A rule for sums of deficits up to `limit`. In `mirrored` the nodes of a rule that is symmetric
+// about t = 1/2 stand as distances from there, in units of 1/2; it is null for other rules.
+// `series` are those for factors near 1, kSeries of them, or null.
 struct Rung {
     Index size;
     double limit;
     bool any_factors;
-    const double* nodes;    // 2 t_l
-    const double* weights;  // w_l
-    const double* pairs;    // 1 - 2 t_l for the lower half
+    const double* nodes;     // 2 t_l
+    const double* weights;   // w_l
+    const double* mirrored;  // 1 - 2 t_l for the lower half
     const Series* series;
 };
 
@@ -64,7 +53,7 @@ struct Program {
     Index n_rungs;
     double lower;      // the rungs cover factors from here to 1
     bool check_range;  // whether present factors may lie elsewhere
-    bool gentle;       // whether the rungs have series, and all factors exponents
+    bool near_one;     // whether the rungs have series, and all factors exponents
 };
 
 struct Block {

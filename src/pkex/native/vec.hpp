@@ -2,8 +2,8 @@
 //
 // GCC and Clang give their vector types the arithmetic operators, so that a formula reads the same
 // for two, four or eight lanes; vec_portable.hpp has the same names for other compilers. Everything
-// stands in the namespace PKEX_ISA, which is another one for each instruction set the sources are
-// compiled for, and nothing from the standard library is instantiated here: a template compiled
+// stands in the namespace PKEX_NAMESPACE, which is another one for each instruction set the sources
+// are compiled for, and nothing from the standard library is instantiated here: a template compiled
 // for a newer processor must not end up in code that older ones run.
 #pragma once
 
@@ -26,7 +26,7 @@
 #include <immintrin.h>
 #endif
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 #if defined(__AVX512F__)
 constexpr int kLanes = 8;
@@ -39,6 +39,7 @@ constexpr int kLanes = 2;
 typedef double Vec __attribute__((vector_size(8 * kLanes)));
 typedef std::int64_t Bits __attribute__((vector_size(8 * kLanes)));
 
+// The value in all lanes: value - 0 is the value for every double, which value + 0 is not for -0.
 inline Vec splat(double value) { return value - Vec{}; }
 
 inline Vec load(const double* from) {
@@ -81,7 +82,8 @@ inline bool any(Bits mask) {
 
 inline Vec absolute(Vec value) { return (Vec)((Bits)value & INT64_MAX); }
 
-// limit where value is above it, value elsewhere: a NaN stays.
+// limit where value is above it, value elsewhere: a NaN stays, as the instructions return their
+// second operand where one is NaN.
 inline Vec at_most(Vec value, double limit) {
 #if defined(__AVX512F__)
     return (Vec)_mm512_min_pd((__m512d)splat(limit), (__m512d)value);
@@ -140,6 +142,6 @@ inline Vec unfused(Vec value) {
     return value;
 }
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE
 
 #endif

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 constexpr int kLanes = 4;
 
@@ -138,4 +138,4 @@ inline double largest(const Vec& value) {
 
 inline Vec unfused(const Vec& value) { return value; }
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

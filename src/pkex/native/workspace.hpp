@@ -4,15 +4,15 @@
 // multiple of the lanes. All that one vector of pairs touches is a few hundred bytes per player.
 #pragma once
 
+#include "four_players.hpp"
 #include "program.hpp"
-#include "quads.hpp"
 #include "sweep.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 using pkex::Program;
 
@@ -20,18 +20,18 @@ constexpr int kTile = 4;  // vectors of pairs whose factors are evaluated togeth
 constexpr int kTilePoints = kTile * kLanes;
 
 struct Workspace {
-    Index quads, stride, sets;
+    Index fours, stride, sets;
     double* x;           // (factors,): the row's values
-    Vec* halves;         // (tile, stride); the exponents of a gentle tile
+    Vec* halves;         // (tile, stride); the exponents where series are taken
     Vec* factors;        // (tile, stride): present ones, in the general game
     double* other_x;     // (factors,): those of a background row
     Vec* other_halves;   // (tile, stride), and its factors
     Vec* other_factors;  // (tile, stride)
     Vec* absent;         // (stride,)
     Vec* changes;        // (stride,): half of absent minus present
-    Vec* polynomials;    // (quads, coefficients)
-    Vec* chain;          // (quads, nodes of a group, 2)
-    Vec* moments;        // (quads, moments)
+    Vec* polynomials;    // (fours, coefficients)
+    Vec* chain;          // (fours, nodes of a group, 2)
+    Vec* moments;        // (fours, moments)
     Vec* sums;           // (stride,): one set
     double* values;      // (stride, tile points): many sets
     double* weights;     // (tile points, sets)
@@ -41,7 +41,7 @@ struct Workspace {
     Index size;          // of all arrays, in doubles
 
     Workspace(const Program& program, Index n_sets, double* memory)
-        : quads((program.n_players + 3) / 4), stride(4 * quads), size(0) {
+        : fours((program.n_players + 3) / 4), stride(4 * fours), size(0) {
         const bool many = n_sets != 1;
         sets = many ? (n_sets + kLanes - 1) / kLanes * kLanes : 0;
         const auto cut = [&](Index count) {
@@ -64,9 +64,9 @@ struct Workspace {
         other_factors = cut_vectors(kTile * stride);
         absent = cut_vectors(stride);
         changes = cut_vectors(stride);
-        polynomials = cut_vectors(kCoefficients * quads);
-        chain = cut_vectors(2 * (kGroup + 1) * quads);
-        moments = cut_vectors(kMoments * quads);
+        polynomials = cut_vectors(kCoefficients * fours);
+        chain = cut_vectors(2 * (kGroup + 1) * fours);
+        moments = cut_vectors(kMoments * fours);
         sums = cut_vectors(many ? 0 : stride);
         values = cut(many ? stride * kTilePoints : 0);
         weights = cut(kTilePoints * sets);
@@ -94,4 +94,4 @@ struct Workspace {
     }
 };
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

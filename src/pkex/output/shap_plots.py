@@ -137,8 +137,8 @@ def _adds_up(explanation: Explanation) -> None:
     """Refuse a waterfall where values do not lead from the base value to the prediction."""
     if not explanation.efficient:
         raise ValueError(
-            f"values of the index {explanation.index} do not add up to the prediction, so there is no waterfall; draw "
-            "plot.bar() or plot.beeswarm(), or explain with Shapley values."
+            f"values of the index {explanation.index} do not add up to the prediction, so there is "
+            "no waterfall; draw plot.bar() or plot.beeswarm(), or explain with Shapley values."
         )
     if not explanation.complete:
         raise ValueError(

@@ -1,4 +1,4 @@
-#include "series.hpp"
+#include "near_one_series.hpp"
 
 #include <array>
 #include <cmath>
@@ -87,19 +87,27 @@ private:
     std::array<Powers, kLong> powers_ = {};
 };
 
-std::vector<Series> make(const std::vector<double>& nodes) {
+// The series of one rule, and the numbers they point to.
+struct Made {
+    std::vector<std::vector<double>> numbers;
     std::vector<Series> all;
+};
+
+Made make(const std::vector<double>& nodes) {
+    Made made;
     for (int i = 0; i < kSeries; ++i) {
         const Shortening to_logs(log_terms(kSeriesTerms[i])), to_shares(kSeriesTerms[i]);
-        Series series;
+        std::vector<double> logs, shares;
         for (const double node : nodes) {
-            const Powers shares = long_shares(node);
-            to_logs.append(long_logs(node, shares), kSeriesLimits[i], series.logs);
-            to_shares.append(shares, kSeriesLimits[i], series.shares);
+            const Powers powers = long_shares(node);
+            to_logs.append(long_logs(node, powers), kSeriesLimits[i], logs);
+            to_shares.append(powers, kSeriesLimits[i], shares);
         }
-        all.push_back(std::move(series));
+        made.all.push_back({logs.data(), shares.data()});  // which moving them leaves in place
+        made.numbers.push_back(std::move(logs));
+        made.numbers.push_back(std::move(shares));
     }
-    return all;
+    return made;
 }
 
 }  // namespace
@@ -109,11 +117,11 @@ const Series* series_of(const std::vector<double>& nodes) {
         if (!(std::fabs(std::log(t / (1.0 - t))) <= kMostLogit)) return nullptr;
     }
     static std::mutex mutex;
-    static std::map<std::vector<double>, std::vector<Series>> known;
+    static std::map<std::vector<double>, Made> known;
     const std::lock_guard<std::mutex> lock(mutex);
     const auto found = known.find(nodes);
-    if (found != known.end()) return found->second.data();
-    return known.emplace(nodes, make(nodes)).first->second.data();
+    if (found != known.end()) return found->second.all.data();
+    return known.emplace(nodes, make(nodes)).first->second.all.data();
 }
 
 }  // namespace pkex

@@ -18,18 +18,18 @@
 
 #include "vec.hpp"
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 constexpr int kCoefficients = 5;
 constexpr int kMoments = 4;
 
-// c - s tau + q tau^2, the product of two players' terms.
-struct Pair {
+// The product of two players' terms, c - s tau + q tau^2.
+struct TwoPlayers {
     Vec c, s, q;
 };
 
 template <bool General>
-PKEX_INLINE Pair pair_of(const Vec* v, const Vec* a) {
+PKEX_INLINE TwoPlayers two_players(const Vec* v, const Vec* a) {
     if constexpr (General) {
         return {a[0] * a[1], a[0] * v[1] + a[1] * v[0], v[0] * v[1]};
     } else {
@@ -39,7 +39,7 @@ PKEX_INLINE Pair pair_of(const Vec* v, const Vec* a) {
 
 // The coefficients of the product of four players' terms, in powers of tau.
 template <bool General>
-PKEX_INLINE void multiply(const Pair& f, const Pair& g, Vec* to) {
+PKEX_INLINE void multiply(const TwoPlayers& f, const TwoPlayers& g, Vec* to) {
     if constexpr (General) {
         to[0] = f.c * g.c;
         to[1] = -(f.s * g.c + f.c * g.s);
@@ -53,14 +53,17 @@ PKEX_INLINE void multiply(const Pair& f, const Pair& g, Vec* to) {
     to[4] = f.q * g.q;
 }
 
-// From powers of tau to powers of eta = tau - 1, by repeated Horner steps.
+// From powers of tau to powers of eta = tau - 1. A pass of Horner's steps at tau = 1 divides by
+// tau - 1: the remainder, left in the first place, is the coefficient of the power, and the
+// quotient above it is what the next pass divides.
 PKEX_INLINE void recenter(Vec* c) {
     for (int first = 0; first < kCoefficients - 1; ++first) {
         for (int k = kCoefficients - 2; k >= first; --k) c[k] += c[k + 1];
     }
 }
 
-// From moments in eta to moments in tau = 1 + eta: binomial sums.
+// From moments in eta to moments in tau = 1 + eta, as tau^k = sum_i C(k, i) eta^i: a pass that adds
+// to every moment the one below it is a row of Pascal's triangle.
 PKEX_INLINE void decenter(Vec* m) {
     for (int last = kMoments - 1; last > 0; --last) {
         for (int k = kMoments - 1; k > kMoments - 1 - last; --k) m[k] += m[k - 1];
@@ -71,7 +74,7 @@ PKEX_INLINE void decenter(Vec* m) {
 template <bool General>
 PKEX_INLINE void leave_one_out(const Vec* v, const Vec* a, const Vec* m, Vec* to) {
     for (int i = 0; i < 4; i += 2) {
-        const Pair other = pair_of<General>(v + (2 - i), a + (2 - i));
+        const TwoPlayers other = two_players<General>(v + (2 - i), a + (2 - i));
         Vec b0 = m[0], b1 = m[1];
         if constexpr (General) {
             b0 *= other.c;
@@ -89,4 +92,4 @@ PKEX_INLINE void leave_one_out(const Vec* v, const Vec* a, const Vec* m, Vec* to
     }
 }
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

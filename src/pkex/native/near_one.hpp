@@ -1,4 +1,4 @@
-// Tiles whose factors are all near 1, without a sweep: see series.hpp.
+// Tiles whose factors are all near 1, without a sweep: see near_one_series.hpp.
 //
 // For a vector of pairs with the exponents s of its players, and K terms,
 //
@@ -11,7 +11,7 @@
 #include "math.hpp"
 #include "program.hpp"
 
-namespace PKEX_ISA {
+namespace PKEX_NAMESPACE {
 
 using pkex::Index;
 using pkex::kMostTerms;
@@ -21,7 +21,7 @@ using pkex::Program;
 using pkex::Rung;
 using pkex::Series;
 
-constexpr int kGentleTile = 2;  // vectors of a tile, few as their exponents are read three times
+constexpr int kSeriesTile = 2;  // vectors of a tile, few as their exponents are read three times
 
 template <int Value>
 struct Count {
@@ -44,7 +44,8 @@ PKEX_INLINE void with_terms(int terms, const Function& function) {
 }
 
 // The sums over the players of the powers 1 to Size: the lower half of the powers are made, the
-// upper half only enter the sums.
+// upper half only enter the sums. power[k] is s^(k+1), the product of two powers that are half as
+// high, (k-1)/2 + k/2 = k-1: chains of logarithmic length.
 template <int Size>
 void power_sums(const Vec* s, Index players, Vec* to) {
     constexpr int kHalf = (Size + 1) / 2;
@@ -68,8 +69,8 @@ void combine(const Rung& rung, const Series& series, const Vec* scale,
     }
     constexpr int kLogs = log_terms(Terms);
     for (Index node = 0; node < rung.size; ++node) {
-        const double* logs = series.logs.data() + node * kLogs;
-        const double* shares = series.shares.data() + node * Terms;
+        const double* logs = series.logs + node * kLogs;
+        const double* shares = series.shares + node * Terms;
         Vec value[Vectors];
         for (int i = 0; i < Vectors; ++i) {
             Vec even = logs[0] * sums[i][0], odd = logs[1] * sums[i][1];
@@ -91,15 +92,15 @@ inline Index covering(const Program& program, double lam) {
 }
 
 // What a vector of pairs costs with a series and with a sweep, in operations.
-inline Index gentle_cost(Index players, const Rung& rung, int terms) {
+inline Index series_cost(Index players, const Rung& rung, int terms) {
     return rung.size * (2 * terms + 20) + players * (2 * terms + 4);
 }
 
 inline Index sweep_cost(Index players, const Rung& rung) { return players * (30 + 3 * rung.size); }
 
-class Gentle {
+class NearOne {
 public:
-    Gentle(const Program& program, const Vec* exponents, Index stride)
+    NearOne(const Program& program, const Vec* exponents, Index stride)
         : program_(program), exponents_(exponents), stride_(stride) {}
 
     // Choose rule and series for the exponents of a tile, of which `most` are the largest. Return
@@ -126,14 +127,14 @@ public:
         if (!rung_->series) return -1;
         series_ = rung_->series + i;
         terms_ = kSeriesTerms[i];
-        return gentle_cost(players, *rung_, terms_) < sweep_cost(players, *rung_) ? step : -1;
+        return series_cost(players, *rung_, terms_) < sweep_cost(players, *rung_) ? step : -1;
     }
 
     Vec product(int vector) const { return normal_exponential(-sums_[vector][0]); }
 
     // Add the values of all players, each times -scale, to `to`.
     void add(int vectors, const Vec* scale, Vec* to) const {
-        vectors == 1 ? add<1>(scale, to) : add<kGentleTile>(scale, to);
+        vectors == 1 ? add<1>(scale, to) : add<kSeriesTile>(scale, to);
     }
 
     // Hand the values of one vector to `take`.
@@ -180,7 +181,7 @@ private:
     const Rung* rung_ = nullptr;
     const Series* series_ = nullptr;
     int terms_ = 0;
-    Vec sums_[kGentleTile][kMostTerms];
+    Vec sums_[kSeriesTile][kMostTerms];
 };
 
-}  // namespace PKEX_ISA
+}  // namespace PKEX_NAMESPACE

@@ -7,8 +7,8 @@
 // to the value of player j. Both functions are analytic near the real axis, whatever t: the poles
 // of g lie at log(t / (1-t)) + i pi (2k+1), and l' = t (1-t) g - t. So for small exponents they are
 // short polynomials. The power sums of the exponents then give the logarithms at all nodes, and
-// summing over the nodes leaves one polynomial for the values of all players (gentle.hpp): neither
-// an exponential nor a node is evaluated for the single factor.
+// summing over the nodes leaves one polynomial for the values of all players (near_one.hpp):
+// neither an exponential nor a node is evaluated for the single factor.
 //
 // The coefficients follow from g' = 1 + (2t-1) g - t (1-t) g^2. The residues of g are
 // 1 / (t (1-t)), so with x = log(t / (1-t)) the n-th coefficient is at most
@@ -40,12 +40,12 @@ constexpr int kMostTerms = 14;
 constexpr int log_terms(int terms) { return terms < 10 ? terms : terms - 1; }
 
 struct Series {
-    std::vector<double> logs;    // (nodes, log_terms): l(s) / s in powers of s
-    std::vector<double> shares;  // (nodes, terms): g(s) / s
+    const double* logs;    // (nodes, log_terms): l(s) / s in powers of s
+    const double* shares;  // (nodes, terms): g(s) / s
 };
 
-// The kSeries series of a rule, made once for all that use it; null where |x| > 5.3, as it is for
-// rules of more than 16 nodes.
+// The kSeries series of a rule, made once for all that use it and kept; null where |x| > 5.3, as it
+// is for rules of more than 16 nodes.
 const Series* series_of(const std::vector<double>& nodes);
 
 }  // namespace pkex

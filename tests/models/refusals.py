@@ -1,0 +1,135 @@
+"""The list of models that are refused, with words of the sentences."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import partial
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import (
+    TransformedTargetRegressor,
+)
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as gp
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import (
+    GridSearchCV,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    StandardScaler,
+)
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
+
+from models.case import Refusal
+from models.data import CULTIVAR, IRIS, SPECIES, TARGET, WINE, X
+from models.processes import ARD
+from models.vector_machines import GRAM, rbf_of_tables
+from models.wrappers import SCALED_SVR
+
+
+def clipped(target):
+    """The way back of a target that is cut off, linear below."""
+    return np.minimum(target, 300.0)
+
+
+class Capped(SVR):
+    """A user's model that never predicts more than the largest target."""
+
+    def predict(self, X):
+        return np.minimum(super().predict(X), TARGET.max())
+
+
+def refused_process(name, kernel, *words) -> Refusal:
+    """Return the refusal of a Gaussian process with a kernel that is no product."""
+    model = GaussianProcessRegressor(kernel, optimizer=None, alpha=1.0)
+    return Refusal(name, lambda: model.fit(X, TARGET), words)
+
+
+def refused_fit(name, model, *words, table=X, y=TARGET) -> Refusal:
+    """Return the refusal of a model after its fit."""
+    return Refusal(name, lambda: model.fit(table, y), words)
+
+
+NO_PRODUCT = ("does not factorise over columns", "Kernels that factorise", "Refit")
+REFUSALS = [
+    refused_fit("SVR poly", SVR(kernel="poly"), "SVR", "'poly'", *NO_PRODUCT),
+    refused_fit("SVC sigmoid", SVC(kernel="sigmoid"), "SVC", "'sigmoid'", *NO_PRODUCT,
+                table=IRIS, y=SPECIES),
+    refused_fit("OneClassSVM poly", OneClassSVM(kernel="poly"), "OneClassSVM", "'poly'"),
+    refused_fit("KernelRidge cosine", KernelRidge(kernel="cosine"), "'cosine'", *NO_PRODUCT),
+    refused_fit("KernelRidge rbf far from 0", KernelRidge(kernel="rbf", alpha=5.0),
+                "so far from 0", "rbf kernel loses digits", "Centre or scale", table=X + 1e7),
+    refused_fit("KernelPCA poly", KernelPCA(2, kernel="poly"), "KernelPCA", "'poly'", *NO_PRODUCT),
+    refused_fit("KernelDensity tophat", KernelDensity(kernel="tophat"), "'tophat'", "gaussian"),
+    refused_fit("KernelDensity exponential, Euclidean", KernelDensity(kernel="exponential"),
+                "'exponential'", "manhattan"),
+    refused_fit("KernelDensity gaussian, manhattan", KernelDensity(metric="manhattan"),
+                "'gaussian'", "'manhattan'"),
+    refused_fit("KernelDensity gaussian, Minkowski p=3",
+                KernelDensity(metric="minkowski", metric_params={"p": 3}), "factorise"),
+    refused_process("GPR Matern", gp.Matern(0.1), "Matern", *NO_PRODUCT),
+    refused_process("GPR Matern ARD", gp.RBF(0.1) + gp.Matern(ARD), "Matern", *NO_PRODUCT),
+    refused_process("GPR RationalQuadratic", gp.RationalQuadratic(), "RationalQuadratic",
+                    *NO_PRODUCT),
+    refused_process("GPR square of DotProduct", gp.DotProduct() ** 2, "DotProduct", *NO_PRODUCT),
+    refused_process("GPR ExpSineSquared, several columns", gp.ExpSineSquared(), "ExpSineSquared",
+                    *NO_PRODUCT),
+    refused_process("GPR PairwiseKernel polynomial", gp.PairwiseKernel(metric="polynomial"),
+                    "polynomial", *NO_PRODUCT),
+    refused_process("GPR square root of a sum", (gp.RBF(0.1) + 1.0) ** 0.5, "power of a sum"),
+    refused_process("GPR noise alone", gp.WhiteKernel(0.5), "noise alone", "nothing to explain"),
+    refused_fit("GPC Matern", GaussianProcessClassifier(gp.Matern(), optimizer=None), "Matern",
+                *NO_PRODUCT, table=IRIS, y=SPECIES),
+    Refusal("GPR not fitted", GaussianProcessRegressor, ("not fitted", "prior", "fit")),
+    *(
+        Refusal(f"{type(model).__name__} not fitted", partial(copy, model), ("fit",))
+        for model in (SVR(), NuSVR(), SVC(), NuSVC(), OneClassSVM(), KernelRidge(kernel="rbf"),
+                      KernelPCA(kernel="rbf"), KernelDensity(), GaussianProcessClassifier(),
+                      SCALED_SVR, GridSearchCV(SVR(), {"C": [1.0]}),
+                      TransformedTargetRegressor(SVR()), MultiOutputRegressor(SVR()),
+                      OneVsRestClassifier(SVC()), OneVsOneClassifier(SVC()),
+                      FrozenEstimator(SVR()))
+    ),
+    refused_fit("SVR precomputed, kernel not given", SVR(kernel="precomputed"), "precomputed",
+                "kernel=", "points=", table=GRAM(X)),
+    refused_fit("SVR with a function, kernel not given", SVR(kernel=rbf_of_tables),
+                "kernel of its own", "kernel="),
+    refused_fit("search with refit=False", GridSearchCV(SVR(), {"C": [1.0, 2.0]}, refit=False),
+                "best_estimator_", "refit"),
+    refused_fit("CalibratedClassifierCV", CalibratedClassifierCV(SVC(), cv=3, ensemble=False),
+                "probabilities", "calibrated_classifiers_[0].estimator", table=IRIS, y=SPECIES),
+    refused_fit("TransformedTargetRegressor log",
+                TransformedTargetRegressor(SVR(), func=np.log, inverse_func=np.exp), "nonlinear",
+                "model.regressor_"),
+    refused_fit("TransformedTargetRegressor that clips",
+                TransformedTargetRegressor(SCALED_SVR, func=np.positive, inverse_func=clipped,
+                                           check_inverse=False), "nonlinear", "model.regressor_"),
+    refused_fit("OneVsOneClassifier around pipelines that mix columns",
+                OneVsOneClassifier(make_pipeline(PCA(2), SVC())), "mixes columns", "one by one",
+                table=WINE, y=CULTIVAR),
+    refused_fit("Pipeline with a nested one that mixes columns",
+                make_pipeline(StandardScaler(), make_pipeline(PCA(2), SVR())), "mixes columns",
+                "nested pipeline"),
+    refused_fit("Pipeline that ends in another model", make_pipeline(StandardScaler(),
+                LinearRegression()), "LinearRegression", "not a model that pkex can read"),
+    Refusal("Pipeline without a model", lambda: Pipeline([("s", StandardScaler()),
+            ("m", "passthrough")]).fit(X), ("end in a kernel machine",)),
+    refused_fit("LinearSVC", LinearSVC(), "LinearSVC", "not a model that pkex can read",
+                table=IRIS, y=SPECIES),
+    refused_fit("RandomForestRegressor", RandomForestRegressor(3, random_state=0),
+                "RandomForestRegressor", "not a model that pkex can read", "KernelExpansion"),
+    Refusal("None", lambda: None, ("NoneType", "not a model that pkex can read")),
+    refused_fit("subclass with a predict of its own", Capped(C=20.0),
+                "Capped has a predict of its own", "plain SVR", "register a reader"),
+    Refusal("a string", lambda: "SVR", ("str is not a model",)),
+    Refusal("a class", lambda: SVR, ("SVR is a class", "SVR().fit(X, y)")),
+]  # fmt: skip
