@@ -9,7 +9,7 @@ LOWEST := build/lowest
 OLDEST = $(shell for p in python3.11 python3.12; do $$p -c 'import ensurepip' 2>&- && echo $$p && break; done)
 # pkex as it is where there is no compiler, for benchmarks.
 BARE := build/bare
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/native/*.cpp src/pkex/native/*.hpp)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
 .PHONY: demo test e2e browser lowest lint native-lint docs sanitize bench experiments simulations clean
 

@@ -8,6 +8,6 @@ import pytest
 pytest.register_assert_rewrite("cases", "explanations", "native_games", "removal_games")
 
 try:
-    import pkex.native  # noqa: F401
+    import pkex.games.native  # noqa: F401
 except ImportError:
-    collect_ignore_glob = ["src/pkex/native/*.py"]
+    collect_ignore_glob = ["src/pkex/games/native/*.py"]

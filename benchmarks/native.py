@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import pkex
-import pkex.native._kernel as kernel
+import pkex.games.native._kernel as kernel
 from benchmarks.record import config, store
 from benchmarks.timing import growth, seconds
-from pkex import native
+from pkex.games import native
 from pkex.kernels import RBF
 from pkex.rules import ladder
 

@@ -26,7 +26,7 @@ if [ "$(cat "$tools/versions" 2>/dev/null)" != "$versions" ]; then
     echo "$versions" >"$tools/versions"
 fi
 
-"$tools/bin/clang-format" --dry-run --Werror src/pkex/native/*.cpp src/pkex/native/*.hpp
+"$tools/bin/clang-format" --dry-run --Werror src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp
 
 cmake -S . -B "$work" -DPython_EXECUTABLE="$python" -DPKEX_STRICT=ON \
     -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >"$work/log"
@@ -34,9 +34,9 @@ cmake --build "$work" --parallel 2 >>"$work/log" 2>&1 || { cat "$work/log"; exit
 
 # The same code without levels and vector types, as other compilers get it: for its warnings alone.
 c++ -std=c++17 -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
-    -DPKEX_NAMESPACE=pkex_base -DPKEX_LEVEL=base -DPKEX_PORTABLE src/pkex/native/kernel.cpp
+    -DPKEX_NAMESPACE=pkex_base -DPKEX_LEVEL=base -DPKEX_PORTABLE src/pkex/games/native/kernel.cpp
 
-printf '%s\n' src/pkex/native/*.cpp | xargs -n 1 -P 2 "$tools/bin/clang-tidy" --quiet -p "$work" \
+printf '%s\n' src/pkex/games/native/*.cpp | xargs -n 1 -P 2 "$tools/bin/clang-tidy" --quiet -p "$work" \
     --extra-arg=-Wno-unknown-warning-option >"$work/tidy" 2>&1 || { cat "$work/tidy"; exit 1; }
 
 # A weak symbol is one that several files may define and of which the linker keeps any. Compiled for

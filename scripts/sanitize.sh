@@ -19,7 +19,7 @@ cmake --build "$work/build" --parallel 2 >>"$work/log" || { cat "$work/log"; exi
 
 mkdir "$work/package"
 cp -R "$root/src/pkex" "$work/package/pkex"
-cp "$work"/build/_kernel*.so "$work/package/pkex/native/"
+cp "$work"/build/_kernel*.so "$work/package/pkex/games/native/"
 
 # An editable install has a finder that stands ahead of PYTHONPATH and would import its own kernel.
 cat >"$work/package/sitecustomize.py" <<'END'
@@ -44,7 +44,7 @@ cd "$root"
 sanitized - "$work" <<'END'
 import sys
 
-import pkex.native._kernel as kernel
+import pkex.games.native._kernel as kernel
 
 if not kernel.__file__.startswith(sys.argv[1]):
     sys.exit(f"the kernel under test is {kernel.__file__}, not the one built with sanitizers.")

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from scipy.stats import kstest
 
 import pkex
-from pkex import weights
 from pkex._files import write_whole
+from pkex.statistics import pair_weights as weights
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Any]

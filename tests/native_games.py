@@ -15,11 +15,11 @@ from pkex import rules
 from pkex.games import numpy_backend
 
 native = pytest.importorskip(
-    "pkex.native",
+    "pkex.games.native",
     reason="pkex was installed without its native kernel",
     exc_type=ModuleNotFoundError,
 )
-kernel_module = pytest.importorskip("pkex.native._kernel", exc_type=ModuleNotFoundError)
+kernel_module = pytest.importorskip("pkex.games.native._kernel", exc_type=ModuleNotFoundError)
 
 ISAS = kernel_module.config()["isas"]
 KINDS = kernel_module.kinds()

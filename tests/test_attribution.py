@@ -11,8 +11,8 @@ from cases import KERNELS, assert_close, pair_game, sample, scales
 from scipy.stats import false_discovery_control
 
 import pkex
-from pkex.attribution import _holm
 from pkex.kernels import RBF, Categorical, Custom
+from pkex.statistics.attribution import _holm
 
 GROUPS = {"a": [3, 1], "b": [2, 5]}
 PLAYERS = ((0,), (1, 3), (2, 5), (4,))

@@ -54,7 +54,7 @@ from importlib.abc import MetaPathFinder
 class Missing(MetaPathFinder):
     tries = 0
     def find_spec(self, name, path=None, target=None):
-        if name == "pkex.native._kernel":
+        if name == "pkex.games.native._kernel":
             Missing.tries += 1
             time.sleep(0.05)  # so that all threads come while the first import is under way
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -98,7 +98,7 @@ def test_a_missing_native_kernel_is_told_only_when_asked_for():
 
 
 def test_the_twin_does_not_load_the_native_kernel():
-    code = "import sys, pkex; pkex.show_config('dicts'); print('pkex.native' in sys.modules)"
+    code = "import sys, pkex; pkex.show_config('dicts'); print('pkex.games.native' in sys.modules)"
     assert in_a_new_process(code, PKEX_BACKEND="numpy") == "False\n"
 
 
@@ -227,7 +227,7 @@ def test_a_fork_inside_a_call_leaves_the_call_in_order():
 
 def test_properties_that_are_kept_have_no_lock():
     """One object's value can be computed while another thread computes that of another object."""
-    started, go_on = threading.Event(), threading.Event()
+    started, raise_if_cancelled = threading.Event(), threading.Event()
 
     class Slow:
         def __init__(self, wait):
@@ -237,7 +237,7 @@ def test_properties_that_are_kept_have_no_lock():
         def value(self):
             if self.wait:
                 started.set()
-                assert go_on.wait(60)
+                assert raise_if_cancelled.wait(60)
             return object()
 
     first, second = Slow(True), Slow(False)
@@ -248,7 +248,7 @@ def test_properties_that_are_kept_have_no_lock():
     other = threading.Thread(target=lambda: found.append(second.value), daemon=True)
     other.start()
     other.join(10)
-    go_on.set()
+    raise_if_cancelled.set()
     thread.join()
     assert found == [second.value]
     for path in Path(pkex.__file__).parent.rglob("*.py"):

@@ -32,8 +32,8 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 from written import Page
 
 from pkex import Explainer, Explanation, KernelExpansion, as_expansion
-from pkex._classes import elsewhere, meaning
 from pkex.kernels import RBF
+from pkex.models.classes import elsewhere, meaning
 from pkex.readers import Given, read
 
 

@@ -7,11 +7,12 @@ import pytest
 from cases import KERNELS, assert_close, pair_game, pair_source, sample, scales
 
 import pkex
-from pkex import column_test, estimate
-from pkex.column_test import QuadraticForm, forms_of, p_value
 from pkex.games.plan import Plan
 from pkex.kernels import RBF, Categorical, Laplacian
-from pkex.weights import HSICWeights, MMDWeights
+from pkex.statistics import block_mean as estimate
+from pkex.statistics import column_test
+from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
+from pkex.statistics.pair_weights import HSICWeights, MMDWeights
 
 PLAYERS = ((0,), (1, 4), (2,), (3,))
 GROUPS = {"a": [1, 4]}

@@ -26,9 +26,9 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 import pkex
 from pkex import Explainer, Explanation, KernelExpansion, as_expansion
-from pkex._absent import CAUTION, MAX_ROWS
-from pkex.expansion import Data, evolve, stack
 from pkex.kernels import RBF, Chi2, Linear
+from pkex.models.absent import CAUTION, MAX_ROWS
+from pkex.models.expansion import Data, evolve, stack
 from pkex.readers import Reading
 
 RNG = np.random.default_rng(5)

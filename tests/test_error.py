@@ -22,8 +22,8 @@ from sklearn.svm import SVR, NuSVC
 
 import pkex
 from pkex import Explainer, Explanation, KernelExpansion, PrecisionWarning, as_expansion
-from pkex.expansion import seen
 from pkex.kernels import RBF, Linear
+from pkex.models.expansion import seen
 
 DIGITS = 40
 

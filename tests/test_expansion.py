@@ -16,8 +16,9 @@ from sklearn.gaussian_process import kernels as gp_kernels
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVR
 
-from pkex import KernelExpansion, UnsupportedModelError, expansion
+from pkex import KernelExpansion, UnsupportedModelError
 from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Linear
+from pkex.models import expansion
 
 POINTS = np.arange(12.0).reshape(4, 3) / 5.0
 ALPHA = np.array([1.0, -2.0, 0.5, 3.0])

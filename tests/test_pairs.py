@@ -12,14 +12,16 @@ from cases import KERNELS, alone, assert_close, pair_game, pair_source, sample, 
 from threadpoolctl import threadpool_info
 
 import pkex
-from pkex import estimate, rules, weights
+from pkex import rules
 from pkex.games import numpy_backend, reductions
 from pkex.games.backend import game_class
 from pkex.games.engine import reduced
 from pkex.games.plan import Plan
 from pkex.games.reductions import ByPair, ByPermutation, ByRow
 from pkex.kernels import RBF, Categorical, Custom, Laplacian
-from pkex.weights import HSICWeights, MMDWeights
+from pkex.statistics import block_mean as estimate
+from pkex.statistics import pair_weights as weights
+from pkex.statistics.pair_weights import HSICWeights, MMDWeights
 
 ESTIMATORS = ("unbiased", "biased")
 

@@ -38,7 +38,7 @@ from sklearn.svm import SVC, SVR
 
 import pkex
 from pkex import Explainer
-from pkex.readers.sklearn_columns import origins
+from pkex.readers.sklearn.columns import origins
 
 BAD_TABLES = {
     "renamed": lambda frame: frame.rename(columns={"bmi": "BMI"}),

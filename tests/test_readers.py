@@ -29,8 +29,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from pkex import AdditivityError, Explainer, UnsupportedModelError, as_expansion
-from pkex._classes import elsewhere
 from pkex.kernels import RBF
+from pkex.models.classes import elsewhere
 
 all_models = pytest.mark.parametrize("case", MODELS, ids=str)
 both_games = pytest.mark.parametrize("default", [True, False])

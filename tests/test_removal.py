@@ -35,7 +35,7 @@ from pkex.kernels import RBF
 @pytest.mark.parametrize(("removal", "d"), [*product(GAMES, (1, 2, 4)), ("interventional", 7)])
 def test_values_equal_the_definition(case, d, removal, backend, monkeypatch):
     if backend == "native":
-        pytest.importorskip("pkex.native")
+        pytest.importorskip("pkex.games.native")
     monkeypatch.setenv("PKEX_BACKEND", backend)
     expansion, rows, background, _ = problem(case, d, 3)
     check(expansion, rows, background, removal)
@@ -111,7 +111,7 @@ def test_a_single_row_gives_baseline_values_in_both_games(case):
 def test_blocks_do_not_change_values(removal, budget, backend, monkeypatch):
     """Small blocks of pairs and of absent factors, kept for the next call or not."""
     if backend == "native":
-        pytest.importorskip("pkex.native")
+        pytest.importorskip("pkex.games.native")
     monkeypatch.setenv("PKEX_BACKEND", backend)
     for case in CASES[0], LINEAR[1], LINEAR[2]:
         expansion, rows, background, _ = problem(case, 4, 5, n=11, n_rows=3)
@@ -145,7 +145,7 @@ def test_threads_do_not_change_a_bit(removal, kept, monkeypatch):
 @all_kernels
 @all_games
 def test_the_two_backends_agree(case, removal, monkeypatch):
-    pytest.importorskip("pkex.native")
+    pytest.importorskip("pkex.games.native")
     expansion, rows, background, _ = problem(case, 30, 6, n=20)
     found = []
     for backend in ("numpy", "native"):
@@ -157,7 +157,7 @@ def test_the_two_backends_agree(case, removal, monkeypatch):
 
 
 def test_the_backend_can_change_between_calls(monkeypatch):
-    pytest.importorskip("pkex.native")
+    pytest.importorskip("pkex.games.native")
     expansion, rows, background, _ = problem(CASES[0], 6, 5)
     explain = Explainer(expansion, background)
     values = []

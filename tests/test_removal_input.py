@@ -108,7 +108,7 @@ def nan_above_a_half(x, z):
 @pytest.mark.parametrize("d", [1, 4])
 def test_factors_that_are_nan_are_refused_with_a_sentence(removal, d, backend, monkeypatch):
     if backend == "native":
-        pytest.importorskip("pkex.native")
+        pytest.importorskip("pkex.games.native")
     monkeypatch.setenv("PKEX_BACKEND", backend)
     f = KernelExpansion(np.zeros((2, d)), [1.0, 2.0], Custom(nan_above_a_half))
     background = None if removal == "neutral" else np.ones((2, d))
@@ -188,7 +188,7 @@ def test_only_the_ratio_of_weights_counts(size):
 def test_a_density_far_out_is_more_than_noise(removal, backend, monkeypatch):
     """Values add up to what they explain with the digits of that, and not of 1."""
     if backend == "native":
-        pytest.importorskip("pkex.native")
+        pytest.importorskip("pkex.games.native")
     monkeypatch.setenv("PKEX_BACKEND", backend)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))

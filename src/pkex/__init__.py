@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pkex import kernels, reference, rules
-    from pkex.attribution import Attribution
-    from pkex.discrepancy import hsic, mmd
-    from pkex.drift import MMDDrift
     from pkex.errors import AdditivityError, PrecisionWarning, UnsupportedModelError
-    from pkex.expansion import KernelExpansion
     from pkex.explainer import Explainer
     from pkex.explanation import Explanation
     from pkex.games.backend import show_config
     from pkex.importance import Importance
+    from pkex.models.expansion import KernelExpansion
     from pkex.readers import as_expansion
-    from pkex.selection import HSICSelector
+    from pkex.statistics.attribution import Attribution
+    from pkex.statistics.drift import MMDDrift
+    from pkex.statistics.hsic import hsic
+    from pkex.statistics.mmd import mmd
+    from pkex.statistics.selector import HSICSelector
 
 __version__ = "0.1.0.dev0"
 
@@ -50,18 +51,18 @@ __all__ = [
 
 _HOMES = {  # where a name that is no module is defined; imported when the name is first used
     "AdditivityError": "errors",
-    "Attribution": "attribution",
+    "Attribution": "statistics.attribution",
     "Explainer": "explainer",
     "Explanation": "explanation",
-    "HSICSelector": "selection",
+    "HSICSelector": "statistics.selector",
     "Importance": "importance",
-    "KernelExpansion": "expansion",
-    "MMDDrift": "drift",
+    "KernelExpansion": "models.expansion",
+    "MMDDrift": "statistics.drift",
     "PrecisionWarning": "errors",
     "UnsupportedModelError": "errors",
     "as_expansion": "readers",
-    "hsic": "discrepancy",
-    "mmd": "discrepancy",
+    "hsic": "statistics.hsic",
+    "mmd": "statistics.mmd",
     "show_config": "games.backend",
 }
 

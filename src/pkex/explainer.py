@@ -12,14 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
-from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
-from pkex._shap_background import from_shap
 from pkex._validation import as_floats, brief, first_rows, tolerance
 from pkex.errors import PrecisionWarning, no_neutral_removal
-from pkex.expansion import KernelExpansion, mixed, seen, taken
 from pkex.explanation import Explanation
 from pkex.games.measures import measure_of
 from pkex.games.plan import Plan
@@ -30,8 +26,12 @@ from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import GameSums
 from pkex.games.threads import check_n_jobs
 from pkex.kernels.algebra import Kernel, has_neutral_removal
+from pkex.models.absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
+from pkex.models.classes import CHOICES, Classes, check_choice
+from pkex.models.expansion import KernelExpansion, mixed, seen, taken
+from pkex.models.shap_background import from_shap
 from pkex.readers import Given, read
-from pkex.readers._reading import check_agreement, outside
+from pkex.readers.reading import check_agreement, outside
 from pkex.tables.cells import is_number
 
 __all__ = ["Explainer"]

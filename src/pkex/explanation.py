@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._absent import CAUTION
 from pkex._floats import usual_errors
-from pkex._selection import Axis, select
+from pkex._indexing import Axis, select
 from pkex._validation import brief
 from pkex.importance import Importance
 from pkex.kernels import Kernel
+from pkex.models.absent import CAUTION
 from pkex.output import frames, html, npz, shap, shapiq, text
 from pkex.output.accessors import ExplanationPlots
 from pkex.rules import Rule

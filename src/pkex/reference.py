@@ -42,7 +42,7 @@ from pkex.errors import no_neutral_removal
 from pkex.kernels.algebra import has_neutral_removal
 
 if TYPE_CHECKING:
-    from pkex.expansion import KernelExpansion
+    from pkex.models.expansion import KernelExpansion
 
 __all__ = [
     "brute_force",

@@ -10,7 +10,6 @@ from typing import Any, Literal, cast
 import numpy as np
 
 import pkex
-from pkex._classes import apart, elsewhere, meaning
 from pkex._words import counted, listed
 from pkex.cli import _models, _tables
 from pkex.cli._groups import groups_from
@@ -27,6 +26,7 @@ from pkex.cli._summary import (
     rule_facts,
     table_facts,
 )
+from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.text import notes
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable

@@ -28,8 +28,8 @@ from pkex.cli._summary import (
     rule_facts,
     table_facts,
 )
+from pkex.statistics.pair_weights import UNITS
 from pkex.tables.files import Dialect, FileTable
-from pkex.weights import UNITS
 
 __all__ = ["Test", "depend", "drift"]
 

@@ -11,7 +11,7 @@ call meets them:
 - `sources`: where the factors of a block come from; `points`: what a model is, weighted points;
 - `reductions`: sums by row, by pair, by permutation; `blocks` and `threads`: how work is cut and
   shared; `engine`: the one loop over blocks;
-- `backend`: which hot loop runs, `numpy_backend` or `pkex.native`;
+- `backend`: which hot loop runs, `numpy_backend` or `pkex.games.native`;
 - `sums`: the result, and whether it adds up.
 """
 

@@ -23,7 +23,7 @@ def config() -> dict[str, str | list[str]]:
 
 
 try:
-    from pkex.native import Game, config  # type: ignore[assignment]
+    from pkex.games.native import Game, config  # type: ignore[assignment]
 except ImportError as error:
     MISSING = error.with_traceback(None)
 else:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from pkex.errors import not_finite
 from pkex.games.protocols import Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
-from pkex.games.threads import go_on, workspace
+from pkex.games.threads import raise_if_cancelled, workspace
 from pkex.kernels.algebra import ColumnKernel, Term, leaf_values
 
 __all__ = ["Game", "both_by_column", "by_column", "mean_factors"]
@@ -134,7 +134,7 @@ class Game:
         """
         present, total = self.factors(x, z), None
         for row, share in zip(rows, shares, strict=True):
-            go_on()
+            raise_if_cancelled()
             others = self.factors(row[None, :], z)
             absent = Factors(others.values[:, 0], others.deficits[:, 0])
             block = _contracted(self._solve(present, absent), len(x), share * weights)
@@ -346,7 +346,7 @@ def mean_factors(
     """Return means of factors, to which `add` adds some rows at a time, in both forms."""
     values, deficits = np.zeros((2, *shape))
     for start in range(0, n_rows, step):
-        go_on()
+        raise_if_cancelled()
         add(slice(start, min(start + step, n_rows)), values, deficits)
     # near 1 the mean of the deficits has the digits, whatever the shares lack to 1
     return Factors(np.where(np.abs(deficits) < 0.5, 1.0 - deficits, values), deficits)

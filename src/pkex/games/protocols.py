@@ -14,8 +14,8 @@ a protocol below:
   (a model), or over all pairs (a statistic), under one set of weights or many.
 
 The hot loop in between has a protocol as well, `Game`: the product games of one term of a kernel,
-in NumPy (`pkex.games.numpy_backend`) or compiled (`pkex.native`). A *pair* is two points; a *block*
-is some rows and some points, a unit of work.
+in NumPy (`numpy_backend`) or compiled (`native`). A *pair* is two points; a *block* is some rows
+and some points, a unit of work.
 """
 
 from __future__ import annotations

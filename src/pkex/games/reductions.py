@@ -26,7 +26,7 @@ from pkex.games.protocols import Added, BlockSums, Factors, FactorSource, Game, 
 from pkex.games.rules import Rule, exact
 from pkex.games.sources import Points, SameFactors
 from pkex.games.sums import GameSums, ranked, sum_tolerance
-from pkex.games.threads import go_on, workspace
+from pkex.games.threads import raise_if_cancelled, workspace
 
 __all__ = [
     "ByPair",
@@ -64,7 +64,7 @@ class PairWeights(Protocol):
 
 
 class Shuffled(Protocol):
-    """Many sets of weights of the pairs of one sample, for tiles: see `pkex.weights`."""
+    """Many sets of weights of the pairs of one sample, for tiles: see `statistics.pair_weights`."""
 
     @property
     def layers(self) -> tuple[Indices, ...]:
@@ -361,7 +361,7 @@ class ByPermutation:
 
     def run(self, task: Task) -> _Tile:
         """Return what one tile gives."""
-        go_on()
+        raise_if_cancelled()
         rows, points, _ = task
         count = rows.stop - rows.start
         tile = workspace("tile", self.n_values, count, points.stop - points.start)

@@ -23,7 +23,7 @@ from pkex.games.backend import game_class
 from pkex.games.measures import Shapley
 from pkex.games.protocols import Added, BlockSums, Factors, Game, Measure
 from pkex.games.rules import Rule
-from pkex.games.threads import go_on
+from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.algebra import ColumnKernel, Term
 
 __all__ = [
@@ -95,7 +95,7 @@ class EachRow:
         step = max(1, step)
         total: BlockSums | None = None
         for start in range(0, len(self.rows), step):
-            go_on()
+            raise_if_cancelled()
             some = slice(start, start + step)
             sums = game.explain_against(x, z, weights, self.rows[some], self.weights[some])
             total = sums if total is None else total.plus(sums)

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 from pkex._validation import brief, is_index
 
-__all__ = ["check_n_jobs", "go_on", "in_order", "single_blas", "with_bar", "workspace"]
+__all__ = ["check_n_jobs", "in_order", "raise_if_cancelled", "single_blas", "with_bar", "workspace"]
 
 Floats = NDArray[np.float64]
 Task = TypeVar("Task")
@@ -57,7 +57,7 @@ def _by_threads(
     """Yield the results in order, with a few tasks ahead so that the threads have work.
 
     An interrupt leaves by the executor, which waits for the tasks that are under way; those that
-    take long ask now and then whether to `go_on`.
+    take long look now and then whether that happened, by `raise_if_cancelled`.
     """
     stop = threading.Event()
 
@@ -79,7 +79,7 @@ def _by_threads(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def go_on() -> None:
+def raise_if_cancelled() -> None:
     """Raise CancelledError in a thread whose results nobody waits for any more."""
     stop: threading.Event | None = getattr(_local, "stop", None)
     if stop is not None and stop.is_set():

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.attribution import Attribution
     from pkex.explanation import Explanation
     from pkex.importance import Importance
     from pkex.output.plots import AttributionDisplay, ImportanceDisplay, MarginalsDisplay
     from pkex.output.shap_plots import ShapDisplay
+    from pkex.statistics.attribution import Attribution
 
 __all__ = ["AttributionPlots", "ExplanationPlots", "ImportancePlots"]
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pkex.tables.cells import cell_text, is_number, name_of_rest
 
 if TYPE_CHECKING:
-    from pkex.attribution import Attribution
+    from pkex.statistics.attribution import Attribution
 
 __all__ = ["Boxes", "Picture", "Points", "Shares", "between", "picture", "with_target"]
 

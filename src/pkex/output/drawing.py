@@ -14,7 +14,7 @@ from pkex.output.columns import Boxes, Points, Shares, picture
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.attribution import Attribution
+    from pkex.statistics.attribution import Attribution
 
 __all__ = ["at_least", "bare", "colour", "draw_columns", "short"]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from pkex._extras import optional
 
 if TYPE_CHECKING:
-    from pkex.attribution import Attribution
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.statistics.attribution import Attribution
 
 __all__ = ["attribution_frame", "explanation_frame", "importance_frame"]
 

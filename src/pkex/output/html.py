@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pkex._classes import elsewhere, meaning
+from pkex.models.classes import elsewhere, meaning
 from pkex.output import palette
 from pkex.output.text import (
     attribution_headline,
@@ -26,9 +26,9 @@ from pkex.output.text import (
 from pkex.tables.cells import cell_text, name_of_rest
 
 if TYPE_CHECKING:
-    from pkex.attribution import Attribution
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.statistics.attribution import Attribution
 
 __all__ = ["attribution_html", "explanation_html", "importance_html"]
 

@@ -49,10 +49,10 @@ from pkex.output.kernel_data import Described, from_data, to_data
 from pkex.rules import Rule
 
 if TYPE_CHECKING:
-    from pkex.attribution import Attribution
     from pkex.explanation import Explanation
     from pkex.importance import Importance
     from pkex.kernels import Kernel
+    from pkex.statistics.attribution import Attribution
 
 __all__ = [
     "load_attribution",
@@ -277,7 +277,7 @@ def pack_attribution(attribution: Attribution) -> Arrays:
 
 def _attribution(kind: type[Attribution], header: Header, arrays: Arrays) -> Attribution:
     """Return an attribution that holds what the file does."""
-    from pkex.estimate import Alone, ColumnTests
+    from pkex.statistics.block_mean import Alone, ColumnTests
 
     facts, more = fields_of(header, _FACTS), fields_of(header, _MORE_FACTS)
     n_players, n_columns = len(facts["feature_names"]), len(facts["column_names"])

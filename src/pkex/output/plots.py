@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._extras import optional
-from pkex._selection import Axis, select
+from pkex._indexing import Axis, select
 from pkex._validation import is_index
 from pkex.output import palette
 from pkex.output.drawing import at_least, bare, colour, draw_columns, short
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from pkex.attribution import Attribution
     from pkex.importance import Importance
+    from pkex.statistics.attribution import Attribution
 
 __all__ = ["AttributionDisplay", "Display", "ImportanceDisplay", "MarginalsDisplay"]
 

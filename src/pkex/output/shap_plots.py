@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pkex._extras import optional
-from pkex._selection import Axis, select
+from pkex._indexing import Axis, select
 from pkex._validation import brief
 from pkex.output import palette
 from pkex.output.drawing import at_least

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._classes import apart, elsewhere, meaning
+from pkex.models.classes import apart, elsewhere, meaning
 from pkex.tables.cells import name_of_rest
 
 if TYPE_CHECKING:
-    from pkex.attribution import Attribution
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.statistics.attribution import Attribution
 
 __all__ = [
     "attribution_headline",

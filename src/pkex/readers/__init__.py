@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pkex._classes import CHOICES, Classes, check_choice
 from pkex._floats import usual_errors
 from pkex.errors import UnsupportedModelError
-from pkex.expansion import KernelExpansion
 from pkex.kernels.algebra import Kernel
+from pkex.models.classes import CHOICES, Classes, check_choice
+from pkex.models.expansion import KernelExpansion
 from pkex.readers._guard import SKLEARN, Guard
-from pkex.readers._reading import Given, Reader, Reading, check_agreement
+from pkex.readers.reading import Given, Reader, Reading, check_agreement
 
 __all__ = ["Classes", "Given", "Guard", "Reading", "as_expansion", "read", "register", "supported"]
 
@@ -232,5 +232,5 @@ _SKLEARN = {
 }
 for _module, _names in _SKLEARN.items():
     for _name, _function in _names.items():
-        _path = f"pkex.readers.sklearn_{_module}:{_function}"
+        _path = f"pkex.readers.sklearn.{_module}:{_function}"
         _readers[f"sklearn.{_name}"] = _Entry(_path, SKLEARN)

@@ -8,10 +8,10 @@ from typing import Any
 
 from pkex._files import write_whole
 from pkex._validation import brief, is_index, number
-from pkex.attribution import Attribution
 from pkex.explanation import Explanation
 from pkex.output.report import _attribution, _explanation, _page
 from pkex.output.report._facts import Fact, fact
+from pkex.statistics.attribution import Attribution
 from pkex.tables.cells import label_text
 
 __all__ = ["write"]

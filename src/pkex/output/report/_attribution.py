@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex.attribution import Attribution
 from pkex.output.columns import Points, Shares, picture
 from pkex.output.report._facts import Fact, accuracy, fact, features, kernel_text
 from pkex.output.report._page import finite
+from pkex.statistics.attribution import Attribution
 
 __all__ = ["payload"]
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex
-from pkex._classes import apart, elsewhere, meaning
 from pkex.explanation import Explanation
+from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.report._facts import Fact, accuracy, fact, features, kernel_text
 from pkex.output.report._page import finite, pack
 from pkex.tables.cells import cell_text, is_missing, is_number

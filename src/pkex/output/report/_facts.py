@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from pkex.attribution import Attribution
 from pkex.explanation import Explanation
 from pkex.rules import Rule
+from pkex.statistics.attribution import Attribution
 
 __all__ = ["Fact", "accuracy", "fact", "features", "kernel_text"]
 

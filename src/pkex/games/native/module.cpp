@@ -414,7 +414,7 @@ nb::dict config() {
 }  // namespace
 
 NB_MODULE(_kernel, module) {
-    module.doc() = "The hot loop, compiled: see pkex.native.";
+    module.doc() = "The hot loop, compiled: see pkex.games.native.";
     if (pkex::available_backends().empty()) throw nb::import_error("the processor lacks SSE4.2.");
     nb::class_<Game>(module, "Game")
         .def("__init__", &make_game, nb::kw_only(), "kinds"_a.noconvert(), "columns"_a.noconvert(),

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import pkex.native._kernel as _kernel
+import pkex.games.native._kernel as _kernel
 from pkex._lazy import lazy
 from pkex.errors import not_finite
 from pkex.games.numpy_backend import both_by_column, by_column, mean_factors

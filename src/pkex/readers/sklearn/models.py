@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._classes import CHOICES, Classes, ClassMeans, pairs_of
 from pkex._validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
-from pkex.expansion import KernelExpansion, combined, evolve, stack
 from pkex.kernels import RBF, Laplacian, Linear
 from pkex.kernels.algebra import Kernel
-from pkex.readers._reading import TOL, Chain, Given, Reading, outside
-from pkex.readers.sklearn_kernels import from_gaussian_process, no_product, of_rate
+from pkex.models.classes import CHOICES, Classes, ClassMeans, pairs_of
+from pkex.models.expansion import KernelExpansion, combined, evolve, stack
+from pkex.readers.reading import TOL, Chain, Given, Reading, outside
+from pkex.readers.sklearn.kernels import from_gaussian_process, no_product, of_rate
 
 __all__ = [
     "against_the_rest",

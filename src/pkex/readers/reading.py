@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pkex._classes import Classes
 from pkex.errors import AdditivityError
-from pkex.expansion import Data, KernelExpansion, evolve, sum_of
 from pkex.kernels.algebra import Kernel, has_neutral_removal
+from pkex.models.classes import Classes
+from pkex.models.expansion import Data, KernelExpansion, evolve, sum_of
 
 __all__ = [
     "TOL",

@@ -36,9 +36,9 @@ from pkex.games.blocks import triangle
 from pkex.games.engine import reduced
 from pkex.games.protocols import Game, Task
 from pkex.games.sources import Points
-from pkex.games.threads import go_on, workspace
+from pkex.games.threads import raise_if_cancelled, workspace
 from pkex.kernels.algebra import Term
-from pkex.weights import Weights
+from pkex.statistics.pair_weights import Weights
 
 __all__ = ["QuadraticForm", "forms_of", "p_value"]
 
@@ -147,7 +147,7 @@ def p_value(
             slack += form.error
     reached, done = 0, 0
     while done < n_permutations:
-        go_on()
+        raise_if_cancelled()
         count = min(_BATCH, n_permutations - done)
         null = np.zeros(count)
         for forms in blocks:
@@ -180,7 +180,7 @@ class _Integrals:
 
     def run(self, task: Task) -> None:
         """Fill in what a tile has, on both sides of the diagonal; no two tiles meet."""
-        go_on()
+        raise_if_cancelled()
         rows, points, _ = task
         shape = (rows.stop - rows.start, points.stop - points.start)
         tile = workspace("tile", self.source.n_values, *shape)

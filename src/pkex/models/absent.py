@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._random import some_rows
-from pkex.expansion import KernelExpansion
 from pkex.kernels.algebra import has_neutral_removal
+from pkex.models.expansion import KernelExpansion
 
 __all__ = ["CAUTION", "MAX_ROWS", "NEUTRAL", "own_rows", "said_of_background", "said_of_own_rows"]
 

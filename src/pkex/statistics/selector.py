@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pkex._random import RandomState
 from pkex._validation import brief, is_index
-from pkex.attribution import Attribution
-from pkex.discrepancy import hsic
 from pkex.kernels import Kernel
+from pkex.statistics.attribution import Attribution
+from pkex.statistics.hsic import hsic
 
 __all__ = ["HSICSelector"]
 

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pkex._random import RandomState, generator
 from pkex._validation import brief, default_names, is_index, number
-from pkex.attribution import Attribution
-from pkex.discrepancy import mmd_of_tables
 from pkex.games.players import Groups, players_of
 from pkex.kernels import Kernel
+from pkex.statistics.attribution import Attribution
+from pkex.statistics.mmd import mmd_of_tables
 from pkex.tables.frames import Table, as_table
 
 __all__ = ["MMDDrift"]

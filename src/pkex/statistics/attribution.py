@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._floats import usual_errors
+from pkex._indexing import Axis, select
 from pkex._lazy import lazy
-from pkex._selection import Axis, select
 from pkex._validation import brief
-from pkex.estimate import Alone, BlockMean, ColumnTests
 from pkex.kernels import Kernel
 from pkex.output import frames, html, npz, text
 from pkex.output.accessors import AttributionPlots
 from pkex.rules import Rule
+from pkex.statistics.block_mean import Alone, BlockMean, ColumnTests
 
 __all__ = ["Attribution"]
 

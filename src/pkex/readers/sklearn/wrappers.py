@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._classes import pairs_of
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
-from pkex.expansion import KernelExpansion, Preparation, evolve, stack, sum_of
+from pkex.models.classes import pairs_of
+from pkex.models.expansion import KernelExpansion, Preparation, evolve, stack, sum_of
 from pkex.readers import Given, Reading, read
-from pkex.readers._reading import Chain, largest, outside
-from pkex.readers.sklearn_columns import origins
-from pkex.readers.sklearn_models import against_the_rest, by_pairs, fitted, two_classes
+from pkex.readers.reading import Chain, largest, outside
+from pkex.readers.sklearn.columns import origins
+from pkex.readers.sklearn.models import against_the_rest, by_pairs, fitted, two_classes
 
 __all__ = [
     "calibrated",

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._lazy import lazy
-from pkex.column_test import QuadraticForm, forms_of, p_value
 from pkex.games.engine import reduced
 from pkex.games.plan import Plan
 from pkex.games.protocols import Game
@@ -36,7 +35,8 @@ from pkex.games.sources import Points, SameFactors
 from pkex.games.sums import GameSums
 from pkex.games.threads import in_order, single_blas, with_bar
 from pkex.kernels.algebra import Term
-from pkex.weights import Weights
+from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
+from pkex.statistics.pair_weights import Weights
 
 __all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate"]
 

@@ -1,0 +1,10 @@
+"""Models as pkex sees them, whatever library they come from.
+
+- `expansion`: `KernelExpansion`, the neutral form of every model that is explained, and what is
+  done to rows before the kernel sees them;
+- `classes`: what the outputs of a classifier mean;
+- `absent`: which rows stand in for absent features, and the line that says so;
+- `shap_background`: backgrounds that come from shap.
+
+`pkex.readers` turns fitted models into these.
+"""

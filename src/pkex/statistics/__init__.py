@@ -1,0 +1,11 @@
+"""Statistics of samples, attributed to columns: MMD, which samples differ; HSIC, what depends.
+
+Both are ``sum_ij w_ij k(x_i, x_j)`` over the pairs of one table, so that a column's share is a
+weighted sum of the values of product games. The files, in the order in which a call meets them:
+
+- `mmd` and `hsic` turn tables into rows, blocks and weights; `attributed` does what both share;
+- `pair_weights`: the weights of the pairs, as they are and permuted;
+- `block_mean`: a statistic as a mean over blocks of rows, through `pkex.games`;
+- `column_test`: is a column's share more than chance, whatever the others do?
+- `attribution`: the result; `selector` and `drift`: estimators of scikit-learn around it.
+"""

@@ -1,0 +1,194 @@
+"""What `mmd` and `hsic` share: from a table, a kernel and pair weights to an attribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._validation import brief, is_index, tolerance
+from pkex.games.players import Groups, players_of
+from pkex.games.rules import FULL_PRECISION
+from pkex.games.threads import check_n_jobs
+from pkex.kernels import Kernel
+from pkex.kernels.algebra import Term, has_neutral_removal
+from pkex.kernels.heuristic import NAMES, Heuristic
+from pkex.statistics.attribution import Attribution
+from pkex.statistics.block_mean import BlockMean, ColumnTests
+from pkex.statistics.pair_weights import Weights
+from pkex.tables.frames import Table, codes
+
+__all__ = [
+    "ESTIMATORS",
+    "attributed",
+    "check_choice",
+    "check_count",
+    "check_kernel",
+    "check_rows",
+    "check_varies",
+    "heuristic_of",
+]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_TARGET_KERNELS = (*NAMES, "categorical")
+ESTIMATORS = ("unbiased", "biased")
+_REMOVALS = ("marginal", "neutral")
+_TESTED = 0.1  # the p-value by labels up to which a column is also tested by itself
+_CHECKED = 50  # rows on which a kernel is checked to be symmetric
+
+
+def attributed(
+    table: Table,
+    kernel: Kernel | str | None,
+    blocks: Sequence[tuple[Indices, Weights]],
+    n_permutations: int,
+    random: np.random.Generator,
+    *,
+    removal: str,
+    groups: Groups | None,
+    tol: float | None,
+    n_jobs: int | None,
+    progress: bool,
+    columns: bool,
+    statistic: str,
+    estimator: str,
+    block_size: int | None,
+    samples: tuple[NDArray[Any], NDArray[Any]],
+    sample_names: tuple[str, ...],
+    target_kernel: Kernel | None = None,
+) -> Attribution:
+    """Return the attribution of the mean over the blocks."""
+    check_choice(removal, "removal", _REMOVALS)
+    check_count(n_permutations, "n_permutations", 0)
+    check_n_jobs(n_jobs)
+    numbers = codes(table)
+    check_varies(numbers, "all columns are constant: there is nothing to attribute.")
+    players, names = players_of(groups, table.names)
+    chosen, alone = _resolve_kernel(kernel, table, numbers, players, removal)
+    source = BlockMean(
+        numbers,
+        chosen.terms(numbers.shape[1]),
+        alone,
+        players,
+        tuple(blocks),
+        removal == "marginal",
+        tolerance(tol, FULL_PRECISION),
+        n_jobs,
+    )
+    found = source.estimate(n_permutations, random, progress, alone=columns)
+    several = len(blocks) > 1
+    attribution = Attribution(
+        statistic=statistic,
+        estimator=estimator,
+        removal=removal,
+        values=found.values,
+        null_values=found.null_values if n_permutations else None,
+        standard_error=found.standard_error if several else None,
+        standard_errors=found.standard_errors if several else None,
+        feature_names=names,
+        column_names=table.names,
+        categorical=table.categorical,
+        players=players,
+        kernel=chosen,
+        target_kernel=target_kernel,
+        block_size=block_size,
+        rounding=found.rounding,
+        residual=found.residual,
+        rule=found.rules[0],
+        rules=found.rules,
+        samples=samples,
+        sample_names=sample_names,
+        _source=source,
+        _alone=found.alone,
+        _column_tests=None,
+    )
+    if not (n_permutations and columns and removal == "marginal"):
+        return attribution
+    return replace(
+        attribution, _column_tests=_column_tests(attribution, source, n_permutations, random)
+    )
+
+
+def _column_tests(
+    found: Attribution, source: BlockMean, n_permutations: int, random: np.random.Generator
+) -> ColumnTests:
+    """Test the columns by themselves that labels do not clear."""
+    assert found.p_values is not None
+    wanted = np.flatnonzero(found.p_values <= _TESTED).tolist()
+    return source.test_columns(wanted, n_permutations, random)
+
+
+def _resolve_kernel(
+    kernel: Kernel | str | None,
+    table: Table,
+    numbers: Floats,
+    players: Sequence[Sequence[int]],
+    removal: str,
+) -> tuple[Kernel, tuple[Term, ...]]:
+    """Return the kernel, and terms whose factors are the kernels of the players by themselves.
+
+    These are the same for a kernel that is given; the median heuristic makes a player by itself
+    wider.
+    """
+    if isinstance(kernel, Kernel):
+        check_kernel(kernel, numbers, "the data")
+        if removal == "neutral" and not has_neutral_removal(kernel):
+            raise ValueError(
+                f"{brief(kernel)} has a linear part, which has no value without a column; choose a "
+                "kernel that is 1 for equal values, such as RBF, or removal='marginal'."
+            )
+        return kernel, kernel.terms(numbers.shape[1])
+    heuristic = heuristic_of(kernel, "kernel", table, numbers)
+    return heuristic.kernel, (heuristic.alone(players),)
+
+
+def heuristic_of(kernel: str | None, name: str, table: Table, numbers: Floats) -> Heuristic:
+    """Return the heuristic that a name, or none, asks for."""
+    if kernel is not None:
+        known = _TARGET_KERNELS if name == "target_kernel" else NAMES
+        check_choice(kernel, name, known, "a kernel of pkex.kernels")
+    return Heuristic(numbers, table.categorical, kernel != "median")
+
+
+def check_kernel(kernel: Kernel, numbers: Floats, name: str) -> None:
+    """Refuse a kernel that does not fit the data, or, if it is of the user's own, is no kernel."""
+    kernel.terms(numbers.shape[1])  # refuses columns that are not there
+    kernel.check(numbers, name)
+    matrix = kernel(numbers[:_CHECKED])
+    if np.isfinite(matrix).all() and not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
+        raise ValueError(
+            f"{brief(kernel)} is not symmetric: k(x, z) and k(z, x) differ on the rows of {name}, "
+            "so the statistic would depend on the order of the rows."
+        )
+
+
+def check_count(value: Any, name: str, least: int) -> int:
+    """Refuse what is no integer, or a small one."""
+    if not is_index(value) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {brief(value)}.")
+    return int(value)
+
+
+def check_choice(value: object, name: str, options: tuple[str, ...], other: str = "") -> None:
+    """Refuse what is none of some names."""
+    if not isinstance(value, str) or value not in options:
+        *known, last = [*map(repr, options), *([other] if other else [])]
+        raise ValueError(f"{name} must be {', '.join(known)} or {last}; got {brief(value)}.")
+
+
+def check_rows(found: int, name: str, needed: int, purpose: str) -> None:
+    """Refuse a sample of too few rows."""
+    if found < needed:
+        rows = "1 row" if found == 1 else f"{found} rows"
+        raise ValueError(f"{name} has {rows}; at least {needed} are needed {purpose}.")
+
+
+def check_varies(numbers: Floats, message: str) -> None:
+    """Refuse a table whose rows are all equal."""
+    if (numbers == numbers[0]).all():
+        raise ValueError(message)
