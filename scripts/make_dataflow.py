@@ -36,10 +36,10 @@ BOXES = (
     ),
 )
 STEPS = (
-    ("players", "columns or groups"),
-    ("blocks", "fit the cache; to threads"),
-    ("rule of each pair", "cheapest with a certificate"),
-    ("hot loop", "C++, or its NumPy twin"),
+    ("plan", "players, measure, rules"),
+    ("source", "factors of a block of pairs"),
+    ("hot loop", "C++ or NumPy, a certified rule"),
+    ("reduction", "by row, pair, permutation"),
     ("check", "values add up"),
 )
 # points of a line, and what stands above it

@@ -12,7 +12,6 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 
 import pkex
-from pkex import reference
 from pkex.games import Banzhaf
 from pkex.games.engine import reduced
 from pkex.games.plan import Plan
@@ -123,36 +122,3 @@ def test_pairs_of_points_have_no_absent_factors():
     absent = SameFactors.of([plan.games()[0].mean_factors(x, x[:1], np.full(2, 0.5))], 1)
     with pytest.raises(ValueError, match="absent factors of 1 only"):
         PairsOfPoints.of(Points(plan.games(), x, x, absent))
-
-
-def test_a_source_of_ones_own_goes_through_the_engine():
-    """To add a source, implement FactorSource: here factors that are looked up in a table."""
-
-    class Looked:
-        """Pairs of codes, whose factor for player j is ``table[j, code of the pair]``."""
-
-        shape, n_terms, n_players, pairs = (2, 4), 1, 3, 5
-
-        def __init__(self, table, codes):
-            from pkex.games.measures import Shapley
-            from pkex.games.sources import given_game
-
-            self.table, self.codes = table, codes
-            self.game = given_game(3, Shapley(), general=False, tol=None)
-
-        def explain(self, term, rows, points, weights):
-            from pkex.games.protocols import Factors
-
-            assert term == 0
-            present = self.table[:, self.codes[rows, points]]
-            return self.game.explain_given(Factors(present, 1.0 - present), weights)
-
-    rng = np.random.default_rng(0)
-    table, codes = rng.random((3, 6)), rng.integers(6, size=(2, 4))
-    alpha = rng.normal(size=(4, 1))
-    plan = Plan.of((), alone(3))
-    sums = reduced(ByRow(plan, Looked(table, codes), alpha, alpha.sum(axis=0)))
-    sums.check()
-    for row in range(2):
-        expected = reference.brute_force(table[:, codes[row]].T, alpha[:, 0])
-        assert_close(sums.values[row, :, 0], expected, 1e-14)

@@ -128,10 +128,10 @@ def test_labels_and_classes_are_saved(index, tmp_path):
         assert getattr(found, name) == getattr(explanation, name)
     np.testing.assert_array_equal(found.predicted, explanation.predicted)
     if isinstance(index[0], tuple) and index.nlevels == 1:  # which are kept as text
-        assert list(found.index) == [str(label) for label in index[:6]]
+        assert list(found.row_labels) == [str(label) for label in index[:6]]
     else:
-        assert list(found.index) == list(index[:6])
-        assert list(found.index.names) == list(index.names)
+        assert list(found.row_labels) == list(index[:6])
+        assert list(found.row_labels.names) == list(index.names)
 
 
 # Damage

@@ -13,6 +13,12 @@ call meets them:
   shared; `engine`: the one loop over blocks;
 - `backend`: which hot loop runs, `numpy_backend` or `pkex.games.native`;
 - `sums`: the result, and whether it adds up.
+
+The measures are public:
+
+>>> import pkex
+>>> pkex.games.BetaShapley(16, 1).index
+'Beta(16, 1)'
 """
 
 from __future__ import annotations

@@ -317,8 +317,8 @@ class ExpansionSum(KernelExpansion):
     >>> import pkex
     >>> from sklearn.multioutput import MultiOutputRegressor
     >>> from sklearn.svm import SVR
-    >>> X, Y = [[0.0], [1.0], [3.0]], [[0.0, 1.0], [1.0, 0.0], [0.0, 2.0]]
-    >>> model = MultiOutputRegressor(SVR(C=10.0)).fit(X, Y)
+    >>> X, Y = [[0.0], [1.0], [3.0]], [[0.0, 1.0], [1.0, 0.0], [0.0, 5.0]]
+    >>> model = MultiOutputRegressor(SVR(C=10.0, epsilon=0.9)).fit(X, Y)
     >>> expansion = pkex.as_expansion(model)
     >>> expansion.predict([[0.5]]).shape, len(expansion.parts)
     ((1, 2), 2)
