@@ -160,7 +160,7 @@ def read_doubled(model, given):
 
 
 def test_a_reader():
-    pkex.readers.register(f"{Doubled.__module__}.Doubled", read_doubled)
+    pkex.readers.register(f"{Doubled.__module__}.Doubled")(read_doubled)
     X = RNG.normal(size=(30, 3))
     model = Doubled(SVR().fit(X, X[:, 0]))
     once = pkex.Explainer(model.model)(X[:4]).values

@@ -181,11 +181,9 @@ class Explainer:
         rows: Any = taken(expansion, X)
         table = mixed(expansion, rows)
         prepared = [part.prepare(table) for part in expansion.parts]
-        found = [
-            part.explain(rows, n_jobs=self.n_jobs, progress=progress)
-            for part, rows in zip(self._parts, prepared, strict=True)
-        ]
-        sums = reduce(add, found)
+        jobs, parts = self.n_jobs, list(zip(self._parts, prepared, strict=True))
+        found = [part.explain(x, n_jobs=jobs, progress=progress) for part, x in parts]
+        sums = found[0] if len(found) == 1 else reduce(add, found)
         residual = sums.check()
         self._warn_of_noise(sums, residual, prepared)
         base = self._base
@@ -193,7 +191,9 @@ class Explainer:
         base_values = np.empty((len(values), *base.shape))
         base_values[...] = base
         # of what was computed, of what its sum misses, and of the offset in base and prediction
-        error = reduce(add, [part.error(one) for part, one in zip(self._parts, found, strict=True)])
+        error = self._parts[0].error(found[0])
+        for part, one in zip(self._parts[1:], found[1:], strict=True):
+            error += part.error(one)
         error += self._of_offset
         if sums.efficient:
             predictions = base_values + sums.checked[0].reshape(base_values.shape)
@@ -215,13 +215,11 @@ class Explainer:
             removal=self.removal,
             absent=self.absent,
             error=error.reshape(base_values.shape),
-            complete=True,
             kernels=self._kernels,
-            row_labels=rows.index if hasattr(rows, "iloc") else None,
-            index=self.index,
-            efficient=self.measure.efficient,
             **self._said,
         )
+        if hasattr(rows, "iloc"):
+            explanation.__dict__["row_labels"] = rows.index
         if self._classes is not None and self._classes.predict is not None:
             # the rows that were prepared are a copy, which nobody changes
             own = prepared[0] if expansion.preparation is None else _copied(rows)
@@ -316,12 +314,17 @@ class Explainer:
 
     @lazy
     def _said(self) -> dict[str, Any]:
-        """What an explanation says about classes, all but the predicted ones."""
+        """What an explanation says beyond its defaults, but for row labels and later classes."""
+        said: dict[str, Any] = {"predicted": None}
+        if self.index != "SV":
+            said |= {"index": self.index, "efficient": self.measure.efficient}
         if self._classes is None:
-            return dict.fromkeys(("classes", "sides", "number", "predicted"))
+            return said
         classes = self._classes
-        said = {"classes": classes.labels, "sides": classes.sides, "number": classes.number}
-        return said if classes.predict is not None else {**said, "predicted": None}
+        said |= {"classes": classes.labels, "sides": classes.sides, "number": classes.number}
+        if classes.predict is not None:
+            del said["predicted"]  # found when it is looked at
+        return said
 
     @lazy
     def _kernels(self) -> tuple[Kernel, ...]:

@@ -144,7 +144,7 @@ class Explanation:
 
     @classmethod
     def _made(cls, **parts: Any) -> Explanation:
-        """Return an explanation of parts that are all there and known to fit together.
+        """Return an explanation of parts that are known to fit together; the others are defaults.
 
         A row is explained in less time than it takes to check them.
         """

@@ -108,7 +108,8 @@ class WeightedPoints:
         bases = self.bases
         if len(games) == 1 and not progress and len(X) * self.z.size <= block_entries(games):
             found = self._at_once(games, x)  # nothing to cut or to add up
-            self._add_singles(x, found)
+            if plan.singles:
+                self._add_singles(x, found)
             return found.sums(plan, len(self.z), bases)
         source = Points(games, x, self.z, self._absent(games))
         rows = ByRow(plan, source, self.weights, bases, partial(self._add_singles, x))

@@ -114,20 +114,10 @@ class Totals:
 
     def sums(self, plan: Plan, n_points: int, bases: Floats) -> GameSums:
         """Return them with what they may miss."""
-        order = ranked(self.rules or {exact(1)})
-        tolerance = sum_tolerance(
-            order,
-            plan.n_players,
-            n_points,
-            self.magnitudes,
-            general=plan.general,
-            n_blocks=self.n_blocks,
-        )
+        order, size, blocks = ranked(self.rules or {exact(1)}), self.magnitudes, self.n_blocks or 1
+        tolerance = sum_tolerance(order, plan.n_players, n_points, size, plan.general, blocks)
         efficient = plan.measure.efficient
-        blocks = max(1, self.n_blocks)
-        return GameSums(
-            self.values, self.totals, bases, self.magnitudes, tolerance, order, efficient, blocks
-        )
+        return GameSums(self.values, self.totals, bases, size, tolerance, order, efficient, blocks)
 
 
 class ByRow:
@@ -308,7 +298,7 @@ class PermutedSums:
         n_sets = self.sums.shape[1]
         magnitudes = np.full((1, n_sets), total * self.largest)
         order = ranked(self.rules or {exact(1)})
-        tolerance = sum_tolerance(order, plan.n_players, n_points, magnitudes, general=plan.general)
+        tolerance = sum_tolerance(order, plan.n_players, n_points, magnitudes, plan.general)
         return GameSums(
             self.sums[None, :-1],
             self.sums[-1:],

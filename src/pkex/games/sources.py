@@ -188,6 +188,8 @@ class Points:
 
 def block_entries(games: Sequence[Game]) -> int:
     """Return how many column factors a block of these games may have."""
+    if len(games) == 1:
+        return min(_BLOCK, games[0].entries)
     return min([_BLOCK, *[game.entries for game in games]])
 
 

@@ -101,9 +101,10 @@ class GameSums:
         """
         if not self.efficient:
             return float("nan")
-        size = np.abs(self.residual)
-        if size.size == 1 and size.item() <= self.tolerance.item():  # numbers are faster
-            return float(size.item())
+        size = self.residual
+        if size.size == 1 and (one := abs(size.item())) <= self.tolerance.item():
+            return float(one)  # numbers are faster than arrays
+        size = np.abs(size)
         right = size <= self.tolerance  # NaN is not
         if right.all():
             return float(size.max(initial=0.0))
@@ -126,7 +127,6 @@ def sum_tolerance(
     n_players: int,
     n_points: int,
     magnitudes: Any,
-    *,
     general: bool,
     n_blocks: int = 1,
 ) -> Any:
@@ -138,7 +138,7 @@ def sum_tolerance(
     """
     rounding = 16.0 * (n_players + n_points + 16) * 2.0**-53
     spread = 2.0 * n_players if general else 1.0
-    underflow = 4.0 * (n_players + n_points) * SMALLEST * max(1, n_blocks)
+    underflow = 4.0 * (n_players + n_points) * SMALLEST * n_blocks
     return spread * (rules[0].relative_error + rounding) * magnitudes + underflow
 
 
