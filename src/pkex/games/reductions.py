@@ -413,7 +413,8 @@ class MeanFactors:
     def tasks(self) -> Sequence[Task]:
         """Return strips of rows, each with all points from its first row on."""
         n_rows, width = len(self.x), max(self.x.shape[1], self.n_players)
-        step = int(max(1, min(n_rows, 256, (_PAIRS // width) ** 0.5)))
+        # few rows, as their pairs with each other are evaluated on both sides of the diagonal
+        step = int(max(1, min(n_rows, 256, (_PAIRS // (8 * width)) ** 0.5)))
         return [Task(*block) for block in triangle(n_rows, step, n_rows)]
 
     def run(self, task: Task) -> Floats:
@@ -421,12 +422,13 @@ class MeanFactors:
         here, after = self.x[task.rows], self.x[task.rows.stop :]
         sums = np.empty_like(self.totals)
         for total, game in zip(sums, self.games, strict=True):
-            inside = np.stack(game.factors(here, here))
-            inside[:, :, np.arange(len(here)), np.arange(len(here))] = 0.0
-            total[...] = 0.5 * inside.sum(axis=(2, 3))
+            for form, inside in zip(total, game.factors(here, here), strict=True):
+                inside[:, np.arange(len(here)), np.arange(len(here))] = 0.0
+                np.sum(inside, axis=(1, 2), out=form)
+            total *= 0.5
             if len(after):
                 beyond = game.mean_factors(here, after, np.full(len(here), 1.0 / len(here)))
-                total += len(here) * np.stack(beyond).sum(axis=2)
+                total += [len(here) * part.sum(axis=1) for part in beyond]
         return sums
 
     def add(self, part: Floats) -> None:

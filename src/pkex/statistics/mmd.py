@@ -96,7 +96,7 @@ def mmd(
     A p-value is ``(k + 1) / (B + 1)``, where k of the B permutations give a statistic at least as
     large, so it is never 0 and the test is exact. Labels of rows are permuted: the p-value of the
     statistic, and of a column `alone`, is for the hypothesis that nothing changed, or not in that
-    column. Of more than 1536 rows, a few at a time, drawn at random within a sample, are permuted
+    column. Of more than 1024 rows, a few at a time, drawn at random within a sample, are permuted
     together, which is exact as well and saves time.
 
     The share of a column that did not change is not 0 by labels when others did change. So the

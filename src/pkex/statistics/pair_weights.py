@@ -28,7 +28,7 @@ _PAIRS = 2**18  # entries of a target's kernel matrix evaluated at once: 2 MiB
 _KEPT = 2**24  # and kept, if those of all different targets are no more: 128 MiB
 _SETS = 256  # weight sets made at once
 _WEIGHTS = 2**20  # and weights of all of these: 8 MiB
-UNITS = 1536  # rows, or joined rows, that a permutation test of MMD permutes at most
+UNITS = 1024  # rows, or joined rows, that a permutation test of MMD permutes at most
 _FEWEST_UNITS = 256  # of either sample, where rows are joined
 
 
