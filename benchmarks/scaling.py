@@ -65,7 +65,7 @@ def by_reference(method: Callable[[Floats, Floats], Floats]) -> Builder:
 
 METHODS = {
     "engine": by_engine("auto"),
-    "NumPy twin": by_engine("numpy"),
+    "NumPy backend": by_engine("numpy"),
     "prefix_suffix": by_reference(reference.prefix_suffix),
     "newton": by_reference(reference.newton),
 }
@@ -85,7 +85,7 @@ def oracle(points: Floats, alpha: Floats, row: Floats, gamma: float) -> Floats:
 
 
 def memory() -> float:
-    """Return the peak of traced memory, in MB, of explaining 100 rows with the NumPy twin.
+    """Return the peak of traced memory, in MB, of explaining 100 rows with the NumPy backend.
 
     The native kernel's workspace is not traced, and is smaller.
     """
@@ -130,7 +130,7 @@ def main() -> None:
             f"{name}: grows like d^{power:.2f} from 100 to 1000" if power else f"{name}: stopped",
             *(
                 f"; at d = {d} {t / times['engine'][d]:.0f} times the engine, "
-                f"{t / times['NumPy twin'][d]:.0f} times the twin"
+                f"{t / times['NumPy backend'][d]:.0f} times that"
                 for d, t in measured.items()
                 if d in (100, 200, 1000)
             ),

@@ -38,7 +38,7 @@ NAMES = {
     "shap Kernel": "shap `KernelExplainer`",
     "shap Kernel, all features": "shap `KernelExplainer`, all features",
     "engine": "pkex",
-    "NumPy twin": "pkex without a compiler (NumPy)",
+    "NumPy backend": "pkex without a compiler (NumPy)",
     "newton": "the paper's algorithm with Newton's identities, `pkex.reference.newton`",
     "pkex interventional": "pkex, interventional",
     "pkex marginal": "pkex, marginal",
@@ -75,7 +75,7 @@ rows, and its time is divided by 100 (`--exact`; no entry where that was not mea
 
 GAMES = """\
 By default pkex averages absent features over the model's 450 points. With neutral removal, it, its
-NumPy twin, the paper's algorithm and shapiq compute the same numbers, exactly. shap's explainers
+NumPy backend, the paper's algorithm and shapiq compute the same numbers, exactly. shap's explainers
 play another game, with
 features replaced from 100 background rows, and estimate its values by sampling with their default
 budgets; they are here because they are what one would reach for. The next table compares like

@@ -38,7 +38,7 @@ BOXES = (
 STEPS = (
     ("plan", "players, measure, rules"),
     ("source", "factors of a block of pairs"),
-    ("hot loop", "C++ or NumPy, a certified rule"),
+    ("hot loop", "C++ or NumPy, certified"),
     ("reduction", "by row, pair, permutation"),
     ("check", "values add up"),
 )

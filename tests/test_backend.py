@@ -20,7 +20,7 @@ from pkex.games import backend, numpy_backend, plan, sources
 from pkex.games import threads as _threads
 
 
-def test_the_twin_can_be_forced(monkeypatch):
+def test_numpy_can_be_forced(monkeypatch):
     monkeypatch.setenv("PKEX_BACKEND", "numpy")
     assert backend.game_class() is numpy_backend.Game
     assert pkex.show_config("dicts")["backend"] == "numpy"
@@ -97,7 +97,7 @@ def test_a_missing_native_kernel_is_told_only_when_asked_for():
     assert re.fullmatch(r".*installed without it.*C\+\+17.*\| No module named .*_kernel'\n", found)
 
 
-def test_the_twin_does_not_load_the_native_kernel():
+def test_numpy_does_not_load_the_native_kernel():
     code = "import sys, pkex; pkex.show_config('dicts'); print('pkex.games.native' in sys.modules)"
     assert in_a_new_process(code, PKEX_BACKEND="numpy") == "False\n"
 

@@ -2,7 +2,7 @@
 
 Library routines give nodes on [-1, 1] that are accurate absolutely; after the shift to [0, 1] the
 smallest nodes, of size about 1/m^2, have lost the digits that steep kernels need. Here a library
-node is corrected by one Newton step in t itself, the Legendre polynomial evaluated in pairs of
+node is corrected by one Newton step in t itself, the Legendre polynomial evaluated in two
 doubles (an unevaluated sum ``high + low``, about 32 digits) by the recurrence of the differences
 ``D_k = P_k - P_{k-1}`` at ``1 - 2t``:
 
@@ -27,54 +27,54 @@ __all__ = ["gauss_legendre"]
 Floats = NDArray[np.float64]
 
 
-class Pair(NamedTuple):
+class Twofold(NamedTuple):
     """The number ``high + low`` with ``|low| <= ulp(high) / 2``."""
 
     high: Floats
     low: Floats
 
 
-def _sum(a: Floats, b: Floats) -> Pair:
+def _sum(a: Floats, b: Floats) -> Twofold:
     """Exact sum of two doubles (Knuth)."""
     s = a + b
     shift = s - a
-    return Pair(s, (a - (s - shift)) + (b - shift))
+    return Twofold(s, (a - (s - shift)) + (b - shift))
 
 
-def _product(a: Floats, b: Floats) -> Pair:
+def _product(a: Floats, b: Floats) -> Twofold:
     """Exact product of two doubles (Dekker, by splitting into halves)."""
     p = a * b
     a_big, b_big = 134217729.0 * a, 134217729.0 * b
     a1, b1 = a_big - (a_big - a), b_big - (b_big - b)
     a2, b2 = a - a1, b - b1
-    return Pair(p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2)
+    return Twofold(p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2)
 
 
-def _add(a: Pair, b: Pair) -> Pair:
+def _add(a: Twofold, b: Twofold) -> Twofold:
     s = _sum(a.high, b.high)
     return _sum(s.high, s.low + (a.low + b.low))
 
 
-def _times(a: Pair, factor: Floats) -> Pair:
+def _times(a: Twofold, factor: Floats) -> Twofold:
     p = _product(a.high, factor)
     return _sum(p.high, p.low + a.low * factor)
 
 
-def _over(a: Pair, divisor: Floats) -> Pair:
+def _over(a: Twofold, divisor: Floats) -> Twofold:
     quotient = a.high / divisor
     back = _product(quotient, divisor)
     return _sum(quotient, (((a.high - back.high) - back.low) + a.low) / divisor)
 
 
-def _multiply(a: Pair, b: Pair) -> Pair:
+def _multiply(a: Twofold, b: Twofold) -> Twofold:
     p = _product(a.high, b.high)
     return _sum(p.high, p.low + (a.high * b.low + a.low * b.high))
 
 
-def _legendre(m: int, t: Floats) -> tuple[Pair, Pair]:
-    """Return ``P_m`` and ``P_m - P_{m-1}`` at ``1 - 2t``, in pairs of doubles."""
+def _legendre(m: int, t: Floats) -> tuple[Twofold, Twofold]:
+    """Return ``P_m`` and ``P_m - P_{m-1}`` at ``1 - 2t``, in two doubles each."""
     zero, one = np.zeros_like(t), np.ones_like(t)
-    p, d = Pair(one, zero), Pair(zero, zero)
+    p, d = Twofold(one, zero), Twofold(zero, zero)
     for k in range(1, m + 1):
         pull = _times(_times(p, -2.0 * t), (2.0 * k - 1.0) * one)
         d = _over(_add(_times(d, (k - 1.0) * one), pull), k * one)
@@ -98,7 +98,7 @@ def gauss_legendre(m: int) -> tuple[Floats, Floats]:
         steep = m * (2.0 * t * p.high - d.high)  # 4t(1-t) P_m', and dP_m/dt = -2 P_m'
         t = t + 2.0 * t * (1.0 - t) * p.high / steep
     p, d = _legendre(m, t)
-    bracket = _add(_times(p, 2.0 * t), Pair(-d.high, -d.low))
+    bracket = _add(_times(p, 2.0 * t), Twofold(-d.high, -d.low))
     square = _times(_multiply(bracket, bracket), m * m * np.ones_like(t))
     spread = _times(_sum(np.ones_like(t), -t), 4.0 * t)
     weight = spread.high / square.high

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pkex._lazy import lazy
 from pkex.games.blocks import rectangle
 from pkex.games.engine import reduced
+from pkex.games.layout import by_column
 from pkex.games.plan import Plan
 from pkex.games.protocols import Factors, Game
 from pkex.games.reductions import ByRow, Totals
@@ -86,7 +87,7 @@ class WeightedPoints:
         self, plan: Plan, z: Floats, weights: Floats, background: Background | None = None
     ) -> None:
         self.plan, self.weights, self.background = plan, weights, background
-        self.z = _by_column(z)
+        self.z = by_column(z)
         self._kept = _Kept()
 
     def prepare(self) -> None:
@@ -104,7 +105,7 @@ class WeightedPoints:
         progress : bool
             Whether to show a progress bar (tqdm) when it takes longer than two seconds.
         """
-        x, plan, games = _by_column(X), self.plan, self.plan.games()
+        x, plan, games = by_column(X), self.plan, self.plan.games()
         bases = self.bases
         if len(games) == 1 and not progress and len(X) * self.z.size <= block_entries(games):
             found = self._at_once(games, x)  # nothing to cut or to add up
@@ -275,8 +276,3 @@ class WeightedPoints:
             for i in range(0, len(z), step)
         ]
         return np.concatenate(parts, axis=1)
-
-
-def _by_column(matrix: Floats) -> Floats:
-    """Return the matrix with its columns contiguous, as blocks read them."""
-    return matrix if matrix.strides[0] == matrix.itemsize else np.asfortranarray(matrix)

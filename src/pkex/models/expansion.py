@@ -33,6 +33,7 @@ from pkex._validation import (
     unique_names,
 )
 from pkex.errors import no_neutral_removal
+from pkex.games.layout import on_cache_lines
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 
 __all__ = [
@@ -52,7 +53,6 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 _PREDICT_BLOCK = 2**21  # entries of the kernel matrix that predict holds at once: 16 MiB
-_LINE = 8  # doubles in a cache line
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ class KernelExpansion:
             outputs = unique_names(output_names, "output_names", alpha[0].size)
         elif alpha.ndim == 2:
             outputs = default_names("y", alpha.shape[1])
-        matrix = _frozen(_on_cache_lines(matrix))
+        matrix = _frozen(on_cache_lines(matrix))
         for name, value in (
             ("points", matrix),
             ("coefficients", _frozen(alpha)),
@@ -226,7 +226,7 @@ class KernelExpansion:
             object.__setattr__(self, name, value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        points, data = _frozen(_on_cache_lines(state["points"])), state["background"]
+        points, data = _frozen(on_cache_lines(state["points"])), state["background"]
         if data is not None and data.rows is state["points"]:
             data = Data(points, data.kind)
         self.__dict__.update(state | {"points": points, "background": data})
@@ -510,17 +510,6 @@ def _same_data(first: Data | None, second: Data | None) -> bool:
     if first is None or second is None:
         return first is second
     return first.kind == second.kind and np.array_equal(first.rows, second.rows)
-
-
-def _on_cache_lines(matrix: Floats) -> Floats:
-    """Return a copy that the engine reads fastest: each column contiguous, from a cache line on."""
-    n_rows, n_columns = matrix.shape
-    step = -(-n_rows // _LINE) * _LINE
-    memory = np.empty(step * n_columns + _LINE)
-    start = -(memory.ctypes.data // memory.itemsize) % _LINE
-    columns = memory[start:][: step * n_columns].reshape(n_columns, step)[:, :n_rows].T
-    columns[...] = matrix
-    return columns
 
 
 def _frozen(array: Floats) -> Floats:

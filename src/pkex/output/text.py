@@ -119,7 +119,8 @@ def explanation_text(explanation: Explanation) -> str:
         if explanation.efficient:
             lines.append(f"{start} = {base:.4g} (base){total}")
         else:  # which is no equation
-            lines.append(f"{start};{total}")
+            each = ", ".join(f"{name} {value:+.4g}" for value, name in terms)
+            lines.append(f"{start} (prediction); {each}")
     return "\n".join(lines)
 
 

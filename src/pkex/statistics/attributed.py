@@ -17,8 +17,7 @@ from pkex.kernels import Kernel
 from pkex.kernels.algebra import Term, has_neutral_removal
 from pkex.kernels.heuristic import NAMES, Heuristic
 from pkex.statistics.attribution import Attribution
-from pkex.statistics.block_mean import BlockMean, ColumnTests
-from pkex.statistics.pair_weights import Weights
+from pkex.statistics.block_mean import BlockMean, ColumnTests, Part
 from pkex.tables.frames import Table, codes
 
 __all__ = [
@@ -45,7 +44,7 @@ _CHECKED = 50  # rows on which a kernel is checked to be symmetric
 def attributed(
     table: Table,
     kernel: Kernel | str | None,
-    blocks: Sequence[tuple[Indices, Weights]],
+    blocks: Sequence[Part],
     n_permutations: int,
     random: np.random.Generator,
     *,

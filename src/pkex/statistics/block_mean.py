@@ -38,15 +38,21 @@ from pkex.kernels.algebra import Term
 from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
 from pkex.statistics.pair_weights import Weights
 
-__all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate"]
+__all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate", "Part"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Part = tuple[Indices, Weights]  # the rows of a block, and the weights of their pairs
 
 _ALL_ROWS = 2000  # rows on all of which single columns are tested
 _TEST_ROWS = 1500  # of more rows: on so many, drawn at random
-_AT_ONCE = 2**25  # pairs of all players tested at once, for each of which 8 bytes are held
+_AT_ONCE = 2**24  # pairs of all players tested at once, for each of which 8 bytes are held
+
+
+class Part(NamedTuple):
+    """The rows of a block, and the weights of their pairs."""
+
+    rows: Indices
+    weights: Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +137,7 @@ class BlockMean:
     alone : tuple of Term
         The normal form of a kernel whose factors are the kernels of the players by themselves.
     players : tuple of tuples of int
-    blocks : tuple of (indices, Weights)
+    blocks : tuple of Part
         The rows of each block and the weights of their pairs.
     marginal : bool
         Whether the factor of an absent column is its mean; else it is 1.
@@ -336,7 +342,7 @@ def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list
         pairs += len(rows) ** 2
         if chosen and pairs > _ALL_ROWS**2:
             break
-        chosen.append((rows, weights))
+        chosen.append(Part(rows, weights))
     return chosen
 
 

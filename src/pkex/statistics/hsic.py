@@ -22,6 +22,7 @@ from pkex.statistics.attributed import (
     heuristic_of,
 )
 from pkex.statistics.attribution import Attribution
+from pkex.statistics.block_mean import Part
 from pkex.statistics.pair_weights import HSICWeights
 from pkex.tables.frames import Table, as_table, codes
 
@@ -104,7 +105,7 @@ def hsic(
     random = generator(random_state)
     kernel_of_y = _target_kernel(target_kernel, target, numbers)
     made = [
-        (rows, HSICWeights(numbers[rows], kernel_of_y, estimator == "biased"))
+        Part(rows, HSICWeights(numbers[rows], kernel_of_y, estimator == "biased"))
         for rows in _hsic_blocks(len(table), fewest, block_size, random)
     ]
     return attributed(

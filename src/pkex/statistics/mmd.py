@@ -19,6 +19,7 @@ from pkex.statistics.attributed import (
     check_rows,
 )
 from pkex.statistics.attribution import Attribution
+from pkex.statistics.block_mean import Part
 from pkex.statistics.pair_weights import MMDWeights
 from pkex.tables.frames import Table, as_table, stacked
 
@@ -164,7 +165,7 @@ def mmd_of_tables(
         check_rows(len(sample), name, fewest, "to compare its rows with each other")
     random = generator(random_state)
     made = [
-        (rows, MMDWeights(n, len(rows) - n, estimator == "biased"))
+        Part(rows, MMDWeights(n, len(rows) - n, estimator == "biased"))
         for rows, n in _mmd_blocks(len(first), len(second), block_size, random)
     ]
     return attributed(

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,15 @@ class Shuffled(ABC):
         return sums[:, :-1]
 
 
+class MMDParts(NamedTuple):
+    """A pair's weight is ``constant + scale f_i f_k``; f is `first` or `second`, by its sample."""
+
+    constant: float
+    scale: float
+    first: float
+    second: float
+
+
 @dataclass(frozen=True)
 class MMDWeights(Weights):
     """The weights of MMD^2 between the first `n` and the last `m` rows.
@@ -132,14 +141,15 @@ class MMDWeights(Weights):
         return self.n + self.m
 
     @lazy
-    def _parts(self) -> tuple[float, float, float, float]:
-        """Return c, s and f of the rows of either sample."""
+    def _parts(self) -> MMDParts:
+        """Return c, s and f of the rows of either sample; the formulas are derived above."""
         n, m = self.n, self.m
         if self.with_self:
-            return 0.0, 1.0, 1.0 / n, -1.0 / m
+            return MMDParts(0.0, 1.0, 1.0 / n, -1.0 / m)
         xx, zz, xz = 1.0 / (n * (n - 1)), 1.0 / (m * (m - 1)), -1.0 / (n * m)
         scale = xx + zz - 2.0 * xz
-        return (xx * zz - xz * xz) / scale, scale, (xx - xz) / scale, (xz - zz) / scale
+        constant = (xx * zz - xz * xz) / scale
+        return MMDParts(constant, scale, (xx - xz) / scale, (xz - zz) / scale)
 
     def block(self, rows: slice, points: slice) -> Floats:
         """Return the weights of some pairs."""
@@ -191,7 +201,7 @@ class _ShuffledLabels(Shuffled):
     """Weights of MMD: `first` (units, sets) tells which units count as the first sample's."""
 
     first: NDArray[np.bool_]
-    parts: tuple[float, float, float, float]
+    parts: MMDParts
 
     def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
         """Return ``sum f_i f_j values_ij`` for each set, and the plain sum."""
@@ -215,6 +225,16 @@ class _ShuffledLabels(Shuffled):
         constant, scale, _, _ = self.parts
         finished: Floats = constant * sums[:, -1:] + scale * sums[:, :-1]
         return finished
+
+
+class Centring(NamedTuple):
+    """The weight of a pair is ``scale (l_ik - means_i - means_k + mean)``, means by target."""
+
+    scale: float
+    means: Floats
+    mean: float
+    bound: float
+    """Of the sum of absolute weights."""
 
 
 class HSICWeights(Weights):
@@ -247,10 +267,10 @@ class HSICWeights(Weights):
     @property
     def total(self) -> float:
         """An upper bound of the sum of absolute weights."""
-        return self._centring[3]
+        return self._centring.bound
 
     @lazy
-    def _centring(self) -> tuple[float, Floats, float, float]:
+    def _centring(self) -> Centring:
         """Return s, a and b, and the bound of the absolute weights; a for each target."""
         n, counts = self.n_rows, self._counts
         row_sums, sizes = np.empty((2, len(counts)))
@@ -266,7 +286,7 @@ class HSICWeights(Weights):
             scale = 1.0 / (n * (n - 3))
             a, b = row_sums / (n - 2), total / ((n - 1) * (n - 2))
         size = counts @ sizes + 2.0 * n * (counts @ np.abs(a)) + n * n * abs(b)
-        return scale, a, b, float(scale * size)
+        return Centring(scale, a, b, float(scale * size))
 
     @contextmanager
     def held(self) -> Iterator[None]:

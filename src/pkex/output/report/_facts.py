@@ -42,7 +42,7 @@ def kernel_text(kernel: object) -> str:
 
 def accuracy(result: Explanation | Attribution, relative_to: str) -> list[Fact]:
     """Return the rules, what they were proven to err by at most, and the check of the sum."""
-    if any(rule.is_fallback for rule in result.rules):
+    if result.rule.relative_error == 0.0 or any(rule.is_fallback for rule in result.rules):
         error = fact(
             "Certified error", "rounding", "The rule is exact for every factor of this kernel."
         )

@@ -52,7 +52,7 @@ const summarised = nRows < report.n_rows || nFeatures < names.length;
 const several = outputs.length > 1;
 showHead(
   `Each value is a feature's exact ${valueName}: what it adds to the ${noun} of a row${
-    report.efficient ? "" : ", averaged over sets of other features in its own way"}. ${!report.efficient
+    report.efficient ? "" : ", averaged over sets of other features by the weights of this index"}. ${!report.efficient
     ? "These values do not add up to the difference of prediction and base value."
     : report.complete
     ? `The values of a row and the base value add up to the ${noun}.`
