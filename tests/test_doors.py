@@ -155,7 +155,8 @@ def read_doubled(model, given):
     assert given is not None
     once = pkex.as_expansion(model.model)
     alpha, offset = 2.0 * once.coefficients, 2.0 * once.offset
-    twice = pkex.KernelExpansion(once.points, alpha, once.kernel, offset)
+    kind = once.background.kind
+    twice = pkex.KernelExpansion(once.points, alpha, once.kernel, offset, background=kind)
     return pkex.readers.Reading(twice, model.predict)
 
 
@@ -213,11 +214,12 @@ def test_the_way_of_a_model_is_as_the_page_says(monkeypatch):
 
 def test_the_page_names_the_protocols_and_what_there_is():
     text = PAGE.read_text(encoding="utf-8")
-    from pkex.games import measures, reductions, sources
+    from pkex.games import measures, permutations, reductions, sources
 
     for module, names in (
         (measures, ("Shapley", "Banzhaf", "BetaShapley")),
-        (reductions, ("ByRow", "ByPair", "ByPermutation", "MeanFactors", "Component")),
+        (reductions, ("ByRow", "ByPair", "MeanFactors", "Component")),
+        (permutations, ("ByPermutation",)),
         (sources, ("Points", "GivenFactors", "PairsOfPoints")),
     ):
         for name in names:

@@ -13,11 +13,14 @@ from threadpoolctl import threadpool_info
 
 import pkex
 from pkex import rules
-from pkex.games import numpy_backend, reductions
+from pkex.games import numpy_backend, permutations, reductions
 from pkex.games.backend import game_class
 from pkex.games.engine import reduced
+from pkex.games.permutations import ByPermutation
 from pkex.games.plan import Plan
-from pkex.games.reductions import ByPair, ByPermutation, ByRow
+from pkex.games.protocols import Factors
+from pkex.games.reductions import ByPair, ByRow
+from pkex.games.sources import Points
 from pkex.kernels import RBF, Categorical, Custom, Laplacian
 from pkex.statistics import block_mean as estimate
 from pkex.statistics import pair_weights as weights
@@ -188,7 +191,7 @@ def test_small_tiles_and_blocks_change_nothing(monkeypatch, case, which, estimat
     assert_close(permuted.sums[-1, 0], whole.totals[0, 0], 1e-14 * size)
     for points, tile in ((7, 100), (3, 15), (1, 1), (100, 10**6)):
         set_width(monkeypatch, points)
-        monkeypatch.setattr(reductions, "_TILE", tile)
+        monkeypatch.setattr(permutations, "_TILE", tile)
         again = reduced(ByPermutation(source, shuffled), n_jobs=2)
         assert_close(again.sums, permuted.sums, 1e-14 * size)
         assert_close(again.rounding, permuted.rounding, 1e-14 * size)
@@ -368,7 +371,7 @@ def test_permutations_depend_on_the_random_state_alone(monkeypatch, which):
     assert np.array_equal(*old)
     generator = np.random.default_rng(3)
     assert not np.array_equal(run(generator).null_values, run(generator).null_values)
-    monkeypatch.setattr(reductions, "_TILE", 400)
+    monkeypatch.setattr(permutations, "_TILE", 400)
     for options in ({"n_jobs": 1}, {"n_jobs": 2}, {"n_jobs": None}, {"progress": True}):
         found = run(3, **options)
         assert_close(found.null_values, plain.null_values, 1e-15)
@@ -435,3 +438,32 @@ def test_factors_are_added_to_a_part_of_an_array(case, shape):
             assert_close(added, term.coefficient * expected, 1e-14 * (4.0 + size))
             part[...] = start[1:-1, :, 2 : n_points + 2]
             assert np.array_equal(values, start)
+
+
+@pytest.mark.parametrize("removal", ["marginal", "neutral"])
+@pytest.mark.parametrize("ask", ["total", "row_values", "value", "component"])
+def test_what_does_not_add_up_is_never_returned(monkeypatch, ask, removal):
+    """Each number of an attribution is compared with a sum of other numbers."""
+    X, Z = np.random.default_rng(0).normal(size=(2, 20, 3))
+    honest, factors = Points.explain, Points.factors
+    found = pkex.mmd(X, Z, removal=removal)
+    asked = {
+        "total": lambda: pkex.mmd(X, Z, removal=removal),
+        "row_values": lambda: found.row_values,
+        "value": lambda: found.value([0, 2]),
+        "component": lambda: found.component([0, 2]),
+    }[ask]
+
+    def dishonest(self, *args):
+        sums = honest(self, *args)
+        sums.values[0, 0] += 1e-9
+        return sums
+
+    def other_factors(self, *args):
+        values, deficits = factors(self, *args)
+        return Factors(values, deficits + 1e-9)
+
+    monkeypatch.setattr(Points, "explain", dishonest)
+    monkeypatch.setattr(Points, "factors", other_factors)
+    with pytest.raises(pkex.AdditivityError, match="rounding explains at most"):
+        asked()

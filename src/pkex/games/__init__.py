@@ -9,8 +9,8 @@ call meets them:
   proven errors;
 - `plan`: the games of a kernel, before they see data; `single_player`: terms without a game;
 - `sources`: where the factors of a block come from; `points`: what a model is, weighted points;
-- `reductions`: sums by row, by pair, by permutation; `blocks`, `threads` and `layout`: how work is
-  cut and shared, and how tables lie in memory; `engine`: the one loop over blocks;
+- `reductions` and `permutations`: sums by row, by pair, by permutation; `engine`: the one loop over
+  blocks; `blocks`, `threads` and `layout`: how work is cut and shared, how tables lie in memory;
 - `backend`: which hot loop runs, `numpy_backend` or `pkex.games.native`;
 - `sums`: the result, and whether it adds up.
 

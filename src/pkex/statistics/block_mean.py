@@ -18,18 +18,10 @@ from numpy.typing import NDArray
 
 from pkex._lazy import lazy
 from pkex.games.engine import reduced
+from pkex.games.permutations import ByPermutation, PermutedSums, PlayerKernels
 from pkex.games.plan import Plan
 from pkex.games.protocols import Game
-from pkex.games.reductions import (
-    ByPair,
-    ByPermutation,
-    ByRow,
-    Component,
-    MeanFactors,
-    PermutedSums,
-    PlayerKernels,
-    weight_sums,
-)
+from pkex.games.reductions import ByPair, ByRow, Component, MeanFactors, weight_sums
 from pkex.games.rules import Rule
 from pkex.games.sources import Points, SameFactors
 from pkex.games.sums import GameSums

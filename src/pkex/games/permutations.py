@@ -1,0 +1,234 @@
+"""`ByPermutation`: sums over all pairs of one sample for many sets of weights.
+
+It takes the values of a *tile* of pairs, once, and contracts them with all weights by matrix
+products. What a tile holds of each pair is up to its *filler*: the values of a source, or the
+kernel of each player by itself (`PlayerKernels`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.games.blocks import triangle
+from pkex.games.plan import Plan
+from pkex.games.protocols import Added, Game, Task
+from pkex.games.rules import Rule, exact
+from pkex.games.sums import GameSums, ranked, sum_tolerance
+from pkex.games.threads import raise_if_cancelled, workspace
+
+__all__ = ["ByPermutation", "Filler", "PermutedSums", "PlayerKernels", "Shuffled"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_TILE = 2**17  # values of a tile: 1 MiB, so that it stays in cache
+_EQUAL = 2.0**-43  # rounding of a long sum, relative to the sum of its absolute terms
+
+
+class Shuffled(Protocol):
+    """Many sets of weights of the pairs of one sample, for tiles: see `statistics.pair_weights`."""
+
+    @property
+    def layers(self) -> tuple[Indices, ...]:
+        """The rows in the order of the tiles; entry u of all layers is unit u."""
+
+    @property
+    def with_self(self) -> bool:
+        """Whether a row is paired with itself."""
+
+    @property
+    def total(self) -> float:
+        """A bound of the sum of absolute weights."""
+
+    @property
+    def width(self) -> int:
+        """How many points of a tile suit them."""
+
+    def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
+        """Return sums of a tile for each set, and the plain sum."""
+
+    def finish(self, sums: Floats) -> Floats:
+        """Turn the sums of all tiles into those of the statistic, one column per set."""
+
+
+class Filler(Protocol):
+    """What the tiles of `ByPermutation` hold of each pair."""
+
+    @property
+    def n_values(self) -> int:
+        """How many numbers of a pair there are."""
+
+    @property
+    def x(self) -> Floats:
+        """The rows, shape (rows, columns)."""
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a tile that suit it."""
+
+    @property
+    def z(self) -> Floats:
+        """The points, shape (points, columns)."""
+
+    def between(self, x: Floats, z: Floats) -> Filler:
+        """Return the filler for other rows and points."""
+
+    def add_values(self, rows: slice, points: slice, values: Floats) -> Added:
+        """Add the numbers of the pairs of a block to `values` (values, rows, points)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlayerKernels:
+    """The kernel of every player by itself: a sum of games of which the factors alone are used."""
+
+    games: Sequence[Game]
+    x: Floats
+    z: Floats
+
+    @property
+    def n_values(self) -> int:
+        """One for each player."""
+        return len(self.games[0].players)
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a tile that suit it."""
+        return max(1, min(game.entries for game in self.games) // int(self.x.shape[1]))
+
+    def between(self, x: Floats, z: Floats) -> PlayerKernels:
+        """Return the kernels between other rows and points."""
+        return PlayerKernels(self.games, x, z)
+
+    def add_values(self, rows: slice, points: slice, values: Floats) -> Added:
+        """Add the kernels of the pairs to `values`."""
+        for game in self.games:
+            game.add_factors(self.x[rows], self.z[points], values)
+        return Added((), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PermutedSums:
+    """Sums over all pairs for all sets of weights.
+
+    Attributes
+    ----------
+    sums : array of shape (values, sets)
+    rounding : array of shape (values,)
+        How far apart the sums of two sets may be that are equal but for rounding.
+    largest : float
+        The largest magnitude of a pair.
+    rules : tuple of Rule
+    """
+
+    sums: Floats
+    rounding: Floats
+    largest: float
+    rules: tuple[Rule, ...]
+
+    def of_games(self, plan: Plan, n_points: int, total: float) -> GameSums:
+        """Return them as the sums of games; `total` bounds the absolute weights."""
+        n_sets = self.sums.shape[1]
+        magnitudes = np.full((1, n_sets), total * self.largest)
+        order = ranked(self.rules or {exact(1)})
+        tolerance = sum_tolerance(order, plan.n_players, n_points, magnitudes, plan.general)
+        return GameSums(
+            self.sums[None, :-1],
+            self.sums[-1:],
+            np.zeros(n_sets),
+            magnitudes,
+            tolerance,
+            order,
+            plan.measure.efficient,
+        )
+
+
+class _Tile(NamedTuple):
+    """What a tile gives: its sums for each set, the sizes of its values, and what `Added` has."""
+
+    sums: Floats
+    sizes: Floats
+    rules: set[Rule]
+    largest: float
+
+
+class ByPermutation:
+    """Weighted sums over all pairs of one sample for many sets of weights.
+
+    Each pair is evaluated once. The rows stand in layers: entry u of all layers is unit u, rows
+    that are permuted together. A tile holds the sums over the pairs of two units, so it takes the
+    pairs within every layer and those between two layers; within a layer each unordered pair is
+    met once, between two layers (left, right) and (right, left) are different pairs of rows.
+
+    Parameters
+    ----------
+    filler : Filler
+    shuffled : Shuffled
+    """
+
+    def __init__(self, filler: Filler, shuffled: Shuffled) -> None:
+        self.shuffled, self.n_values, self.n_rows = shuffled, filler.n_values, len(filler.x)
+        layers = [np.asfortranarray(filler.x[rows]) for rows in shuffled.layers]
+        self.within = [filler.between(layer, layer) for layer in layers]
+        self.across = [filler.between(left, right) for left, right in permutations(layers, 2)]
+        self.pairs = min(filler.pairs, _TILE // self.n_values)
+        self.sums: Floats = np.zeros(())
+        self.sizes = np.zeros(self.n_values)
+        self.rules, self.largest = set[Rule](), 0.0
+
+    def tasks(self) -> Sequence[Task]:
+        """Return the tiles."""
+        width = max(1, min(self.shuffled.width, self.pairs))
+        step = max(1, min(width, self.pairs // width))
+        return [Task(*tile) for tile in triangle(len(self.shuffled.layers[0]), step, width)]
+
+    def run(self, task: Task) -> _Tile:
+        """Return what one tile gives."""
+        raise_if_cancelled()
+        rows, points, _ = task
+        count = rows.stop - rows.start
+        tile = workspace("tile", self.n_values, count, points.stop - points.start)
+        tile[...] = 0.0
+        counted = np.full(tile.shape[2], 2.0)
+        rules, largest = set[Rule](), 0.0
+        for group in (self.within, self.across):
+            for filler in group:
+                added = _added(filler, rows, points, tile)
+                rules.update(added.rules)
+                largest = max(largest, added.largest)
+            if group is self.within and points.start == rows.start:
+                counted[:count] = 1.0  # here both (i, k) and (k, i) are met
+                if not self.shuffled.with_self:
+                    tile[:, np.arange(count), np.arange(count)] = 0.0
+        sums = self.shuffled.contract(tile, rows, points, counted)
+        sizes = np.abs(tile, out=tile).sum(axis=1) @ counted
+        return _Tile(sums, sizes, rules, largest)
+
+    def add(self, part: _Tile) -> None:
+        """Add what one tile gave."""
+        self.sums = self.sums + part.sums
+        self.sizes += part.sizes
+        self.rules.update(part.rules)
+        self.largest = max(self.largest, part.largest)
+
+    def result(self) -> PermutedSums:
+        """Return the sums of all sets."""
+        # the weights are about total / n^2 each, so this is about the sum of the absolute terms
+        rounding = _EQUAL * self.shuffled.total / self.n_rows**2 * self.sizes
+        sums = self.shuffled.finish(self.sums)
+        return PermutedSums(sums, rounding, self.largest, tuple(self.rules))
+
+
+def _added(filler: Filler, rows: slice, points: slice, tile: Floats) -> Added:
+    """Add to a tile what a filler has of it; later layers may end before the first does."""
+    rows = slice(rows.start, min(rows.stop, len(filler.x)))
+    points = slice(points.start, min(points.stop, len(filler.z)))
+    n_rows, n_points = rows.stop - rows.start, points.stop - points.start
+    if n_rows <= 0 or n_points <= 0:
+        return Added((), 0.0)
+    return filler.add_values(rows, points, tile[:, :n_rows, :n_points])
