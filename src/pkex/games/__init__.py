@@ -23,6 +23,17 @@ The measures are public:
 
 from __future__ import annotations
 
-from pkex.games.measures import Banzhaf, BetaShapley, Shapley
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pkex.games.measures import Banzhaf, BetaShapley, Shapley
 
 __all__ = ["Banzhaf", "BetaShapley", "Shapley"]
+
+if not TYPE_CHECKING:  # not before they are used, as they need SciPy
+
+    def __getattr__(name: str) -> Any:
+        if name in __all__:
+            return getattr(import_module("pkex.games.measures"), name)
+        raise AttributeError(f"module 'pkex.games' has no attribute {name!r}")
