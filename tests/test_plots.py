@@ -362,7 +362,9 @@ def test_what_has_no_waterfall():
     with pytest.raises(ValueError, match="do not add up to the prediction, so there is no water"):
         apart.plot.waterfall(0)
     assert not plt.get_fignums()
-    apart.plot.beeswarm()
+    assert apart.plot.beeswarm().ax_.get_xlabel().startswith("BV value")
+    assert "BV value for" in apart.plot.scatter(0).ax_.get_ylabel()
+    assert ONE.plot.beeswarm().ax_.get_xlabel().startswith("SHAP value")
 
 
 def test_shap_takes_one_output_and_one_column():

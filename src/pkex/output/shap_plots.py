@@ -53,6 +53,7 @@ class ShapDisplay(Display):
         lines = min(max_display, values.shape[1])
         with self._current(ax, 7.5, 1.6 + 0.38 * lines):
             shap.plots.beeswarm(values, max_display=max_display, show=False, plot_size=None)
+        self._say_index()
         return self
 
     def waterfall(
@@ -81,7 +82,17 @@ class ShapDisplay(Display):
         by = palette.LOWERS.light if colour is None else values[:, self._one_column(colour)]
         with self._current(ax, 6.4, 4.0):
             shap.plots.scatter(values[:, place], color=by, ax=self.ax_, show=False)
+        self._say_index()
         return self
+
+    def _say_index(self) -> None:
+        """Call values of another index than Shapley's what they are, in place of "SHAP value"."""
+        name = self.explanation.index
+        if name == "SV":
+            return
+        for axis in (self.ax_.xaxis, self.ax_.yaxis):
+            text = axis.get_label_text()
+            axis.set_label_text(text.replace("SHAP value", f"{name} value"))
 
     def _shap(self) -> Any:
         return optional("shap", "pkex[shap]")
