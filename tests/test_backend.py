@@ -18,6 +18,7 @@ import pkex
 from pkex._lazy import lazy
 from pkex.games import backend, numpy_backend, plan, sources
 from pkex.games import threads as _threads
+from pkex.statistics import attributed
 
 
 def test_numpy_can_be_forced(monkeypatch):
@@ -111,14 +112,16 @@ def test_the_backend_is_chosen_once_for_a_call(background, monkeypatch):
     explain = pkex.Explainer(f, rows, n_jobs=2)
     asked = []
     chosen = backend.game_class()
-    monkeypatch.setattr(plan, "game_class", lambda: asked.append(1) or chosen)
+    for module in (plan, attributed):
+        monkeypatch.setattr(module, "game_class", lambda: asked.append(1) or chosen)
     monkeypatch.setattr(sources, "_BLOCK", 300)  # so that there are many blocks
     explain(rng.normal(size=(40, 3)))
     assert len(asked) == 1
     asked.clear()
     x = rng.normal(size=(40, 3))
-    pkex.mmd(x[:20], x[20:], n_jobs=2)
-    assert len(asked) == 2  # for the columns together, and each alone
+    found = pkex.mmd(x[:20], x[20:] + 1.0, n_jobs=2, n_permutations=19, random_state=0)
+    assert found.n_test_rows
+    assert len(asked) == 1
 
 
 FORKS = """

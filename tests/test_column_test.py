@@ -9,8 +9,7 @@ from cases import KERNELS, assert_close, pair_game, pair_source, sample, scales
 import pkex
 from pkex.games.plan import Plan
 from pkex.kernels import RBF, Categorical, Laplacian
-from pkex.statistics import block_mean as estimate
-from pkex.statistics import column_test
+from pkex.statistics import block_mean, column_test
 from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
 from pkex.statistics.pair_weights import HSICWeights, MMDWeights
 
@@ -149,8 +148,8 @@ def test_columns_that_lost_their_dependence_are_involved():
 
 
 def test_more_rows_than_are_tested_are_said(monkeypatch):
-    monkeypatch.setattr(estimate, "_ALL_ROWS", 60)
-    monkeypatch.setattr(estimate, "_TEST_ROWS", 60)
+    monkeypatch.setattr(block_mean, "_ALL_ROWS", 60)
+    monkeypatch.setattr(block_mean, "_TEST_ROWS", 60)
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(80, 3)), rng.normal(size=(40, 3))
     Z[:, 0] += 2.0
@@ -170,11 +169,12 @@ def test_more_rows_than_are_tested_are_said(monkeypatch):
 def test_a_column_that_labels_clear_is_not_tested_again(monkeypatch):
     tested = []
 
-    def record(self, wanted, *rest):
+    def record(self, wanted, *rest, backend):
+        assert backend is not None
         tested.append(list(wanted))
-        return estimate.ColumnTests(np.full(3, np.nan), 7)
+        return block_mean.ColumnTests(np.full(3, np.nan), 7)
 
-    monkeypatch.setattr(estimate.BlockMean, "test_columns", record)
+    monkeypatch.setattr(block_mean.BlockMean, "test_columns", record)
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(2, 50, 3))
     Z[:, 0] += 3.0

@@ -78,12 +78,12 @@ class Plan:
         """Number of players."""
         return len(self.players)
 
-    def games(self) -> tuple[Game, ...]:
-        """Return the games of the terms for the backend in use, which is asked for here.
+    def games(self, backend: Backend | None = None) -> tuple[Game, ...]:
+        """Return the games of the terms for a backend, by default that in use, asked for here.
 
         So it is called once for a sum, not in its threads.
         """
-        backend = game_class()
+        backend = backend or game_class()
         games = self._kept.games.get(backend)
         if games is None:
             rungs = self.measure.ladder(self.n_players, self.tol, general=self.general)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._validation import brief, is_index, tolerance
+from pkex.games.backend import game_class
 from pkex.games.players import Groups, players_of
 from pkex.games.rules import FULL_PRECISION
 from pkex.games.threads import check_n_jobs
@@ -17,7 +18,7 @@ from pkex.kernels import Kernel
 from pkex.kernels.algebra import Term, has_neutral_removal
 from pkex.kernels.heuristic import NAMES, Heuristic
 from pkex.statistics.attribution import Attribution
-from pkex.statistics.block_mean import BlockMean, ColumnTests, Part
+from pkex.statistics.block_mean import BlockMean, Part
 from pkex.tables.frames import Table, codes
 
 __all__ = [
@@ -79,7 +80,8 @@ def attributed(
         tolerance(tol, FULL_PRECISION),
         n_jobs,
     )
-    found = source.estimate(n_permutations, random, progress, alone=columns)
+    backend = game_class()  # once for the call
+    found = source.estimate(n_permutations, random, progress, backend=backend, alone=columns)
     several = len(blocks) > 1
     attribution = Attribution(
         statistic=statistic,
@@ -108,18 +110,11 @@ def attributed(
     )
     if not (n_permutations and columns and removal == "marginal"):
         return attribution
-    return replace(
-        attribution, _column_tests=_column_tests(attribution, source, n_permutations, random)
-    )
-
-
-def _column_tests(
-    found: Attribution, source: BlockMean, n_permutations: int, random: np.random.Generator
-) -> ColumnTests:
-    """Test the columns by themselves that labels do not clear."""
-    assert found.p_values is not None
-    wanted = np.flatnonzero(found.p_values <= _TESTED).tolist()
-    return source.test_columns(wanted, n_permutations, random)
+    assert attribution.p_values is not None
+    # those that labels do not clear
+    wanted = np.flatnonzero(attribution.p_values <= _TESTED).tolist()
+    tests = source.test_columns(wanted, n_permutations, random, backend=backend)
+    return replace(attribution, _column_tests=tests)
 
 
 def _resolve_kernel(

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._lazy import lazy
+from pkex.games.backend import Backend
 from pkex.games.engine import reduced
 from pkex.games.permutations import ByPermutation, PermutedSums, PlayerKernels
 from pkex.games.plan import Plan
@@ -152,6 +153,7 @@ class BlockMean:
         generator: np.random.Generator,
         progress: bool,
         *,
+        backend: Backend,
         alone: bool = True,
     ) -> Estimate:
         """Return the values, and those of random permutations within the blocks.
@@ -159,7 +161,7 @@ class BlockMean:
         With `alone` and permutations also those of each player by itself.
         """
         plan = self._plan
-        games, by_player = plan.games(), self._plan_alone.games()
+        games, by_player = plan.games(backend), self._plan_alone.games(backend)
         seeds = generator.integers(2**63, size=(len(self.blocks), 4))
 
         def run(task: tuple[Part, Indices]) -> _Block:
@@ -189,7 +191,12 @@ class BlockMean:
         return _mean(parts, Alone.mean(by_itself) if by_itself else None)
 
     def test_columns(
-        self, wanted: Sequence[int], n_permutations: int, generator: np.random.Generator
+        self,
+        wanted: Sequence[int],
+        n_permutations: int,
+        generator: np.random.Generator,
+        *,
+        backend: Backend,
     ) -> ColumnTests:
         """Test some players by permuting their columns alone.
 
@@ -197,7 +204,7 @@ class BlockMean:
         of several blocks as many as have no more pairs.
         """
         seeds = generator.integers(2**63, size=(len(self.players), 4))
-        games = self._plan.games()
+        games = self._plan.games(backend)
         blocks = _some_blocks(self.blocks, generator)
         p_values = np.full(len(self.players), np.nan)
         with single_blas():

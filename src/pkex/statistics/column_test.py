@@ -31,7 +31,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.games.backend import game_class
 from pkex.games.blocks import triangle
 from pkex.games.engine import reduced
 from pkex.games.protocols import Game, Task
@@ -202,7 +201,7 @@ def _kernel(term: Term, player: Sequence[int], x: Floats, game: Game) -> Floats:
     """Return the factors of a term in which one player takes part, for all pairs of rows."""
     rest = tuple(column for column in range(term.n_columns) if column not in player)
     players = (tuple(player), rest) if rest else (tuple(player),)
-    alone = game_class()(replace(term, coefficient=1.0), players, game.ladder)
+    alone = type(game)(replace(term, coefficient=1.0), players, game.ladder)  # type: ignore[call-arg]
     kernel = np.empty((len(x), len(x)))
     step = max(1, _TILE // (2 * len(x)))
     for start in range(0, len(x), step):
