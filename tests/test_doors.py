@@ -152,7 +152,8 @@ class Doubled:
 
 def read_doubled(model, given):
     """Return the reading of a `Doubled`, which takes nothing from the user."""
-    assert given is not None
+    assert given.kernel is None
+    assert given.points is None
     once = pkex.as_expansion(model.model)
     alpha, offset = 2.0 * once.coefficients, 2.0 * once.offset
     kind = once.background.kind
