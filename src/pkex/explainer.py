@@ -191,9 +191,9 @@ class Explainer:
         base_values = np.empty((len(values), *base.shape))
         base_values[...] = base
         # of what was computed, of what its sum misses, and of the offset in base and prediction
-        error = self._parts[0].error(found[0])
-        for part, one in zip(self._parts[1:], found[1:], strict=True):
-            error += part.error(one)
+        error = self._parts[0].error(found[0], prepared[0])
+        for part, one, x in zip(self._parts[1:], found[1:], prepared[1:], strict=True):
+            error += part.error(one, x)
         error += self._of_offset
         if sums.efficient:
             predictions = base_values + sums.checked[0].reshape(base_values.shape)
@@ -375,7 +375,7 @@ class Explainer:
             made_from[origin].append(column)
         players = tuple(tuple(j for i in player for j in made_from[i]) for player in self.players)
         plan = Plan.of(
-            part.kernel.terms(n_columns),
+            part.kernel.terms(n_columns, self.tol),
             players,
             self.tol,
             measure=self.measure,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._lazy import lazy
+from pkex.games.approximation import missed
 from pkex.games.blocks import rectangle
 from pkex.games.engine import reduced
 from pkex.games.layout import by_column
@@ -25,6 +26,7 @@ from pkex.games.reductions import ByRow, Totals
 from pkex.games.single_player import Absent
 from pkex.games.sources import AbsentFactors, EachRow, Points, block_entries
 from pkex.games.sums import SMALLEST, GameSums
+from pkex.kernels.algebra import Term
 
 __all__ = ["Background", "WeightedPoints"]
 
@@ -117,10 +119,11 @@ class WeightedPoints:
         sums: GameSums = reduced(rows, n_jobs=n_jobs, progress=progress)
         return sums
 
-    def error(self, sums: GameSums) -> Floats:
+    def error(self, sums: GameSums, X: Floats) -> Floats:
         """Return how far each value, the total and the base may be from exact ones, (rows, sets).
 
-        By certificate and rounding; see "What a result may be off by" in docs/mathematics.md.
+        By certificate and rounding, and by what products stand for that are no kernels of their
+        own; see "What a result may be off by" in docs/mathematics.md.
         """
         rate: Any = 2.0 * sums.rules[0].relative_error + self._roundings * 2.0**-53
         if self.background is not None:
@@ -133,6 +136,9 @@ class WeightedPoints:
                 rate = rate + 8.0 * 2.0**-53 * np.log(np.maximum(math.e, shares))
         underflow = 4.0 * (self.plan.n_players + len(self.z)) * SMALLEST
         error: Floats = rate * sums.magnitudes + underflow * sums.n_blocks
+        if self._approximate:
+            rows = None if self.background is None else self.background.rows
+            error += 2.0 * missed(self._approximate, X, self.z, self.weights, rows)
         return error
 
     @lazy
@@ -229,6 +235,12 @@ class WeightedPoints:
             )
 
     @lazy
+    def _approximate(self) -> list[Term]:
+        """The terms that are a part of something else."""
+        every = [*self.plan.terms, *(single.term for single in self.plan.singles)]
+        return [term for term in every if term.error]
+
+    @lazy
     def _sizes(self) -> Floats:
         """The sums of ``|alpha_i|`` over the points and terms."""
         worth = sum(abs(term.coefficient) for term in self.plan.terms)
@@ -246,7 +258,7 @@ class WeightedPoints:
         leaves += [leaf for single in plan.singles for leaf in single.term.leaves]
         # a value of a pair is at most 1 in size, or 2 where factors may have both signs
         largest = 1.0 if all(leaf.unit for leaf in leaves) else 2.0
-        count = 16.0 * plan.n_players + 280.0 + largest * n_points
+        count = 16.0 * plan.n_players + 280.0 + largest * n_points + len(plan.terms)
         if background is None:
             return count
         count += 18.0 * plan.n_players + len(background.rows)

@@ -25,10 +25,11 @@ from pkex.kernels.columns import (
     Custom,
     Laplacian,
     Linear,
-    Matern,
     Periodic,
+    ProductMatern,
 )
 from pkex.kernels.heuristic import median_rbf
+from pkex.kernels.radial import Matern, RationalQuadratic
 
 __all__ = [
     "RBF",
@@ -44,6 +45,8 @@ __all__ = [
     "Matern",
     "Periodic",
     "Product",
+    "ProductMatern",
+    "RationalQuadratic",
     "Scale",
     "Sum",
     "median_rbf",
