@@ -262,23 +262,27 @@ def mixtures(nu: float) -> dict[float, Mixture]:
     pairs = list(zip(full.scales, inputs, strict=True))
     modes = eigenvectors([[(b * c / (s + t)).mid() for t, c in pairs] for s, b in pairs])
     log.info("nu = %g: %d terms to shorten", nu, len(inputs))
-    table, size = dict[float, Mixture](), 2
+    table, size, known = dict[float, Mixture](), 2, list[tuple[int, float]]()
     for tol in sorted(TOLERANCES[nu], reverse=True):
-        # the best sum is better than the truncated one, by a factor between 2 and 50
-        while missing(truncated(full, modes, inputs, size)) > 50 * tol:
-            size += 1
+        size = max(size, expected_size(known, tol))
         while True:
             mixture = best_mixture(nu, truncated(full, modes, inputs, size))
-            if mixture is not None and mixture["error"] <= tol:
-                break
+            if mixture is not None:
+                known.append((size, mixture["error"]))
+                if mixture["error"] <= tol:
+                    break
             size += 1
         table[tol] = mixture
     return dict(sorted(table.items()))
 
 
-def missing(some: Sum) -> float:
-    """The error at q = 0."""
-    return abs(float(1 - sum(some.weights, arb(0))))
+def expected_size(known: list[tuple[int, float]], tol: float) -> int:
+    """How many terms a tolerance needs, where the error falls exponentially in their root."""
+    if len(known) < 6:
+        return 2
+    (few, large), (many, small) = known[len(known) // 2], known[-1]
+    rate = math.log(large / small) / (math.sqrt(many) - math.sqrt(few))
+    return math.floor((math.sqrt(many) + math.log(small / tol) / rate) ** 2)
 
 
 def best_mixture(nu: float, start: Sum) -> Mixture | None:

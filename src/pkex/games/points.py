@@ -163,7 +163,8 @@ class WeightedPoints:
         every = slice(0, len(self.z))
         if self.background is None:
             game = games[0]
-            sums = game.explain(x, self.z, self.weights).scaled(game.term.coefficient)
+            sums = game.explain(x, self.z, self.weights)
+            sums = sums.scaled(game.term.coefficient, game.term.slack)
         else:
             source = Points(games, x, self.z, self._absent(games))
             sums = source.explain(0, slice(0, len(x)), every, self.weights)

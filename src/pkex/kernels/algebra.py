@@ -126,12 +126,13 @@ class Kernel(ABC):
         A kernel of a distance is a sum of products only up to an error, which its terms tell; with
         a larger `tol` they are fewer.
         """
-        return tuple(Term(c, leaves, n_columns, e) for c, leaves, e in self._expand(n_columns, tol))
+        expansion = self._expand(n_columns, tol)
+        return tuple(Term(c, leaves, n_columns, *rest) for c, leaves, *rest in expansion)
 
     def check(self, X: Floats, name: str) -> None:
         """Raise a ValueError where a column kernel is not defined on the values of `X`."""
-        for _, leaves, _ in self._expand(X.shape[1], None):
-            for leaf in leaves:
+        for term in self._expand(X.shape[1], None):
+            for leaf in term.leaves:
                 leaf.check_values(X if leaf.columns is None else X[:, leaf.columns], name)
 
     def _worth(self, x: Floats, z: Floats) -> Floats:
@@ -150,19 +151,21 @@ class Summand(NamedTuple):
     """A term before it meets data: its coefficient and column kernels.
 
     Where products stand for something else, a kernel of a distance, the sum of all terms may miss
-    it by `error` times the size of the other column kernels.
+    it by `error` times the size of the other column kernels, and terms of small weight may be
+    computed with a relative error that is larger by the factor `slack`.
     """
 
     coefficient: float
     leaves: tuple[ColumnKernel, ...]
     error: float = 0.0
+    slack: float = 1.0
 
     def times(self, other: Summand) -> Summand:
         """Return the product of both."""
         error = self.error * (abs(other.coefficient) + other.error)
         error += abs(self.coefficient) * other.error
-        leaves = self.leaves + other.leaves
-        return Summand(self.coefficient * other.coefficient, leaves, error)
+        coefficient, leaves = self.coefficient * other.coefficient, self.leaves + other.leaves
+        return Summand(coefficient, leaves, error, self.slack * other.slack)
 
 
 @dataclass(frozen=True, repr=False)
@@ -426,12 +429,15 @@ class Term:
     error : float
         What the term stands for may be something else by so much, times the size of those factors
         that are not known to lie in [0, 1]: a share in the error of a kernel of a distance.
+    slack : float
+        By how much the relative error may be larger than that of other terms, at least 1.
     """
 
     coefficient: float
     leaves: tuple[ColumnKernel, ...]
     n_columns: int
     error: float = 0.0
+    slack: float = 1.0
 
     def __post_init__(self) -> None:
         for leaf in self.leaves:

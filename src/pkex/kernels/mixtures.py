@@ -91,9 +91,7 @@ def rational_quadratic(alpha: float, tol: float | None = None) -> Mixture:
 
 def _trapezoid(nu: float, tol: float, sign: float, name: str) -> Mixture:
     """Return the trapezoidal rule in s, with ``tau = exp(sign * s) / 2``."""
-    goal = (
-        tol / 6.0
-    )  # the bound of the rule counts twice, and so does what is left out at both ends
+    goal = tol / 6.0  # the error of the rule counts twice, and so do both ends
     angles = np.linspace(0.01, 0.999, 400) * (math.pi / 2.0)
     sizes = math.log(2.0) - nu * np.log(np.cos(angles))
     steps = 2.0 * math.pi * angles / np.logaddexp(0.0, sizes - math.log(goal))

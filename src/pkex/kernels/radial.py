@@ -62,16 +62,15 @@ class _Radial(OnColumns):
 @lru_cache(maxsize=64)
 def _summands(kernel: _Radial, tol: float | None) -> tuple[Summand, ...]:
     """Return one Gaussian kernel for each width of the mixture."""
-    scales, weights, error = (
-        getattr(kernel.mixture(tol), n) for n in ("scales", "weights", "error")
-    )
-    shares = error * weights / weights.sum()
-    lengths = np.asarray(kernel.length_scale)
+    mixture, lengths = kernel.mixture(tol), np.asarray(kernel.length_scale)
+    shares = mixture.weights / mixture.weights.sum()
     found = []
-    for tau, weight, share in zip(scales, weights, shares, strict=True):
+    for tau, weight, share in zip(mixture.scales, mixture.weights, shares, strict=True):
         narrow = lengths / math.sqrt(2.0 * tau)
         leaf = RBF(tuple(narrow.tolist()) if narrow.ndim else float(narrow), columns=kernel.columns)
-        found.append(Summand(float(weight), (leaf,), float(share)))
+        # sum_k share_k slack_k <= 2, so that all errors together are at most doubled
+        slack = 10.0 ** max(0.0, math.floor(-math.log10(share * len(shares))))
+        found.append(Summand(float(weight), (leaf,), float(mixture.error * share), slack))
     return tuple(found)
 
 
@@ -144,7 +143,7 @@ class Matern(_Radial):
 
         with np.errstate(all="ignore"):
             size = (1.0 - self.nu) * math.log(2.0) - gammaln(self.nu) + self.nu * np.log(a) - a
-            found: Floats = kve(self.nu, a) * np.exp(size)
+            found: Floats = np.asarray(kve(self.nu, a) * np.exp(size), dtype=np.float64)
         # as a goes to 0, K_nu overflows while the kernel goes to 1
         near = a < 1e-8 if self.nu < 30.0 else ~np.isfinite(found)
         found[near] = 1.0
