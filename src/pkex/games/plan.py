@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from pkex.games.backend import Backend, game_class
 from pkex.games.measures import Shapley
+from pkex.games.powers import PowerGame
 from pkex.games.protocols import Game, Measure, Players
 from pkex.games.rules import FULL_PRECISION, Ladder
 from pkex.games.single_player import SinglePlayer, as_single_player
-from pkex.kernels.algebra import Term
+from pkex.kernels.algebra import Power, Term
 
 __all__ = ["Kept", "Plan"]
 
@@ -47,6 +49,8 @@ class Plan:
     measure : Measure
     general : bool
         Whether absent players have factors of their own; else these are 1.
+    powers : tuple of PowerGame
+        Powers of sums over columns, which are no product games.
     """
 
     terms: tuple[Term, ...]
@@ -55,6 +59,7 @@ class Plan:
     tol: float | None
     measure: Measure
     general: bool
+    powers: tuple[PowerGame, ...] = ()
     _kept: Kept = field(default_factory=Kept, repr=False)
 
     @classmethod
@@ -67,15 +72,18 @@ class Plan:
         measure: Measure | None = None,
         general: bool = False,
         apart: bool = True,
+        powers: Sequence[Power] = (),
     ) -> Plan:
         """Return the plan of a kernel's normal form.
 
         With `apart` terms of a single player are kept apart; else they are games like the others.
         """
+        measure = measure or Shapley()
         alone: list[Any] = [as_single_player(term, players) if apart else None for term in terms]
         several = tuple(t for t, single in zip(terms, alone, strict=True) if single is None)
         singles = tuple(single for single in alone if single is not None)
-        return cls(several, singles, players, tol, measure or Shapley(), general)
+        of_sums = tuple(PowerGame.of(power, players, measure) for power in powers)
+        return cls(several, singles, players, tol, measure, general, of_sums)
 
     @property
     def n_players(self) -> int:

@@ -111,11 +111,10 @@ class WeightedPoints:
         bases = self.bases
         if len(games) == 1 and not progress and len(X) * self.z.size <= block_entries(games):
             found = self._at_once(games, x)  # nothing to cut or to add up
-            if plan.singles:
-                self._add_singles(x, found)
+            self._add_others(x, found)
             return found.sums(plan, len(self.z), bases)
         source = Points(games, x, self.z, self._absent(games))
-        rows = ByRow(plan, source, self.weights, bases, partial(self._add_singles, x))
+        rows = ByRow(plan, source, self.weights, bases, partial(self._add_others, x))
         sums: GameSums = reduced(rows, n_jobs=n_jobs, progress=progress)
         return sums
 
@@ -148,6 +147,9 @@ class WeightedPoints:
         total = np.zeros(weights.shape[:-2] + weights.shape[-1:])
         for without in self._absent_singles:
             total += without.worth @ weights
+        if self.background is not None:
+            for power in plan.powers:
+                total += power.bases(self.z, self.background) @ weights
         if self.background is None:
             total += sum(term.coefficient for term in plan.terms) * weights.sum(axis=-2)
             return total
@@ -220,8 +222,19 @@ class WeightedPoints:
             rows, shares = self.background.rows, self.background.weights
         return [single.absent(self.z, rows, shares) for single in self.plan.singles]
 
-    def _add_singles(self, x: Floats, found: Totals) -> None:
-        """Add the terms of a single player."""
+    @lazy
+    def _moments(self) -> list[list[Floats] | None]:
+        """For each power the moments of absent players under marginal removal."""
+        background = self.background
+        if background is None or not background.marginal:
+            return [None] * len(self.plan.powers)
+        return [power.moments(self.z, background) for power in self.plan.powers]
+
+    def _add_others(self, x: Floats, found: Totals) -> None:
+        """Add what is no product game: powers of sums, and the terms of a single player."""
+        for power, moments in zip(self.plan.powers, self._moments, strict=True):
+            assert self.background is not None  # they have no neutral removal
+            power.add(x, self.z, self.weights, self.background, moments, found)
         general = self.background is not None
         for single, absent in zip(self.plan.singles, self._absent_singles, strict=True):
             single.add(
@@ -258,8 +271,9 @@ class WeightedPoints:
         leaves = [leaf for term in plan.terms for leaf in term.leaves]
         leaves += [leaf for single in plan.singles for leaf in single.term.leaves]
         # a value of a pair is at most 1 in size, or 2 where factors may have both signs
-        largest = 1.0 if all(leaf.unit for leaf in leaves) else 2.0
+        largest = 1.0 if all(leaf.unit for leaf in leaves) and not plan.powers else 2.0
         count = 16.0 * plan.n_players + 280.0 + largest * n_points + len(plan.terms)
+        count += 8.0 * max((power.power.degree**2 for power in plan.powers), default=0)
         if background is None:
             return count
         count += 18.0 * plan.n_players + len(background.rows)

@@ -29,6 +29,7 @@ from pkex.kernels.columns import (
     ProductMatern,
 )
 from pkex.kernels.heuristic import median_rbf
+from pkex.kernels.polynomial import Polynomial
 from pkex.kernels.radial import Matern, RationalQuadratic
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Linear",
     "Matern",
     "Periodic",
+    "Polynomial",
     "Product",
     "ProductMatern",
     "RationalQuadratic",

@@ -8,6 +8,7 @@ sum of terms is explained term by term.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -28,9 +29,12 @@ __all__ = [
     "Constant",
     "Dot",
     "Kernel",
+    "NormalForm",
     "OnColumns",
+    "Power",
     "Product",
     "Scale",
+    "Split",
     "Sum",
     "Summand",
     "Term",
@@ -110,7 +114,7 @@ class Kernel(ABC):
             return self(np.atleast_2d(X), np.atleast_2d(Z))[0, 0]  # type: ignore[no-any-return]
         x = as_matrix(X, "X")
         z = x if Z is None else as_matrix(Z, "Z", x.shape[1])
-        self.terms(x.shape[1])  # refuses columns that are not there
+        self.normal_form(x.shape[1])  # refuses columns that are not there
         self.check(x, "X")
         self.check(z, "Z")
         matrix = np.zeros((len(x), len(z)))
@@ -129,9 +133,15 @@ class Kernel(ABC):
         expansion = self._expand(n_columns, tol)
         return tuple(Term(c, leaves, n_columns, *rest) for c, leaves, *rest in expansion)
 
+    def normal_form(self, n_columns: int, tol: float | None = None) -> NormalForm:
+        """Return the terms, with powers of sums over columns apart, not multiplied out."""
+        expansion, powers = self._split(n_columns, tol)
+        terms = tuple(Term(c, leaves, n_columns, *rest) for c, leaves, *rest in expansion)
+        return NormalForm(terms, tuple(powers))
+
     def check(self, X: Floats, name: str) -> None:
         """Raise a ValueError where a column kernel is not defined on the values of `X`."""
-        for term in self._expand(X.shape[1], None):
+        for term in self._split(X.shape[1], None).expansion:
             for leaf in term.leaves:
                 leaf.check_values(X if leaf.columns is None else X[:, leaf.columns], name)
 
@@ -145,6 +155,40 @@ class Kernel(ABC):
     @abstractmethod
     def _expand(self, n_columns: int, tol: float | None) -> Expansion:
         """Return what the terms are made of."""
+
+    def _split(self, n_columns: int, tol: float | None) -> Split:
+        """Return what the terms are made of, and powers of sums that are not multiplied out."""
+        return Split(self._expand(n_columns, tol), [])
+
+
+class Power(NamedTuple):
+    """``coefficient (gamma sum_j x_j z_j + coef0)^degree`` over some columns."""
+
+    coefficient: float
+    degree: int
+    gamma: float
+    coef0: float
+    columns: tuple[int, ...]
+
+
+class NormalForm(NamedTuple):
+    """What a kernel is a sum of: products over columns, and powers of sums over them."""
+
+    terms: tuple[Term, ...]
+    powers: tuple[Power, ...]
+
+
+class Split(NamedTuple):
+    """A normal form before it meets data."""
+
+    expansion: Expansion
+    powers: list[Power]
+
+    def scaled(self, factor: float) -> Split:
+        """Return it times a number."""
+        scale = Summand(factor, ())
+        powers = [p._replace(coefficient=factor * p.coefficient) for p in self.powers]
+        return Split([scale.times(term) for term in self.expansion], powers)
 
 
 class Summand(NamedTuple):
@@ -303,6 +347,10 @@ class Sum(Kernel):
     def _expand(self, n_columns: int, tol: float | None) -> Expansion:
         return [term for kernel in self.kernels for term in kernel._expand(n_columns, tol)]
 
+    def _split(self, n_columns: int, tol: float | None) -> Split:
+        parts = [kernel._split(n_columns, tol) for kernel in self.kernels]
+        return Split([t for p in parts for t in p.expansion], [w for p in parts for w in p.powers])
+
 
 @dataclass(frozen=True, repr=False)
 class Product(Kernel):
@@ -338,6 +386,13 @@ class Product(Kernel):
                 raise two_distances(self)
             expansion = [a.times(b) for a in expansion for b in right]
         return expansion
+
+    def _split(self, n_columns: int, tol: float | None) -> Split:
+        others = [kernel for kernel in self.kernels if not isinstance(kernel, Constant)]
+        if len(others) != 1:
+            return super()._split(n_columns, tol)
+        constants = [kernel.value for kernel in self.kernels if isinstance(kernel, Constant)]
+        return others[0]._split(n_columns, tol).scaled(math.prod(constants))
 
 
 @dataclass(frozen=True, repr=False)
@@ -378,6 +433,9 @@ class Scale(Kernel):
     def _expand(self, n_columns: int, tol: float | None) -> Expansion:
         scale = Summand(self.factor, ())
         return [scale.times(term) for term in self.kernel._expand(n_columns, tol)]
+
+    def _split(self, n_columns: int, tol: float | None) -> Split:
+        return self.kernel._split(n_columns, tol).scaled(self.factor)
 
 
 @dataclass(frozen=True)

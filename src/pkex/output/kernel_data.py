@@ -26,6 +26,7 @@ _KNOWN: dict[str, type[Kernel]] = {
         kernels.Laplacian,
         kernels.Linear,
         kernels.Periodic,
+        kernels.Polynomial,
         kernels.Product,
         kernels.ProductMatern,
         kernels.RationalQuadratic,
