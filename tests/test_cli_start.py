@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import pkex
+from pkex._extras import install_command
 from pkex.cli import main
 
 HEAVY = ("joblib", "numpy", "pandas", "pyarrow", "scipy", "skops", "sklearn", "tqdm")
@@ -48,7 +49,8 @@ def test_every_public_name_is_there():
 def test_without_the_extra_a_sentence_says_what_to_install(module, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, module, None)
     assert main(["--help"]) == 2
-    assert capsys.readouterr().err == f'Error: pkex needs {module}: pip install "pkex[cli]".\n'
+    said = capsys.readouterr().err
+    assert said == f"Error: pkex needs {module}: {install_command('pkex[cli]')}.\n"
 
 
 def test_version_config_and_help(capsys):

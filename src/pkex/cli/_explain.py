@@ -13,7 +13,7 @@ import pkex
 from pkex._words import counted, listed
 from pkex.cli import _models, _tables
 from pkex.cli._groups import groups_from
-from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
+from pkex.cli._session import SHOWN, Session, bar, cell, grid
 from pkex.cli._summary import (
     FORMAT,
     VERSION,
@@ -27,7 +27,7 @@ from pkex.cli._summary import (
     table_facts,
 )
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.output.text import notes
+from pkex.output.text import aligned, notes
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable
 

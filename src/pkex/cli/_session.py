@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import warnings
@@ -22,7 +21,7 @@ from pkex.cli._summary import Summary, document
 from pkex.cli._text import printable
 from pkex.tables.files import FileTable
 
-__all__ = ["SHOWN", "Session", "aligned", "bar", "cell", "grid", "put", "show"]
+__all__ = ["SHOWN", "Session", "bar", "cell", "grid", "put", "show"]
 
 SHOWN = 20  # lines of a table in the terminal
 _BAR = 24  # characters of the longest bar
@@ -140,21 +139,6 @@ def bar(value: float, largest: float) -> Text:
     """Return a bar, red for what raises and blue for what lowers, as in shap's plots."""
     length = round(_BAR * abs(value) / largest) if largest > 0.0 else 0
     return Text("█" * length, style="red" if value > 0.0 else "blue")
-
-
-def aligned(numbers: Any) -> list[str]:
-    """Return signed numbers of a column with the same number of decimals.
-
-    Examples
-    --------
-    >>> aligned([12.345, -0.5])
-    ['+12.35', '-0.50']
-    """
-    largest = max(map(abs, numbers))
-    if not 1e-4 <= largest < 1e6:
-        return [f"{number:+.3e}" for number in numbers]
-    decimals = max(0, 3 - math.floor(math.log10(largest)))
-    return [f"{number:+.{decimals}f}" for number in numbers]
 
 
 def grid(

@@ -20,10 +20,11 @@ from pkex.output.text import (
     leaves_out,
     most_important,
     notes,
+    raw_text,
     remarks,
     shares,
 )
-from pkex.tables.cells import cell_text, name_of_rest
+from pkex.tables.cells import name_of_rest
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
@@ -64,7 +65,7 @@ def explanation_html(explanation: Explanation) -> str:
             cells.append(_cell(explanation.outputs[output]))
         cells.append(_cell(f"{base[row, output]:.4g}"))
         cells += [
-            _cell(f"{value:+.4g}", _raw(explanation, row, i), value / scale)
+            _cell(f"{value:+.4g}", raw_text(explanation, row, i), value / scale)
             for value, i in zip(phi, top, strict=True)
         ]
         if others:
@@ -153,11 +154,3 @@ def _cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool =
     below = f'<br><small style="opacity: 0.7">{escape(note)}</small>' if note else ""
     shown = content if markup else escape(content)
     return f'<td style="{_STYLE}{tint}">{shown}{below}</td>'
-
-
-def _raw(explanation: Explanation, row: int, player: int) -> str:
-    """Return the raw values of a player's columns, each cut to a readable length."""
-    texts = [cell_text(explanation.data[row, column]) for column in explanation.players[player]]
-    return ", ".join(entry if len(entry) <= 24 else entry[:23] + "…" for entry in texts[:3]) + (
-        ", …" if len(texts) > 3 else ""
-    )

@@ -6,14 +6,16 @@ remarks on how to read it; so are the means of an importance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._words import counted
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.tables.cells import name_of_rest
+from pkex.tables.cells import cell_text, name_of_rest
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
@@ -21,14 +23,17 @@ if TYPE_CHECKING:
     from pkex.statistics.attribution import Attribution
 
 __all__ = [
+    "aligned",
     "attribution_headline",
     "attribution_text",
+    "counted_rest",
     "explanation_text",
     "headline",
     "importance_text",
     "leaves_out",
     "most_important",
     "notes",
+    "raw_text",
     "remarks",
     "shares",
 ]
@@ -151,6 +156,37 @@ def most_important(size: Floats, count: int) -> NDArray[np.intp]:
 def leaves_out(explanation: Explanation, shown: Sequence[int] | NDArray[np.intp]) -> bool:
     """Tell whether the features shown are not all that the prediction is made of."""
     return len(shown) < len(explanation.feature_names) or not explanation.complete
+
+
+def counted_rest(explanation: Explanation, shown: int) -> str:
+    """Return what to call the sum of all features but those shown."""
+    left = len(explanation.feature_names) - shown
+    if not explanation.complete:
+        return "features that were not selected" if not left else "all other features"
+    return counted(left, "other feature")
+
+
+def raw_text(explanation: Explanation, row: int, player: int) -> str:
+    """Return the raw values of a player's columns, each cut to a readable length."""
+    texts = [cell_text(explanation.data[row, column]) for column in explanation.players[player]]
+    return ", ".join(entry if len(entry) <= 24 else entry[:23] + "…" for entry in texts[:3]) + (
+        ", …" if len(texts) > 3 else ""
+    )
+
+
+def aligned(numbers: Any) -> list[str]:
+    """Return signed numbers of a column with the same number of decimals.
+
+    Examples
+    --------
+    >>> aligned([12.345, -0.5])
+    ['+12.35', '-0.50']
+    """
+    largest = max(map(abs, numbers), default=0.0)
+    if not 1e-4 <= largest < 1e6:
+        return [f"{number:+.3e}" for number in numbers]
+    decimals = max(0, 3 - math.floor(math.log10(largest)))
+    return [f"{number:+.{decimals}f}" for number in numbers]
 
 
 def attribution_headline(attribution: Attribution) -> str:
