@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkex._words import counted, listed
 from pkex.models.classes import elsewhere, meaning
 from pkex.output import palette
 from pkex.output.text import (
+    OUTPUTS,
     attribution_headline,
     headline,
+    kernel_text,
     leaves_out,
+    more_outputs,
     most_important,
     notes,
     raw_text,
@@ -27,11 +31,12 @@ from pkex.output.text import (
 from pkex.tables.cells import name_of_rest
 
 if TYPE_CHECKING:
+    from pkex.explainer import Explainer
     from pkex.explanation import Explanation
     from pkex.importance import Importance
     from pkex.statistics.attribution import Attribution
 
-__all__ = ["attribution_html", "explanation_html", "importance_html"]
+__all__ = ["attribution_html", "explainer_html", "explanation_html", "importance_html"]
 
 _LINES, _FEATURES = 9, 8  # of an explanation
 _PLAYERS = 20  # of an attribution or importance
@@ -81,6 +86,36 @@ def explanation_html(explanation: Explanation) -> str:
     return _page(headline(explanation), said, titles, lines, _line(more))
 
 
+def explainer_html(explainer: Explainer) -> str:
+    """Return a table of what was read of a model, and how it will be explained."""
+    expansion = explainer.expansion
+    parts, names = expansion.parts, explainer.player_names
+    merged = len(names) < len(expansion.feature_names)
+    made = f" made of {counted(len(expansion.feature_names), 'column')}" if merged else ""
+    index = {"SV": "Shapley values", "BV": "Banzhaf values"}.get(explainer.index, explainer.index)
+    exact = "to full precision" if explainer.tol is None else f"to {explainer.tol:g}"
+    base = np.atleast_1d(explainer.expected_value)
+    outputs = expansion.output_names or ()
+    facts = {
+        "model": explainer._model,
+        "kernel": "; ".join(map(kernel_text, explainer._kernels)),
+        "points": " + ".join(str(len(part.points)) for part in parts),
+        "absent features": f"{explainer.absent} ({explainer.removal} removal)",
+        "players": f"{len(names)}{made}: {listed(names)}",
+        "outputs": f"{len(base)}: {listed(outputs)}" if len(base) > 1 else "",
+        "values": f"{index}, {exact}",
+        "base value": ", ".join(f"{value:.4g}" for value in base[:OUTPUTS])
+        + (", …" if len(base) > OUTPUTS else ""),
+    }
+    lines = [_name(label) + _text(said) for label, said in facts.items() if said]
+    table = "".join(f"<tr>{line}</tr>" for line in lines)
+    call = _small(["call it with rows to explain: explainer(X)"])
+    return (
+        '<div style="overflow-x: auto"><div>Explainer</div>'
+        f"<table><tbody>{table}</tbody></table>{call}</div>"
+    )
+
+
 def attribution_html(attribution: Attribution) -> str:
     """Return a table of the largest shares, tinted by their size."""
     (_, *titles), *rows = shares(attribution, _PLAYERS)
@@ -102,9 +137,9 @@ def attribution_html(attribution: Attribution) -> str:
 def importance_html(importance: Importance) -> str:
     """Return a table of the means, tinted by their size."""
     several, count = importance.values.ndim == 2, len(importance.feature_names)
-    outputs = importance.output_names if several else ("mean |value|",)
+    outputs = importance.output_names[:OUTPUTS] if several else ("mean |value|",)
     tables = (importance.values, importance.standard_errors, importance.centred)
-    means, errors, centred = (table.reshape(count, -1) for table in tables)
+    means, errors, centred = (table.reshape(count, -1)[:, :OUTPUTS] for table in tables)
     scale = means.max(initial=0.0) or 1.0
     titles = ["feature"]
     for output in outputs:
@@ -119,7 +154,7 @@ def importance_html(importance: Importance) -> str:
         lines.append("".join(cells))
     title = f"Importance({count} feature{'s' if count != 1 else ''}, mean |value| over rows)"
     more = f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else ""
-    return _page(title, "", titles, lines, _line(more))
+    return _page(title, "", titles, lines, _line(more) + _small(more_outputs(importance)))
 
 
 def _page(title: str, said: str, titles: list[str], lines: list[str], below: str) -> str:
@@ -143,6 +178,10 @@ def _small(lines: Iterable[str]) -> str:
 
 def _name(name: str) -> str:
     return f'<th style="{_LEFT}">{escape(name)}</th>'
+
+
+def _text(said: str) -> str:
+    return f'<td style="{_LEFT}; max-width: 50em; overflow-wrap: anywhere">{escape(said)}</td>'
 
 
 def _cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool = False) -> str:

@@ -7,6 +7,7 @@ remarks on how to read it; so are the means of an importance.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pkex.statistics.attribution import Attribution
 
 __all__ = [
+    "OUTPUTS",
     "aligned",
     "attribution_headline",
     "attribution_text",
@@ -30,7 +32,9 @@ __all__ = [
     "explanation_text",
     "headline",
     "importance_text",
+    "kernel_text",
     "leaves_out",
+    "more_outputs",
     "most_important",
     "notes",
     "raw_text",
@@ -42,6 +46,7 @@ Floats = NDArray[np.float64]
 
 _LINES, _FEATURES = 6, 4  # of an explanation
 _PLAYERS = 8  # of an attribution
+OUTPUTS = 3  # of an importance
 _NAMES = 5  # players named in a remark
 _WORDS = {
     "MMD^2": {
@@ -158,6 +163,18 @@ def leaves_out(explanation: Explanation, shown: Sequence[int] | NDArray[np.intp]
     return len(shown) < len(explanation.feature_names) or not explanation.complete
 
 
+def kernel_text(kernel: object) -> str:
+    """Return a kernel with six digits of each number.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> kernel_text(pkex.kernels.RBF(282.17182478057583))
+    'RBF(length_scale=282.172)'
+    """
+    return re.sub(r"\d+\.\d+(e[-+]\d+)?", lambda found: f"{float(found[0]):.6g}", str(kernel))
+
+
 def counted_rest(explanation: Explanation, shown: int) -> str:
     """Return what to call the sum of all features but those shown."""
     left = len(explanation.feature_names) - shown
@@ -271,15 +288,14 @@ def _listed(attribution: Attribution, chosen: NDArray[np.bool_]) -> str:
 
 
 def importance_text(importance: Importance) -> str:
-    """Return the means with their standard errors, the largest first."""
+    """Return the means with their standard errors, the largest first, of the first outputs."""
     names, neutral = importance.feature_names, importance.neutral
     width = max(map(len, names))
     outputs = importance.output_names if importance.values.ndim == 2 else ("mean |value|",)
     extra = f"{'centred':>13}" if neutral else ""
-    lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs)]
-    columns = importance.values.reshape(len(importance.values), -1)
-    errors = importance.standard_errors.reshape(columns.shape)
-    centred = importance.centred.reshape(columns.shape)
+    lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs[:OUTPUTS])]
+    tables = (importance.values, importance.standard_errors, importance.centred)
+    columns, errors, centred = (table.reshape(len(names), -1)[:, :OUTPUTS] for table in tables)
     for player in importance.order:
         cells = zip(columns[player], errors[player], centred[player], strict=True)
         shown = "".join(
@@ -287,4 +303,11 @@ def importance_text(importance: Importance) -> str:
             for value, error, alone in cells
         )
         lines.append(f"{names[player]:<{width}}{shown}".rstrip())
-    return "\n".join(lines)
+    return "\n".join(lines + more_outputs(importance))
+
+
+def more_outputs(importance: Importance) -> list[str]:
+    """Return a line about the outputs that are not shown, if there are."""
+    count = len(importance.output_names) - OUTPUTS
+    several = importance.values.ndim == 2 and count > 0
+    return [f"and {counted(count, 'more output')}; see to_frame()"] if several else []
