@@ -28,7 +28,7 @@ from pkex.games.sums import GameSums
 from pkex.games.threads import check_n_jobs
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.models.absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
-from pkex.models.classes import CHOICES, Classes, check_choice
+from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion, mixed, seen, taken
 from pkex.models.shap_background import from_shap
 from pkex.output import html
@@ -74,10 +74,12 @@ class Explainer:
     groups : mapping of name to columns, or sequence of sequences of columns, optional
         Columns, by name or index, that act as one player; every other column is a player of its
         own. A group's value is that of one merged player, not the sum of its columns' values.
-    outputs : {"classes", "pairs"}, optional
+    outputs : {"classes", "pairs", "log-odds"}, optional
         What to explain of a classifier that decides between pairs of three classes or more, such
         as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
-        where it speaks for the class. "pairs": the function of each pair.
+        where it speaks for the class. "pairs": the function of each pair. "log-odds", the default
+        for a calibrated classifier: the logarithm of the ratio of its probabilities, where that
+        is an expansion.
     index : {"SV", "BV"} or measure, default "SV"
         Which values: Shapley's, Banzhaf's, or those of a measure such as
         ``pkex.games.BetaShapley(16, 1)``. Only Shapley values add up to prediction minus base
@@ -127,7 +129,7 @@ class Explainer:
         if isinstance(model, KernelExpansion):
             check_choice(outputs, (), model)
         else:
-            check_choice(outputs, CHOICES, model)
+            check_choice(outputs, OUTPUTS, model)
             reading = read(model, Given(outputs=outputs))
             check_choice(outputs, reading.choices, model)
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol

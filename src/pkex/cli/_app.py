@@ -234,12 +234,12 @@ def explain(
     ] = None,
     groups: Groups = None,
     outputs: Annotated[
-        Literal["classes", "pairs"] | None,
+        Literal["classes", "pairs", "log-odds"] | None,
         _option(
             "--outputs",
-            metavar="classes|pairs",
+            metavar="classes|pairs|log-odds",
             help="Of an SVC with three classes or more: one for each class (the default), or one "
-            "for each pair of classes.",
+            "for each pair of classes. Of a classifier with probabilities: their log-odds.",
         ),
     ] = None,
     output: Annotated[

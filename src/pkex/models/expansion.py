@@ -492,13 +492,16 @@ def stack(expansions: Sequence[KernelExpansion], output_names: Sequence[str]) ->
 
 
 def combined(
-    expansion: KernelExpansion, weights: Floats, output_names: Sequence[str]
+    expansion: KernelExpansion,
+    weights: Floats,
+    output_names: Sequence[str] | None,
+    shift: Floats | float = 0.0,
 ) -> KernelExpansion:
-    """Return the expansion whose outputs are those of the given one times a matrix."""
+    """Return the expansion whose outputs are those of the given one times a matrix, shifted."""
     parts: list[KernelExpansion] = []
-    for part in expansion.parts:
+    for number, part in enumerate(expansion.parts):
         alpha = part.alpha @ weights
-        offset = part.offsets @ weights
+        offset = part.offsets @ weights + (shift if number == 0 else 0.0)
         parts += evolve(part, coefficients=alpha, offset=offset, output_names=output_names).parts
     return sum_of(parts)
 

@@ -102,7 +102,7 @@ class Given:
     ----------
     kernel : Kernel or None
     points : array of shape (n_samples, n_columns) or None
-    outputs : {"classes", "pairs"} or None
+    outputs : {"classes", "pairs", "log-odds"} or None
         Which outputs of a classifier to read, for readers that have a choice.
 
     Examples
