@@ -181,7 +181,9 @@ def test_the_bound_holds_for_conflicting_duplicates():
 def made_by(case):
     with case.quiet():
         model = case.model()
-        return Explainer(as_expansion(model, **case.given) if case.given else model)
+        background = None if case.own_data else case.background
+        model = as_expansion(model, **case.given) if case.given else model
+        return Explainer(model, background, removal="marginal")
 
 
 @pytest.mark.parametrize("case", MODELS, ids=str)
