@@ -102,6 +102,19 @@ class EachRow:
         assert total is not None  # a background has rows
         return total
 
+    def add_pairs(self, game: Game, x: Floats, z: Floats, values: Floats) -> None:
+        """Add the mean over the rows of the values of every pair; see `Game.add_pairs`."""
+        step = max(1, _GIVEN // (len(game.players) * len(z)))
+        one = np.empty_like(values)
+        for start in range(0, len(self.rows), step):
+            raise_if_cancelled()
+            stand_in = game.factors(self.rows[start : start + step], z)
+            for number, share in enumerate(self.weights[start : start + step]):
+                one[...] = 0.0
+                game.add_pairs(x, z, one, Factors(*(part[:, number] for part in stand_in)))
+                one *= share
+                values += one
+
 
 @dataclass(frozen=True, eq=False)
 class Points:

@@ -130,7 +130,13 @@ def transformed_target(model: Any, given: Given) -> Reading:
         alpha = part.alpha @ slope
         offset = part.offsets @ slope + (zero[0] if number == 0 else 0.0)
         names = part.output_names if slope.shape[0] == slope.shape[1] else None
-        parts += evolve(part, coefficients=alpha, offset=offset, output_names=names).parts
+        changes = {
+            "coefficients": alpha,
+            "offset": offset,
+            "output_names": names,
+            "posterior": part.posterior and part.posterior.mixed(slope),
+        }
+        parts += evolve(part, **changes).parts
     changed = sum_of(parts)
     own = partial(_original_units, inner.own, model.transformer_)
     return Reading(_renamed(changed, model, given), own, inner.tol)

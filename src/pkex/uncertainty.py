@@ -1,0 +1,142 @@
+"""How sure a Gaussian process is of its values, and where its predictive variance comes from.
+
+Both are asked through an `Explainer`: ``explainer(X, return_std=True)`` and
+``explainer.variance(X)``.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.errors import PrecisionWarning, UnsupportedModelError
+from pkex.games.covariance import PriorCovariance
+from pkex.games.engine import reduced
+from pkex.games.points import WeightedPoints
+from pkex.models.expansion import KernelExpansion
+from pkex.models.posterior import Posterior
+from pkex.readers.reading import outside
+
+__all__ = ["Spread", "posteriors", "spread_of_values"]
+
+Floats = NDArray[np.float64]
+
+_PAIRS = 2**22  # values of pairs held at once
+_UNIT = 2.0**-53
+_FEW_DIGITS = 4.0
+
+
+class Spread(NamedTuple):
+    """Standard deviations of the values of some rows, and their covariances where wanted.
+
+    `std` has shape (rows, players, outputs), `cov` (rows, players, players, outputs).
+    """
+
+    std: Floats
+    cov: Floats | None
+
+
+def posteriors(expansion: KernelExpansion, removal: str, asked: str) -> list[Posterior]:
+    """Return the posterior of each part, or raise where what was `asked` for has no meaning."""
+    found = [part.posterior for part in expansion.parts]
+    if any(posterior is None for posterior in found):
+        raise UnsupportedModelError(
+            f"{asked} needs the posterior of a Gaussian process, which this model does not have. "
+            "GaussianProcessRegressor has one; an expansion of your own gets one by "
+            "KernelExpansion(..., posterior=Posterior(cholesky))."
+        )
+    if removal == "neutral":
+        raise ValueError(
+            f"{asked} is not there for neutral removal: its values are no function of what the "
+            "model predicts, so that the uncertainty of the predictions says nothing about them. "
+            "Leave out removal='neutral', or pass a background."
+        )
+    return [posterior for posterior in found if posterior is not None]
+
+
+def spread_of_values(
+    parts: Sequence[tuple[WeightedPoints, Posterior, Floats]],
+    *,
+    full: bool,
+    n_jobs: int | None,
+    progress: bool = False,
+) -> Spread:
+    """Return the posterior standard deviations of the values of some rows.
+
+    Parameters
+    ----------
+    parts : sequence of (WeightedPoints, Posterior, array)
+        For each part of an expansion its games, its posterior and the prepared rows. Parts are
+        independent processes, whose covariances add up.
+    full : bool
+        Whether the covariances are wanted as well.
+    n_jobs : int or None
+    progress : bool
+    """
+    total: Floats | None = None
+    digits = math.inf
+    for points, posterior, rows in parts:
+        prior = PriorCovariance(points, rows, full=full)
+        found, error = reduced(prior, n_jobs=n_jobs, progress=progress)
+        off = error + _subtract_explained(points, posterior, rows, found)
+        own = np.diagonal(found, axis1=1, axis2=2) if full else found
+        largest = own.max(axis=1, initial=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = np.where(largest > 0.0, np.log10(largest / off), -math.inf)
+        digits = min(digits, float(left.min(initial=math.inf)))
+        scaled = found[..., None] * posterior.scales
+        total = scaled if total is None else total + scaled
+    assert total is not None  # an expansion has parts
+    if digits < _FEW_DIGITS:
+        _warn_of_digits("standard deviations of the values", digits)
+    if not full:
+        return Spread(np.sqrt(np.maximum(total, 0.0)), None)
+    variances = np.moveaxis(np.diagonal(total, axis1=1, axis2=2), -1, 1)
+    return Spread(np.sqrt(np.maximum(variances, 0.0)), total)
+
+
+def _subtract_explained(
+    points: WeightedPoints, posterior: Posterior, rows: Floats, prior: Floats
+) -> Floats:
+    """Subtract ``V' A^-1 V`` from the prior in place; return what rounding may cost a variance.
+
+    The Cholesky factor of a matrix A is that of a matrix E away from it, with ``|E| <= u |A|`` up
+    to a small factor, which moves ``v' A^-1 v`` by ``b' E b`` with ``b = A^-1 v``: at most ``u |A|
+    |b|^2``.
+    """
+    n_players, n_points = points.plan.n_players, len(points.z)
+    size, cost = posterior.size(), np.empty(len(rows))
+    step = max(1, _PAIRS // (n_players * n_points))
+    for start in range(0, len(rows), step):
+        some = slice(start, start + step)
+        values = points.pair_values(rows[some])  # (players, rows, points)
+        count = values.shape[1]
+        white = posterior.whitened(values.reshape(-1, n_points).T)
+        betas = posterior.coefficients(white).reshape(n_points, n_players, count)
+        white = white.reshape(n_points, n_players, count)
+        squares = (betas * betas).sum(axis=0).max(axis=0, initial=0.0)
+        if prior.ndim == 3:
+            by_row = np.moveaxis(white, 2, 0)
+            cost[some] = np.diagonal(prior[some], axis1=1, axis2=2).max(axis=1, initial=0.0)
+            prior[some] -= by_row.transpose(0, 2, 1) @ by_row
+        else:
+            cost[some] = prior[some].max(axis=1, initial=0.0)
+            prior[some] -= (white * white).sum(axis=0).T
+        cost[some] = 8.0 * _UNIT * (cost[some] + size * squares)
+    return cost
+
+
+def _warn_of_digits(what: str, digits: float) -> None:
+    count = max(0, math.floor(digits))
+    warnings.warn(
+        f"this Gaussian process is badly conditioned: about {count} digit{'s' * (count != 1)} of "
+        f"the {what} are left, because they are small differences of large numbers. More noise "
+        "(alpha, or a WhiteKernel), a shorter length scale or no duplicate rows give more.",
+        PrecisionWarning,
+        stacklevel=outside(),
+    )
