@@ -15,9 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.errors import PrecisionWarning, UnsupportedModelError
+from pkex.games.atoms import Atoms
 from pkex.games.covariance import PriorCovariance
 from pkex.games.engine import reduced
+from pkex.games.layout import by_column
 from pkex.games.points import WeightedPoints
+from pkex.games.quadratic import QuadraticForm, own_worth
+from pkex.games.sums import GameSums
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
 from pkex.readers.reading import outside
@@ -140,3 +144,25 @@ def _warn_of_digits(what: str, digits: float) -> None:
         PrecisionWarning,
         stacklevel=outside(),
     )
+
+
+def variance_games(
+    points: WeightedPoints,
+    posterior: Posterior,
+    rows: Floats,
+    *,
+    n_jobs: int | None,
+    progress: bool = False,
+) -> GameSums:
+    """Return the values of the posterior variance of the latent function, in the kernel's units.
+
+    The variance at a row h is ``k(h, h) - k_h' (K + noise)^-1 k_h``: the worth of the kernel of a
+    row with itself, minus a quadratic form.
+    """
+    background = points.background
+    assert background is not None
+    atoms = Atoms(points.plan, points.z)
+    weights = atoms.spread(atoms.spread(posterior.inverse()).T)
+    form = QuadraticForm(atoms, weights, by_column(rows), background)
+    explained: GameSums = reduced(form, n_jobs=n_jobs, progress=progress)
+    return explained.scaled(-1.0) + own_worth(points.plan, by_column(rows), background)

@@ -230,7 +230,7 @@ class GivenFactors:
     game : Game
         Of `given_game`.
     present : Factors of shape (players, rows, points)
-    absent : Factors of the same shape, or None
+    absent : Factors of the same shape or of shape (players, points), or None
         1 if None.
     """
 
@@ -284,6 +284,8 @@ class GivenFactors:
         """Return the weighted sums over a block."""
 
         def cut(factors: Factors) -> Factors:
+            if factors.values.ndim == 2:
+                return Factors(*(part[:, points] for part in factors))
             return Factors(*(part[:, rows, points] for part in factors))
 
         absent = None if self.absent is None else cut(self.absent)
