@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,13 @@ from pkex.games.engine import reduced
 from pkex.games.layout import by_column
 from pkex.games.points import WeightedPoints
 from pkex.games.quadratic import QuadraticForm, own_worth
-from pkex.games.sums import GameSums
+from pkex.games.rules import Rule
+from pkex.games.sums import GameSums, ranked
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
 from pkex.readers.reading import outside
 
-__all__ = ["Spread", "posteriors", "spread_of_values"]
+__all__ = ["Spread", "VarianceValues", "posteriors", "spread_of_values", "variance_of"]
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +44,13 @@ class Spread(NamedTuple):
 
     std: Floats
     cov: Floats | None
+
+    def fields(self, *, one_output: bool) -> dict[str, Any]:
+        """Return what an explanation has of it, without the axis of outputs if there is one."""
+        std, cov = self
+        if one_output:
+            std, cov = std[..., 0], None if cov is None else cov[..., 0]
+        return {"std": std, "cov": cov}
 
 
 def posteriors(expansion: KernelExpansion, removal: str, asked: str) -> list[Posterior]:
@@ -90,9 +98,7 @@ def spread_of_values(
         off = error + _subtract_explained(points, posterior, rows, found)
         own = np.diagonal(found, axis1=1, axis2=2) if full else found
         largest = own.max(axis=1, initial=0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            left = np.where(largest > 0.0, np.log10(largest / off), -math.inf)
-        digits = min(digits, float(left.min(initial=math.inf)))
+        digits = min(digits, _digits(largest, off))
         scaled = found[..., None] * posterior.scales
         total = scaled if total is None else total + scaled
     assert total is not None  # an expansion has parts
@@ -135,29 +141,93 @@ def _subtract_explained(
     return cost
 
 
-def _warn_of_digits(what: str, digits: float) -> None:
-    count = max(0, math.floor(digits))
-    warnings.warn(
-        f"this Gaussian process is badly conditioned: about {count} digit{'s' * (count != 1)} of "
-        f"the {what} are left, because they are small differences of large numbers. More noise "
-        "(alpha, or a WhiteKernel), a shorter length scale or no duplicate rows give more.",
-        PrecisionWarning,
-        stacklevel=outside(),
-    )
+class VarianceValues(NamedTuple):
+    """The values of the predictive variance of some rows.
+
+    `values` have shape (rows, players, outputs); bases, totals and errors (rows, outputs).
+    """
+
+    values: Floats
+    bases: Floats
+    totals: Floats
+    error: Floats
+    residual: float
+    rules: tuple[Rule, ...]
+
+    def fields(self, *, one_output: bool) -> dict[str, Any]:
+        """Return what an explanation has of it, without the axis of outputs if there is one."""
+        arrays = {
+            "values": self.values,
+            "base_values": self.bases,
+            "predictions": self.totals,
+            "error": self.error,
+        }
+        if one_output:
+            arrays = {name: array[..., 0] for name, array in arrays.items()}
+        return arrays | {
+            "rule": self.rules[0],
+            "rules": self.rules,
+            "residual": self.residual,
+        }
 
 
-def variance_games(
+def variance_of(
+    parts: Sequence[tuple[WeightedPoints, Posterior, Floats]],
+    *,
+    n_jobs: int | None,
+    progress: bool = False,
+) -> VarianceValues:
+    """Return the values of the predictive variance, the noise of an observation included.
+
+    Parameters are those of `spread_of_values`.
+    """
+    values: Any = 0.0
+    bases: Any = 0.0
+    totals: Any = 0.0
+    error: Any = 0.0
+    residual, digits = 0.0, math.inf
+    rules: set[Rule] = set()
+    efficient = True
+    for points, posterior, rows in parts:
+        sums, units = _variance_games(points, posterior, rows, n_jobs=n_jobs, progress=progress)
+        off = sums.check("the variance minus its base value")
+        noise = 8.0 * _UNIT * (sums.magnitudes[:, 0] + _of_inverse(points, posterior, rows))
+        digits = min(digits, _digits(sums.totals[:, 0], noise))
+        scales = posterior.scales
+        values = values + sums.values * scales
+        totals = totals + (sums.totals + posterior.noise) * scales
+        bases = bases + (sums.bases + posterior.noise) * scales
+        rate = 2.0 * sums.rules[0].relative_error + units * _UNIT
+        local = rate * sums.magnitudes
+        if sums.efficient:
+            local = local + np.abs(sums.residual)
+            residual = max(residual, off * float(scales.max()))
+        error = error + local * scales
+        rules.update(sums.rules)
+        efficient = efficient and sums.efficient
+    if digits < _FEW_DIGITS:
+        _warn_of_digits("variance", digits)
+    bases = np.broadcast_to(bases, totals.shape).copy()
+    if efficient:  # as in an explanation of predictions: what the values add up to
+        totals = bases + values.sum(axis=1)
+    else:
+        residual = math.nan
+    return VarianceValues(values, bases, totals, error, residual, ranked(rules))
+
+
+def _variance_games(
     points: WeightedPoints,
     posterior: Posterior,
     rows: Floats,
     *,
     n_jobs: int | None,
-    progress: bool = False,
-) -> GameSums:
-    """Return the values of the posterior variance of the latent function, in the kernel's units.
+    progress: bool,
+) -> tuple[GameSums, float]:
+    """Return the values of the variance of the latent function, in the units of the kernel.
 
     The variance at a row h is ``k(h, h) - k_h' (K + noise)^-1 k_h``: the worth of the kernel of a
-    row with itself, minus a quadratic form.
+    row with itself, minus a quadratic form. Also returned is how many units of rounding a value
+    carries at most, relative to the magnitudes.
     """
     background = points.background
     assert background is not None
@@ -165,4 +235,36 @@ def variance_games(
     weights = atoms.spread(atoms.spread(posterior.inverse()).T)
     form = QuadraticForm(atoms, weights, by_column(rows), background)
     explained: GameSums = reduced(form, n_jobs=n_jobs, progress=progress)
-    return explained.scaled(-1.0) + own_worth(points.plan, by_column(rows), background)
+    own = own_worth(points.plan, by_column(rows), background)
+    return explained.scaled(-1.0) + own, form.roundings
+
+
+def _of_inverse(points: WeightedPoints, posterior: Posterior, rows: Floats) -> Floats:
+    """Return ``|A| |A^-1 k_x|^2`` for every row; see `_subtract_explained`."""
+    size, found = posterior.size(), np.empty(len(rows))
+    terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
+    step = max(1, _PAIRS // points.z.size)
+    for start in range(0, len(rows), step):
+        some = slice(start, start + step)
+        kernel = sum(term.worth(rows[some], points.z) for term in terms)
+        betas = posterior.coefficients(posterior.whitened(np.asarray(kernel).T))
+        found[some] = size * (betas * betas).sum(axis=0)
+    return found
+
+
+def _digits(found: Floats, off: Floats) -> float:
+    """Return how many digits numbers have at least that are off by so much; 0 if none."""
+    unsure = off > 0.0  # elsewhere nothing was computed: a row that is its own background
+    shares = np.maximum(found[unsure], off[unsure]) / off[unsure]
+    return float(np.log10(shares).min(initial=math.inf))
+
+
+def _warn_of_digits(what: str, digits: float) -> None:
+    count = math.floor(digits)
+    warnings.warn(
+        f"this Gaussian process is badly conditioned: about {count} digit{'s' * (count != 1)} of "
+        f"the {what} are left, because they are small differences of large numbers. More noise "
+        "(alpha, or a WhiteKernel), a shorter length scale or no duplicate rows give more.",
+        PrecisionWarning,
+        stacklevel=outside(),
+    )

@@ -70,6 +70,8 @@ class Atoms:
     def factors(self, x: Floats, atoms: slice | None = None) -> Factors:
         """Return the factors of atoms at the rows of `x`, shape (players, rows, atoms)."""
         wanted = slice(0, self.count) if atoms is None else atoms
+        if len(self.games) == 1 and wanted.stop <= len(self.z):
+            return self.games[0].factors(x, self.z[wanted])
         shape = (self.plan.n_players, len(x), wanted.stop - wanted.start)
         values, deficits = np.ones(shape), np.zeros(shape)
         start = 0

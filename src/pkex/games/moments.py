@@ -136,9 +136,8 @@ class VarianceGame:
         self.sums = np.zeros((3, n_players, n_outputs))
         self.found = Totals.zeros(1, n_players, n_outputs)
         self.pairs = np.zeros((n_players, n_players, n_outputs)) if pairs else None
+        self._all: Floats | None = None  # the centred factors, where they are few enough
         self.means = self._means()
-        small = self.n_bundles * self.n_rows * self.count <= _KEPT
-        self._all = self._centred(slice(0, self.n_rows), slice(0, self.count)) if small else None
         absent = bundles.joined(self.means)
         self.worth: Floats = np.multiply.reduce(absent.values, axis=0) @ weights
         self.absent = absent.values
@@ -230,13 +229,16 @@ class VarianceGame:
     def _means(self) -> Factors:
         """Return the means of the factors, shape (bundles, atoms); 0 for single players."""
         sums = np.zeros((2, self.n_bundles, self.count))
-        step = max(1, _ROWS // (self.n_bundles * self.count))
+        keep = self.n_bundles * self.n_rows * self.count <= _KEPT
+        step = self.n_rows if keep else max(1, _ROWS // (self.n_bundles * self.count))
         for start in range(0, self.n_rows, step):
             rows = slice(start, min(start + step, self.n_rows))
             found = self._evaluated(rows, slice(0, self.count))
             shares = self.bundles.weights[rows].T[:, None, :]
             for total, part in zip(sums, found, strict=True):
                 total += (shares @ part)[:, 0]
+            if keep:
+                self._all = np.subtract(sums[1][:, None], found.deficits, out=found.deficits)
         values, self._lacks = sums[0], sums[1].copy()
         values = np.where(np.abs(sums[1]) < 0.5, 1.0 - sums[1], values)
         single = np.concatenate([atoms.single for atoms, _ in self.parts])

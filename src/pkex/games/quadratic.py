@@ -67,6 +67,19 @@ class QuadraticForm:
         width = max(side, _FACTORS // (_ROWS * self.plan.n_players * side))
         return [Task(*block) for block in triangle(self.atoms.count, side, width)]
 
+    @property
+    def roundings(self) -> float:
+        """How many units of rounding a value carries at most, relative to the magnitudes.
+
+        As in "What a result may be off by" of docs/mathematics.md: 8 units for each of the four
+        factors of a player in a pair, the products and the rule, and one for each sum of a tile, of
+        tiles and of background rows.
+        """
+        tasks = self.tasks()
+        tile = max((t.rows.stop - t.rows.start) * (t.points.stop - t.points.start) for t in tasks)
+        count = tile + len(tasks) + 2.0 * len(self.background.rows)
+        return 68.0 * self.plan.n_players + 600.0 + count
+
     def run(self, task: Task) -> tuple[BlockSums, float]:
         """Return the sums of a tile for all rows, and those of the worth of no player."""
         first, second = task.rows, task.points
