@@ -261,7 +261,7 @@ def test_few_digits_are_told():
     model = GaussianProcessRegressor(gp.RBF(4.0), alpha=1e-12, optimizer=None)
     model.fit(points, points[:, 0])
     with pytest.warns(pkex.PrecisionWarning, match=r"about \d digits? of the standard deviations"):
-        Explainer(model)(points[:1], return_std=True)
+        Explainer(model, points[3:4])(points[:1], return_std=True)
     with pytest.warns(pkex.PrecisionWarning, match=r"about \d digits? of the variance"):
         Explainer(model).variance(points[:1])
 

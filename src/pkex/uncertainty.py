@@ -137,7 +137,7 @@ def _subtract_explained(
         else:
             cost[some] = prior[some].max(axis=1, initial=0.0)
             prior[some] -= (white * white).sum(axis=0).T
-        cost[some] = 8.0 * _UNIT * (cost[some] + size * squares)
+        cost[some] = _UNIT * (cost[some] + size * squares)
     return cost
 
 
@@ -191,7 +191,7 @@ def variance_of(
     for points, posterior, rows in parts:
         sums, units = _variance_games(points, posterior, rows, n_jobs=n_jobs, progress=progress)
         off = sums.check("the variance minus its base value")
-        noise = 8.0 * _UNIT * (sums.magnitudes[:, 0] + _of_inverse(points, posterior, rows))
+        noise = _UNIT * (sums.magnitudes[:, 0] + _of_inverse(points, posterior, rows))
         digits = min(digits, _digits(sums.totals[:, 0], noise))
         scales = posterior.scales
         values = values + sums.values * scales

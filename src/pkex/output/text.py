@@ -18,6 +18,7 @@ from pkex.tables.cells import name_of_rest
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
     from pkex.statistics.attribution import Attribution
 
 __all__ = [
@@ -30,6 +31,9 @@ __all__ = [
     "most_important",
     "notes",
     "remarks",
+    "sensitivity_headline",
+    "sensitivity_remarks",
+    "sensitivity_text",
     "shares",
 ]
 
@@ -38,6 +42,9 @@ Floats = NDArray[np.float64]
 _LINES, _FEATURES = 6, 4  # of an explanation
 _PLAYERS = 8  # of an attribution
 _NAMES = 5  # players named in a remark
+_OUTPUTS = 4  # of a sensitivity
+_DEPENDENT = 1.25  # variances of rows and of independent columns that differ by this factor
+_COARSE = 1e-4  # error of an index that is worth a word
 _WORDS = {
     "MMD^2": {
         "neutral": "neutral removal charges a column for being looked at: one that did not change "
@@ -86,6 +93,10 @@ def notes(explanation: Explanation) -> list[str]:
     """Return what an absent feature is and what to beware of, each in a line."""
     absent, caution = explanation.absent, explanation.caution
     found = [] if absent is None else [f"absent features: {absent}"]
+    if explanation.quantity is not None:
+        found.insert(0, f"of the {explanation.quantity}, the noise of an observation included")
+    if explanation.std is not None:
+        found.append("± one posterior standard deviation of the value")
     if not explanation.efficient:
         found.append(f"{explanation.index} values do not add up to prediction minus base value")
     return found + ([] if caution is None else [f"caution: {caution}"])
@@ -106,7 +117,7 @@ def explanation_text(explanation: Explanation) -> str:
         phi = values[row, :, output]
         base, prediction = base_values[row, output], predictions[row, output]
         top = most_important(np.abs(phi), _FEATURES)
-        terms = [(phi[i], explanation.feature_names[i]) for i in top]
+        terms = [(phi[i], _named(explanation, row, i, output)) for i in top]
         if explanation.efficient and leaves_out(explanation, top):
             rest = prediction - base - phi[top].sum()
             terms.append((rest, name_of_rest(explanation.feature_names)))
@@ -122,6 +133,14 @@ def explanation_text(explanation: Explanation) -> str:
             each = ", ".join(f"{name} {value:+.4g}" for value, name in terms)
             lines.append(f"{start} (prediction); {each}")
     return "\n".join(lines)
+
+
+def _named(explanation: Explanation, row: int, player: int, output: int) -> str:
+    """Return the name of a player, with the standard deviation of its value where there is one."""
+    name = explanation.feature_names[player]
+    if explanation.std is None:
+        return name
+    return f"{name} ± {explanation.std[row, player].reshape(-1)[output]:.2g}"
 
 
 def _classes_of(explanation: Explanation) -> list[str]:
@@ -252,3 +271,59 @@ def importance_text(importance: Importance) -> str:
         )
         lines.append(f"{names[player]:<{width}}{shown}".rstrip())
     return "\n".join(lines)
+
+
+def sensitivity_headline(sensitivity: Sensitivity) -> str:
+    """Return how many inputs there are and what the variance is, in one line."""
+    count = len(sensitivity.players)
+    facts = [f"{count} input{'s' if count != 1 else ''}"]
+    if sensitivity.shapley.ndim == 1:
+        facts.append(f"variance {float(sensitivity.variance):.4g}")
+    else:
+        facts.append(f"{sensitivity.shapley.shape[1]} outputs")
+    return f"Sensitivity({', '.join(facts)})"
+
+
+def sensitivity_remarks(sensitivity: Sensitivity) -> list[str]:
+    """Return what is left to interactions, and what to beware of, each in a line."""
+    found = []
+    first, variance = sensitivity.interactions, sensitivity.variance
+    if sensitivity.shapley.ndim == 1:
+        found.append(f"interactions: {max(0.0, float(first)):.2g} of the variance")
+    rows = sensitivity.rows_variance
+    if rows is not None:
+        ratio = np.asarray(rows) / np.where(np.asarray(variance) > 0.0, variance, np.nan)
+        if np.nanmax(np.abs(np.log(np.maximum(ratio, 1e-300)))) > np.log(_DEPENDENT):
+            shown = ", ".join(f"{share:.2g}" for share in np.ravel(ratio)[:_NAMES])
+            found.append(
+                f"over the rows as they are the variance is {shown} times as large: columns depend "
+                "on each other; group those that do"
+            )
+    if sensitivity.error > _COARSE:
+        found.append(f"indices may be off by {sensitivity.error:.1g}")
+    return found
+
+
+def sensitivity_text(sensitivity: Sensitivity) -> str:
+    """Return the headline, the inputs, the largest indices and remarks."""
+    lines = [sensitivity_headline(sensitivity)]
+    lines.append(f"  inputs: {sensitivity.inputs}, independent of each other")
+    several = sensitivity.shapley.ndim == 2
+    outputs = sensitivity.outputs if several else ("",)
+    order = sensitivity.order[:_PLAYERS]
+    width = max(map(len, sensitivity.feature_names))
+    kinds = ("first order", "Shapley", "total order")
+    for k, output in enumerate(outputs[:_OUTPUTS]):
+        tables = (sensitivity.first_order, sensitivity.shapley, sensitivity.total_order)
+        first, shapley, total = (table[:, k] if several else table for table in tables)
+        if several:
+            lines.append(f"  {output}: variance {sensitivity.variance[k]:.4g}")
+        lines.append("  " + " " * width + "".join(f"  {kind}" for kind in kinds))
+        for i in order:
+            numbers = zip((first, shapley, total), kinds, strict=True)
+            cells = "".join(f"  {table[i]:>{len(kind)}.4g}" for table, kind in numbers)
+            lines.append(f"  {sensitivity.feature_names[i]:<{width}}{cells}")
+    count = len(sensitivity.players)
+    if count > _PLAYERS or len(outputs) > _OUTPUTS:
+        lines.append("  and more; see to_frame()")
+    return "\n".join(lines + [f"  {remark}" for remark in sensitivity_remarks(sensitivity)])

@@ -1,13 +1,16 @@
-"""`sensitivity`: which inputs drive the output of a kernel machine over their whole range."""
+"""`sensitivity`: which inputs drive the output of a kernel machine over their whole range.
+
+Sobol indices and Shapley effects of a kernel expansion are sums over pairs of its atoms
+(`pkex.games.moments`). Nothing is sampled: a table gives the marginals by its rows, a distribution
+by the nodes of a rule, of which there are so many that twice as many change nothing.
+"""
 
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,13 +26,14 @@ from pkex.games.moments import Bundles, VarianceGame, VarianceSums
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, players_of
 from pkex.games.threads import check_n_jobs
+from pkex.indices import Sensitivity
 from pkex.models.classes import CHOICES, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.models.inputs import Inputs, from_distributions, from_table
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, outside
 
-__all__ = ["Sensitivity", "sensitivity"]
+__all__ = ["sensitivity"]
 
 Floats = NDArray[np.float64]
 Players = tuple[tuple[int, ...], ...]
@@ -40,25 +44,6 @@ _EIGHT_ROUNDINGS = 8.0 * 2.0**-53
 _CONSTANT = 2.0**-40  # of the mean square: a standard deviation below is that of a constant
 _FEW_DIGITS = 4.0
 _CHECKED = 5  # rows whose prediction is compared with the model's own
-
-
-@dataclass(frozen=True, eq=False)
-class Sensitivity:
-    """Shares of each input in the variance of a model's output."""
-
-    first_order: Floats
-    total_order: Floats
-    shapley: Floats
-    second_order: Floats | None
-    variance: Floats
-    mean: Floats
-    feature_names: tuple[str, ...]
-    column_names: tuple[str, ...]
-    players: Players
-    output_names: tuple[str, ...] | None
-    inputs: str
-    error: float
-    rows_variance: Floats | None = None
 
 
 @usual_errors
@@ -72,7 +57,48 @@ def sensitivity(
     outputs: str | None = None,
     n_jobs: int | None = -1,
 ) -> Sensitivity:
-    """Return how much of the variance of a model's output comes from each input."""
+    """Return how much of the variance of a model's output comes from each input.
+
+    The inputs are taken as independent: each column, or group of columns, has its distribution in
+    `X`, whatever the others are. Where columns of the data depend on each other, that looks at
+    combinations which do not occur; put such columns into one group.
+
+    Parameters
+    ----------
+    model : fitted estimator or KernelExpansion
+        Anything that `Explainer` takes.
+    X : table of shape (n_rows, n_columns), or mapping of column to distribution
+        A table gives each column the distribution of its entries. In a mapping every column, by
+        name or number, has a range (low, high) or a frozen distribution of `scipy.stats`, which is
+        integrated by a rule; `Sensitivity.error` has what that may cost.
+    sample_weight : array of shape (n_rows,), optional
+        Weights of the rows of a table; equal by default.
+    groups : mapping of name to columns, or sequence of sequences of columns, optional
+        Columns that act as one input. Of a table they stay together, row by row, so that they may
+        depend on each other.
+    order : {1, 2}, default 1
+        With 2 the shares of all pairs of inputs are found as well.
+    outputs : {"classes", "pairs"}, optional
+        What to analyse of a classifier of three classes or more, as in `Explainer`.
+    n_jobs : int or None, default -1
+        Number of threads as in joblib; -1 uses all cores.
+
+    Returns
+    -------
+    Sensitivity
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.svm import SVR
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> found = pkex.sensitivity(SVR(C=50.0).fit(X, y), X)
+    >>> found.feature_names[found.order[0]]
+    's5'
+    >>> float(found.shapley.sum().round(9))
+    1.0
+    """
     check_n_jobs(n_jobs)
     if order not in (1, 2) or isinstance(order, bool):
         raise ValueError(f"order must be 1 or 2, got {brief(order)}.")
@@ -181,16 +207,43 @@ def _shares(
     off: float,
     rows_variance: Floats | None,
 ) -> Sensitivity:
+    """Return the indices as shares of the variance, and what they may be off by."""
     noise = _EIGHT_ROUNDINGS * sums.magnitudes
     varies = sums.variance > np.maximum(noise, (_CONSTANT * np.abs(sums.mean)) ** 2)
     if not varies.any():
-        raise ValueError("the model does not vary over these inputs")
+        raise ValueError(
+            "the model does not vary over these inputs, so that there is no variance to share. "
+            "Check the ranges of X."
+        )
     scale = np.where(varies, sums.variance, np.nan)
-    one = expansion.parts[0].coefficients.ndim == 1
-
-    def shape(array: Floats) -> Floats:
-        return array[..., 0] if one else array
     digits = float(np.log10(scale / noise)[varies].min())
-    return Sensitivity(shape(sums.first/scale), shape(sums.total/scale), shape(sums.shapley/scale),
-        None if sums.pairs is None else shape(sums.pairs/scale), shape(sums.variance), shape(sums.mean), names,
-        expansion.feature_names, players, expansion.output_names, inputs.said, off + 10**-digits)
+    if digits < _FEW_DIGITS:
+        count = math.floor(digits)
+        warnings.warn(
+            "the coefficients of this model are so large that rounding shows: about "
+            f"{count} digit{'s' * (count != 1)} of the shares are left. More regularisation (alpha "
+            "of a Gaussian process, say), a narrower kernel or no duplicate rows make the "
+            "coefficients smaller.",
+            PrecisionWarning,
+            stacklevel=outside(),
+        )
+    several = expansion.n_outputs > 1
+
+    def shaped(array: Floats) -> Any:
+        return array if several else array[..., 0]
+
+    return Sensitivity(
+        first_order=shaped(sums.first / scale),
+        total_order=shaped(sums.total / scale),
+        shapley=shaped(sums.shapley / scale),
+        second_order=None if sums.pairs is None else shaped(sums.pairs / scale),
+        variance=shaped(np.where(varies, sums.variance, 0.0)),
+        mean=shaped(sums.mean),
+        feature_names=names,
+        column_names=expansion.feature_names,
+        players=players,
+        output_names=expansion.output_names,
+        inputs=inputs.said,
+        error=off + 10.0**-digits,
+        rows_variance=None if rows_variance is None else shaped(rows_variance),
+    )
