@@ -212,8 +212,9 @@ def _shares(
     varies = sums.variance > np.maximum(noise, (_CONSTANT * np.abs(sums.mean)) ** 2)
     if not varies.any():
         raise ValueError(
-            "the model does not vary over these inputs, so that there is no variance to share. "
-            "Check the ranges of X."
+            "the model does not vary over these inputs by more than rounding, so that there is no "
+            "variance to share. Check the ranges of X, and whether the model's coefficients are "
+            "huge."
         )
     scale = np.where(varies, sums.variance, np.nan)
     digits = float(np.log10(scale / noise)[varies].min())

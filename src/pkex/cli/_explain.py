@@ -31,7 +31,7 @@ from pkex.output.text import notes
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable
 
-__all__ = ["Request", "explain"]
+__all__ = ["Request", "class_name", "expected", "explain", "group_numbers", "is_ours"]
 
 
 # columns of the file of values
@@ -73,7 +73,7 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         explanation, data, background = _explained(model, request, dialect, session)
     if request.output is not None:
         explanation = _one_output(explanation, request.output)
-    kind = _class_name(model)
+    kind = class_name(model)
     summary = ExplainSummary(
         format=FORMAT,
         version=VERSION,
@@ -110,7 +110,7 @@ def _explained(
     """Return the explanation, the table it explains, and that of the background."""
     import pandas
 
-    names, count = _expected(model)
+    names, count = expected(model)
     chosen, own = request.columns, request.id
     if own is not None and own in (*(names or ()), *chosen):
         raise ValueError(
@@ -126,16 +126,7 @@ def _explained(
             labels.append(table.frame[row_names])
         if own is not None and own in table.names:
             table = table.without(own)
-        if names is not None:
-            table = table.take(names)
-        else:
-            table = table.take(chosen) if chosen else table
-            if count is not None and len(table.names) != count:
-                raise ValueError(
-                    f"the model was fitted without names of columns and takes {count}, but {path} "
-                    f"has {len(table.names)}, {listed(table.names)}: choose {count} of them with "
-                    "--columns, in the order of the model."
-                )
+        table = _tables.for_model(table, names, count, chosen)
         if not request.keep_missing:
             advice = "--keep-missing if the model has an imputer, "
             table = _tables.complete(table, request.drop_missing, advice)
@@ -154,11 +145,7 @@ def _explained(
     def rows_of(table: FileTable) -> Any:
         return table.frame if names is not None else table.frame.to_numpy()
 
-    groups = groups_from(request.groups, dialect)
-    if groups is not None and names is None:
-        groups = {
-            group: [_index(column, data) for column in columns] for group, columns in groups.items()
-        }
+    groups = group_numbers(groups_from(request.groups, dialect), names, data)
     try:
         explainer = pkex.Explainer(
             model,
@@ -171,7 +158,7 @@ def _explained(
         )
         explanation = explainer(rows_of(data), progress=session.progress)
     except (TypeError, ValueError) as error:
-        if _is_ours(error):
+        if is_ours(error):
             raise
         raise ValueError(
             f"the model cannot take the columns as they were read ({error}); --categorical reads "
@@ -185,7 +172,7 @@ def _explained(
     return replace(explanation, row_labels=index), data, background
 
 
-def _is_ours(error: Exception) -> bool:
+def is_ours(error: Exception) -> bool:
     """Tell whether pkex raised the error, rather than a step of the model."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -193,10 +180,17 @@ def _is_ours(error: Exception) -> bool:
     return trace is not None and trace.tb_frame.f_globals["__name__"].startswith("pkex.")
 
 
-def _expected(model: Any) -> tuple[list[str] | None, int | None]:
+def expected(model: Any) -> tuple[list[str] | None, int | None]:
     """Return the names of the columns that the model was fitted with, or their number."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(map(str, names)), getattr(model, "n_features_in_", None)
+
+
+def group_numbers(groups: Any, names: Sequence[str] | None, table: FileTable) -> Any:
+    """Return groups by numbers of columns for a model that does not know their names."""
+    if groups is None or names is not None:
+        return groups
+    return {group: [_index(column, table) for column in own] for group, own in groups.items()}
 
 
 def _index(column: str | int, table: FileTable) -> int:
@@ -230,7 +224,7 @@ def _one_output(explanation: pkex.Explanation, text: str) -> pkex.Explanation:
     return explanation[:, :, text if number is None else number]
 
 
-def _class_name(model: Any) -> str:
+def class_name(model: Any) -> str:
     """Return the class of a model; of a pipeline, the classes of its steps."""
     steps = getattr(model, "steps", None)
     names = [type(step).__name__ for _, step in steps] if steps else []

@@ -50,7 +50,7 @@ class Posterior:
     >>> alpha = np.linalg.solve(cholesky.T, np.linalg.solve(cholesky, [1.0, 2.0]))
     >>> f = pkex.KernelExpansion(points, alpha, kernel, posterior=Posterior(cholesky))
     >>> pkex.Explainer(f)([[0.0, 1.0]], return_std=True).std.round(4)
-    array([[0.5259, 0.5259]])
+    array([[0.3146, 0.3146]])
     """
 
     cholesky: Floats

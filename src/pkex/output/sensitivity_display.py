@@ -114,7 +114,7 @@ class PairsDisplay(Display):
         assert found.second_order is not None  # by the constructor
         pairs = _of(found.second_order, self.output)
         shown = np.argsort(-_of(found.total_order, self.output), kind="stable")[:max_display]
-        table = np.maximum(pairs[np.ix_(shown, shown)], 0.0)
+        table = 100.0 * np.maximum(pairs[np.ix_(shown, shown)], 0.0)
         if ax is None:
             side = 2.2 + 0.42 * len(shown)
             ax = self._figure(side + 1.0, side).subplots()
@@ -127,13 +127,13 @@ class PairsDisplay(Display):
         ax.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(places, names)
         for i, j in np.ndindex(table.shape):
-            if i != j and table[i, j] >= 0.0005:
+            if i != j and table[i, j] >= 0.05:
                 dark = table[i, j] > 0.6 * largest
-                text = f"{100.0 * table[i, j]:.2g}"
+                text = f"{table[i, j]:.2g}"
                 colour = "white" if dark else "black"
                 ax.text(j, i, text, ha="center", va="center", fontsize="small", color=colour)
         ax.set_title("parts of two inputs", loc="left", fontsize="medium")
-        self.figure_.colorbar(picture, ax=ax, shrink=0.8, label="share of the variance")
+        self.figure_.colorbar(picture, ax=ax, shrink=0.8, label="% of the variance")
         for spine in ax.spines.values():
             spine.set_visible(False)
         ax.tick_params(length=0.0)
