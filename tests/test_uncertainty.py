@@ -261,7 +261,7 @@ def test_few_digits_are_told():
     sure = GaussianProcessRegressor(gp.RBF(1.0), alpha=1e-13, optimizer=None).fit(column, Y)
     with pytest.warns(pkex.PrecisionWarning) as caught:  # of the values themselves as well
         Explainer(sure, column[1:2])(column[:1], return_std=True)
-    assert any("digits of the standard deviations of the values" in str(w.message) for w in caught)
+    assert any("of the standard deviations of the values are left" in str(w.message) for w in caught)
     points = np.repeat(X, 3, axis=0) + 1e-7 * RNG.normal(size=(3 * len(X), D))
     model = GaussianProcessRegressor(gp.RBF(4.0), alpha=1e-12, optimizer=None)
     model.fit(points, points[:, 0])

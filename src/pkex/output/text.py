@@ -117,12 +117,14 @@ def explanation_text(explanation: Explanation) -> str:
         phi = values[row, :, output]
         base, prediction = base_values[row, output], predictions[row, output]
         top = most_important(np.abs(phi), _FEATURES)
-        terms = [(phi[i], _named(explanation, row, i, output)) for i in top]
+        terms = [(phi[i], explanation.feature_names[i]) for i in top]
+        spread = _spreads(explanation, row, output)
         if explanation.efficient and leaves_out(explanation, top):
             rest = prediction - base - phi[top].sum()
             terms.append((rest, name_of_rest(explanation.feature_names)))
         total = "".join(
-            f" {'-' if value < 0.0 else '+'} {abs(value):.4g} ({name})" for value, name in terms
+            f" {'-' if value < 0.0 else '+'} {abs(value):.4g}{spread.get(name, '')} ({name})"
+            for value, name in terms
         )
         name = f", {explanation.outputs[output]}" if explanation.outputs else ""
         own = f" ({classes[row]})" if classes[row] and predictions.shape[1] == 1 else ""
@@ -130,17 +132,18 @@ def explanation_text(explanation: Explanation) -> str:
         if explanation.efficient:
             lines.append(f"{start} = {base:.4g} (base){total}")
         else:  # which is no equation
-            each = ", ".join(f"{name} {value:+.4g}" for value, name in terms)
+            each = ", ".join(f"{name} {value:+.4g}{spread.get(name, '')}" for value, name in terms)
             lines.append(f"{start} (prediction); {each}")
     return "\n".join(lines)
 
 
-def _named(explanation: Explanation, row: int, player: int, output: int) -> str:
-    """Return the name of a player, with the standard deviation of its value where there is one."""
-    name = explanation.feature_names[player]
+def _spreads(explanation: Explanation, row: int, output: int) -> dict[str, str]:
+    """Return for each feature the standard deviation of its value, where there is one."""
     if explanation.std is None:
-        return name
-    return f"{name} ± {explanation.std[row, player].reshape(-1)[output]:.2g}"
+        return {}
+    stds = explanation.std[row].reshape(len(explanation.players), -1)[:, output]
+    pairs = zip(explanation.feature_names, stds, strict=True)
+    return {name: f" ± {std:.2g}" for name, std in pairs}
 
 
 def _classes_of(explanation: Explanation) -> list[str]:
