@@ -69,7 +69,7 @@ report.pairs.forEach((pairs, k) => {
     `What two inputs explain together beyond what each explains alone, as shares of the variance${
       pairs.length === report.max_pairs ? `; the ${pairs.length} largest` : ""}.`);
   body.append(table(`Parts of pairs${of}, largest first`, ["Input", "With", "Share"],
-    pairs.map(([i, j, part]) => [names[i], names[j], fmt(part, 3)])));
+    pairs.map(([i, j, part]) => [names[i], names[j], fmt(part, 3)]), [1]));
 });
 
 showMethod("What was analysed and how exactly.");
