@@ -140,8 +140,10 @@ def test_a_pipeline_is_analysed_in_its_own_columns():
     scaled = model[0].transform(X)
     assert_close(sensitivity(model, X).shapley, sensitivity(model[-1], scaled).shapley, 1e-12)
     ranges = {i: (low, high) for i, (low, high) in enumerate(zip(X.min(0), X.max(0), strict=True))}
-    own = {i: tuple((np.array(ends) - model[0].mean_[i]) / model[0].scale_[i])
-           for i, ends in ranges.items()}
+    own = {
+        i: tuple((np.array(ends) - model[0].mean_[i]) / model[0].scale_[i])
+        for i, ends in ranges.items()
+    }
     found = sensitivity(model, ranges).shapley
     assert_close(found, sensitivity(model[-1], own).shapley, 1e-9)
 

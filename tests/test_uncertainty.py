@@ -195,14 +195,18 @@ def test_other_measures(index):
     model = fitted("ard", normalize_y=False)
     part = pkex.as_expansion(model)
     found = explainer(model, None, index=index)(ROWS, return_cov=True)
+
     # values of the functions k(., x_i), from expansions of one point each
     def values(point):
         f = KernelExpansion(point[None], [1.0], part.kernel)
         return Explainer(f, BACKGROUND, background_weights=SHARES, index=index)(ROWS).values
 
     V = np.array([values(point) for point in X])
-    hybrid = {tuple(h) for row in ROWS for h in functional(
-        row, BACKGROUND, SHARES, alone(D), "interventional")[0]}
+    hybrid = {
+        tuple(h)
+        for row in ROWS
+        for h in functional(row, BACKGROUND, SHARES, alone(D), "interventional")[0]
+    }
     points = np.array(sorted(hybrid))
     # by the same functional on both sides of k at the hybrids
     U = np.array([values(point) for point in points])
@@ -252,7 +256,9 @@ def test_posteriors_must_fit_their_expansion():
     with pytest.raises(ValueError, match="must be a variance"):
         Posterior(np.eye(2), noise=-1.0)
     with pytest.raises(ValueError, match="3 points and 1 outputs, but the expansion has 2 and 1"):
-        KernelExpansion([[0.0], [1.0]], [1.0, 2.0], pkex.kernels.RBF(), posterior=Posterior(np.eye(3)))
+        KernelExpansion(
+            [[0.0], [1.0]], [1.0, 2.0], pkex.kernels.RBF(), posterior=Posterior(np.eye(3))
+        )
 
 
 def test_few_digits_are_told():
@@ -261,7 +267,9 @@ def test_few_digits_are_told():
     sure = GaussianProcessRegressor(gp.RBF(1.0), alpha=1e-13, optimizer=None).fit(column, Y)
     with pytest.warns(pkex.PrecisionWarning) as caught:  # of the values themselves as well
         Explainer(sure, column[1:2])(column[:1], return_std=True)
-    assert any("of the standard deviations of the values are left" in str(w.message) for w in caught)
+    assert any(
+        "of the standard deviations of the values are left" in str(w.message) for w in caught
+    )
     points = np.repeat(X, 3, axis=0) + 1e-7 * RNG.normal(size=(3 * len(X), D))
     model = GaussianProcessRegressor(gp.RBF(4.0), alpha=1e-12, optimizer=None)
     model.fit(points, points[:, 0])

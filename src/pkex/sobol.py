@@ -39,6 +39,7 @@ Floats = NDArray[np.float64]
 Players = tuple[tuple[int, ...], ...]
 
 _NODES = (32, 1024)  # of a rule for a distribution, at first and at most
+_MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
 _SETTLED = 1e-9  # change of an index at which more nodes are not needed
 _EIGHT_ROUNDINGS = 8.0 * 2.0**-53
 _CONSTANT = 2.0**-40  # of the mean square: a standard deviation below is that of a constant
@@ -112,7 +113,8 @@ def sensitivity(
         sums, inputs, off = _refined(expansion, players, X, order, n_jobs)
     else:
         inputs = from_table(expansion, X, sample_weight)
-        sums, off = _sums(expansion, players, inputs, order, n_jobs), 0.0
+        sums, short = _sums(expansion, players, inputs, order, n_jobs)
+        off = _of_mixture(sums, short)
         rows_variance = _variance_over_rows(expansion, inputs)
         if own is not None and expansion.preparation is not None:
             few = first_rows(X, _CHECKED)
@@ -132,8 +134,8 @@ def _read(model: Any, outputs: str | None) -> tuple[KernelExpansion, Any, float]
 
 def _sums(
     expansion: KernelExpansion, players: Players, inputs: Inputs, order: int, n_jobs: int | None
-) -> VarianceSums:
-    """Return what the variance is made of, for some inputs."""
+) -> tuple[VarianceSums, Floats]:
+    """Return what the variance is made of, for some inputs, and what the function is off by."""
     columns_of = [(j,) for player in players for j in player] if inputs.by_column else players
     owners = [i for i, player in enumerate(players) for _ in player]
     shares = np.repeat(inputs.weights.reshape(-1, 1), len(players), axis=1)
@@ -143,6 +145,7 @@ def _sums(
         owners = list(range(len(players)))
     bundles = Bundles(np.ascontiguousarray(shares), np.array(owners), len(players))
     parts, weights = [], []
+    short = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
     for part in expansion.parts:
         made_from: dict[int, list[int]] = defaultdict(list)
         n_columns = part.points.shape[1]
@@ -150,14 +153,16 @@ def _sums(
         for column, origin in enumerate(origins):
             made_from[origin].append(column)
         inside = tuple(tuple(j for i in columns for j in made_from[i]) for columns in columns_of)
-        plan = Plan.of(part.kernel.terms(n_columns), inside, general=True)
+        terms = part.kernel.terms(n_columns, _MIXTURE)
+        short += sum(term.error for term in terms) * np.abs(part.alpha).sum(axis=0)
+        plan = Plan.of(terms, inside, general=True)
         atoms = Atoms(plan, by_column(part.points))
         parts.append((atoms, by_column(part.prepare(inputs.table))))
         weights.append(atoms.spread(part.alpha))
     game = VarianceGame(parts, np.concatenate(weights), bundles, pairs=order == 2)
     found: VarianceSums = reduced(game, n_jobs=n_jobs)
     offset = np.sum([part.offsets for part in expansion.parts], axis=0)
-    return found._replace(mean=found.mean + offset)
+    return found._replace(mean=found.mean + offset), short
 
 
 def _refined(
@@ -168,12 +173,23 @@ def _refined(
     before: VarianceSums | None = None
     while True:
         inputs = from_distributions(expansion, X, size)
-        sums = _sums(expansion, players, inputs, order, n_jobs)
+        sums, short = _sums(expansion, players, inputs, order, n_jobs)
         if before is not None:
             off = _change(before, sums)
             if off <= _SETTLED or 2 * size > most:
-                return sums, inputs, off
+                return sums, inputs, off + _of_mixture(sums, short)
         before, size = sums, 2 * size
+
+
+def _of_mixture(sums: VarianceSums, short: Floats) -> float:
+    """Return what an index may be off by where the function is, by at most `short` everywhere.
+
+    The standard deviation of every conditional mean moves by that at most, hence a variance by ``2
+    short sd + short^2``; an index is a difference of two of them, divided by a third.
+    """
+    there = sums.variance > 0.0
+    ratio = short[there] / np.sqrt(sums.variance[there])
+    return float((6.0 * ratio + 3.0 * ratio * ratio).max(initial=0.0))
 
 
 def _change(before: VarianceSums, after: VarianceSums) -> float:

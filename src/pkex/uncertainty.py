@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.errors import PrecisionWarning, UnsupportedModelError
-from pkex.games.atoms import Atoms
+from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.covariance import PriorCovariance
 from pkex.games.engine import reduced
 from pkex.games.layout import by_column
+from pkex.games.plan import Plan
 from pkex.games.points import WeightedPoints
 from pkex.games.quadratic import QuadraticForm, own_worth
 from pkex.games.rules import Rule
@@ -27,10 +28,12 @@ from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
 from pkex.readers.reading import outside
 
-__all__ = ["Spread", "VarianceValues", "posteriors", "spread_of_values", "variance_of"]
+__all__ = ["Spread", "VarianceValues", "check_posteriors", "spread_of_values", "variance_of"]
 
 Floats = NDArray[np.float64]
+Part = tuple[WeightedPoints, KernelExpansion, Floats]
 
+_MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
 _PAIRS = 2**22  # values of pairs held at once
 _UNIT = 2.0**-53
 _FEW_DIGITS = 4.0
@@ -53,10 +56,9 @@ class Spread(NamedTuple):
         return {"std": std, "cov": cov}
 
 
-def posteriors(expansion: KernelExpansion, removal: str, asked: str) -> list[Posterior]:
-    """Return the posterior of each part, or raise where what was `asked` for has no meaning."""
-    found = [part.posterior for part in expansion.parts]
-    if any(posterior is None for posterior in found):
+def check_posteriors(expansion: KernelExpansion, removal: str, asked: str) -> None:
+    """Raise where what was `asked` for has no meaning for a model or a kind of removal."""
+    if any(part.posterior is None for part in expansion.parts):
         raise UnsupportedModelError(
             f"{asked} needs the posterior of a Gaussian process, which this model does not have. "
             "GaussianProcessRegressor has one; an expansion of your own gets one by "
@@ -68,11 +70,10 @@ def posteriors(expansion: KernelExpansion, removal: str, asked: str) -> list[Pos
             "model predicts, so that the uncertainty of the predictions says nothing about them. "
             "Leave out removal='neutral', or pass a background."
         )
-    return [posterior for posterior in found if posterior is not None]
 
 
 def spread_of_values(
-    parts: Sequence[tuple[WeightedPoints, Posterior, Floats]],
+    parts: Sequence[Part],
     *,
     full: bool,
     n_jobs: int | None,
@@ -82,9 +83,9 @@ def spread_of_values(
 
     Parameters
     ----------
-    parts : sequence of (WeightedPoints, Posterior, array)
-        For each part of an expansion its games, its posterior and the prepared rows. Parts are
-        independent processes, whose covariances add up.
+    parts : sequence of (WeightedPoints, KernelExpansion, array)
+        The games of each part of an expansion, the part with its posterior, and the prepared rows.
+        Parts are independent processes, whose covariances add up.
     full : bool
         Whether the covariances are wanted as well.
     n_jobs : int or None
@@ -92,7 +93,8 @@ def spread_of_values(
     """
     total: Floats | None = None
     digits = math.inf
-    for points, posterior, rows in parts:
+    for given, part, rows in parts:
+        points, posterior = _products(given, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
         found, error = reduced(prior, n_jobs=n_jobs, progress=progress)
         off = error + _subtract_explained(points, posterior, rows, found)
@@ -172,7 +174,7 @@ class VarianceValues(NamedTuple):
 
 
 def variance_of(
-    parts: Sequence[tuple[WeightedPoints, Posterior, Floats]],
+    parts: Sequence[Part],
     *,
     n_jobs: int | None,
     progress: bool = False,
@@ -188,8 +190,9 @@ def variance_of(
     residual, digits = 0.0, math.inf
     rules: set[Rule] = set()
     efficient = True
-    for points, posterior, rows in parts:
-        sums, units = _variance_games(points, posterior, rows, n_jobs=n_jobs, progress=progress)
+    for given, part, rows in parts:
+        points, posterior = _products(given, part, _MIXTURE), _posterior(part)
+        sums, form = _variance_games(points, posterior, rows, n_jobs=n_jobs, progress=progress)
         off = sums.check("the variance minus its base value")
         noise = _UNIT * (sums.magnitudes[:, 0] + _of_inverse(points, posterior, rows))
         digits = min(digits, _digits(sums.totals[:, 0], noise))
@@ -197,8 +200,8 @@ def variance_of(
         values = values + sums.values * scales
         totals = totals + (sums.totals + posterior.noise) * scales
         bases = bases + (sums.bases + posterior.noise) * scales
-        rate = 2.0 * sums.rules[0].relative_error + units * _UNIT
-        local = rate * sums.magnitudes
+        rate = 2.0 * sums.rules[0].relative_error + form.roundings * _UNIT
+        local = rate * sums.magnitudes + _of_mixture(points, posterior)
         if sums.efficient:
             local = local + np.abs(sums.residual)
             residual = max(residual, off * float(scales.max()))
@@ -222,21 +225,43 @@ def _variance_games(
     *,
     n_jobs: int | None,
     progress: bool,
-) -> tuple[GameSums, float]:
+) -> tuple[GameSums, QuadraticForm]:
     """Return the values of the variance of the latent function, in the units of the kernel.
 
     The variance at a row h is ``k(h, h) - k_h' (K + noise)^-1 k_h``: the worth of the kernel of a
-    row with itself, minus a quadratic form. Also returned is how many units of rounding a value
-    carries at most, relative to the magnitudes.
+    row with itself, minus a quadratic form, which is returned as well.
     """
     background = points.background
     assert background is not None
     atoms = Atoms(points.plan, points.z)
-    weights = atoms.spread(atoms.spread(posterior.inverse()).T)
+    inverse = posterior.inverse()
+    weights = atoms.spread(atoms.spread(inverse).T)
     form = QuadraticForm(atoms, weights, by_column(rows), background)
     explained: GameSums = reduced(form, n_jobs=n_jobs, progress=progress)
     own = own_worth(points.plan, by_column(rows), background)
-    return explained.scaled(-1.0) + own, form.roundings
+    return explained.scaled(-1.0) + own, form
+
+
+def _of_mixture(points: WeightedPoints, posterior: Posterior) -> float:
+    """Return what a value of the variance is off by where a kernel is a sum up to an error eps.
+
+    Kernel values that are off by eps move ``k' A^-1 k`` by at most ``2 eps |A^-1 k|_1 + n eps^2
+    |A^-1|``, and ``|A^-1 k|_1 <= sqrt(n) |L^-1| |L^-1 k| <= sqrt(n |A^-1| k(h, h))``, as a variance
+    is not negative. A value is a mean of differences of two such numbers.
+    """
+    terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
+    eps = sum(term.error for term in terms)
+    if eps == 0.0:
+        return 0.0
+    assert points.background is not None
+    rows = points.background.rows
+    own = sum(
+        term.coefficient * diagonal_factors(term, points.plan.players, rows).values.prod(axis=0)
+        for term in terms
+    )
+    n_points, largest = len(points.z), float(np.linalg.eigvalsh(posterior.inverse())[-1])
+    spread = eps * math.sqrt(n_points * largest * float(np.max(own)))
+    return 2.0 * (eps + 2.0 * spread + n_points * eps * eps * largest)
 
 
 def _of_inverse(points: WeightedPoints, posterior: Posterior, rows: Floats) -> Floats:
@@ -250,6 +275,24 @@ def _of_inverse(points: WeightedPoints, posterior: Posterior, rows: Floats) -> F
         betas = posterior.coefficients(posterior.whitened(np.asarray(kernel).T))
         found[some] = size * (betas * betas).sum(axis=0)
     return found
+
+
+def _products(
+    points: WeightedPoints, part: KernelExpansion, tol: float | None = None
+) -> WeightedPoints:
+    """Return the games with every kernel as a sum of products, of few terms with a `tol`."""
+    plan = points.plan
+    short = tol is not None and any(term.error > 0.0 for term in plan.terms)
+    if not plan.powers and not short:
+        return points
+    terms = part.kernel.terms(part.points.shape[1], max(tol or 0.0, plan.tol or 0.0) or None)
+    plan = Plan.of(terms, plan.players, plan.tol, measure=plan.measure, general=True)
+    return WeightedPoints(plan, part.points, points.weights, points.background)
+
+
+def _posterior(part: KernelExpansion) -> Posterior:
+    assert part.posterior is not None  # `check_posteriors` has seen to it
+    return part.posterior
 
 
 def _digits(found: Floats, off: Floats) -> float:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 import pkex
+from pkex._words import class_name
 from pkex.cli import _models, _tables
-from pkex.cli._explain import class_name, expected, group_numbers, is_ours
+from pkex.cli._explain import expected, group_numbers, is_ours
+from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
-from pkex.cli._session import SHOWN, Session, bar, cell, grid
+from pkex.cli._session import Session
 from pkex.cli._summary import (
     FORMAT,
     VERSION,

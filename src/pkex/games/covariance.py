@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from pkex.games.atoms import diagonal_factors
 from pkex.games.blocks import rectangle
 from pkex.games.layout import by_column
+from pkex.games.means import mean_factors
 from pkex.games.points import Background, WeightedPoints
 from pkex.games.protocols import Factors, Game, Task
 from pkex.games.rules import Ladder, Rule
@@ -123,8 +124,6 @@ class PriorCovariance:
         self.plan, self.x, self.full = points.plan, by_column(x), full
         self.background: Background = points.background
         self.games: Sequence[Game] = self.plan.games()
-        rungs = self.plan.measure.ladder(self.plan.n_players, self.plan.tol, general=True)
-        self.ladder: Ladder = rungs
         n_players = self.plan.n_players
         shape = (len(x), n_players, n_players) if full else (len(x), n_players)
         self.found = np.zeros(shape)
@@ -154,19 +153,22 @@ class PriorCovariance:
         if self.background.marginal:
             corners = self._means(game, x, own)
             found, error = zip(
-                *(self._integrals(corners.cut(slice(i, i + 1)), np.ones(1)) for i in range(len(x))),
+                *(
+                    self._integrals(game.ladder, corners.cut(slice(i, i + 1)), np.ones(1))
+                    for i in range(len(x))
+                ),
                 strict=True,
             )
             matrices, worst = np.stack(found), np.array(error)
         else:
             corners, shares = self._strip(game, x, own, task.points)
-            matrix, off = self._integrals(corners, shares)
+            matrix, off = self._integrals(game.ladder, corners, shares)
             worst = np.array([off])
             if self.full:  # of (b, c) and of (c, b)
                 matrix = 0.5 * (matrix + matrix.T)
             matrices = matrix[None]
         scale = game.term.coefficient
-        return task.rows, scale * matrices, abs(scale) * worst
+        return task.rows, scale * matrices, abs(scale) * worst + 4.0 * game.term.error
 
     def add(self, part: tuple[slice, Floats, Floats]) -> None:
         """Add what a task returned."""
@@ -186,19 +188,17 @@ class PriorCovariance:
     def _means(self, game: Game, x: Floats, own: Floats) -> _Corners:
         """Return the corners of rows under marginal removal, one pair for each row."""
         rows, shares = self.background.rows, self.background.weights
-        beside = game.mean_factors(rows, x, shares).deficits
+        beside = mean_factors(game, rows, x, shares).deficits
         between = np.zeros(len(own))
         step = max(1, _PAIRS // (len(own) * len(rows)))
         for start in range(0, len(rows), step):
             some = slice(start, start + step)
-            means = game.mean_factors(rows, rows[some], shares).deficits
+            means = mean_factors(game, rows, rows[some], shares).deficits
             between += means @ shares[some]
         none = np.broadcast_to(between[:, None], own.shape)
         return _Corners(own, beside, beside, none)
 
-    def _strip(
-        self, game: Game, x: Floats, own: Floats, strip: slice
-    ) -> tuple[_Corners, Floats]:
+    def _strip(self, game: Game, x: Floats, own: Floats, strip: slice) -> tuple[_Corners, Floats]:
         """Return the corners of a row and pairs of background rows, each unordered pair once."""
         rows, shares = self.background.rows, self.background.weights
         beside = game.factors(x, rows).deficits[:, 0]
@@ -226,11 +226,12 @@ class PriorCovariance:
         between = shares @ single.drop(rows, rows) @ shares
         return 2.0 * beside - between - single.term.coefficient * own
 
-    def _integrals(self, corners: _Corners, shares: Floats) -> tuple[Floats, float]:
+    def _integrals(self, ladder: Ladder, corners: _Corners, shares: Floats) -> tuple[Floats, float]:
         """Return the weighted sum over pairs of the integrals, and what their rule may err by."""
         low, high = corners.lowest, corners.highest
-        outside = low < self.ladder.lower - 2.0**-40 or high > 1.0 + 2.0**-40
-        rule = self.ladder.fallback if outside else self._rule(corners.lam)
+        outside = low < ladder.lower - 2.0**-40 or high > 1.0 + 2.0**-40
+        step = int(np.searchsorted(ladder.limits, corners.lam + _DERIVATIVE))
+        rule = ladder.fallback if outside else ladder.rules[step]
         square, n_players = _Square(rule), self.plan.n_players
         step = max(1, _NODES // (n_players * square.size))
         total = np.zeros(self.found.shape[1:])
@@ -245,10 +246,6 @@ class PriorCovariance:
             else:
                 total += _any_covariances(some, parts, shares[pairs])
         return total, 8.0 * rule.relative_error * float(shares.sum())
-
-    def _rule(self, lam: float) -> Rule:
-        step = int(np.searchsorted(self.ladder.limits, lam + _DERIVATIVE))
-        return self.ladder.rules[step]
 
 
 def _at(corners: _Corners, basis: Floats, start: float) -> Floats:

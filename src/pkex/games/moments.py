@@ -198,7 +198,8 @@ class VarianceGame:
         deficits = absent.deficits - covariances
         present = Factors(absent.values + covariances, deficits)
         flat = (
-            Factors(*(part.reshape(self.n_bundles, -1) for part in one)) for one in (present, absent)
+            Factors(*(part.reshape(self.n_bundles, -1) for part in one))
+            for one in (present, absent)
         )
         joined = [self.bundles.joined(one) for one in flat]
         return joined[0], joined[1]

@@ -56,9 +56,7 @@ class Inputs:
         return self.weights.ndim == 2
 
 
-def from_table(
-    expansion: KernelExpansion, X: ArrayLike, sample_weight: ArrayLike | None
-) -> Inputs:
+def from_table(expansion: KernelExpansion, X: ArrayLike, sample_weight: ArrayLike | None) -> Inputs:
     """Return the rows of a table as inputs."""
     table = seen(expansion, X)
     n_rows = int(np.shape(table)[0])
@@ -78,9 +76,7 @@ def from_table(
     return Inputs(table, shares / shares.sum(), f"the columns of {n_rows} weighted rows")
 
 
-def from_distributions(
-    expansion: KernelExpansion, X: Mapping[Any, Any], n_nodes: int
-) -> Inputs:
+def from_distributions(expansion: KernelExpansion, X: Mapping[Any, Any], n_nodes: int) -> Inputs:
     """Return nodes for the distribution of every column."""
     names = _names(expansion)
     given = _by_number(X, names)

@@ -99,9 +99,7 @@ class Posterior:
 
     def padded(self, before: int, after: int) -> Posterior:
         """Return the posterior with outputs before and after that it takes no part in."""
-        return Posterior(
-            self.cholesky, np.pad(self.mixing, ((0, 0), (before, after))), self.noise
-        )
+        return Posterior(self.cholesky, np.pad(self.mixing, ((0, 0), (before, after))), self.noise)
 
     def whitened(self, values: Floats) -> Floats:
         """Return ``L^-1 values`` for values of shape (n_points, columns)."""

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 import pkex
 from pkex.explanation import Explanation
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.output.report._facts import Fact, accuracy, fact, features, kernel_text
+from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite, pack
+from pkex.output.text import kernel_text
 from pkex.tables.cells import cell_text, is_missing, is_number
 
 __all__ = ["payload"]
@@ -69,9 +70,7 @@ def payload(
             for c in columns
         ],
         "values": [pack(kept[:, shown, k]) for k in range(n_outputs)],
-        "stds": None
-        if stds is None
-        else [pack(stds[rows][:, shown, k]) for k in range(n_outputs)],
+        "stds": None if stds is None else [pack(stds[rows][:, shown, k]) for k in range(n_outputs)],
         "quantity": explanation.quantity,
         "base": [pack(base[rows, k], exact=True) for k in range(n_outputs)],
         "predictions": [pack(predictions[rows, k], exact=True) for k in range(n_outputs)],

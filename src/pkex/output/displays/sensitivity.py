@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pkex._indexing import Axis, select
 from pkex.output import palette
-from pkex.output.drawing import at_least, bare, short
+from pkex.output.drawing import annotated, at_least, framed, lanes, short
 from pkex.output.plots import Display
 
 if TYPE_CHECKING:
@@ -54,27 +54,27 @@ class SensitivityDisplay(Display):
         found = self.sensitivity
         kinds = (found.first_order, found.shapley, found.total_order)
         first, shapley, total = (_of(table, self.output) for table in kinds)
-        shown = np.argsort(-shapley, kind="stable")[:max_display][::-1]
+        shown = np.argsort(-shapley, kind="stable")[:max_display]
         if ax is None:
-            ax = self._figure(6.4, max(2.4, 1.2 + 0.3 * len(shown))).subplots()
+            ax = self._figure(6.4, max(2.4, 1.4 + 0.3 * len(shown))).subplots()
         self._draws_in(ax)
-        places, shade = np.arange(len(shown)), palette.RAISES.light
+        theme = lanes(ax, [short(found.feature_names[player]) for player in shown])
+        places, shade = np.arange(len(shown)), theme.series(0)
         first, shapley, total = (np.maximum(part[shown], 0.0) for part in (first, shapley, total))
         ax.barh(places, first, height=0.62, color=shade, label="first order: alone")
         rest = np.maximum(total - first, 0.0)
         label = "up to total order: with others"
         ax.barh(places, rest, left=first, height=0.62, color=(shade, 0.3), label=label)
-        style = {"color": "black", "linestyle": "none", "markersize": 5.0}
-        ax.plot(shapley, places, marker="D", label="Shapley effect", **style)  # type: ignore[arg-type]
-        ax.set_yticks(places, [short(found.feature_names[player]) for player in shown])
+        ink = theme(palette.INK)
+        ax.plot(shapley, places, "D", color=ink, markersize=4.5, label="Shapley effect", zorder=4)
         ax.set_xlabel("share of the variance")
         ax.set_xlim(left=0.0)
         variance = float(np.ravel(found.variance)[self.output or 0])
         name = "" if self.output is None else f"{found.outputs[self.output]}: "
         title = f"{name}variance {variance:.3g}, inputs independent"
-        ax.set_title(title, loc="left", fontsize="medium")
-        bare(ax)
-        ax.legend(frameon=False, loc="lower right", fontsize="small")
+        ax.set_title(title, loc="left", fontsize="medium", color=ink)
+        annotated(ax, [f"{share:.3f}" for share in shapley], inside=not self._own)
+        ax.legend(frameon=False, loc="lower right", fontsize="small", labelcolor=ink)
         return self
 
 
@@ -121,23 +121,29 @@ class PairsDisplay(Display):
         self._draws_in(ax)
         np.fill_diagonal(table, np.nan)
         largest = float(np.nanmax(table)) if len(shown) > 1 else 0.0
-        picture = ax.imshow(table, cmap="Oranges", vmin=0.0, vmax=largest or 1.0)
+        theme = framed(ax, "")
         names = [short(found.feature_names[player]) for player in shown]
-        places = np.arange(len(shown))
+        places, colours = np.arange(len(shown)), theme.diverging()
+        picture = ax.imshow(table, cmap=colours, vmin=-(largest or 1.0), vmax=largest or 1.0)
         ax.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(places, names)
+        ink = theme(palette.INK)
+        ax.tick_params(labelcolor=ink)
         for i, j in np.ndindex(table.shape):
             if i != j and table[i, j] >= 0.05:
-                dark = table[i, j] > 0.6 * largest
                 text = f"{table[i, j]:.2g}"
-                colour = "white" if dark else "black"
-                ax.text(j, i, text, ha="center", va="center", fontsize="small", color=colour)
-        ax.set_title("parts of two inputs", loc="left", fontsize="medium")
-        self.figure_.colorbar(picture, ax=ax, shrink=0.8, label="% of the variance")
-        for spine in ax.spines.values():
-            spine.set_visible(False)
-        ax.tick_params(length=0.0)
+                ax.text(j, i, text, ha="center", va="center", fontsize="small", color=ink)
+        ax.set_title("parts of two inputs", loc="left", fontsize="medium", color=ink)
+        bar = self.figure_.colorbar(picture, ax=ax, shrink=0.8, boundaries=_steps(largest))
+        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
+        bar.set_label("% of the variance", size="small", color=theme(palette.NEUTRAL))
         return self
+
+
+def _steps(largest: float) -> Floats:
+    """Return where the colours of the bar begin: from 0 on, as there is nothing below."""
+    return np.linspace(0.0, largest or 1.0, 101)
 
 
 def _output(sensitivity: Sensitivity, output: str | int | None) -> int | None:
