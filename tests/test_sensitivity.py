@@ -16,7 +16,7 @@ from sklearn.svm import SVC, SVR
 
 import pkex
 from pkex import KernelExpansion, sensitivity
-from pkex.kernels import RBF, Laplacian, Linear
+from pkex.kernels import RBF, Laplacian, Linear, Matern, RationalQuadratic
 
 D, N = 4, 4
 
@@ -86,6 +86,22 @@ def test_a_group_keeps_its_rows_together(case):
     f, X, weights = problem(case, seed=1)
     found = check(f, X, weights, groups={"both": [0, 2]}, atol=1e-10)
     assert found.feature_names == ("both", "x1", "x3")
+
+
+@pytest.mark.parametrize(
+    "kernel", [Matern(1.5, nu=2.5), RationalQuadratic(2.0, alpha=1.0)], ids=str
+)
+def test_kernels_of_a_distance_are_short_sums(kernel):
+    rng = np.random.default_rng(11)
+    f = KernelExpansion(rng.normal(size=(6, 3)), rng.normal(size=6), kernel)
+    X = rng.normal(size=(4, 3))
+    found = sensitivity(f, X, order=2)
+    worth = by_grid(f.predict, X, np.full(4, 0.25), alone(3))  # by the closed formula
+    variance = worth[frozenset(range(3))]
+    assert 1e-12 < found.error < 1e-4
+    ours = (found.first_order, found.total_order, found.shapley, found.second_order)
+    for one, other in zip(ours, indices(worth, 3), strict=True):
+        assert_close(one, other / variance, found.error)
 
 
 def test_order_and_sums():
@@ -198,7 +214,7 @@ def test_discrete_distributions_are_their_values():
 def test_a_group_of_distributions_is_the_union_of_its_columns():
     rng = np.random.default_rng(6)
     f = KernelExpansion(rng.normal(size=(5, 3)), rng.normal(size=5), RBF(1.0) + Linear())
-    given = {i: (-1.0, 1.0) for i in range(3)}
+    given = dict.fromkeys(range(3), (-1.0, 1.0))
     found = sensitivity(f, given, groups=[[0, 2]])
     single = sensitivity(f, given, order=2)
     pair = single.first_order[[0, 2]].sum() + single.second_order[0, 2]

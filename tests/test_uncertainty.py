@@ -98,6 +98,38 @@ def test_covariances_for_every_kernel(case, removal):
         assert_close(std[i] ** 2, variances, 1e-12 * size)
 
 
+RADIAL = [
+    pkex.kernels.Matern([1.0, 2.0, 1.5], nu=2.5),
+    pkex.kernels.Matern(1.5, nu=1.5) + pkex.kernels.Linear(),
+    pkex.kernels.Polynomial(3, 0.5, 1.0),
+]
+
+
+@every_game
+@pytest.mark.parametrize("kernel", RADIAL, ids=str)
+def test_kernels_of_a_distance_and_powers(kernel, removal):
+    """Covariances are as exact as others; the variance takes short sums, and says what they cost.
+
+    The oracles know the closed formula of the kernel alone.
+    """
+    cholesky = np.linalg.cholesky(kernel(X) + 0.05 * np.eye(len(X)))
+    f = KernelExpansion(X, np.ones(len(X)), kernel, posterior=Posterior(cholesky, noise=0.1))
+    explain = explainer(f, removal)
+    found, variance = explain(ROWS[:1], return_cov=True), explain.variance(ROWS[:1])
+
+    def predicted(rows):
+        return np.diag(latent_covariance(kernel, X, cholesky, rows)) + 0.1
+
+    hybrids, matrix = functional(ROWS[0], BACKGROUND, SHARES, alone(D), removal)
+    expected = matrix @ latent_covariance(kernel, X, cholesky, hybrids) @ matrix.T
+    assert_close(found.cov[0], expected, 1e-12 * np.abs(expected).max())
+    values, base = ORACLES[removal](predicted, ROWS[0], BACKGROUND, SHARES, alone(D))
+    error = float(variance.error[0])
+    assert error < 1e-5
+    assert_close(variance.values[0], values, error)
+    assert_close(variance.base_values[0], base, error)
+
+
 @every_game
 @every_kernel
 def test_the_total_of_the_covariance_is_that_of_the_prediction_minus_its_base(name, removal):

@@ -105,9 +105,8 @@ def sensitivity(
         raise ValueError(f"order must be 1 or 2, got {brief(order)}.")
     expansion, own, own_tol = _read(model, outputs)
     players, names = players_of(groups, expansion.feature_names)
-    by_distribution = isinstance(X, Mapping) and not hasattr(X, "columns")
     rows_variance = None
-    if by_distribution:
+    if isinstance(X, Mapping):
         if sample_weight is not None:
             raise ValueError("sample_weight goes with a table; distributions have their own.")
         sums, inputs, off = _refined(expansion, players, X, order, n_jobs)

@@ -78,7 +78,7 @@ class QuadraticForm:
         tasks = self.tasks()
         tile = max((t.rows.stop - t.rows.start) * (t.points.stop - t.points.start) for t in tasks)
         count = tile + len(tasks) + 2.0 * len(self.background.rows)
-        return 68.0 * self.plan.n_players + 600.0 + count
+        return float(68.0 * self.plan.n_players + 600.0 + count)
 
     def run(self, task: Task) -> tuple[BlockSums, float]:
         """Return the sums of a tile for all rows, and those of the worth of no player."""

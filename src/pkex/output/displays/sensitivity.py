@@ -135,7 +135,7 @@ class PairsDisplay(Display):
                 ax.text(j, i, text, ha="center", va="center", fontsize="small", color=ink)
         ax.set_title("parts of two inputs", loc="left", fontsize="medium", color=ink)
         bar = self.figure_.colorbar(picture, ax=ax, shrink=0.8, boundaries=_steps(largest))
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         bar.ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
         bar.set_label("% of the variance", size="small", color=theme(palette.NEUTRAL))
         return self
