@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
 from pkex._validation import as_floats, brief, first_rows, tolerance
+from pkex._words import class_name
 from pkex.errors import PrecisionWarning, no_neutral_removal
 from pkex.explanation import Explanation
 from pkex.games.measures import measure_of
@@ -27,11 +28,12 @@ from pkex.games.sums import GameSums
 from pkex.games.threads import check_n_jobs
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.models.absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
-from pkex.models.classes import CHOICES, Classes, check_choice
+from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion, mixed, seen, taken
 from pkex.models.shap_background import from_shap
+from pkex.output import html
 from pkex.readers import Given, read
-from pkex.readers.reading import check_agreement, outside
+from pkex.readers.reading import check_agreement, outside, said_before
 from pkex.tables.cells import is_number
 
 __all__ = ["Explainer"]
@@ -72,10 +74,12 @@ class Explainer:
     groups : mapping of name to columns, or sequence of sequences of columns, optional
         Columns, by name or index, that act as one player; every other column is a player of its
         own. A group's value is that of one merged player, not the sum of its columns' values.
-    outputs : {"classes", "pairs"}, optional
+    outputs : {"classes", "pairs", "log-odds"}, optional
         What to explain of a classifier that decides between pairs of three classes or more, such
         as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
-        where it speaks for the class. "pairs": the function of each pair.
+        where it speaks for the class. "pairs": the function of each pair. "log-odds", the default
+        for a calibrated classifier: the logarithm of the ratio of its probabilities, where that
+        is an expansion.
     index : {"SV", "BV"} or measure, default "SV"
         Which values: Shapley's, Banzhaf's, or those of a measure such as
         ``pkex.games.BetaShapley(16, 1)``. Only Shapley values add up to prediction minus base
@@ -117,6 +121,7 @@ class Explainer:
         n_jobs: int | None = -1,
     ) -> None:
         check_n_jobs(n_jobs)
+        self._model = class_name(model)
         background, background_weights = from_shap(background, background_weights)
         self._own: Callable[[Any], Any] | None = None
         self._own_tol = 0.0
@@ -124,7 +129,7 @@ class Explainer:
         if isinstance(model, KernelExpansion):
             check_choice(outputs, (), model)
         else:
-            check_choice(outputs, CHOICES, model)
+            check_choice(outputs, OUTPUTS, model)
             reading = read(model, Given(outputs=outputs))
             check_choice(outputs, reading.choices, model)
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
@@ -148,6 +153,9 @@ class Explainer:
             f"Explainer({self.expansion!r}, removal={self.removal!r}, "
             f"players={len(self.players)}, tol={self.tol})"
         )
+
+    def _repr_html_(self) -> str:
+        return html.explainer_html(self)
 
     @property
     def expected_value(self) -> float | Floats:
@@ -191,9 +199,9 @@ class Explainer:
         base_values = np.empty((len(values), *base.shape))
         base_values[...] = base
         # of what was computed, of what its sum misses, and of the offset in base and prediction
-        error = self._parts[0].error(found[0])
-        for part, one in zip(self._parts[1:], found[1:], strict=True):
-            error += part.error(one)
+        error = self._parts[0].error(found[0], prepared[0])
+        for part, one, x in zip(self._parts[1:], found[1:], prepared[1:], strict=True):
+            error += part.error(one, x)
         error += self._of_offset
         if sums.efficient:
             predictions = base_values + sums.checked[0].reshape(base_values.shape)
@@ -223,12 +231,12 @@ class Explainer:
         if self._classes is not None and self._classes.predict is not None:
             # the rows that were prepared are a copy, which nobody changes
             own = prepared[0] if expansion.preparation is None else _copied(rows)
-            explanation._ask_later(self._classes.predict, own)
+            explanation._ask_later(said_before(self._classes.predict), own)
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
             ours = sums.totals[:_CHECKED].reshape(explanation.predictions[:_CHECKED].shape)
             ours = ours + self._offset  # without the rule's error
-            own = self._own(first_rows(rows, _CHECKED))
+            own = said_before(self._own)(first_rows(rows, _CHECKED))
             check_agreement(expansion, ours, own, self._own_tol)
         return explanation
 
@@ -276,7 +284,8 @@ class Explainer:
     def _is_constant(self) -> bool:
         """Whether no column takes part in any kernel."""
         parts = self.expansion.parts
-        return not any(t.leaves for p in parts for t in p.kernel.terms(p.points.shape[1]))
+        forms = [part.kernel.normal_form(part.points.shape[1]) for part in parts]
+        return not any(form.powers or any(t.leaves for t in form.terms) for form in forms)
 
     @lazy
     def _surely_fine(self) -> float:
@@ -374,12 +383,14 @@ class Explainer:
         for column, origin in enumerate(origins):
             made_from[origin].append(column)
         players = tuple(tuple(j for i in player for j in made_from[i]) for player in self.players)
+        terms, powers = part.kernel.normal_form(n_columns, self.tol)
         plan = Plan.of(
-            part.kernel.terms(n_columns),
+            terms,
             players,
             self.tol,
             measure=self.measure,
             general=background is not None,
+            powers=powers,
         )
         alpha = part.alpha
         return WeightedPoints(plan, part.points, alpha, background)

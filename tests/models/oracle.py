@@ -41,6 +41,7 @@ class Machine:
     prepare: Callable[[Any], Array] = dense
     origins: Sequence[int] | None = None
     background: Any = None  # rows, in the columns of the input, that absent columns come from
+    own_data: bool = True  # whether the points are data, which absent players are averaged over
 
     def value(self, prepared: Array, present: frozenset[int], removal: str) -> Array:
         """Return the outputs when only the input columns `present` take part."""
@@ -60,15 +61,16 @@ class Machine:
     ) -> Array:
         """Return the outputs when the players `present` take part and the others are averaged.
 
-        A player is a set of input columns; the data are the points.
+        A player is a set of input columns; the data are the points, or the background.
         """
+        data = self.points if self.own_data else dense(self.prepare(self.background))
         origins = range(self.points.shape[1]) if self.origins is None else self.origins
         worth = np.zeros(len(self.points))
         for coefficient, factor in self.kernel.terms(self.points.shape[1]):
             product = np.full(len(self.points), coefficient)
             for player, members in enumerate(players):
                 columns = [j for j, origin in enumerate(origins) if origin in members]
-                rows = prepared if player in present else self.points
+                rows = prepared if player in present else data
                 found = factor(rows[:, columns], self.points[:, columns], columns)
                 product *= found.mean(axis=0)
             worth += product

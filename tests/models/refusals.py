@@ -15,22 +15,31 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
+from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import (
+    LogisticRegression,
+    PoissonRegressor,
+    RANSACRegressor,
+    Ridge,
+    SGDOneClassSVM,
+    SGDRegressor,
+)
 from sklearn.model_selection import (
     GridSearchCV,
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
-from sklearn.neighbors import KernelDensity
+from sklearn.neighbors import KernelDensity, KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     StandardScaler,
 )
-from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from models.case import Refusal
-from models.data import CULTIVAR, IRIS, SPECIES, TARGET, WINE, X
+from models.data import CANCER, CULTIVAR, IRIS, MALIGNANT, SPECIES, TARGET, WINE, X
+from models.kernel_methods import rbf_of_rows
 from models.processes import ARD
 from models.vector_machines import GRAM, rbf_of_tables
 from models.wrappers import SCALED_SVR
@@ -97,7 +106,8 @@ REFUSALS = [
                       SCALED_SVR, GridSearchCV(SVR(), {"C": [1.0]}),
                       TransformedTargetRegressor(SVR()), MultiOutputRegressor(SVR()),
                       OneVsRestClassifier(SVC()), OneVsOneClassifier(SVC()),
-                      FrozenEstimator(SVR()))
+                      FrozenEstimator(SVR()), Ridge(), SGDRegressor(), SGDOneClassSVM(), LogisticRegression(), RANSACRegressor(),
+                      CalibratedClassifierCV(SVC()), make_pipeline(Nystroem(), Ridge()))
     ),
     refused_fit("SVR precomputed, kernel not given", SVR(kernel="precomputed"), "precomputed",
                 "kernel=", "points=", table=GRAM(X)),
@@ -105,8 +115,32 @@ REFUSALS = [
                 "kernel of its own", "kernel="),
     refused_fit("search with refit=False", GridSearchCV(SVR(), {"C": [1.0, 2.0]}, refit=False),
                 "best_estimator_", "refit"),
-    refused_fit("CalibratedClassifierCV", CalibratedClassifierCV(SVC(), cv=3, ensemble=False),
-                "probabilities", "calibrated_classifiers_[0].estimator", table=IRIS, y=SPECIES),
+    refused_fit("CalibratedClassifierCV, an ensemble", CalibratedClassifierCV(SVC(), cv=3),
+                "mean probability of 3 classifiers", "ensemble=False",
+                "calibrated_classifiers_[0].estimator", table=CANCER, y=MALIGNANT),
+    refused_fit("CalibratedClassifierCV isotonic",
+                CalibratedClassifierCV(SVC(), method="isotonic", cv=3, ensemble=False), "steps",
+                "method='sigmoid'", "calibrated_classifiers_[0].estimator", table=CANCER,
+                y=MALIGNANT),
+    refused_fit("CalibratedClassifierCV sigmoid, 3 classes",
+                CalibratedClassifierCV(SVC(), cv=3, ensemble=False), "sigmoids of several classes",
+                "method='temperature'", "calibrated_classifiers_[0].estimator", table=IRIS,
+                y=SPECIES),
+    refused_fit("CalibratedClassifierCV of probabilities",
+                CalibratedClassifierCV(GaussianProcessClassifier(optimizer=None), cv=3,
+                                       ensemble=False), "calibrates probabilities",
+                "calibrated_classifiers_[0].estimator", table=CANCER, y=MALIGNANT),
+    refused_fit("CalibratedClassifierCV of votes",
+                CalibratedClassifierCV(OneVsOneClassifier(SVC()), cv=3, ensemble=False),
+                "calibrates votes", "calibrated_classifiers_[0].estimator", table=CANCER,
+                y=MALIGNANT),
+    refused_fit("Nystroem poly", make_pipeline(Nystroem(kernel="poly", n_components=9, degree=2),
+                Ridge()), "Nystroem", "'poly'", *NO_PRODUCT),
+    refused_fit("Nystroem with a function, kernel not given",
+                make_pipeline(Nystroem(kernel=rbf_of_rows, n_components=9), Ridge()),
+                "Nystroem has a kernel of its own", "kernel="),
+    refused_fit("PoissonRegressor", PoissonRegressor(), "PoissonRegressor",
+                "not a model that pkex can read"),
     refused_fit("TransformedTargetRegressor log",
                 TransformedTargetRegressor(SVR(), func=np.log, inverse_func=np.exp), "nonlinear",
                 "model.regressor_"),
@@ -120,11 +154,9 @@ REFUSALS = [
                 make_pipeline(StandardScaler(), make_pipeline(PCA(2), SVR())), "mixes columns",
                 "nested pipeline"),
     refused_fit("Pipeline that ends in another model", make_pipeline(StandardScaler(),
-                LinearRegression()), "LinearRegression", "not a model that pkex can read"),
+                KNeighborsRegressor()), "KNeighborsRegressor", "not a model that pkex can read"),
     Refusal("Pipeline without a model", lambda: Pipeline([("s", StandardScaler()),
             ("m", "passthrough")]).fit(X), ("end in a kernel machine",)),
-    refused_fit("LinearSVC", LinearSVC(), "LinearSVC", "not a model that pkex can read",
-                table=IRIS, y=SPECIES),
     refused_fit("RandomForestRegressor", RandomForestRegressor(3, random_state=0),
                 "RandomForestRegressor", "not a model that pkex can read", "KernelExpansion"),
     Refusal("None", lambda: None, ("NoneType", "not a model that pkex can read")),

@@ -25,12 +25,22 @@ from numpy.typing import ArrayLike
 from pkex._floats import usual_errors
 from pkex.errors import UnsupportedModelError
 from pkex.kernels.algebra import Kernel
-from pkex.models.classes import CHOICES, Classes, check_choice
+from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.readers._guard import SKLEARN, Guard
 from pkex.readers.reading import Given, Reader, Reading, check_agreement
 
-__all__ = ["Classes", "Given", "Guard", "Reading", "as_expansion", "read", "register", "supported"]
+__all__ = [
+    "Classes",
+    "Given",
+    "Guard",
+    "Reading",
+    "as_expansion",
+    "compared",
+    "read",
+    "register",
+    "supported",
+]
 
 
 @dataclass(frozen=True)
@@ -120,10 +130,12 @@ def as_expansion(
         The training points, for models with ``kernel="precomputed"``; a data frame gives the names
         of the columns. Such a model has seen a matrix only, so that nothing but the number of the
         points can be checked.
-    outputs : {"classes", "pairs"}, optional
+    outputs : {"classes", "pairs", "log-odds"}, optional
         What to explain of a classifier that decides between pairs of three classes or more, such
         as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
-        where it speaks for the class. "pairs": the function of each pair.
+        where it speaks for the class. "pairs": the function of each pair. "log-odds", the default
+        for a calibrated classifier: the logarithm of the ratio of its probabilities, where that
+        is an expansion.
 
     Returns
     -------
@@ -148,7 +160,7 @@ def as_expansion(
             )
         check_choice(outputs, (), model)
         return model
-    check_choice(outputs, CHOICES, model)
+    check_choice(outputs, OUTPUTS, model)
     reading = read(model, Given(kernel=kernel, points=points, outputs=outputs))
     check_choice(outputs, reading.choices, model)
     return reading.expansion
@@ -179,18 +191,18 @@ def read(model: Any, given: Given | None = None) -> Reading:
         entry = _readers.get(_public_name(cls))
         if entry is not None:
             entry.guard.check(model, cls)
-            return _compared(entry.load()(model, given or Given()))
+            return compared(entry.load()(model, given or Given()))
     raise UnsupportedModelError(
         f"{type(model).__name__} is not a model that pkex can read. It reads scikit-learn's "
         "support vector machines, kernel ridge regression, Gaussian processes, kernel PCA and "
-        "density, and pipelines, searches and other wrappers around them "
+        "density, linear models, pipelines, searches and other wrappers around them "
         "(pkex.readers.supported() lists all); "
         "another model f(x) = sum_i alpha_i k(x, x_i) + offset can be passed as "
         "pkex.KernelExpansion(points, coefficients, kernel, offset)."
     )
 
 
-def _compared(reading: Reading) -> Reading:
+def compared(reading: Reading) -> Reading:
     """Return the reading after comparing the expansion with the model on a few of its points."""
     expansion = reading.expansion
     if expansion.preparation is not None:
@@ -221,13 +233,22 @@ _SKLEARN = {
     },
     "wrappers": {
         "pipeline.Pipeline": "pipeline",
+        "linear_model.RANSACRegressor": "consensus",
         "model_selection.BaseSearchCV": "search",
         "frozen.FrozenEstimator": "frozen",
         "compose.TransformedTargetRegressor": "transformed_target",
         "multioutput.MultiOutputRegressor": "multi_output",
         "multiclass.OneVsRestClassifier": "one_vs_rest",
         "multiclass.OneVsOneClassifier": "one_vs_one",
-        "calibration.CalibratedClassifierCV": "calibrated",
+    },
+    "calibrated": {"calibration.CalibratedClassifierCV": "calibrated"},
+    "linear": {
+        "linear_model.LinearModel": "linear_regression",
+        "linear_model.BaseSGDRegressor": "linear_regression",
+        "linear_model.LinearClassifierMixin": "linear_classifier",
+        "linear_model.RidgeClassifier": "linear_classifier",  # a linear regression inside
+        "linear_model.RidgeClassifierCV": "linear_classifier",
+        "linear_model.SGDOneClassSVM": "linear_one_class",
     },
 }
 for _module, _names in _SKLEARN.items():

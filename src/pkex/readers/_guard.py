@@ -97,12 +97,15 @@ class Guard:
             known = issubclass(cls, base) and cls.__module__.partition(".")[0] == self.library
             if cls not in base.__mro__ and not known:
                 own.append((cls.__name__, vars(cls)))
+        libraries = {self.library, base.__module__.partition(".")[0]}
+        classes = (c for c in type(model).__mro__ if c.__module__.partition(".")[0] in libraries)
+        plain = next(classes, base).__name__  # as the user knows it
         for title, attributes in own:
             for name in sorted(fixed.intersection(attributes)):
                 raise UnsupportedModelError(
                     f"{title} has a {name} of its own, so that what pkex knows about "
-                    f"{base.__name__} does not tell what it predicts. Explain a plain "
-                    f"{base.__name__}, or the model inside if it is a wrapper, or register a "
+                    f"{plain} does not tell what it predicts. Explain a plain "
+                    f"{plain}, or the model inside if it is a wrapper, or register a "
                     "reader for the class with pkex.readers.register."
                 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ __all__ = [
     "check_agreement",
     "largest",
     "outside",
+    "said_before",
 ]
 
 TOL = 2.0**-40
@@ -100,7 +102,7 @@ class Given:
     ----------
     kernel : Kernel or None
     points : array of shape (n_samples, n_columns) or None
-    outputs : {"classes", "pairs"} or None
+    outputs : {"classes", "pairs", "log-odds"} or None
         Which outputs of a classifier to read, for readers that have a choice.
 
     Examples
@@ -138,6 +140,20 @@ def check_agreement(expansion: KernelExpansion, ours: Any, own: Any, tol: float 
             "a kernel that was given may not be the model's, or pkex reads it wrongly: please "
             "report it."
         )
+
+
+def said_before(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of the model's own without scikit-learn's warning about names of columns.
+
+    The preparation of the rows has given it already; once is enough.
+    """
+
+    def quiet(X: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X (does not have valid|has) feature names, but")
+            return function(X)
+
+    return quiet
 
 
 def largest(part: KernelExpansion) -> Any:
