@@ -15,6 +15,7 @@ __all__ = [
     "UnsupportedModelError",
     "no_neutral_removal",
     "not_finite",
+    "two_distances",
 ]
 
 
@@ -81,4 +82,13 @@ def not_finite(term: Term) -> ValueError:
     return ValueError(
         f"the kernel gave NaN or infinite factors; its parts are {brief(term.leaves)}. Check its "
         "parameters against the scale of the data."
+    )
+
+
+def two_distances(kernel: Kernel) -> UnsupportedModelError:
+    """Return the error for a product of two kernels of distances."""
+    return UnsupportedModelError(
+        f"{brief(kernel)} multiplies two kernels that are functions of a distance. Each of them is "
+        "explained as a sum of some dozens of products over columns, so this would be a sum of a "
+        "thousand. A product of one of them with kernels that factorise, such as RBF, is explained."
     )

@@ -193,9 +193,9 @@ class Explainer:
         base_values = np.empty((len(values), *base.shape))
         base_values[...] = base
         # of what was computed, of what its sum misses, and of the offset in base and prediction
-        error = self._parts[0].error(found[0])
-        for part, one in zip(self._parts[1:], found[1:], strict=True):
-            error += part.error(one)
+        error = self._parts[0].error(found[0], prepared[0])
+        for part, one, x in zip(self._parts[1:], found[1:], prepared[1:], strict=True):
+            error += part.error(one, x)
         error += self._of_offset
         if sums.efficient:
             predictions = base_values + sums.checked[0].reshape(base_values.shape)
@@ -278,7 +278,8 @@ class Explainer:
     def _is_constant(self) -> bool:
         """Whether no column takes part in any kernel."""
         parts = self.expansion.parts
-        return not any(t.leaves for p in parts for t in p.kernel.terms(p.points.shape[1]))
+        forms = [part.kernel.normal_form(part.points.shape[1]) for part in parts]
+        return not any(form.powers or any(t.leaves for t in form.terms) for form in forms)
 
     @lazy
     def _surely_fine(self) -> float:
@@ -376,12 +377,14 @@ class Explainer:
         for column, origin in enumerate(origins):
             made_from[origin].append(column)
         players = tuple(tuple(j for i in player for j in made_from[i]) for player in self.players)
+        terms, powers = part.kernel.normal_form(n_columns, self.tol)
         plan = Plan.of(
-            part.kernel.terms(n_columns),
+            terms,
             players,
             self.tol,
             measure=self.measure,
             general=background is not None,
+            powers=powers,
         )
         alpha = part.alpha
         return WeightedPoints(plan, part.points, alpha, background)

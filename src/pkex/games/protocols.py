@@ -89,12 +89,12 @@ class BlockSums(NamedTuple):
             sums += more
         return self._replace(rules=tuple({*self.rules, *other.rules}))
 
-    def scaled(self, share: float) -> BlockSums:
-        """Return the sums times a number."""
-        if share == 1.0:
+    def scaled(self, share: float, slack: float = 1.0) -> BlockSums:
+        """Return the sums times a number, and the errors times a slack."""
+        if share == slack == 1.0:
             return self
         values, totals, magnitudes, rules = self
-        return BlockSums(share * values, share * totals, abs(share) * magnitudes, rules)
+        return BlockSums(share * values, share * totals, slack * abs(share) * magnitudes, rules)
 
 
 class Added(NamedTuple):

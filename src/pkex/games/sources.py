@@ -155,7 +155,7 @@ class Points:
             sums = absent.explain(game, x, z, weights)
         else:
             sums = game.explain(x, z, weights, absent.at(term, points))
-        return sums.scaled(game.term.coefficient)
+        return sums.scaled(game.term.coefficient, game.term.slack)
 
     def between(self, x: Floats, z: Floats) -> Points:
         """Return the source of other rows and points, absent factors being the same for all."""
@@ -167,7 +167,7 @@ class Points:
         for term, game in enumerate(self.games):
             added = game.add_pairs(self.x[rows], self.z[points], values, self._at(term, points))
             rules.update(added.rules)
-            size += abs(game.term.coefficient) * added.largest
+            size += game.term.slack * abs(game.term.coefficient) * added.largest
         return Added(tuple(rules), size)
 
     def add_integrals(self, term: int, rows: slice, points: slice, values: Floats) -> None:

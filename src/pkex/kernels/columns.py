@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._validation import brief, number, positive
-from pkex.kernels.algebra import ColumnKernel, Dot, Kernel
+from pkex.kernels.algebra import ColumnKernel, Dot, Kernel, Summand
 
 __all__ = [
     "RBF",
@@ -27,8 +27,8 @@ __all__ = [
     "Custom",
     "Laplacian",
     "Linear",
-    "Matern",
     "Periodic",
+    "ProductMatern",
 ]
 
 Floats = NDArray[np.float64]
@@ -143,12 +143,12 @@ class Cauchy(_Stationary):
 
 
 @dataclass(frozen=True, repr=False)
-class Matern(_Stationary):
-    """Matern kernel in product form: a one-dimensional Matern kernel per column.
+class ProductMatern(_Stationary):
+    """Product of one-dimensional Matern kernels, one for each column.
 
     With ``a = sqrt(2 nu) |x - z| / l`` the factor is ``exp(-a)``, ``(1 + a) exp(-a)`` or
-    ``(1 + a + a^2/3) exp(-a)``. This is not the Matern kernel of a Euclidean distance, which does
-    not factorise over columns.
+    ``(1 + a + a^2/3) exp(-a)``. The kernel of a Euclidean distance, as scikit-learn has it, is
+    `Matern`.
 
     Parameters
     ----------
@@ -161,8 +161,8 @@ class Matern(_Stationary):
 
     Examples
     --------
-    >>> from pkex.kernels import Matern
-    >>> Matern(nu=2.5)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    >>> from pkex.kernels import ProductMatern
+    >>> ProductMatern(nu=2.5)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
     array([[0.2746]])
     """
 
@@ -170,9 +170,9 @@ class Matern(_Stationary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        nu = number(self.nu, "Matern nu")
+        nu = number(self.nu, "ProductMatern nu")
         if nu not in (0.5, 1.5, 2.5):
-            raise ValueError(f"Matern nu must be 0.5, 1.5 or 2.5, got {nu!r}.")
+            raise ValueError(f"ProductMatern nu must be 0.5, 1.5 or 2.5, got {nu!r}.")
         object.__setattr__(self, "nu", nu)
 
     def _distance(self, x: Floats, z: Floats) -> Floats:
@@ -383,8 +383,10 @@ class Linear(Kernel):
     array([[11.]])
     """
 
-    def _expand(self, n_columns: int) -> list[tuple[float, tuple[ColumnKernel, ...]]]:
-        return [(1.0, (Dot(columns=(j,)),)) for j in range(n_columns)]
+    _neutral = False
+
+    def _expand(self, n_columns: int, tol: float | None) -> list[Summand]:  # noqa: ARG002
+        return [Summand(1.0, (Dot(columns=(j,)),)) for j in range(n_columns)]
 
 
 def _make_positive(kernel: ColumnKernel, name: str) -> None:

@@ -197,7 +197,7 @@ class KernelExpansion:
                 f"offset must be one number or one for each of the {alpha[0].size} outputs; got "
                 f"shape {shift.shape}."
             )
-        kernel.terms(n_columns)
+        kernel.normal_form(n_columns)
         kernel.check(matrix, "points")
         if preparation is not None:
             names = preparation.names  # of the input; the points have columns of their own

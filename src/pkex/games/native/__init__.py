@@ -28,7 +28,7 @@ from pkex.errors import not_finite
 from pkex.games.numpy_backend import both_by_column, by_column, mean_factors
 from pkex.games.protocols import Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
-from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Matern, Periodic
+from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.algebra import ColumnKernel, Term
 
 __all__ = ["Game", "config"]
@@ -49,7 +49,7 @@ def _precise(value: object) -> Any:
     return np.asarray(value, dtype=np.longdouble)
 
 
-def _matern(leaf: Matern) -> Coded:
+def _matern(leaf: ProductMatern) -> Coded:
     if leaf.nu == 0.5:
         return "laplacian", 1.0 / _precise(leaf.length_scale), 0.0
     root = np.sqrt(_precise(2.0 * leaf.nu))
@@ -60,7 +60,7 @@ _CODES: dict[type[ColumnKernel], Callable[[Any], Coded]] = {
     RBF: lambda leaf: ("rbf", 0.5 / _precise(leaf.length_scale) ** 2, 0.0),
     Laplacian: lambda leaf: ("laplacian", 1.0 / _precise(leaf.length_scale), 0.0),
     Cauchy: lambda leaf: ("cauchy", 1.0 / _precise(leaf.length_scale) ** 2, 0.0),
-    Matern: _matern,
+    ProductMatern: _matern,
     Chi2: lambda leaf: ("chi2", leaf.gamma, 0.0),
     Periodic: lambda leaf: ("periodic", 2.0 / _precise(leaf.length_scale) ** 2, leaf.periodicity),
     Categorical: lambda leaf: ("categorical", 1.0 - np.asarray(leaf.mismatch), leaf.mismatch),
