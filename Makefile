@@ -13,7 +13,8 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp 
 
 .PHONY: demo test e2e browser lowest lint native-lint docs sanitize bench experiments simulations clean
 
-demo: $(VENV)/.installed
+# The demo needs pkex and matplotlib, and nothing else.
+demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed
@@ -67,11 +68,16 @@ simulations: $(VENV)/.installed
 	$(BIN)/python -m simulations.null_uniformity
 	$(BIN)/python -m simulations.column_levels
 
+$(VENV)/.demo: $(SOURCES)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plots]"
+	touch $@
+
 $(VENV)/.installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
-	touch $@
+	touch $(VENV)/.demo $@
 
 $(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
 	@test -n "$(OLDEST)" || { echo "make lowest needs python3.11 or python3.12 with venv." >&2; exit 1; }

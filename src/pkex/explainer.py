@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
 from pkex._validation import as_floats, brief, first_rows, tolerance
+from pkex._words import class_name
 from pkex.errors import PrecisionWarning, no_neutral_removal
 from pkex.explanation import Explanation
 from pkex.games.measures import measure_of
@@ -30,8 +31,9 @@ from pkex.models.absent import NEUTRAL, own_rows, said_of_background, said_of_ow
 from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion, mixed, seen, taken
 from pkex.models.shap_background import from_shap
+from pkex.output import html
 from pkex.readers import Given, read
-from pkex.readers.reading import check_agreement, outside
+from pkex.readers.reading import check_agreement, outside, said_before
 from pkex.tables.cells import is_number
 
 __all__ = ["Explainer"]
@@ -119,6 +121,7 @@ class Explainer:
         n_jobs: int | None = -1,
     ) -> None:
         check_n_jobs(n_jobs)
+        self._model = class_name(model)
         background, background_weights = from_shap(background, background_weights)
         self._own: Callable[[Any], Any] | None = None
         self._own_tol = 0.0
@@ -150,6 +153,9 @@ class Explainer:
             f"Explainer({self.expansion!r}, removal={self.removal!r}, "
             f"players={len(self.players)}, tol={self.tol})"
         )
+
+    def _repr_html_(self) -> str:
+        return html.explainer_html(self)
 
     @property
     def expected_value(self) -> float | Floats:
@@ -225,12 +231,12 @@ class Explainer:
         if self._classes is not None and self._classes.predict is not None:
             # the rows that were prepared are a copy, which nobody changes
             own = prepared[0] if expansion.preparation is None else _copied(rows)
-            explanation._ask_later(self._classes.predict, own)
+            explanation._ask_later(said_before(self._classes.predict), own)
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
             ours = sums.totals[:_CHECKED].reshape(explanation.predictions[:_CHECKED].shape)
             ours = ours + self._offset  # without the rule's error
-            own = self._own(first_rows(rows, _CHECKED))
+            own = said_before(self._own)(first_rows(rows, _CHECKED))
             check_agreement(expansion, ours, own, self._own_tol)
         return explanation
 

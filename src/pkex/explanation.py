@@ -185,16 +185,18 @@ class Explanation:
 
     @property
     def plot(self) -> ExplanationPlots:
-        """Plots: ``explanation.plot()`` draws the importance of features; see `ExplanationPlots`.
+        """Plots: ``explanation.plot()`` draws what fits; see `ExplanationPlots` for all kinds.
 
         Examples
         --------
         ::
 
-            explanation.plot()
-            explanation.plot.beeswarm()
+            explanation.plot()  # a beeswarm of many rows, the waterfall of one
             explanation.plot.waterfall(0)
-            explanation.plot.scatter("bmi")
+            explanation.plot.bar(cohorts="sex")
+            explanation.plot.dependence("bmi", color="age")
+            explanation.plot.heatmap()
+            explanation.plot.decision()
         """
         return ExplanationPlots(self)
 

@@ -9,16 +9,38 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import pkex
 from pkex.cli._text import printable
 
 __all__ = ["run"]
 
+
+class _Help:
+    """A help that does not say of flags, such as ``--help`` itself, that they take a bool."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, also those that typer adds."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False) and param.metavar is None:
+                param.metavar = ""
+        return params
+
+
+class _Command(_Help, TyperCommand):
+    """One command."""
+
+
+class _Group(_Help, TyperGroup):
+    """All commands together."""
+
+
 app = typer.Typer(
     name="pkex",
+    cls=_Group,
     help="Exact Shapley values for kernel machines, for drift between tables, for dependence.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 success, 1 drift (of pkex drift), 2 error, 130 Ctrl-C.",
@@ -170,7 +192,7 @@ def _main(
     pass
 
 
-@app.command()
+@app.command(cls=_Command)
 def explain(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="Model file: skops; joblib with --trust.")
@@ -300,7 +322,7 @@ def explain(
     )
 
 
-@app.command()
+@app.command(cls=_Command)
 def drift(
     reference: Annotated[
         Path, typer.Argument(metavar="REFERENCE", help="Table as it was: CSV or Parquet.")
@@ -368,7 +390,7 @@ def drift(
     )
 
 
-@app.command()
+@app.command(cls=_Command)
 def depend(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: CSV or Parquet.")],
     target: Annotated[str, _option("--target", metavar="COLUMN", help="What may depend on them.")],
@@ -432,7 +454,7 @@ def depend(
     )
 
 
-@app.command()
+@app.command(cls=_Command)
 def demo(out: Out = None, force: Force = False) -> int:
     """Explain a model of scikit-learn's diabetes data, and write files to try the others on."""
     from pkex.cli._demo import demo as work
@@ -440,7 +462,7 @@ def demo(out: Out = None, force: Force = False) -> int:
     return work(out, force)
 
 
-@app.command()
+@app.command(cls=_Command)
 def config(as_json: Json = False) -> int:
     """Print how pkex was built and what it runs on."""
     from pkex.cli._config import config as work

@@ -10,10 +10,11 @@ from typing import Any, Literal, cast
 import numpy as np
 
 import pkex
-from pkex._words import counted, listed
+from pkex._words import class_name, counted, listed
 from pkex.cli import _models, _tables
+from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
-from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
+from pkex.cli._session import Session
 from pkex.cli._summary import (
     FORMAT,
     VERSION,
@@ -27,7 +28,7 @@ from pkex.cli._summary import (
     table_facts,
 )
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.output.text import notes
+from pkex.output.text import OUTPUTS, aligned, notes
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable
 
@@ -73,7 +74,7 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         explanation, data, background = _explained(model, request, dialect, session)
     if request.output is not None:
         explanation = _one_output(explanation, request.output)
-    kind = _class_name(model)
+    kind = class_name(model)
     summary = ExplainSummary(
         format=FORMAT,
         version=VERSION,
@@ -230,13 +231,6 @@ def _one_output(explanation: pkex.Explanation, text: str) -> pkex.Explanation:
     return explanation[:, :, text if number is None else number]
 
 
-def _class_name(model: Any) -> str:
-    """Return the class of a model; of a pipeline, the classes of its steps."""
-    steps = getattr(model, "steps", None)
-    names = [type(step).__name__ for _, step in steps] if steps else []
-    return type(model).__name__ + (f"({', '.join(names)})" if names else "")
-
-
 def _result(explanation: pkex.Explanation) -> ExplainResult:
     """Return what the summary says about the result."""
     assert explanation.absent is not None  # as it is not of an old file
@@ -371,26 +365,37 @@ def _row_grid(explanation: pkex.Explanation) -> list[Any]:
 
 
 def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
-    """Return the importance of the features, for each output."""
+    """Return the importance of the features, for the first outputs."""
     importance = explanation.importance()
-    outputs = importance.output_names or ("mean |value|",)
-    means = importance.values.reshape(-1, len(outputs))
-    errors = importance.standard_errors.reshape(means.shape)
-    centred = importance.centred.reshape(means.shape)
+    names = importance.output_names or ("mean |value|",)
+    shape = (len(importance.feature_names), len(names))
+    tables = (importance.values, importance.standard_errors, importance.centred)
+    means, errors, centred = (table.reshape(shape)[:, :OUTPUTS] for table in tables)
     rows = counted(len(explanation), "row")
     title = f"mean |value| over {rows} ({explanation.removal} removal)"
     extra = ("centred",) if importance.neutral else ()
-    heads = ["feature", *(head for name in outputs for head in (name, "", *extra))]
+    heads, places = ["feature"], []
+    for name in names[:OUTPUTS]:
+        places.append(range(len(heads), len(heads) + 2 + len(extra)))
+        heads += [name, "", *extra]
     lines = []
     for i in importance.order[:SHOWN]:
         cells = []
         for mean, error, alone in zip(means[i], errors[i], centred[i], strict=True):
             cells += [f"{mean:.4g}", _error(error), *[f"{alone:.4g}" for _ in extra]]
         lines.append([importance.feature_names[i], *cells])
-        if len(outputs) == 1:
+        if len(names) == 1:
             lines[-1].append(bar(means[i, 0], means.max()))
-    heads += [""] * (len(outputs) == 1)
-    shown = grid(title, heads, lines, len(means), _said(explanation))
+    heads += [""] * (len(names) == 1)
+    shown = grid(
+        title,
+        heads,
+        lines,
+        len(means),
+        _said(explanation),
+        outputs=places if len(names) > 1 else (),
+        n_outputs=len(names),
+    )
     return shown + [cell(note, "dim") for note in notes(explanation)]
 
 

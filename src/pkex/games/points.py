@@ -20,6 +20,7 @@ from pkex.games.approximation import missed
 from pkex.games.blocks import rectangle
 from pkex.games.engine import reduced
 from pkex.games.layout import by_column
+from pkex.games.means import mean_factors, mean_roundings
 from pkex.games.plan import Plan
 from pkex.games.protocols import Factors, Game
 from pkex.games.reductions import ByRow, Totals
@@ -195,7 +196,8 @@ class WeightedPoints:
         if known is not None:
             return known
         background = self.background
-        found = games[number].mean_factors(background.rows, self.z[points], background.weights)
+        z = self.z[points]
+        found = mean_factors(games[number], background.rows, z, background.weights)
         if self.plan.n_players * len(self.z) * len(self.plan.terms) <= _ABSENT_KEPT:
             self._kept.means[key] = found
         return found
@@ -279,8 +281,8 @@ class WeightedPoints:
         count += 18.0 * plan.n_players + len(background.rows)
         if not background.marginal:
             return count
-        # Means carry a rounding for each row, relative to what is averaged: to the deficits where
-        # factors are near 1, and to factors of both signs, which may cancel, where they are not.
+        # Means carry roundings relative to what is averaged: to the deficits where factors are near
+        # 1, and to factors of both signs, which may cancel, where they are not.
         reach, games = 0.0, plan.games()
         for number, game in enumerate(games):
             bounded = all(leaf.unit for leaf in game.term.leaves)
@@ -291,7 +293,7 @@ class WeightedPoints:
                 else:
                     sizes = self._averaged(game, self.z[points])
                 reach = max(reach, float(sizes.sum(axis=0).max(initial=0.0)))
-        return count + (len(background.rows) + 8.0) * reach
+        return count + mean_roundings(len(background.rows), n_points) * reach
 
     def _averaged(self, game: Game, z: Floats) -> Floats:
         """Return the means of the absolute factors over the background, (players, points)."""

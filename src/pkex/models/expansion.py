@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import narwhals as nw
@@ -397,6 +398,12 @@ def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
         return X
     missing = [entry for entry in known if entry not in names]
     if missing and known == default_names("x", len(known)):
+        if preparation is not None and len(set(names)) < len(names):
+            double = next(entry for entry in names if names.count(entry) > 1)
+            raise ValueError(
+                f"{name} has more than one column named {double!r}; rename one, or pass "
+                f"np.asarray({name}), as the model was fitted without names."
+            )
         return X  # the model was fitted without names, so that any will do
     if missing:
         raise ValueError(
@@ -430,13 +437,15 @@ def _check_rows(X: Any, name: str) -> None:
     if isinstance(X, list | tuple):
         with suppress(ValueError):  # ragged, which is said later
             shape = np.shape(X)
+    if X is None or isinstance(X, str | bytes | Number):
+        raise TypeError(f"{name} must be a table or an array of rows and columns, got {brief(X)}.")
     if isinstance(shape, tuple) and len(shape) != 2:
         found, hint = f"got shape {shape}", ""
         if len(shape) == 1:
-            hint = f" Pass {name}[:1] of a table, or row.reshape(1, -1), to explain one row."
+            hint = f" Pass {name}[:1] of a table, or row.reshape(1, -1), for a single row."
             if hasattr(X, "name") and hasattr(X, "to_frame"):  # of pandas or polars
                 found = f"got a {type(X).__name__}"
-                hint = " Pass a frame to explain one row, e.g. frame[:1] or row.to_frame().T."
+                hint = " Pass a frame for a single row, e.g. frame[:1] or row.to_frame().T."
         raise ValueError(f"{name} must be two-dimensional (rows, columns), {found}.{hint}")
 
 

@@ -6,14 +6,17 @@ remarks on how to read it; so are the means of an importance.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._words import counted
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.tables.cells import name_of_rest
+from pkex.tables.cells import cell_text, name_of_rest
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
@@ -21,14 +24,20 @@ if TYPE_CHECKING:
     from pkex.statistics.attribution import Attribution
 
 __all__ = [
+    "OUTPUTS",
+    "aligned",
     "attribution_headline",
     "attribution_text",
+    "counted_rest",
     "explanation_text",
     "headline",
     "importance_text",
+    "kernel_text",
     "leaves_out",
+    "more_outputs",
     "most_important",
     "notes",
+    "raw_text",
     "remarks",
     "shares",
 ]
@@ -37,6 +46,7 @@ Floats = NDArray[np.float64]
 
 _LINES, _FEATURES = 6, 4  # of an explanation
 _PLAYERS = 8  # of an attribution
+OUTPUTS = 3  # of an importance
 _NAMES = 5  # players named in a remark
 _WORDS = {
     "MMD^2": {
@@ -153,6 +163,49 @@ def leaves_out(explanation: Explanation, shown: Sequence[int] | NDArray[np.intp]
     return len(shown) < len(explanation.feature_names) or not explanation.complete
 
 
+def kernel_text(kernel: object) -> str:
+    """Return a kernel with six digits of each number.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> kernel_text(pkex.kernels.RBF(282.17182478057583))
+    'RBF(length_scale=282.172)'
+    """
+    return re.sub(r"\d+\.\d+(e[-+]\d+)?", lambda found: f"{float(found[0]):.6g}", str(kernel))
+
+
+def counted_rest(explanation: Explanation, shown: int) -> str:
+    """Return what to call the sum of all features but those shown."""
+    left = len(explanation.feature_names) - shown
+    if not explanation.complete:
+        return "features that were not selected" if not left else "all other features"
+    return counted(left, "other feature")
+
+
+def raw_text(explanation: Explanation, row: int, player: int) -> str:
+    """Return the raw values of a player's columns, each cut to a readable length."""
+    texts = [cell_text(explanation.data[row, column]) for column in explanation.players[player]]
+    return ", ".join(entry if len(entry) <= 24 else entry[:23] + "…" for entry in texts[:3]) + (
+        ", …" if len(texts) > 3 else ""
+    )
+
+
+def aligned(numbers: Any) -> list[str]:
+    """Return signed numbers of a column with the same number of decimals.
+
+    Examples
+    --------
+    >>> aligned([12.345, -0.5])
+    ['+12.35', '-0.50']
+    """
+    largest = max(map(abs, numbers), default=0.0)
+    if not 1e-4 <= largest < 1e6:
+        return [f"{number:+.3e}" for number in numbers]
+    decimals = max(0, 3 - math.floor(math.log10(largest)))
+    return [f"{number:+.{decimals}f}" for number in numbers]
+
+
 def attribution_headline(attribution: Attribution) -> str:
     """Return the statistic, how it was estimated and from how many rows, in one line."""
     count = len(attribution.players)
@@ -235,15 +288,14 @@ def _listed(attribution: Attribution, chosen: NDArray[np.bool_]) -> str:
 
 
 def importance_text(importance: Importance) -> str:
-    """Return the means with their standard errors, the largest first."""
+    """Return the means with their standard errors, the largest first, of the first outputs."""
     names, neutral = importance.feature_names, importance.neutral
     width = max(map(len, names))
     outputs = importance.output_names if importance.values.ndim == 2 else ("mean |value|",)
     extra = f"{'centred':>13}" if neutral else ""
-    lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs)]
-    columns = importance.values.reshape(len(importance.values), -1)
-    errors = importance.standard_errors.reshape(columns.shape)
-    centred = importance.centred.reshape(columns.shape)
+    lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs[:OUTPUTS])]
+    tables = (importance.values, importance.standard_errors, importance.centred)
+    columns, errors, centred = (table.reshape(len(names), -1)[:, :OUTPUTS] for table in tables)
     for player in importance.order:
         cells = zip(columns[player], errors[player], centred[player], strict=True)
         shown = "".join(
@@ -251,4 +303,11 @@ def importance_text(importance: Importance) -> str:
             for value, error, alone in cells
         )
         lines.append(f"{names[player]:<{width}}{shown}".rstrip())
-    return "\n".join(lines)
+    return "\n".join(lines + more_outputs(importance))
+
+
+def more_outputs(importance: Importance) -> list[str]:
+    """Return a line about the outputs that are not shown, if there are."""
+    count = len(importance.output_names) - OUTPUTS
+    several = importance.values.ndim == 2 and count > 0
+    return [f"and {counted(count, 'more output')}; see to_frame()"] if several else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ __all__ = [
     "largest",
     "nothing",
     "outside",
+    "said_before",
 ]
 
 TOL = 2.0**-40
@@ -148,6 +150,20 @@ def check_agreement(expansion: KernelExpansion, ours: Any, own: Any, tol: float 
             "a kernel that was given may not be the model's, or pkex reads it wrongly: please "
             "report it."
         )
+
+
+def said_before(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of the model's own without scikit-learn's warning about names of columns.
+
+    The preparation of the rows has given it already; once is enough.
+    """
+
+    def quiet(X: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X (does not have valid|has) feature names, but")
+            return function(X)
+
+    return quiet
 
 
 def largest(part: KernelExpansion) -> Any:

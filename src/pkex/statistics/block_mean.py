@@ -186,7 +186,10 @@ class BlockMean:
         tasks = list(zip(self.blocks, seeds, strict=True))
         with single_blas():
             results = in_order(run, tasks, self.n_jobs)
-            parts = list(results if single or not progress else with_bar(results, len(tasks)))
+            if progress and not single:
+                sizes = [len(rows) for rows, _ in self.blocks]
+                results = with_bar(results, sizes, sum(sizes))
+            parts = list(results)
         by_itself = [part.alone for part in parts if part.alone is not None]
         return _mean(parts, Alone.mean(by_itself) if by_itself else None)
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 import pkex
 from pkex.explanation import Explanation
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.output.report._facts import Fact, accuracy, fact, features, kernel_text
+from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite, pack
+from pkex.output.text import kernel_text
 from pkex.tables.cells import cell_text, is_missing, is_number
 
 __all__ = ["payload"]
