@@ -106,8 +106,9 @@ REFUSALS = [
                       SCALED_SVR, GridSearchCV(SVR(), {"C": [1.0]}),
                       TransformedTargetRegressor(SVR()), MultiOutputRegressor(SVR()),
                       OneVsRestClassifier(SVC()), OneVsOneClassifier(SVC()),
-                      FrozenEstimator(SVR()), Ridge(), SGDRegressor(), SGDOneClassSVM(), LogisticRegression(), RANSACRegressor(),
-                      CalibratedClassifierCV(SVC()), make_pipeline(Nystroem(), Ridge()))
+                      FrozenEstimator(SVR()), Ridge(), SGDRegressor(), SGDOneClassSVM(),
+                      LogisticRegression(), RANSACRegressor(), CalibratedClassifierCV(SVC()),
+                      make_pipeline(Nystroem(), Ridge()))
     ),
     refused_fit("SVR precomputed, kernel not given", SVR(kernel="precomputed"), "precomputed",
                 "kernel=", "points=", table=GRAM(X)),

@@ -16,7 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.errors import UnsupportedModelError
-from pkex.kernels import RBF, Categorical, Constant, Kernel, Periodic, Sum
+from pkex.kernels import (
+    RBF,
+    Categorical,
+    Constant,
+    Kernel,
+    Matern,
+    Periodic,
+    Polynomial,
+    RationalQuadratic,
+    Sum,
+)
 from pkex.kernels.algebra import Dot
 from pkex.readers.gpytorch.copies import slice_of
 
@@ -102,6 +112,22 @@ def _rbf(kernel: Any, columns: Columns, index: Index) -> Kernel:
     return RBF(_scales(kernel.lengthscale, columns, index), columns=columns)
 
 
+def _matern(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    scales = _scales(kernel.lengthscale, columns, index)
+    return Matern(scales, nu=float(kernel.nu), columns=columns)
+
+
+def _rational_quadratic(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    scales = _scales(kernel.lengthscale, columns, index)
+    alpha = float(slice_of(kernel.alpha, index, 1).item())
+    return RationalQuadratic(scales, alpha, columns=columns)
+
+
+def _polynomial(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    offset = float(slice_of(kernel.offset, index, 1).item())
+    return Polynomial(int(kernel.power), 1.0, offset, columns=columns)
+
+
 def _periodic(kernel: Any, columns: Columns, index: Index) -> Kernel:
     # GPyTorch divides by the length scale where others divide by its square
     scales = np.sqrt(_scales(kernel.lengthscale, columns, index))
@@ -127,6 +153,9 @@ def _constant(kernel: Any, columns: Columns, index: Index) -> Kernel:  # noqa: A
 
 _LEAVES: dict[str, Callable[[Any, Columns, Index], Kernel]] = {
     "RBFKernel": _rbf,
+    "MaternKernel": _matern,
+    "RQKernel": _rational_quadratic,
+    "PolynomialKernel": _polynomial,
     "PeriodicKernel": _periodic,
     "LinearKernel": _linear,
     "CategoricalKernel": _categorical,
