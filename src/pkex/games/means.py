@@ -26,7 +26,7 @@ from pkex.games.layout import by_column
 from pkex.games.protocols import Factors, Game
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.algebra import ColumnKernel, Term
-from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Matern, Periodic
+from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 
 __all__ = ["mean_factors", "mean_over_pairs", "mean_roundings"]
 
@@ -42,7 +42,7 @@ _REPEATED = 2**21  # and looking for equal values is
 _FEW = 64  # different values of a column
 _LOOKED_AT = 3 * _FEW // 2  # rows that show whether there may be so few
 _OTHERS = 4.0  # the factors of a row with all rows, where that with itself may be taken off
-_ELEMENTWISE = (RBF, Laplacian, Matern, Cauchy, Chi2, Periodic, Categorical)
+_ELEMENTWISE = (RBF, Laplacian, ProductMatern, Cauchy, Chi2, Periodic, Categorical)
 
 
 def mean_roundings(n_rows: int, n_points: int) -> float:
