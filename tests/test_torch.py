@@ -20,7 +20,11 @@ from naive import shapley_by_enumeration
 import pkex
 from pkex import Explainer, UnsupportedModelError
 
-pytestmark = pytest.mark.torch
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.filterwarnings("ignore:Sparse invariant checks"),  # of torch, about a product
+]
+torch.set_num_threads(1)
 
 all_models = pytest.mark.parametrize("case", models.MODELS, ids=str)
 

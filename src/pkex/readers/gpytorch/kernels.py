@@ -7,7 +7,7 @@ A module sees the columns that its `active_dims` choose of those that the module
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import reduce
 from operator import add, mul
 from typing import Any
@@ -24,13 +24,15 @@ from pkex.kernels import (
     Matern,
     Periodic,
     Polynomial,
+    Product,
     RationalQuadratic,
+    Scale,
     Sum,
 )
 from pkex.kernels.algebra import Dot
 from pkex.readers.gpytorch.copies import slice_of
 
-__all__ = ["of_covariance"]
+__all__ = ["leaves", "of_covariance"]
 
 Floats = NDArray[np.float64]
 Columns = tuple[int, ...]
@@ -60,6 +62,17 @@ def of_covariance(covariance: Any, rows: Any, index: Index) -> Kernel:
         f"the forward of this model returns a covariance of the type {type(covariance).__name__}, "
         "whose kernel cannot be read. Return self.covar_module(x), or sums and products of such."
     )
+
+
+def leaves(kernel: Kernel) -> Iterator[Kernel]:
+    """Yield the kernels that sums, products and multiples are made of."""
+    if isinstance(kernel, Sum | Product):
+        for part in kernel.kernels:
+            yield from leaves(part)
+    elif isinstance(kernel, Scale):
+        yield from leaves(kernel.kernel)
+    else:
+        yield kernel
 
 
 def _of_rows(covariance: Any, rows: Any, index: Index) -> Kernel:
@@ -148,7 +161,7 @@ def _categorical(kernel: Any, columns: Columns, index: Index) -> Kernel:
 
 
 def _constant(kernel: Any, columns: Columns, index: Index) -> Kernel:  # noqa: ARG001
-    return Constant(float(slice_of(kernel.constant, index, 0)))
+    return Constant(float(slice_of(kernel.constant, index, 1).item()))
 
 
 _LEAVES: dict[str, Callable[[Any, Columns, Index], Kernel]] = {
