@@ -6,9 +6,12 @@ the row that is explained, and the others from the background.
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -109,6 +112,19 @@ def test_what_cannot_be_explained_is_refused_with_a_sentence(refusal):
 def test_there_are_as_many_models_as_promised():
     assert len(models.MODELS) >= 25
     assert len({case.name for case in models.MODELS}) == len(models.MODELS)
+
+
+def test_the_list_of_the_support_page_is_what_the_script_makes():
+    """`python scripts/make_torch_list.py`, then `make_support.py`, after a change of these."""
+    script = Path(__file__).parent.parent / "scripts" / "make_torch_list.py"
+    spec = importlib.util.spec_from_file_location("make_torch_list", script)
+    make_torch_list = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_torch_list)
+    text = make_torch_list.made()
+    assert make_torch_list.LIST.read_text(encoding="utf-8") == text
+    found = json.loads(text)
+    untested = {name for name, cases in found["cases"].items() if not cases}
+    assert all("refused" in found["readers"][name] for name in untested)
 
 
 def test_a_model_is_read_as_it_is_now():

@@ -75,4 +75,5 @@ def slice_of(values: Any, index: tuple[int, ...], event: int) -> Floats:
     found = array(values)
     batch = found.shape[: found.ndim - event]
     places = index[len(index) - len(batch) :]
-    return found[tuple(0 if n == 1 else i for n, i in zip(batch, places, strict=True))]
+    one: Floats = found[tuple(0 if n == 1 else i for n, i in zip(batch, places, strict=True))]
+    return one
