@@ -35,6 +35,7 @@ from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, outside, said_before
 from pkex.tables.cells import is_number
+from pkex.uncertainty import check_posteriors, spread_of_values, variance_of
 
 __all__ = ["Explainer"]
 
@@ -168,7 +169,14 @@ class Explainer:
         return self(X).values
 
     @usual_errors
-    def __call__(self, X: ArrayLike, *, progress: bool = False) -> Explanation:
+    def __call__(
+        self,
+        X: ArrayLike,
+        *,
+        return_std: bool = False,
+        return_cov: bool = False,
+        progress: bool = False,
+    ) -> Explanation:
         """Explain the rows of `X`.
 
         Parameters
@@ -176,16 +184,27 @@ class Explainer:
         X : array or data frame of shape (n_rows, n_columns)
             The columns of a data frame are found by name where the model was fitted with names;
             their order does not matter, and columns that the model does not know are left out.
+        return_std : bool, default False
+            For a Gaussian process: whether to find the posterior standard deviation of every value,
+            `Explanation.std`. It is that of the latent function, without the noise of observations.
+        return_cov : bool, default False
+            The same for the covariances of the values of a row, `Explanation.cov`.
         progress : bool, default False
             Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
 
         Raises
         ------
+        UnsupportedModelError
+            When standard deviations are wanted of a model that is no Gaussian process.
         AdditivityError
             When values and base value miss the prediction by more than the certificate of the
             rule and rounding allow, or the model's own prediction is another.
         """
         expansion = self.expansion
+        unsure = return_std or return_cov
+        if unsure:
+            asked = "return_std" if return_std else "return_cov"
+            check_posteriors(expansion, self.removal, asked)
         rows: Any = taken(expansion, X)
         table = mixed(expansion, rows)
         prepared = [part.prepare(table) for part in expansion.parts]
@@ -226,6 +245,11 @@ class Explainer:
             kernels=self._kernels,
             **self._said,
         )
+        if unsure:
+            games = list(zip(self._parts, expansion.parts, prepared, strict=True))
+            options: dict[str, Any] = {"n_jobs": jobs, "progress": progress}
+            spread = spread_of_values(games, full=return_cov, **options)
+            explanation.__dict__.update(spread.fields(one_output=base.ndim == 0))
         if hasattr(rows, "iloc"):
             explanation.__dict__["row_labels"] = rows.index
         if self._classes is not None and self._classes.predict is not None:
@@ -238,6 +262,63 @@ class Explainer:
             ours = ours + self._offset  # without the rule's error
             own = said_before(self._own)(first_rows(rows, _CHECKED))
             check_agreement(expansion, ours, own, self._own_tol)
+        return explanation
+
+    @usual_errors
+    def variance(self, X: ArrayLike, *, progress: bool = False) -> Explanation:
+        """Explain the predictive variance of a Gaussian process: why is it unsure here?
+
+        The predictions of what is returned are the squares of what ``predict(return_std=True)`` has
+        for the rows, the noise of an observation included; base values are the mean variance when
+        nothing is known of a row. A negative value says that the column makes the model surer.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_columns)
+            As in a call.
+        progress : bool, default False
+            Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> from sklearn.gaussian_process import GaussianProcessRegressor
+        >>> from sklearn.gaussian_process.kernels import RBF
+        >>> X = np.random.default_rng(0).normal(size=(30, 2))
+        >>> model = GaussianProcessRegressor(RBF(), alpha=0.1, optimizer=None).fit(X, X[:, 0])
+        >>> explanation = pkex.Explainer(model).variance([[0.0, 4.0]])
+        >>> std = model.predict([[0.0, 4.0]], return_std=True)[1]
+        >>> bool(abs(explanation.predictions - std**2) < 1e-9)
+        True
+        >>> bool(explanation.values[0, 1] > explanation.values[0, 0])
+        True
+        """
+        expansion = self.expansion
+        check_posteriors(expansion, self.removal, "variance")
+        rows: Any = taken(expansion, X)
+        table = mixed(expansion, rows)
+        prepared = [part.prepare(table) for part in expansion.parts]
+        games = list(zip(self._parts, expansion.parts, prepared, strict=True))
+        found = variance_of(games, n_jobs=self.n_jobs, progress=progress)
+        explanation = Explanation._made(
+            **found.fields(one_output=self._base.ndim == 0),
+            data=prepared[0] if expansion.preparation is None else _data(table),
+            feature_names=self.player_names,
+            column_names=expansion.feature_names,
+            players=self.players,
+            output_names=expansion.output_names,
+            removal=self.removal,
+            absent=self.absent,
+            quantity="predictive variance",
+            kernels=self._kernels,
+            **self._said,
+        )
+        if hasattr(rows, "iloc"):
+            explanation.__dict__["row_labels"] = rows.index
         return explanation
 
     def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:

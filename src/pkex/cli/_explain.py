@@ -32,7 +32,7 @@ from pkex.output.text import OUTPUTS, aligned, notes
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable
 
-__all__ = ["Request", "explain"]
+__all__ = ["Request", "expected", "explain", "group_numbers", "is_ours"]
 
 
 # columns of the file of values
@@ -111,7 +111,7 @@ def _explained(
     """Return the explanation, the table it explains, and that of the background."""
     import pandas
 
-    names, count = _expected(model)
+    names, count = expected(model)
     chosen, own = request.columns, request.id
     if own is not None and own in (*(names or ()), *chosen):
         raise ValueError(
@@ -127,16 +127,7 @@ def _explained(
             labels.append(table.frame[row_names])
         if own is not None and own in table.names:
             table = table.without(own)
-        if names is not None:
-            table = table.take(names)
-        else:
-            table = table.take(chosen) if chosen else table
-            if count is not None and len(table.names) != count:
-                raise ValueError(
-                    f"the model was fitted without names of columns and takes {count}, but {path} "
-                    f"has {len(table.names)}, {listed(table.names)}: choose {count} of them with "
-                    "--columns, in the order of the model."
-                )
+        table = _tables.for_model(table, names, count, chosen)
         if not request.keep_missing:
             advice = "--keep-missing if the model has an imputer, "
             table = _tables.complete(table, request.drop_missing, advice)
@@ -155,11 +146,7 @@ def _explained(
     def rows_of(table: FileTable) -> Any:
         return table.frame if names is not None else table.frame.to_numpy()
 
-    groups = groups_from(request.groups, dialect)
-    if groups is not None and names is None:
-        groups = {
-            group: [_index(column, data) for column in columns] for group, columns in groups.items()
-        }
+    groups = group_numbers(groups_from(request.groups, dialect), names, data)
     try:
         explainer = pkex.Explainer(
             model,
@@ -172,7 +159,7 @@ def _explained(
         )
         explanation = explainer(rows_of(data), progress=session.progress)
     except (TypeError, ValueError) as error:
-        if _is_ours(error):
+        if is_ours(error):
             raise
         raise ValueError(
             f"the model cannot take the columns as they were read ({error}); --categorical reads "
@@ -186,7 +173,7 @@ def _explained(
     return replace(explanation, row_labels=index), data, background
 
 
-def _is_ours(error: Exception) -> bool:
+def is_ours(error: Exception) -> bool:
     """Tell whether pkex raised the error, rather than a step of the model."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -194,10 +181,17 @@ def _is_ours(error: Exception) -> bool:
     return trace is not None and trace.tb_frame.f_globals["__name__"].startswith("pkex.")
 
 
-def _expected(model: Any) -> tuple[list[str] | None, int | None]:
+def expected(model: Any) -> tuple[list[str] | None, int | None]:
     """Return the names of the columns that the model was fitted with, or their number."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(map(str, names)), getattr(model, "n_features_in_", None)
+
+
+def group_numbers(groups: Any, names: Sequence[str] | None, table: FileTable) -> Any:
+    """Return groups by numbers of columns for a model that does not know their names."""
+    if groups is None or names is not None:
+        return groups
+    return {group: [_index(column, table) for column in own] for group, own in groups.items()}
 
 
 def _index(column: str | int, table: FileTable) -> int:

@@ -27,9 +27,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pkex.games.measures import Banzhaf, BetaShapley, Shapley
+    from pkex.games.measures import Alone, Banzhaf, BetaShapley, Last, Shapley
 
-__all__ = ["Banzhaf", "BetaShapley", "Shapley"]
+__all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley"]
 
 if not TYPE_CHECKING:  # not before they are used, as they need SciPy
 

@@ -113,7 +113,7 @@ class Game:
         ----------
         present : Factors of shape (players, rows, points)
         weights : array of shape (points, sets), or (rows, points, sets)
-        absent : Factors of shape (players, rows, points), optional
+        absent : Factors of shape (players, rows, points) or (players, points), optional
             The factors of absent players; 1 by default.
         """
         return _contracted(self._solve(present, absent), present.values.shape[1], weights)

@@ -119,6 +119,26 @@ class WeightedPoints:
         sums: GameSums = reduced(rows, n_jobs=n_jobs, progress=progress)
         return sums
 
+    def pair_values(self, X: Floats) -> Floats:
+        """Return the values of every pair, without weights, shape (players, rows, points).
+
+        Row by row these are the values of the functions ``k(., x_i)``. There is a background.
+        """
+        x, games, shape = by_column(X), self.plan.games(), (self.plan.n_players, len(X))
+        found = np.zeros((shape[0] + 1, shape[1], len(self.z)))
+        absent = self._absent(games)
+        assert absent is not None
+        if isinstance(absent, EachRow):
+            for game in games:
+                absent.add_pairs(game, x, self.z, found)
+        else:
+            every = slice(0, len(x)), slice(0, len(self.z))
+            Points(games, x, self.z, absent).add_values(*every, found)
+        for single, without in zip(self.plan.singles, self._absent_singles, strict=True):
+            if single.player is not None:
+                found[single.player] += single.worth(x, self.z) - without.worth
+        return found[:-1]
+
     def error(self, sums: GameSums, X: Floats) -> Floats:
         """Return how far each value, the total and the base may be from exact ones, (rows, sets).
 

@@ -26,6 +26,8 @@ from pkex.output.text import (
     notes,
     raw_text,
     remarks,
+    sensitivity_headline,
+    sensitivity_remarks,
     shares,
 )
 from pkex.tables.cells import name_of_rest
@@ -34,9 +36,16 @@ if TYPE_CHECKING:
     from pkex.explainer import Explainer
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
     from pkex.statistics.attribution import Attribution
 
-__all__ = ["attribution_html", "explainer_html", "explanation_html", "importance_html"]
+__all__ = [
+    "attribution_html",
+    "explainer_html",
+    "explanation_html",
+    "importance_html",
+    "sensitivity_html",
+]
 
 _LINES, _FEATURES = 9, 8  # of an explanation
 _PLAYERS = 20  # of an attribution or importance
@@ -70,7 +79,11 @@ def explanation_html(explanation: Explanation) -> str:
             cells.append(_cell(explanation.outputs[output]))
         cells.append(_cell(f"{base[row, output]:.4g}"))
         cells += [
-            _cell(f"{value:+.4g}", raw_text(explanation, row, i), value / scale)
+            _cell(
+                f"{value:+.4g}{_spread(explanation, row, i, output)}",
+                raw_text(explanation, row, i),
+                value / scale,
+            )
             for value, i in zip(phi, top, strict=True)
         ]
         if others:
@@ -157,6 +170,34 @@ def importance_html(importance: Importance) -> str:
     return _page(title, "", titles, lines, _line(more) + _small(more_outputs(importance)))
 
 
+def sensitivity_html(sensitivity: Sensitivity) -> str:
+    """Return a table of the indices, tinted by their size."""
+    several, count = sensitivity.shapley.ndim == 2, len(sensitivity.feature_names)
+    outputs = sensitivity.outputs if several else ("",)
+    kinds = {
+        "first order": sensitivity.first_order,
+        "Shapley": sensitivity.shapley,
+        "total order": sensitivity.total_order,
+    }
+    tables = {kind: table.reshape(count, -1) for kind, table in kinds.items()}
+    titles = ["input"]
+    for output in outputs:
+        titles += [f"{output} {kind}".strip() for kind in tables]
+    lines = []
+    for player in sensitivity.order[:_PLAYERS]:
+        cells = [_name(sensitivity.feature_names[player])]
+        for k in range(len(outputs)):
+            shown = [table[player, k] for table in tables.values()]
+            cells += [
+                _cell(f"{share:.4g}", strength=float(np.nan_to_num(share))) for share in shown
+            ]
+        lines.append("".join(cells))
+    more = f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else ""
+    said = _small([f"inputs: {sensitivity.inputs}, independent of each other"])
+    below = _line(more) + _small(sensitivity_remarks(sensitivity))
+    return _page(sensitivity_headline(sensitivity), said, titles, lines, below)
+
+
 def _page(title: str, said: str, titles: list[str], lines: list[str], below: str) -> str:
     """Return a table between a title and what is said below it; `lines` are cells."""
     head = "".join(f'<th style="{_STYLE}">{escape(entry)}</th>' for entry in titles)
@@ -193,3 +234,10 @@ def _cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool =
     below = f'<br><small style="opacity: 0.7">{escape(note)}</small>' if note else ""
     shown = content if markup else escape(content)
     return f'<td style="{_STYLE}{tint}">{shown}{below}</td>'
+
+
+def _spread(explanation: Explanation, row: int, player: int, output: int) -> str:
+    """Return the standard deviation of a value, where it is known."""
+    if explanation.std is None:
+        return ""
+    return f" ± {explanation.std[row, player].reshape(-1)[output]:.2g}"
