@@ -40,8 +40,8 @@ def test_files_summary_and_report_have_the_indices(capsys):
     order = [expected.feature_names[i] for i in expected.order]
     assert list(single["feature"]) == order
     for kind in ("first_order", "shapley", "total_order"):
-        np.testing.assert_array_equal(single[kind].astype(float), getattr(expected, kind)[expected.order])
-    pairs = values[values["with"].notna()]
+        shares = getattr(expected, kind)[expected.order]
+        np.testing.assert_array_equal(single[kind].astype(float), shares)
     assert len(pairs) == 6
     np.testing.assert_array_equal(
         pairs["second_order"], expected.second_order[np.triu_indices(4, 1)]
