@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pkex.explanation import Explanation
     from pkex.games.backend import show_config
     from pkex.importance import Importance
+    from pkex.interactions import Interactions
     from pkex.models.expansion import KernelExpansion
     from pkex.readers import as_expansion
     from pkex.statistics.attribution import Attribution
@@ -35,6 +36,7 @@ __all__ = [
     "Explanation",
     "HSICSelector",
     "Importance",
+    "Interactions",
     "KernelExpansion",
     "MMDDrift",
     "PrecisionWarning",
@@ -56,6 +58,7 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "Explanation": "explanation",
     "HSICSelector": "statistics.selector",
     "Importance": "importance",
+    "Interactions": "interactions",
     "KernelExpansion": "models.expansion",
     "MMDDrift": "statistics.drift",
     "PrecisionWarning": "errors",

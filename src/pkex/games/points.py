@@ -92,7 +92,7 @@ class WeightedPoints:
 
     def prepare(self) -> None:
         """Find what does not depend on rows now, rather than in the first call."""
-        _ = self.bases, self._roundings
+        _ = self.bases, self.roundings
 
     def explain(self, X: Floats, *, n_jobs: int | None = 1, progress: bool = False) -> GameSums:
         """Return the weighted sums over the points of the pairs' values, for every row of `X`.
@@ -110,10 +110,9 @@ class WeightedPoints:
         if len(games) == 1 and not progress and len(X) * self.z.size <= block_entries(games):
             found = self._at_once(games, x)  # nothing to cut or to add up
             if plan.singles:
-                self._add_singles(x, found)
+                self.add_singles(x, found)
             return found.sums(plan, len(self.z), bases)
-        source = Points(games, x, self.z, self._absent(games))
-        rows = ByRow(plan, source, self.weights, bases, partial(self._add_singles, x))
+        rows = ByRow(plan, self.source(games, x), self.weights, bases, partial(self.add_singles, x))
         sums: GameSums = reduced(rows, n_jobs=n_jobs, progress=progress)
         return sums
 
@@ -122,7 +121,7 @@ class WeightedPoints:
 
         By certificate and rounding; see "What a result may be off by" in docs/mathematics.md.
         """
-        rate: Any = 2.0 * sums.rules[0].relative_error + self._roundings * 2.0**-53
+        rate: Any = 2.0 * sums.rules[0].relative_error + self.roundings * 2.0**-53
         if self.background is not None:
             # in the tail, where magnitudes are small, exponents of factors are large and so is what
             # their rounding costs
@@ -152,6 +151,10 @@ class WeightedPoints:
                 total += term.coefficient * (worths @ weights[..., points, :])
         return total
 
+    def source(self, games: Sequence[Game], x: Floats) -> Points:
+        """Return the pairs of rows and points, with what absent players have."""
+        return Points(games, x, self.z, self._absent(games))
+
     def _at_once(self, games: Sequence[Game], x: Floats) -> Totals:
         """Return the sums of a single game as one block."""
         every = slice(0, len(self.z))
@@ -159,8 +162,7 @@ class WeightedPoints:
             game = games[0]
             sums = game.explain(x, self.z, self.weights).scaled(game.term.coefficient)
         else:
-            source = Points(games, x, self.z, self._absent(games))
-            sums = source.explain(0, slice(0, len(x)), every, self.weights)
+            sums = self.source(games, x).explain(0, slice(0, len(x)), every, self.weights)
         return Totals(*sums, 1)
 
     def _absent(self, games: Sequence[Game]) -> AbsentFactors | EachRow | None:
@@ -213,7 +215,7 @@ class WeightedPoints:
             rows, shares = self.background.rows, self.background.weights
         return [single.absent(self.z, rows, shares) for single in self.plan.singles]
 
-    def _add_singles(self, x: Floats, found: Totals) -> None:
+    def add_singles(self, x: Floats, found: Totals) -> None:
         """Add the terms of a single player."""
         general = self.background is not None
         for single, absent in zip(self.plan.singles, self._absent_singles, strict=True):
@@ -236,7 +238,7 @@ class WeightedPoints:
         return sizes
 
     @lazy
-    def _roundings(self) -> float:
+    def roundings(self) -> float:
         """How many units of rounding a value carries at most, relative to the magnitudes.
 
         The proof is in docs/mathematics.md.

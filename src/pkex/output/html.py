@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from pkex.importance import Importance
     from pkex.statistics.attribution import Attribution
 
-__all__ = ["attribution_html", "explanation_html", "importance_html"]
+__all__ = [
+    "attribution_html",
+    "cell",
+    "explanation_html",
+    "importance_html",
+    "line",
+    "name_cell",
+    "page",
+    "small",
+]
 
 _LINES, _FEATURES = 9, 8  # of an explanation
 _PLAYERS = 20  # of an attribution or importance
@@ -55,29 +64,29 @@ def explanation_html(explanation: Explanation) -> str:
     lines, names = [], explanation[:n_shown].row_names
     for row, output in np.ndindex(n_shown, n_outputs):
         phi = values[row, top, output]
-        cells = [_cell(names[row])]
+        cells = [cell(names[row])]
         if predicted is not None:
             most = None if other is None else other[row]
             note = f"largest output {most}" if most is not None else ""
-            cells.append(_cell(str(predicted[row]), note))
+            cells.append(cell(str(predicted[row]), note))
         if explanation.outputs:
-            cells.append(_cell(explanation.outputs[output]))
-        cells.append(_cell(f"{base[row, output]:.4g}"))
+            cells.append(cell(explanation.outputs[output]))
+        cells.append(cell(f"{base[row, output]:.4g}"))
         cells += [
-            _cell(f"{value:+.4g}", _raw(explanation, row, i), value / scale)
+            cell(f"{value:+.4g}", _raw(explanation, row, i), value / scale)
             for value, i in zip(phi, top, strict=True)
         ]
         if others:
             rest = predictions[row, output] - base[row, output] - phi.sum()
-            cells.append(_cell(f"{rest:+.4g}"))
-        cells.append(_cell(f"<b>{predictions[row, output]:.4g}</b>", markup=True))
+            cells.append(cell(f"{rest:+.4g}"))
+        cells.append(cell(f"<b>{predictions[row, output]:.4g}</b>", markup=True))
         lines.append("".join(cells))
     hidden = n_rows - n_shown
     more = f"and {hidden} more row{'s' if hidden != 1 else ''}" if hidden else ""
     what = meaning(explanation)
     said = "" if what is None else f"<div>{escape(what)}</div>"
-    said += _small(notes(explanation))
-    return _page(headline(explanation), said, titles, lines, _line(more))
+    said += small(notes(explanation))
+    return page(headline(explanation), said, titles, lines, line(more))
 
 
 def attribution_html(attribution: Attribution) -> str:
@@ -86,16 +95,16 @@ def attribution_html(attribution: Attribution) -> str:
     shown = attribution.values[attribution.order[:_PLAYERS]]
     scale = np.abs(shown).max(initial=0.0) or 1.0
     lines = [
-        "".join([_name(name), _cell(share, strength=value / scale), *map(_cell, rest)])
+        "".join([name_cell(name), cell(share, strength=value / scale), *map(cell, rest)])
         for (name, share, *rest), value in zip(rows, shown, strict=True)
     ]
     count = len(attribution.players)
-    below = _line(f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else "")
+    below = line(f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else "")
     if attribution.p_values is not None and count > 1:
-        below += _small([f"p-values adjusted by Holm for {count} players"])
-    below += _small(remarks(attribution))
-    said = _small([attribution.absent])
-    return _page(attribution_headline(attribution), said, ["feature", *titles], lines, below)
+        below += small([f"p-values adjusted by Holm for {count} players"])
+    below += small(remarks(attribution))
+    said = small([attribution.absent])
+    return page(attribution_headline(attribution), said, ["feature", *titles], lines, below)
 
 
 def importance_html(importance: Importance) -> str:
@@ -110,21 +119,21 @@ def importance_html(importance: Importance) -> str:
         titles += [output, "centred"] if importance.neutral else [output]
     lines = []
     for player in importance.order[:_PLAYERS]:
-        cells = [_name(importance.feature_names[player])]
+        cells = [name_cell(importance.feature_names[player])]
         for mean, error, apart in zip(means[player], errors[player], centred[player], strict=True):
             spread = "" if np.isnan(error) else f" ± {error:.2g}"
-            cells.append(_cell(f"{mean:.4g}{spread}", strength=mean / scale))
-            cells += [_cell(f"{apart:.4g}")] if importance.neutral else []
+            cells.append(cell(f"{mean:.4g}{spread}", strength=mean / scale))
+            cells += [cell(f"{apart:.4g}")] if importance.neutral else []
         lines.append("".join(cells))
     title = f"Importance({count} feature{'s' if count != 1 else ''}, mean |value| over rows)"
     more = f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else ""
-    return _page(title, "", titles, lines, _line(more))
+    return page(title, "", titles, lines, line(more))
 
 
-def _page(title: str, said: str, titles: list[str], lines: list[str], below: str) -> str:
+def page(title: str, said: str, titles: list[str], lines: list[str], below: str) -> str:
     """Return a table between a title and what is said below it; `lines` are cells."""
     head = "".join(f'<th style="{_STYLE}">{escape(entry)}</th>' for entry in titles)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    body = "".join(f"<tr>{each}</tr>" for each in lines)
     return (
         f'<div style="overflow-x: auto"><div>{escape(title)}</div>{said}'
         f'<table style="font-variant-numeric: tabular-nums"><thead><tr>{head}</tr></thead>'
@@ -132,19 +141,22 @@ def _page(title: str, said: str, titles: list[str], lines: list[str], below: str
     )
 
 
-def _line(text: str) -> str:
+def line(text: str) -> str:
+    """Return a line of text, if there is any."""
     return f"<div>{escape(text)}</div>" if text else ""
 
 
-def _small(lines: Iterable[str]) -> str:
-    return "".join(f"<div><small>{escape(line)}</small></div>" for line in lines)
+def small(lines: Iterable[str]) -> str:
+    """Return lines of small text."""
+    return "".join(f"<div><small>{escape(each)}</small></div>" for each in lines)
 
 
-def _name(name: str) -> str:
+def name_cell(name: str) -> str:
+    """Return the first cell of a line."""
     return f'<th style="{_LEFT}">{escape(name)}</th>'
 
 
-def _cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool = False) -> str:
+def cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool = False) -> str:
     """Return a cell, with a small note below and tinted where `strength` is not 0."""
     tint = ""
     if strength:
