@@ -23,7 +23,7 @@ DIGITS = 40
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
 def test_densities_of_fsii_have_the_moments_of_its_definition(order):
-    """Tsai, Yeh and Ravikumar (2023), theorem 19: what a Moebius coefficient counts for."""
+    """Tsai, Yeh and Ravikumar (2023): what a Moebius coefficient counts for."""
     for size in range(1, order + 1):
         density = [Fraction(c) for c in INDICES["FSII"].of(size, order).density]
         q = len(density) - 1

@@ -255,7 +255,7 @@ def test_the_index_of_the_explainer_sets_the_default():
     assert_close(banzhaf.interactions(rows).main, banzhaf(rows).values, 1e-14)
     with pytest.raises(ValueError, match="split Shapley values"):
         banzhaf.shap_interaction_values(rows)
-    with pytest.raises(ValueError, match="choose one, e.g."):
+    with pytest.raises(ValueError, match="choose one"):
         pkex.Explainer(f, index=pkex.games.BetaShapley(2, 1)).interactions(rows)
 
 
@@ -284,13 +284,9 @@ def test_tables_that_do_not_fit_are_refused_with_their_size():
     f = pkex.KernelExpansion(rng.normal(size=(2, 1000)), [1.0, -1.0], RBF(30.0))
     rows = np.zeros((1, 1000))
     explain = pkex.Explainer(f)
-    with pytest.raises(
-        ValueError, match=r"all triples of 1000 players in 1 rows would take 1\.2 GiB"
-    ):
+    with pytest.raises(ValueError, match=r"triples of 1000 players in 1 row would take 1\.2 GiB"):
         explain.interactions(rows, max_order=3)
-    with pytest.raises(
-        ValueError, match=r"all pairs of 1000 players in 1100 rows would take 8\.2 GiB"
-    ):
+    with pytest.raises(ValueError, match=r"pairs of 1000 players in 1100 rows would take 8\.2 GiB"):
         explain.interactions(np.zeros((1100, 1000)))
     chosen = explain.interactions(rows, max_order=3, players=[(0, 1, 999)])
     assert chosen.values.shape == (1, 1)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._validation import brief, is_index
+from pkex._words import counted
 from pkex.errors import UnsupportedModelError
 from pkex.games.functionals import INDICES
 from pkex.games.interaction_sums import InteractionSums, interactions_of
@@ -290,7 +291,7 @@ def _check_room(recipe: Recipe, n_rows: int, n_outputs: int) -> None:
     for what, size, most in (("triples", triples, _TRIPLES), ("pairs", pairs, _PAIRS)):
         if size > most:
             raise ValueError(
-                f"all {what} of {d} players in {n_rows} rows"
+                f"all {what} of {d} players in {counted(n_rows, 'row')}"
                 f"{f' and {n_outputs} outputs' if n_outputs > 1 else ''} would take "
                 f"{size / 2**30:,.1f} GiB, and pkex holds at most {most / 2**30:g} GiB of them; "
                 "explain fewer rows at a time, form groups, or choose subsets by players=[...]."

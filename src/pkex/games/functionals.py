@@ -5,9 +5,9 @@ In a product game let ``p`` and ``a`` be the factors of a player when present an
     G_S(x) = prod_{j in S} (p_j - a_j) prod_{j not in S} (a_j + x (p_j - a_j)),
 
 the mean of what the players of S add together (their discrete derivative) when every other player
-is present with probability x. Its coefficients are the Moebius coefficients ``m_T`` of the sets that
-contain S: ``G_S(x) = sum_{T >= S} m_T x^(|T| - |S|)``. An index that weighs these by the sizes of S
-and T alone is thus a functional of ``G_S``:
+is present with probability x. Its coefficients are the Moebius coefficients ``m_T`` of the sets
+that contain S: ``G_S(x) = sum_{T >= S} m_T x^(|T| - |S|)``. An index that weighs these by the sizes
+of S and T alone is thus a functional of ``G_S``:
 
 | index | functional of ``G_S``, s = ``|S|``, k = the largest order |
 |---|---|
@@ -26,16 +26,16 @@ and T alone is thus a functional of ``G_S``:
 
 *FSII* leaves a Moebius coefficient with ``|T| <= k`` where it is, so ``integral rho x^m`` is 1 for
 m = 0 and 0 for m up to k - s. The density ``x^(s-1) (1-x)^(s-1)`` times the polynomial of degree
-k - s with these moments has the moments of Tsai, Yeh and Ravikumar (2023, theorem 19) for the larger
-T, too; a test compares them as fractions.
+k - s with these moments has those of Tsai, Yeh and Ravikumar (2023) for the larger T, too; a test
+compares them as fractions.
 
 *FBII* is the best approximation of the game by one of order k when all coalitions count alike. In
 ``y = 2x - 1`` it keeps the products of at most k of the ``y_j``, and their coefficients are the
 derivatives of the multilinear extension in the centre. Its value of the empty set is not v(empty).
 
-A density is stored by its coefficients of ``x^i (1-x)^(q-i)``: each of these products acts on G like
-q more players, whose factors are x and 1 - x, so that the rules of `pkex.rules` and their bounds
-hold for it.
+A density is stored by its coefficients of ``x^i (1-x)^(q-i)``: each of these products acts on G
+like q more players, whose factors are x and 1 - x, so that the rules of `pkex.rules` and their
+bounds hold for it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Interactions summed by row of a table, or over all pairs of one sample: two reductions.
 
-They stand beside `ByRow` and `ByPair` of `pkex.games.reductions` and run in the same engine; what is
-done with a block of pairs is in `pkex.games.interactions`. Rows are finished one after the other, so
-that no more is held than what is returned and the blocks under way.
+They stand beside `ByRow` and `ByPair` of `pkex.games.reductions` and run in the same engine; what
+is done with a block of pairs is in `pkex.games.interactions`. Rows are finished one after the
+other, so that no more is held than what is returned and the blocks under way.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class InteractionSums:
         return replace(self, **{name: times(name) for name in _SUMS})
 
     def explained(self) -> Floats:
-        """Return the sum of the values of all subsets of 1 to `most` players, shape (rows, sets)."""
+        """Return the sum of the values of all subsets but the empty one, shape (rows, sets)."""
         total: Floats = self.main.sum(axis=1)
         if self.pairs is not None:
             total = total + 0.5 * self.pairs.sum(axis=(1, 2))

@@ -338,7 +338,7 @@ def extent(
 
 
 def change(present: Factors, absent: Factors) -> Floats:
-    """Return absent minus present factors, from the smaller numbers, whose difference has digits."""
+    """Return absent minus present factors, from the smaller numbers, which have the digits."""
     (factors, u), (start, missing) = present, absent
     return np.where(factors + start > 1.0, u - missing, start - factors)
 
