@@ -483,7 +483,9 @@ def _gram(ratios: Floats, weights: Floats) -> Floats:
         product = halves @ halves.T
         return np.negative(product, out=product)
     plus, minus = halves[:, ~below], halves[:, below]
-    return plus @ plus.T - minus @ minus.T
+    product = plus @ plus.T
+    product -= minus @ minus.T
+    return product
 
 
 def _cube(ratios: Floats, weights: Floats) -> Floats:

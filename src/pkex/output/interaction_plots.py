@@ -29,6 +29,7 @@ __all__ = ["HeatmapDisplay", "NetworkDisplay", "PairDisplay"]
 Floats = NDArray[np.float64]
 
 _NUMBERS = 8  # players of a heat map whose cells have room for numbers
+_FEW = 5  # levels of a column whose points are drawn side by side
 _LINES = 40  # pairs of a network
 
 
@@ -59,7 +60,8 @@ class _OfAllPairs(Display):
         if row is not None and (not is_index(row) or not -len(found) <= row < len(found)):
             raise IndexError(f"there are rows 0 to {len(found) - 1}, got {brief(row)}.")
         d = len(found.feature_names)
-        assert found.pairs is not None and found.main is not None
+        assert found.pairs is not None
+        assert found.main is not None
         if row is None:
             pairs, main = sizes.reshape(d, d, -1)[..., number], np.abs(found.main).mean(axis=0)
             title = f"mean |{found.index}| of {len(found)} rows"
@@ -137,7 +139,7 @@ class HeatmapDisplay(_OfAllPairs):
                     color="white" if dark else "black",
                 )
         bar = self.figure_.colorbar(image, ax=ax, shrink=0.8)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         return self
 
 
@@ -265,18 +267,16 @@ class PairDisplay(Display):
             first, second = top[0].players
         values = found[first, second].reshape(len(found), -1)[:, number]
         names = found.feature_names
-        players = [
-            int(select([one], [Axis("feature", len(names), names)])[0][0])
-            for one in (first, second)
-        ]
+        [both] = select([first, second], [Axis("feature", len(names), names)])
+        players = both.tolist()
         if ax is None:
             ax = cast("Axes", self._figure(6.0, 4.4).subplots())
         self._draws_in(ax)
         x, y = (self._column(player) for player in players)
         largest = float(np.abs(values).max(initial=0.0)) or 1.0
         points = ax.scatter(
-            x.numbers,
-            y.numbers,
+            x.spread(),
+            y.spread(),
             c=values,
             cmap=_colours(True),
             vmin=-largest,
@@ -288,11 +288,13 @@ class PairDisplay(Display):
         for axis, column in ((ax.xaxis, x), (ax.yaxis, y)):
             if column.categories:
                 axis.set_ticks(range(len(column.categories)), column.categories)
+            elif len(column.levels) <= _FEW:
+                axis.set_ticks(column.levels)
         ax.set_xlabel(short(names[players[0]]))
         ax.set_ylabel(short(names[players[1]]))
         ax.spines[["top", "right"]].set_visible(False)
         bar = self.figure_.colorbar(points, ax=ax)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         bar.set_label(f"{found.index} of the pair")
         return self
 
@@ -321,6 +323,19 @@ class _Column(NamedTuple):
 
     numbers: Floats
     categories: list[str]
+
+    @property
+    def levels(self) -> Floats:
+        """The different numbers."""
+        return np.unique(self.numbers[~np.isnan(self.numbers)])
+
+    def spread(self) -> Floats:
+        """Return the numbers, those of few levels side by side, the same at every drawing."""
+        levels = self.levels
+        if not 1 < len(levels) <= _FEW:
+            return self.numbers
+        aside = (0.618034 * np.arange(len(self.numbers))) % 1.0 - 0.5
+        return self.numbers + 0.3 * float(np.diff(levels).min()) * aside
 
 
 def _colours(signed: bool) -> Colormap:
