@@ -427,6 +427,7 @@ class Attribution:
         details: Mapping[str, object] | None = None,
         sample_names: tuple[str, str] | None = None,
         alpha: float = 0.05,
+        interactions: Interactions | None = None,
     ) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.
 
@@ -442,6 +443,8 @@ class Attribution:
             What to call the samples of MMD, such as ``("last month", "today")``.
         alpha : float, default 0.05
             The level of the test, for what the report calls more than chance explains.
+        interactions : Interactions, optional
+            Those of the attribution, `interactions()`: a section shows which columns act together.
 
         Examples
         --------
@@ -454,7 +457,15 @@ class Attribution:
         """
         from pkex.output.report import write
 
-        write(self, path, title=title, details=details, sample_names=sample_names, alpha=alpha)
+        write(
+            self,
+            path,
+            title=title,
+            details=details,
+            sample_names=sample_names,
+            alpha=alpha,
+            interactions=interactions,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the attribution to a file, which `load` reads; as `Explanation.save` does.

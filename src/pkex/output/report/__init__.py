@@ -9,7 +9,8 @@ from typing import Any
 from pkex._files import write_whole
 from pkex._validation import brief, is_index, number
 from pkex.explanation import Explanation
-from pkex.output.report import _attribution, _explanation, _page
+from pkex.interactions import Interactions
+from pkex.output.report import _attribution, _explanation, _interactions, _page
 from pkex.output.report._facts import Fact, fact
 from pkex.statistics.attribution import Attribution
 from pkex.tables.cells import label_text
@@ -28,6 +29,7 @@ def write(
     sample_names: Sequence[str] | None = None,
     alpha: float = _ALPHA,
     row_names: Sequence[int | str] | None = None,
+    interactions: Interactions | None = None,
 ) -> None:
     """Write a report to `path`; an existing file is replaced, whole or not at all.
 
@@ -50,6 +52,8 @@ def write(
     row_names : sequence of int or str, optional
         For an explanation: what to call its rows, e.g. their numbers in the file that they came
         from; by default the labels of the frame that was explained, or numbers from 0.
+    interactions : Interactions, optional
+        Of the same rows and features; shown as a section of their own.
 
     Examples
     --------
@@ -79,6 +83,9 @@ def write(
             f"a report shows an Explanation or an Attribution, got {type(result).__name__}; pass "
             "what an Explainer, pkex.mmd or pkex.hsic returned."
         )
+    if interactions is not None:
+        payload["interactions"] = _interactions.payload(interactions, result)
+        payload["facts"] = payload["facts"] + _interactions.facts(interactions)
     content = _page.html(payload).encode()
     write_whole(path, lambda file: file.write(content), "report.html")
 
