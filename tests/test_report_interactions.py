@@ -20,9 +20,7 @@ def model():
     alpha = np.stack([X[:, 0] * X[:, 1], X[:, 1] * X[:, 2]], axis=1)
     kernel = RBF(1.5, columns=range(4)) * Categorical(0.3, columns=[4])
     names = (ALERT, "bmi", "age", "height", "town")
-    f = pkex.KernelExpansion(
-        X, alpha, kernel, [0.0, 0.0], names, output_names=["first", "second"]
-    )
+    f = pkex.KernelExpansion(X, alpha, kernel, [0.0, 0.0], names, output_names=["first", "second"])
     explainer = pkex.Explainer(f, X[:10], groups={"body": ["height", "age"]})
     return explainer(X), explainer.interactions(X)
 
@@ -83,10 +81,8 @@ def test_a_statistic_shows_its_pairs(open_report, which):  # noqa: F811
     X, Z = rng.normal(size=(2, 80, 4))
     X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
     frames = [pd.DataFrame(table, columns=["a", "b", "c", "d"]) for table in (X, Z)]
-    if which == "mmd":
-        attribution = pkex.mmd(*frames)
-    else:
-        attribution = pkex.hsic(frames[1], Z[:, 0] * Z[:, 1])
+    two, target = which == "mmd", Z[:, 0] * Z[:, 1]
+    attribution = pkex.mmd(*frames) if two else pkex.hsic(frames[1], target)
     page = open_report(attribution, interactions=attribution.interactions())
     assert page.locator("#pairs button").first.text_content() == "a & b"
     assert page.locator("#pair circle").count() == (160 if which == "mmd" else 80)

@@ -301,8 +301,8 @@ class Explainer:
         >>> explainer = pkex.Explainer(f)
         >>> values = explainer.shap_interaction_values([[0.0, 1.0]])
         >>> values.round(4)
-        array([[[-0.13  , -0.0862],
-                [-0.0862,  0.1862]]])
+        array([[[-0.158 , -0.0581],
+                [-0.0581,  0.158 ]]])
         >>> bool((abs(values.sum(axis=2) - explainer.shap_values([[0.0, 1.0]])) < 1e-12).all())
         True
         """

@@ -33,8 +33,10 @@ __all__ = [
     "ExplainResult",
     "ExplainSummary",
     "FeatureFacts",
+    "InteractionFacts",
     "ModelFacts",
     "OutputFacts",
+    "PairFacts",
     "RuleFacts",
     "ShareFacts",
     "Summary",
@@ -118,6 +120,22 @@ class FeatureFacts(TypedDict):
     ]
 
 
+class PairFacts(TypedDict):
+    """Two features that act together, with one number for each output."""
+
+    first: str
+    second: str
+    size: Annotated[list[NotNegative], "Mean absolute value over the rows, one for each output."]
+    mean: Annotated[list[float], "Mean value; of a statistic, its value."]
+
+
+class InteractionFacts(TypedDict):
+    """What features do together; there with --interactions."""
+
+    index: Annotated[str, "The interaction index, k-SII."]
+    pairs: Annotated[list[PairFacts], "All pairs, the largest first."]
+
+
 class ExplainResult(TypedDict):
     """What `pkex explain` found."""
 
@@ -138,6 +156,7 @@ class ExplainResult(TypedDict):
     error: Annotated[
         NotNegative, "Proven bound of the error of every value and prediction, in their units."
     ]
+    interactions: NotRequired[InteractionFacts]
 
 
 class ShareFacts(TypedDict):
@@ -181,6 +200,7 @@ class _Result(TypedDict):
     ]
     rule: RuleFacts
     residual: float
+    interactions: NotRequired[InteractionFacts]
 
 
 class DriftInputs(TypedDict):

@@ -53,8 +53,6 @@ def notes(found: Interactions) -> list[str]:
 def text(found: Interactions) -> str:
     """Return the headline and the largest interactions."""
     lines = [headline(found), *(f"  {note}" for note in notes(found))]
-    if not len(found):
-        return "\n".join(lines)
     top, titles = found.top(_LINES), _titles(found)
     width = max((len(_joined(entry)) for entry in top), default=0)
     rows = [("", titles), *((_joined(entry), _numbers(entry, titles)) for entry in top)]
@@ -69,7 +67,7 @@ def _numbers(entry: Interaction, titles: list[str]) -> list[str]:
 
 def html(found: Interactions) -> str:
     """Return a table of the largest interactions, tinted by their size."""
-    top = found.top(_ROWS) if len(found) else []
+    top = found.top(_ROWS)
     scale = max((abs(entry.size) for entry in top), default=0.0) or 1.0
     titles = _titles(found)
     lines = []

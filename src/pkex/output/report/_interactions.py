@@ -95,8 +95,6 @@ def _check(found: Interactions, result: Explanation | Attribution) -> None:
             "features. Make them from the same explainer and table, or by "
             "attribution.interactions()."
         )
-    if rows == 0:
-        raise ValueError("there are no rows to show interactions of.")
 
 
 def _largest(table: NDArray[np.float64]) -> list[tuple[int, int]]:

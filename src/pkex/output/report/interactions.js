@@ -77,7 +77,13 @@
   const sentence = h("p", { class: "sentence", id: "pair-sentence", "aria-live": "polite" });
   const figure = h("div", { class: "figure", id: "pair" });
   const legend = h("p", { class: "scale", id: "pair-legend" });
-  const aside = (column, row, turn) => (column.levels ? (((row + 1) * turn) % 1 - 0.5) * 0.5 : 0);
+  /** Few different numbers: their smallest distance, else 0; rows of one number stand side by side. */
+  const gap = (column) => {
+    if (column.levels) return 1;
+    const few = [...new Set(column.cells)].sort((a, b) => a - b);
+    return few.length > 1 && few.length <= 5 ? Math.min(...few.slice(1).map((x, i) => x - few[i])) : 0;
+  };
+  const aside = (space, row, turn) => (((row + 1) * turn) % 1 - 0.5) * 0.4 * space;
   const drawPair = responsive(figure, (width) => {
     legend.replaceChildren();
     if (!chosen) return figure.replaceChildren("There is no pair.");
@@ -90,7 +96,7 @@
     }
     const height = Math.max(260, Math.min(420, width * 0.5));
     const [left, right, up, down] = [64, width - 12, 10, height - 46];
-    const domain = (column) => (column.levels ? [-0.5, column.levels.length - 0.5] : padded(extent(column.cells)));
+    const domain = (column) => (column.levels ? [-0.5, column.levels.length - 0.5] : padded(extent(column.cells), gap(column) ? 0.25 : 0.04));
     const [x, y] = [scale(domain(x0), left, right), scale(domain(y0), down, up)];
     const marks = (column, count, room) => (column.levels
       ? column.levels.map((text, i) => ({ x: i, text: fitted(text, room, 12) }))
@@ -124,10 +130,11 @@
       paint = (row) => shade(high > low ? (target.cells[row] - low) / (high - low) : 0.5);
       legend.append(`${target.name}: low`, h("span", { class: "ramp" }), "high");
     }
+    const [across, along] = [gap(x0), gap(y0)];
     x0.cells.forEach((cell, row) => {
       if (Number.isNaN(cell) || Number.isNaN(y0.cells[row])) return;
       svg.append(s("circle", { class: "dot", r: x0.cells.length > 300 ? 2.6 : 3.4, fill: paint(row),
-        cx: x(cell + aside(x0, row, 0.618034)), cy: y(y0.cells[row] + aside(y0, row, 0.754878)) }));
+        cx: x(cell + aside(across, row, 0.618034)), cy: y(y0.cells[row] + aside(along, row, 0.754878)) }));
     });
     figure.replaceChildren(svg);
   });
