@@ -33,6 +33,7 @@ Floats = NDArray[np.float64]
 
 _SUMS = ("main", "pairs", "triples", "chosen", "none", "totals", "sizes", "allowed", "error")
 _FACTORS = 2**19  # of a block that are held at once
+_SCENARIOS = 2**17  # of these of background rows, which stay in cache
 _RESULTS = 2**20  # numbers that a block returns, unless a single row has more
 
 
@@ -337,7 +338,7 @@ def _scenarios(
         yield source.absent_at(term, points), None
         return
     game, z = source.games[term], source.z[points]
-    step = max(1, _FACTORS // (source.n_players * len(z)))
+    step = max(1, _SCENARIOS // (source.n_players * len(z)))
     for start in range(0, len(absent.rows), step):
         some = slice(start, start + step)
         yield _flat(game.factors(absent.rows[some], z)), absent.weights[some]

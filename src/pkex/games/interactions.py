@@ -60,6 +60,8 @@ _TAU = 2.0**-80  # share of the larger factor below which a factor is kept away 
 _NOTHING = 2.0**-900  # what stands in for a factor of 0 of a player that has no other
 _UNDERFLOW = 2.0**-700  # what is lost by underflow, and by `_NOTHING`, is far below
 _BETWEEN = 2.0**-40  # how far inside [0, 1] a node is that is surely not an end
+_ALIKE = 1.5  # ratio of the sizes of rules up to which the larger one is taken for all pairs
+_SPLIT = 100  # players from which on half a matrix product is worth sorting by signs
 _ENTRIES = 2**18  # of a matrix R: 2 MiB
 _WIDE = 512  # columns of a matrix R at least, as its product with itself costs a pass over d x d
 
@@ -350,7 +352,7 @@ def _sorted(
     if recipe.integrated:
         steps = np.searchsorted(rungs.limits, lam + recipe.more_players)
         steps[outside] = len(rungs.rules)
-    order, groups, halves = _grouped(steps, weights, rungs)
+    order, groups, halves = _grouped(steps, weights, rungs, len(u))
     if order is not None:
         u, weights = u[:, order], weights[order]
         start = None if start is None else start[:, order]
@@ -360,15 +362,19 @@ def _sorted(
 
 
 def _grouped(
-    steps: Indices, weights: Floats, rungs: Ladder
+    steps: Indices, weights: Floats, rungs: Ladder, n_players: int
 ) -> tuple[Indices | None, list[tuple[Rule, slice]], list[slice]]:
     """Return an order of the pairs, or None for their own, and where those of a rule stand.
 
-    With one set of weights they are sorted by its sign first, and halves are where it changes.
+    Rules of much the same size are not told apart, as sorting costs more. With one set of weights
+    and many players pairs are sorted by its sign first, and halves are where it changes.
     """
     n_steps, key = len(rungs.rules) + 1, steps
-    if weights.shape[1] == 1:
-        key = steps + n_steps * (weights[:, 0] < 0.0)
+    most = int(steps.max())
+    if most < len(rungs.rules) and rungs.rules[most].size <= _ALIKE * rungs.rules[steps.min()].size:
+        key = np.full_like(steps, most)  # the rule of the largest lam covers all
+    if weights.shape[1] == 1 and n_players >= _SPLIT:
+        key = key + n_steps * (weights[:, 0] < 0.0)
     order = None
     if (key != key[0]).any():
         order = np.argsort(key, kind="stable")
@@ -474,10 +480,14 @@ def _add_chosen(recipe: Recipe, chunk: _Chunk, tally: Tally) -> None:
 
 def _gram(ratios: Floats, weights: Floats) -> Floats:
     """Return ``R diag(w) R'``: for the weights of one sign ``T T'``, which NumPy leaves to syrk."""
-    halves = np.multiply(ratios, np.sqrt(np.abs(weights)), out=workspace("halves", *ratios.shape))
-    below = weights < 0.0
-    if not below.any():
-        product: Floats = halves @ halves.T
+    below, memory = weights < 0.0, workspace("halves", *ratios.shape)
+    some, product = bool(below.any()), np.empty(0)
+    if some and len(ratios) < _SPLIT and not below.all():
+        product = np.multiply(ratios, weights, out=memory) @ ratios.T
+        return 0.5 * (product + product.T)
+    halves = np.multiply(ratios, np.sqrt(np.abs(weights)), out=memory)
+    if not some:
+        product = halves @ halves.T
         return product
     if below.all():
         product = halves @ halves.T
