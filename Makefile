@@ -29,7 +29,7 @@ e2e: $(VENV)/.installed
 # Reports in headless Chromium, which is installed where there is none.
 browser: $(VENV)/.installed
 	scripts/install_browser.sh
-	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py
+	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py tests/test_report_interactions.py
 
 # The tests with the oldest versions of everything that pkex says it works with. These packages use
 # what newer ones of theirs deprecate.
