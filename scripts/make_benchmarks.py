@@ -97,6 +97,22 @@ difference. The last line has all features (`l1_reg=False`); what is left there,
 `PermutationExplainer`, comes from sampling and differs from run to run.
 """
 
+KERNELS = """\
+## Other kernels
+
+A row of a model with 450 points and 100 features, standard normal data, under kernels of the same
+length scale (the square root of the number of features) at default precision: milliseconds, and how
+many rows with the RBF kernel and the same removal take as long. Interventional values have 20
+background rows. Matern and rational quadratic kernels are sums of Gaussian kernels with a proven
+error; `tol` buys fewer of them. (`python -m benchmarks.kernels`{versions})
+"""
+
+SAMPLERS = """\
+On the Matern 5/2 model, with the same 20 background rows and default budgets,
+`PermutationExplainer` takes {permutation}, and `KernelExplainer` with all features {kernel}; pkex
+takes {ours} ms and is exact.
+"""
+
 BATCH = """\
 ## Many rows
 
@@ -220,6 +236,37 @@ def removal(results: dict[str, Any]) -> str:
     return table(["", *(size.removeprefix("d = ") + " features" for size in sizes)], lines)
 
 
+def kernels(results: dict[str, Any]) -> str:
+    """Return times under several kernels, and their ratios to the RBF kernel."""
+    removals = [key for key in results if key not in ("config", "samplers")]
+    lines = []
+    for name in results["marginal"]:
+        cells = []
+        for key in removals:
+            entry = results[key].get(name)
+            cells.append(
+                "-"
+                if entry is None
+                else f"{figure(1e3 * entry['seconds'])} ms, {figure(entry['ratio'])}"
+            )
+        lines.append([name, *cells])
+    return table(["", *removals], lines)
+
+
+def samplers(results: dict[str, Any]) -> str:
+    """Return what shap's explainers take and miss on a Matern model."""
+    found = results["samplers"]
+
+    def estimate(name: str) -> str:
+        return f"{figure(1e3 * found[name]['seconds'])} ms and is off by {difference(found[name])}"
+
+    return SAMPLERS.format(
+        permutation=estimate("shap Permutation"),
+        kernel=estimate("shap Kernel, all features"),
+        ours=figure(1e3 * found["pkex interventional"]["seconds"]),
+    )
+
+
 def batches(results: dict[str, Any]) -> str:
     """Return the time of a row in batches."""
     found = results["batches"].items()
@@ -309,6 +356,9 @@ def page() -> str:
         GAMES,
         REMOVAL.format(versions=versions(same_game)),
         removal(same_game),
+        KERNELS.format(versions=versions(load("kernels"))),
+        kernels(load("kernels")),
+        samplers(load("kernels")),
         BATCH,
         batches(results),
         STATISTICS,
