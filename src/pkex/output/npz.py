@@ -3,7 +3,8 @@
 `Explanation`, `Attribution`, `Importance` and `Sensitivity` have a format each;
 `pkex.output.archive` reads and writes the files. A field of `Explanation` is one line: in
 `_HEADER`, or in `_MORE_ARRAYS` if it is an array. One that may be None may be absent, as it is from
-files that were written before there was such a field. Values must add up, as they did when they were computed.
+files that were written before there was such a field. Values must add up, as they did when they
+were computed.
 
 A file of an `Attribution` does not hold the samples, which may be large and private. What is
 computed from them is in it as far as it was computed before: the loaded attribution has no source.
