@@ -176,7 +176,9 @@ class Points:
         """Add the values of every pair of a block, of all terms, to `values`."""
         rules, size = set[Rule](), 0.0
         for term, game in enumerate(self.games):
-            added = game.add_pairs(self.x[rows], self.z[points], values, self._at(term, points))
+            added = game.add_pairs(
+                self.x[rows], self.z[points], values, self.absent_at(term, points)
+            )
             rules.update(added.rules)
             size += game.term.slack * abs(game.term.coefficient) * added.largest
         return Added(tuple(rules), size)
@@ -184,13 +186,14 @@ class Points:
     def add_integrals(self, term: int, rows: slice, points: slice, values: Floats) -> None:
         """Add the integrals ``Q_j`` of a term, without the player's own factor, to `values`."""
         x, z = self.x[rows], self.z[points]
-        self.games[term].add_pairs(x, z, values, self._at(term, points), integrals=True)
+        self.games[term].add_pairs(x, z, values, self.absent_at(term, points), integrals=True)
 
     def factors(self, term: int, rows: slice, points: slice) -> Factors:
         """Return the factors of the players in a term, shape (players, rows, points)."""
         return self.games[term].factors(self.x[rows], self.z[points])
 
-    def _at(self, term: int, points: slice) -> Factors | None:
+    def absent_at(self, term: int, points: slice) -> Factors | None:
+        """Return the factors of absent players at some points, which are the same for all rows."""
         if self.absent is None:
             return None
         assert not isinstance(self.absent, EachRow)  # the values of pairs are those of one game

@@ -396,8 +396,9 @@ def seen(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
 def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     """Return the columns of `X` that the model was fitted with, in its order.
 
-    They are found by name where both have names; else `X` is what it is.
+    They are found by name where both have names; else `X` is what it is, a tensor as an array.
     """
+    X = X.detach().cpu().numpy() if hasattr(X, "detach") else X
     _check_rows(X, name)
     preparation = expansion.preparation
     known = expansion.feature_names

@@ -24,7 +24,7 @@ from pkex.kernels.algebra import Kernel
 from pkex.models.classes import CHOICES, Classes, ClassMeans, pairs_of
 from pkex.models.expansion import KernelExpansion, combined, evolve, stack
 from pkex.models.posterior import Posterior
-from pkex.readers.reading import TOL, Chain, Given, Reading, outside
+from pkex.readers.reading import TOL, Chain, Given, Reading, nothing, outside
 from pkex.readers.sklearn.kernels import (
     from_gaussian_process,
     no_sum_of_products,
@@ -32,7 +32,7 @@ from pkex.readers.sklearn.kernels import (
     polynomial,
 )
 from pkex.readers.sklearn.log_odds import platt_scaled
-from pkex.readers.sklearn.plain import call, dense, fitted, names_of, nothing, own_predict
+from pkex.readers.sklearn.plain import call, dense, fitted, names_of, own_predict
 
 __all__ = [
     "against_the_rest",
