@@ -55,6 +55,7 @@ bench: $(VENV)/.installed $(BARE)/.installed
 	$(BIN)/python -m benchmarks.peers --bare $(BARE)/bin/python
 	$(BIN)/python -m benchmarks.peers --exact
 	$(BIN)/python -m benchmarks.removal
+	$(BIN)/python -m benchmarks.interactions
 	$(BIN)/python -m benchmarks.statistics
 	$(BIN)/python scripts/make_benchmarks.py
 
