@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from pkex.explanation import Explanation
     from pkex.games.backend import show_config
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
     from pkex.interactions import Interactions
     from pkex.models.expansion import KernelExpansion
     from pkex.readers import as_expansion
+    from pkex.sobol import sensitivity
     from pkex.statistics.attribution import Attribution
     from pkex.statistics.drift import MMDDrift
     from pkex.statistics.hsic import hsic
@@ -40,6 +42,7 @@ __all__ = [
     "KernelExpansion",
     "MMDDrift",
     "PrecisionWarning",
+    "Sensitivity",
     "UnsupportedModelError",
     "as_expansion",
     "games",
@@ -48,6 +51,7 @@ __all__ = [
     "mmd",
     "reference",
     "rules",
+    "sensitivity",
     "show_config",
 ]
 
@@ -62,10 +66,12 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "KernelExpansion": "models.expansion",
     "MMDDrift": "statistics.drift",
     "PrecisionWarning": "errors",
+    "Sensitivity": "indices",
     "UnsupportedModelError": "errors",
     "as_expansion": "readers",
     "hsic": "statistics.hsic",
     "mmd": "statistics.mmd",
+    "sensitivity": "sobol",
     "show_config": "games.backend",
 }
 

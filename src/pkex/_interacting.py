@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from pkex._validation import brief, is_index
 from pkex._words import counted
-from pkex.errors import UnsupportedModelError
 from pkex.games.functionals import INDICES
 from pkex.games.interaction_sums import InteractionSums, interactions_of
 from pkex.games.interactions import Recipe, Subset
 from pkex.games.sums import GameSums
 from pkex.interactions import Interactions, subset_of
 from pkex.models.expansion import mixed, taken
+from pkex.models.products import as_products
 
 if TYPE_CHECKING:
     from pkex.explainer import Explainer
@@ -230,15 +230,10 @@ def _summed(
 ) -> InteractionSums:
     """Return the sums over all parts of a model."""
     found = []
-    for points, x in zip(explainer._parts, prepared, strict=True):
-        if not hasattr(points, "source"):
-            raise UnsupportedModelError(
-                f"the kernel {brief(explainer.expansion.kernel)} is no sum of products over "
-                "columns, so pkex has no exact interactions for it; it has them for RBF, Matern, "
-                "Laplacian and other product kernels, and their sums."
-            )
-        jobs = explainer.n_jobs
-        found.append(interactions_of(points, x, recipe, n_jobs=jobs, progress=progress))
+    parts = explainer.expansion.parts
+    for points, part, x in zip(explainer._parts, parts, prepared, strict=True):
+        games, jobs = as_products(points, part), explainer.n_jobs
+        found.append(interactions_of(games, x, recipe, n_jobs=jobs, progress=progress))
     return found[0] if len(found) == 1 else reduce(add, found)
 
 

@@ -10,10 +10,11 @@ from typing import Any, Literal, cast
 import numpy as np
 
 import pkex
-from pkex._words import counted, listed
+from pkex._words import class_name, counted, listed
 from pkex.cli import _interactions, _models, _tables
+from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
-from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
+from pkex.cli._session import Session
 from pkex.cli._summary import (
     FORMAT,
     VERSION,
@@ -28,11 +29,11 @@ from pkex.cli._summary import (
 )
 from pkex.interactions import Interactions
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.output.text import notes
+from pkex.output.text import OUTPUTS, aligned, notes
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable
 
-__all__ = ["Request", "explain"]
+__all__ = ["Request", "expected", "explain", "group_numbers", "is_ours"]
 
 
 # columns of the file of values
@@ -78,7 +79,7 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         if together is not None:
             number = every.index(explanation.outputs[0])
             together = _interactions.like(together, explanation, number)
-    kind = _class_name(model)
+    kind = class_name(model)
     summary = ExplainSummary(
         format=FORMAT,
         version=VERSION,
@@ -119,7 +120,7 @@ def _explained(
     """Return the explanation, the table it explains, that of the background, and interactions."""
     import pandas
 
-    names, count = _expected(model)
+    names, count = expected(model)
     chosen, own = request.columns, request.id
     if own is not None and own in (*(names or ()), *chosen):
         raise ValueError(
@@ -135,16 +136,7 @@ def _explained(
             labels.append(table.frame[row_names])
         if own is not None and own in table.names:
             table = table.without(own)
-        if names is not None:
-            table = table.take(names)
-        else:
-            table = table.take(chosen) if chosen else table
-            if count is not None and len(table.names) != count:
-                raise ValueError(
-                    f"the model was fitted without names of columns and takes {count}, but {path} "
-                    f"has {len(table.names)}, {listed(table.names)}: choose {count} of them with "
-                    "--columns, in the order of the model."
-                )
+        table = _tables.for_model(table, names, count, chosen)
         if not request.keep_missing:
             advice = "--keep-missing if the model has an imputer, "
             table = _tables.complete(table, request.drop_missing, advice)
@@ -163,11 +155,7 @@ def _explained(
     def rows_of(table: FileTable) -> Any:
         return table.frame if names is not None else table.frame.to_numpy()
 
-    groups = groups_from(request.groups, dialect)
-    if groups is not None and names is None:
-        groups = {
-            group: [_index(column, data) for column in columns] for group, columns in groups.items()
-        }
+    groups = group_numbers(groups_from(request.groups, dialect), names, data)
     try:
         explainer = pkex.Explainer(
             model,
@@ -183,7 +171,7 @@ def _explained(
         if request.interactions:
             together = explainer.interactions(rows_of(data), progress=session.progress)
     except (TypeError, ValueError) as error:
-        if _is_ours(error):
+        if is_ours(error):
             raise
         raise ValueError(
             f"the model cannot take the columns as they were read ({error}); --categorical reads "
@@ -200,7 +188,7 @@ def _explained(
     return explanation, data, background, together
 
 
-def _is_ours(error: Exception) -> bool:
+def is_ours(error: Exception) -> bool:
     """Tell whether pkex raised the error, rather than a step of the model."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -208,10 +196,17 @@ def _is_ours(error: Exception) -> bool:
     return trace is not None and trace.tb_frame.f_globals["__name__"].startswith("pkex.")
 
 
-def _expected(model: Any) -> tuple[list[str] | None, int | None]:
+def expected(model: Any) -> tuple[list[str] | None, int | None]:
     """Return the names of the columns that the model was fitted with, or their number."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(map(str, names)), getattr(model, "n_features_in_", None)
+
+
+def group_numbers(groups: Any, names: Sequence[str] | None, table: FileTable) -> Any:
+    """Return groups by numbers of columns for a model that does not know their names."""
+    if groups is None or names is not None:
+        return groups
+    return {group: [_index(column, table) for column in own] for group, own in groups.items()}
 
 
 def _index(column: str | int, table: FileTable) -> int:
@@ -243,13 +238,6 @@ def _one_output(explanation: pkex.Explanation, text: str) -> pkex.Explanation:
     if explanation.values.ndim == 2:
         return explanation
     return explanation[:, :, text if number is None else number]
-
-
-def _class_name(model: Any) -> str:
-    """Return the class of a model; of a pipeline, the classes of its steps."""
-    steps = getattr(model, "steps", None)
-    names = [type(step).__name__ for _, step in steps] if steps else []
-    return type(model).__name__ + (f"({', '.join(names)})" if names else "")
 
 
 def _result(explanation: pkex.Explanation) -> ExplainResult:
@@ -386,26 +374,37 @@ def _row_grid(explanation: pkex.Explanation) -> list[Any]:
 
 
 def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
-    """Return the importance of the features, for each output."""
+    """Return the importance of the features, for the first outputs."""
     importance = explanation.importance()
-    outputs = importance.output_names or ("mean |value|",)
-    means = importance.values.reshape(-1, len(outputs))
-    errors = importance.standard_errors.reshape(means.shape)
-    centred = importance.centred.reshape(means.shape)
+    names = importance.output_names or ("mean |value|",)
+    shape = (len(importance.feature_names), len(names))
+    tables = (importance.values, importance.standard_errors, importance.centred)
+    means, errors, centred = (table.reshape(shape)[:, :OUTPUTS] for table in tables)
     rows = counted(len(explanation), "row")
     title = f"mean |value| over {rows} ({explanation.removal} removal)"
     extra = ("centred",) if importance.neutral else ()
-    heads = ["feature", *(head for name in outputs for head in (name, "", *extra))]
+    heads, places = ["feature"], []
+    for name in names[:OUTPUTS]:
+        places.append(range(len(heads), len(heads) + 2 + len(extra)))
+        heads += [name, "", *extra]
     lines = []
     for i in importance.order[:SHOWN]:
         cells = []
         for mean, error, alone in zip(means[i], errors[i], centred[i], strict=True):
             cells += [f"{mean:.4g}", _error(error), *[f"{alone:.4g}" for _ in extra]]
         lines.append([importance.feature_names[i], *cells])
-        if len(outputs) == 1:
+        if len(names) == 1:
             lines[-1].append(bar(means[i, 0], means.max()))
-    heads += [""] * (len(outputs) == 1)
-    shown = grid(title, heads, lines, len(means), _said(explanation))
+    heads += [""] * (len(names) == 1)
+    shown = grid(
+        title,
+        heads,
+        lines,
+        len(means),
+        _said(explanation),
+        outputs=places if len(names) > 1 else (),
+        n_outputs=len(names),
+    )
     return shown + [cell(note, "dim") for note in notes(explanation)]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pkex.cli._session import SHOWN, bar, cell, grid
+from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import InteractionFacts, PairFacts
 from pkex.explanation import Explanation
 from pkex.interactions import Interactions

@@ -487,8 +487,7 @@ def _gram(ratios: Floats, weights: Floats) -> Floats:
         return 0.5 * (product + product.T)
     halves = np.multiply(ratios, np.sqrt(np.abs(weights)), out=memory)
     if not some:
-        product = halves @ halves.T
-        return product
+        return halves @ halves.T
     if below.all():
         product = halves @ halves.T
         return np.negative(product, out=product)
