@@ -63,6 +63,7 @@ bench: $(VENV)/.installed $(BARE)/.installed
 	$(BIN)/python -m benchmarks.peers --bare $(BARE)/bin/python
 	$(BIN)/python -m benchmarks.peers --exact
 	$(BIN)/python -m benchmarks.removal
+	$(BIN)/python -m benchmarks.interactions
 	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.statistics
 	$(BIN)/python -m benchmarks.sensitivity

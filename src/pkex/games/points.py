@@ -157,9 +157,16 @@ class WeightedPoints:
         underflow = 4.0 * (self.plan.n_players + len(self.z)) * SMALLEST
         error: Floats = rate * sums.magnitudes + underflow * sums.n_blocks
         if self._approximate:
-            rows = None if self.background is None else self.background.rows
-            error += 2.0 * missed(self._approximate, X, self.z, self.weights, rows)
+            error += 2.0 * self.missed(X)
         return error
+
+    def missed(self, X: Floats) -> Floats:
+        """Return how far a worth may be off where products stand in, (rows, sets)."""
+        if not self._approximate:
+            return np.zeros((len(X), self.weights.shape[-1]))
+        rows = None if self.background is None else self.background.rows
+        found: Floats = missed(self._approximate, X, self.z, self.weights, rows)
+        return found
 
     @lazy
     def bases(self) -> Floats:
