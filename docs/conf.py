@@ -131,8 +131,20 @@ def add_members(_: Any, what: str, name: str, thing: Any, options: Any, lines: l
     lines.append("")
 
 
+def shorten(*args: Any) -> tuple[str | None, str | None]:
+    """Call aliases of types by their names in a signature."""
+    *_, signature, returned = args
+    texts = (
+        re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text or "")
+        for text in (signature, returned)
+    )
+    short, result = texts
+    return short or signature, result or returned
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the renderer of formulas and the tables of members."""
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-process-docstring", add_members, priority=400)  # before napoleon
     return {"parallel_read_safe": True}
