@@ -7,11 +7,13 @@ BIN := $(VENV)/bin
 # Where `make lowest` installs, and with which Python: the oldest for which there are wheels of all.
 LOWEST := build/lowest
 OLDEST = $(shell for p in python3.11 python3.12; do $$p -c 'import ensurepip' 2>&- && echo $$p && break; done)
+# Where `make torch` installs GPyTorch and BoTorch, which nothing else needs.
+TORCH := build/torch
 # pkex as it is where there is no compiler, for benchmarks.
 BARE := build/bare
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
-.PHONY: demo test e2e browser notebook recipes lowest lint native-lint docs sanitize bench experiments \
+.PHONY: demo test e2e browser notebook recipes lowest torch lint native-lint docs sanitize bench experiments \
   simulations clean
 
 # The demo has an environment of its needs alone, on which the others are built.
@@ -29,7 +31,8 @@ e2e: $(VENV)/.installed
 browser: $(VENV)/.installed
 	scripts/install_browser.sh
 	test -e build/docs/index.html || $(MAKE) docs
-	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py tests/test_accessibility.py
+	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py \
+	  tests/test_report_interactions.py tests/test_accessibility.py
 
 # Notebooks, run by nbconvert: every table and every picture of a result.
 notebook: $(VENV)/.installed
@@ -44,6 +47,11 @@ recipes: $(VENV)/.installed build/recipes/.installed
 lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -n auto -W ignore::DeprecationWarning tests src/pkex --ignore=tests/test_docs.py \
 	  --ignore-glob='tests/test_experiments*'
+
+# Models of GPyTorch and BoTorch, and the pages about them. These packages use what torch deprecates.
+torch: $(TORCH)/.installed
+	$(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py \
+	  tests/test_torch_docs.py
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check
@@ -102,6 +110,15 @@ $(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
 	$(LOWEST)/bin/python -m pip install --quiet --only-binary :all: cmake ninja -r $(LOWEST)/requirements.txt
 	PATH="$(CURDIR)/$(LOWEST)/bin:$$PATH" $(LOWEST)/bin/python -m pip install --quiet --no-deps \
 	  --no-build-isolation --config-settings=build-dir=$(LOWEST)/cmake --editable .
+	touch $@
+
+$(TORCH)/.installed: $(SOURCES) scripts/install_torch.py
+	rm -rf $(TORCH)
+	$(PYTHON) -m venv $(TORCH)
+	$(TORCH)/bin/python -m pip install --quiet --upgrade pip
+	$(TORCH)/bin/python scripts/install_torch.py
+	$(TORCH)/bin/python -m pip install --quiet --config-settings=build-dir=$(TORCH)/cmake \
+	  --editable ".[gpytorch,shap]" pandas pytest pytest-xdist
 	touch $@
 
 $(BARE)/.installed: $(SOURCES) $(wildcard src/pkex/*.py)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pkex.errors import AdditivityError
 from pkex.games.blocks import rectangle, triangle
+from pkex.games.means import mean_over_pairs
 from pkex.games.plan import Plan
 from pkex.games.protocols import BlockSums, Factors, FactorSource, Game, Task
 from pkex.games.rules import Rule, exact
@@ -33,6 +34,7 @@ __all__ = [
     "PairWeights",
     "Totals",
     "weight_sums",
+    "without_self",
 ]
 
 Floats = NDArray[np.float64]
@@ -124,7 +126,7 @@ class ByRow:
         """Return the sums of one block, and whose rows they are."""
         rows, points, term = task
         if not isinstance(self.weights, np.ndarray):
-            local = _without_self(self.weights, rows, points)[:, :, None]
+            local = without_self(self.weights, rows, points)[:, :, None]
         elif self.weights.ndim == 2:
             local = self.weights[points]
         else:
@@ -167,7 +169,7 @@ class ByPair:
     def run(self, task: Task) -> list[BlockSums]:
         """Return the sums of one strip for every term."""
         rows, points, _ = task
-        local = 2.0 * _without_self(self.weights, rows, points)
+        local = 2.0 * without_self(self.weights, rows, points)
         local[:, : len(local)] *= 0.5  # here both (i, k) and (k, i) are met
         terms = range(self.source.n_terms)
         return [self.source.explain(term, rows, points, local[:, :, None]) for term in terms]
@@ -186,6 +188,8 @@ class ByPair:
 class MeanFactors:
     """The mean of every player's factor over all pairs of different rows, for each term.
 
+    The pairs are added up where `mean_over_pairs` has nothing faster.
+
     Parameters
     ----------
     games : sequence of Game
@@ -195,10 +199,13 @@ class MeanFactors:
     def __init__(self, games: Sequence[Game], x: Floats) -> None:
         self.games, self.x = games, x
         self.n_players = len(games[0].players)
+        self.known = [mean_over_pairs(game, x) for game in games]
         self.totals = np.zeros((len(games), 2, self.n_players))
 
     def tasks(self) -> Sequence[Task]:
         """Return strips of rows, each with all points from its first row on."""
+        if all(known is not None for known in self.known):
+            return []
         n_rows, width = len(self.x), max(self.x.shape[1], self.n_players)
         # few rows, as their pairs with each other are evaluated on both sides of the diagonal
         step = int(max(1, min(n_rows, 256, (_PAIRS // (8 * width)) ** 0.5)))
@@ -207,8 +214,10 @@ class MeanFactors:
     def run(self, task: Task) -> Floats:
         """Return the sums of a strip, shape (terms, 2, players)."""
         here, after = self.x[task.rows], self.x[task.rows.stop :]
-        sums = np.empty_like(self.totals)
-        for total, game in zip(sums, self.games, strict=True):
+        sums = np.zeros_like(self.totals)
+        for total, game, known in zip(sums, self.games, self.known, strict=True):
+            if known is not None:
+                continue
             for form, inside in zip(total, game.factors(here, here), strict=True):
                 inside[:, np.arange(len(here)), np.arange(len(here))] = 0.0
                 np.sum(inside, axis=(1, 2), out=form)
@@ -226,7 +235,8 @@ class MeanFactors:
         """Return the means, as what absent players have in all pairs."""
         n_rows = len(self.x)
         means = self.totals / (0.5 * n_rows * (n_rows - 1.0))
-        return SameFactors.of([Factors(*mean) for mean in means], n_rows)
+        found = [known or Factors(*mean) for known, mean in zip(self.known, means, strict=True)]
+        return SameFactors.of(found, n_rows)
 
 
 class Component:
@@ -258,7 +268,7 @@ class Component:
     def run(self, task: Task) -> tuple[float, float, float]:
         """Return the sum of a block, the same from the worths of subsets, and their size."""
         rows, points, term = task
-        local = _without_self(self.weights, rows, points)
+        local = without_self(self.weights, rows, points)
         scale = self.source.games[term].term.coefficient
         factors = self.source.factors(term, rows, points)
         present, deficits = factors.values[self.inside], factors.deficits[self.inside]
@@ -303,10 +313,10 @@ class Component:
 def weight_sums(weights: PairWeights, n_rows: int) -> Floats:
     """Return the sum of the weights of each row with all others."""
     blocks = rectangle(n_rows, n_rows, max(n_rows, _PAIRS))
-    return np.concatenate([_without_self(weights, *block).sum(axis=1) for block in blocks])
+    return np.concatenate([without_self(weights, *block).sum(axis=1) for block in blocks])
 
 
-def _without_self(weights: PairWeights, rows: slice, points: slice) -> Floats:
+def without_self(weights: PairWeights, rows: slice, points: slice) -> Floats:
     """Return the weights of some pairs, 0 for a row with itself where that is no pair."""
     local = weights.block(rows, points)
     if not weights.with_self:
