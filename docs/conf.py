@@ -69,6 +69,7 @@ html_theme = "furo"
 html_title = f"pkex {release}"
 html_static_path = ["_static"]
 html_css_files = ["pkex.css"]
+html_js_files = ["pkex.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_search_summary = False  # it would fetch pages, which browsers refuse from disk
@@ -77,8 +78,6 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#1f5f85", "color-brand-content": "#1f5f85"},
     "dark_css_variables": {"color-brand-primary": "#7fc1e8", "color-brand-content": "#7fc1e8"},
 }
-pygments_style = "tango"
-pygments_dark_style = "monokai"
 
 
 def write_formula(writer: Any, node: Any, as_block: bool) -> None:
