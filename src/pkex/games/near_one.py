@@ -111,8 +111,8 @@ def add_near_one(
     values: Floats,
     *,
     signed: bool,
-) -> set[Rule] | None:
-    """Write the values of pairs whose exponents are small; return the rules that were used.
+) -> tuple[int, set[Rule]]:
+    """Write the values of pairs whose exponents are small.
 
     Parameters
     ----------
@@ -132,7 +132,8 @@ def add_near_one(
 
     Returns
     -------
-    set of Rule, or None where a rule has no series
+    int and set of Rule
+        How many pairs were solved, up to one whose rule has no series, and the rules.
     """
     rules = set[Rule]()
     step = max(16, _CHUNK // len(e))
@@ -145,7 +146,7 @@ def add_near_one(
         rule = ladder.rules[int(np.searchsorted(ladder.limits, lam))]
         series = series_of(rule, size)
         if series is None:
-            return None
+            return start, rules
         rules.add(rule)
         logs, shares = series
         nodes = np.exp(logs @ sums - absent[pairs])
@@ -157,4 +158,4 @@ def add_near_one(
             power += factor
         power *= here
         values[:, pairs] = power
-    return rules
+    return len(order), rules
