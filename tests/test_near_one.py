@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from cases import alone, assert_close
@@ -90,6 +92,16 @@ def test_values_of_both_signs(level, reach):
         assert abs(mpf(solved.totals[pair]) - total) <= digits * size
         if level == 30.0:
             assert solved.magnitudes[pair] == pytest.approx(worth, rel=1e-12)
+
+
+def test_sums_of_large_exponents_are_rounded_once():
+    rng = np.random.default_rng(4)
+    r = rng.uniform(0.0, 3.0, size=(500, 7))
+    for found, column in zip(near_one.absent_sums(r), r.T, strict=True):
+        assert abs(found - math.fsum(column)) <= np.spacing(found)
+    for found, column in zip(near_one.player_sums(r - 1.5), r.T - 1.5, strict=True):
+        size = math.fsum(np.abs(column))
+        assert abs(found - math.fsum(column)) <= (16 + 500 / 16) * 2.0**-53 * size
 
 
 def test_small_values_keep_their_relative_digits():

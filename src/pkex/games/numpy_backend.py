@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.errors import not_finite
-from pkex.games.near_one import LIMITS, add_near_one
+from pkex.games.near_one import LIMITS, absent_sums, add_near_one, player_sums
 from pkex.games.protocols import Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled, workspace
@@ -228,7 +228,7 @@ class Game:
         near = order[: np.searchsorted(most, _NEAR, side="right", sorter=order)]
         solved, rules = 0, set[Rule]()
         if 2 * len(near) > e.shape[1]:
-            missing = np.zeros(e.shape[1]) if r is None else r.sum(axis=0)[point]
+            missing = np.zeros(e.shape[1]) if r is None else absent_sums(r)[point]
             values = workspace("values", *e.shape)
             signed = r is not None
             found = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
@@ -236,7 +236,7 @@ class Game:
         if not solved:
             absent = None if r is None else _of_exponents(r[:, point])
             return self._solve(_of_exponents(s), absent)
-        sums = e.sum(axis=0)
+        sums = player_sums(e)
         totals, magnitudes = np.exp(-(missing + sums)), np.ones(e.shape[1])
         if r is not None:
             worth = np.exp(0.5 * (np.abs(e).sum(axis=0) - sums) - missing)
