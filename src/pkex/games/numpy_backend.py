@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.errors import not_finite
-from pkex.games.near_one import LIMITS, absent_sums, add_near_one, player_sums
+from pkex.games.near_one import POSITIVE, SIGNED, absent_sums, add_near_one, player_sums
 from pkex.games.protocols import Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled, workspace
@@ -47,7 +47,6 @@ Floats = NDArray[np.float64]
 _EXPONENTIALS = (RBF, Laplacian, Chi2, Periodic)  # kernels that tell their exponents
 _FEWEST = 32  # players from which on series are worth a look
 _FEWEST_GENERAL = 12  # and in the general game, which they spare two exponentials for each factor
-_NEAR = LIMITS[-1]  # largest exponent for which series are cheaper than nodes
 _SWEEP = 2**17  # doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache
 _SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
 _TAIL = 2.0**-10  # the largest worth of a coalition below which errors are relative to it
@@ -225,7 +224,8 @@ class Game:
         most = (e if r is None else np.abs(e)).max(axis=0, initial=0.0)
         point = np.arange(e.shape[1]) % n_points
         order = np.argsort(most)  # what is no number comes last
-        near = order[: np.searchsorted(most, _NEAR, side="right", sorter=order)]
+        limit = max((POSITIVE if r is None else SIGNED).values())
+        near = order[: np.searchsorted(most, limit, side="right", sorter=order)]
         solved, rules = 0, set[Rule]()
         if 2 * len(near) > e.shape[1]:
             missing = np.zeros(e.shape[1]) if r is None else absent_sums(r)[point]
