@@ -7,11 +7,13 @@ BIN := $(VENV)/bin
 # Where `make lowest` installs, and with which Python: the oldest for which there are wheels of all.
 LOWEST := build/lowest
 OLDEST = $(shell for p in python3.11 python3.12; do $$p -c 'import ensurepip' 2>&- && echo $$p && break; done)
+# Where `make torch` installs GPyTorch and BoTorch, which nothing else needs.
+TORCH := build/torch
 # pkex as it is where there is no compiler, for benchmarks.
 BARE := build/bare
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
-.PHONY: demo test e2e browser lowest lint native-lint docs sanitize bench experiments simulations clean
+.PHONY: demo test e2e browser lowest torch lint native-lint docs sanitize bench experiments simulations clean
 
 # The demo needs pkex and matplotlib, and nothing else.
 demo: $(VENV)/.demo
@@ -27,13 +29,18 @@ e2e: $(VENV)/.installed
 # Reports in headless Chromium, which is installed where there is none.
 browser: $(VENV)/.installed
 	scripts/install_browser.sh
-	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py
+	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py tests/test_report_interactions.py
 
 # The tests with the oldest versions of everything that pkex says it works with. These packages use
 # what newer ones of theirs deprecate.
 lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -n auto -W ignore::DeprecationWarning tests src/pkex --ignore=tests/test_docs.py \
 	  --ignore-glob='tests/test_experiments*'
+
+# Models of GPyTorch and BoTorch, and the pages about them. These packages use what torch deprecates.
+torch: $(TORCH)/.installed
+	$(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py \
+	  tests/test_torch_docs.py
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check
@@ -90,6 +97,15 @@ $(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
 	$(LOWEST)/bin/python -m pip install --quiet --only-binary :all: cmake ninja -r $(LOWEST)/requirements.txt
 	PATH="$(CURDIR)/$(LOWEST)/bin:$$PATH" $(LOWEST)/bin/python -m pip install --quiet --no-deps \
 	  --no-build-isolation --config-settings=build-dir=$(LOWEST)/cmake --editable .
+	touch $@
+
+$(TORCH)/.installed: $(SOURCES) scripts/install_torch.py
+	rm -rf $(TORCH)
+	$(PYTHON) -m venv $(TORCH)
+	$(TORCH)/bin/python -m pip install --quiet --upgrade pip
+	$(TORCH)/bin/python scripts/install_torch.py
+	$(TORCH)/bin/python -m pip install --quiet --config-settings=build-dir=$(TORCH)/cmake \
+	  --editable ".[gpytorch,shap]" pandas pytest pytest-xdist
 	touch $@
 
 $(BARE)/.installed: $(SOURCES) $(wildcard src/pkex/*.py)

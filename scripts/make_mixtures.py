@@ -15,7 +15,8 @@ sum, 2m times for m terms, so that Remez's algorithm finds the best sum from the
 its error is equal, with alternating sign, at ``q = 0`` and at 2m further points.
 
 With nu = 1/2 the number of terms grows like the square of the digits, because of the kink at 0; so
-the tables end at 1e-14 there.
+the tables end at 1e-14 there, and above 30 terms hold the truncated sums as they are, with some
+more terms than the best ones.
 
 *Proof.* How a table was made does not matter for its certificate. See `certify`.
 
@@ -37,6 +38,7 @@ from flint import acb_mat, arb, arb_mat, ctx
 
 LOOSE = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
 TOLERANCES = {2.5: (1e-15, *LOOSE), 1.5: (1e-15, *LOOSE), 0.5: LOOSE}
+MOST_BEST = {2.5: 60, 1.5: 60, 0.5: 30}  # terms of best sums; above, they take long to find
 OUT = Path(__file__).resolve().parents[1] / "src" / "pkex" / "kernels" / "mixtures.json"
 
 STEP = 0.2  # of the trapezoidal rule, whose error is then below 1e-17
@@ -135,7 +137,7 @@ def extrema(nu: float, some: Sum) -> list[arb] | None:
     return places[1:] if len(places) == wanted + 1 else None
 
 
-def best(nu: float, start: Sum, places: list[arb]) -> tuple[Sum, float] | None:
+def best(nu: float, start: Sum, places: list[arb]) -> Sum | None:
     """Level the errors at the extrema step by step, from those of `start`; None if that fails.
 
     At first they are what they are, of alternating sign; in the end all have the same size.
@@ -145,23 +147,23 @@ def best(nu: float, start: Sum, places: list[arb]) -> tuple[Sum, float] | None:
     points = [arb(0), *(y.exp().mid() for y in places)]
     sizes = [math.log(abs(float(psi(nu, q) - start(q)))) for q in points]
     mean = sum(sizes) / len(sizes)
-    state, done, step = (start, places, 0.0), 0.0, 0.2
+    state, done, step = (start, places), 0.0, 0.2
     while done < 1.0:
         share = min(1.0, done + step)
         levels = [arb((1.0 - share) * (size - mean)).exp() for size in sizes]
-        found = levelled(nu, *state[:2], levels)
+        found = levelled(nu, *state, levels)
         if found is None:
             step /= 2
             if step < 1e-4:
                 return None
             continue
         state, done, step = found, share, 1.5 * step
-    return state[0], state[2]
+    return state[0]
 
 
 def levelled(
     nu: float, some: Sum, places: list[arb], levels: list[arb]
-) -> tuple[Sum, list[arb], float] | None:
+) -> tuple[Sum, list[arb]] | None:
     """Remez's algorithm by Newton's method from a good guess; None if it does not converge.
 
     With ``g = psi - S`` solve ``g(q_i) = (-1)^i L_i E`` for (log tau, log w, E), ``q_0 = 0``, and
@@ -196,7 +198,7 @@ def levelled(
         if not all(a < b for a, b in pairwise(places)):
             return None
         if max(abs(float(v)) for v in moves) < 1e-3:
-            return some, places, abs(float(error))
+            return some, places
     return None
 
 
@@ -266,7 +268,14 @@ def mixtures(nu: float) -> dict[float, Mixture]:
     for tol in sorted(TOLERANCES[nu], reverse=True):
         size = max(size, expected_size(known, tol))
         while True:
-            mixture = best_mixture(nu, truncated(full, modes, inputs, size))
+            start = truncated(full, modes, inputs, size)
+            if size > MOST_BEST[nu]:
+                while missing(start) > tol:
+                    size += 1
+                    start = truncated(full, modes, inputs, size)
+                mixture: Mixture | None = in_doubles(nu, start)
+            else:
+                mixture = best_mixture(nu, start)
             if mixture is not None:
                 known.append((size, mixture["error"]))
                 if mixture["error"] <= tol:
@@ -285,6 +294,11 @@ def expected_size(known: list[tuple[int, float]], tol: float) -> int:
     return math.floor((math.sqrt(many) + math.log(small / tol) / rate) ** 2)
 
 
+def missing(some: Sum) -> float:
+    """The error at q = 0, which is the largest one of a truncated sum."""
+    return abs(float(1 - sum(some.weights, arb(0))))
+
+
 def best_mixture(nu: float, start: Sum) -> Mixture | None:
     """The best sum of as many terms as `start`, in doubles, with its certificate."""
     places, size = extrema(nu, start), len(start.scales)
@@ -292,11 +306,15 @@ def best_mixture(nu: float, start: Sum) -> Mixture | None:
     if found is None:
         log.info("nu = %g, %d terms: no convergence", nu, size)
         return None
-    some, error = found
+    return in_doubles(nu, found)
+
+
+def in_doubles(nu: float, some: Sum) -> Mixture:
+    """The sum as it is stored, with its certificate."""
     scales, weights = [float(v) for v in some.scales], [float(v) for v in some.weights]
-    proven = certify(nu, scales, weights)
-    log.info("nu = %g, %d terms: %.3g, proven %.3g", nu, size, error, proven)
-    return Mixture(error=proven, scales=scales, weights=weights)
+    error = certify(nu, scales, weights)
+    log.info("nu = %g, %d terms: at most %.3g", nu, len(scales), error)
+    return Mixture(error=error, scales=scales, weights=weights)
 
 
 def as_json(tables: dict[float, dict[float, Mixture]]) -> str:

@@ -214,9 +214,14 @@ def test_parameters_are_checked(make, value):
         make(value)
 
 
-def test_a_parameter_near_0_is_refused_when_it_is_explained():
-    with pytest.raises(ValueError, match="of so many widths"):
-        Matern(nu=1e-3).terms(2)
+@pytest.mark.parametrize("kernel", [Matern(nu=0.02), RationalQuadratic(alpha=1e-5)], ids=str)
+def test_parameters_near_0_are_summed_for_all_usual_distances(kernel):
+    """As scikit-learn's optimiser likes to end at alpha = 1e-5."""
+    mixture = kernel.mixture(1e-10)
+    assert len(mixture.scales) < 600
+    for q in (0.0, 1e-30, 1e-6, 0.3, 7.0, 1e8, 1e30):
+        found = float(mixture.weights @ np.exp(-mixture.scales * q))
+        assert_close(found, kernel([[0.0]], [[np.sqrt(q)]])[0, 0], 1e-10)
 
 
 def test_columns_that_are_not_there_are_refused():

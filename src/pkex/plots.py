@@ -8,6 +8,7 @@ from pkex.output.displays.decision import DecisionDisplay
 from pkex.output.displays.dependence import DependenceDisplay
 from pkex.output.displays.heatmap import HeatmapDisplay
 from pkex.output.displays.panel import ExplanationDisplay
+from pkex.output.displays.sensitivity import PairsDisplay, SensitivityDisplay
 from pkex.output.displays.waterfall import RowDisplay, WaterfallDisplay
 from pkex.output.plots import AttributionDisplay, Display, ImportanceDisplay, MarginalsDisplay
 from pkex.output.theme import style
@@ -23,7 +24,9 @@ __all__ = [
     "HeatmapDisplay",
     "ImportanceDisplay",
     "MarginalsDisplay",
+    "PairsDisplay",
     "RowDisplay",
+    "SensitivityDisplay",
     "WaterfallDisplay",
     "style",
 ]

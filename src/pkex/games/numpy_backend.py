@@ -40,7 +40,7 @@ from pkex.games.threads import raise_if_cancelled, workspace
 from pkex.kernels.algebra import ColumnKernel, Term, leaf_values
 from pkex.kernels.columns import RBF, Chi2, Laplacian, Periodic
 
-__all__ = ["Game", "both_by_column", "by_column", "mean_factors"]
+__all__ = ["Game", "both_by_column", "by_column", "change", "extent", "mean_factors"]
 
 Floats = NDArray[np.float64]
 
@@ -121,7 +121,7 @@ class Game:
         ----------
         present : Factors of shape (players, rows, points)
         weights : array of shape (points, sets), or (rows, points, sets)
-        absent : Factors of shape (players, rows, points), optional
+        absent : Factors of shape (players, rows, points) or (players, points), optional
             The factors of absent players; 1 by default.
         """
         return _contracted(self._solve(present, absent), present.values.shape[1], weights)
@@ -277,12 +277,11 @@ class Game:
         start: Any = None
         if absent is not None:
             start, missing = (part if part.ndim == 3 else part[:, None, :] for part in absent)
+            u = change(present, Factors(start, missing))
             start = np.broadcast_to(start, u.shape)
-            # from the smaller numbers, whose difference has the more digits
-            u = np.where(factors + start > 1.0, u - missing, start - factors)
             start = start.reshape(n_players, -1)
         factors, u = factors.reshape(n_players, -1), u.reshape(n_players, -1)
-        lam, outside, magnitudes = self._extent(factors, u, start)
+        lam, outside, magnitudes = extent(self.term, factors, u, start, self.ladder.lower)
         integrals = np.empty_like(u)
         assigned = self._assign(lam, outside)
         for rule, pairs in assigned:
@@ -298,38 +297,6 @@ class Game:
             magnitudes *= 1.0 + lam
         rules = tuple(rule for rule, _ in assigned)
         return Solved(integrals, -u, totals, magnitudes, rules)
-
-    def _extent(
-        self, factors: Floats, u: Floats, start: Floats | None
-    ) -> tuple[Floats, NDArray[np.bool_], Floats]:
-        """Return lam of each pair, whether its factors are out of range, and its magnitude.
-
-        In the tail, where all coalitions of a pair have little worth, lam and magnitude are
-        relative to the largest worth.
-        """
-        ladder = self.ladder
-        lam = np.abs(u).sum(axis=0)
-        if not np.isfinite(lam).all():
-            raise not_finite(self.term)
-        outside = np.zeros(lam.shape, dtype=bool)
-        for ends in (factors,) if start is None else (factors, start):
-            if ends.min() < ladder.lower - _SLACK or ends.max() > 1.0 + _SLACK:
-                outside |= (ends.min(axis=0) < ladder.lower - _SLACK) | (
-                    ends.max(axis=0) > 1.0 + _SLACK
-                )
-        magnitudes = np.ones_like(lam)
-        if start is None:
-            return lam, outside, magnitudes
-        with np.errstate(under="ignore"):
-            largest = np.maximum(np.abs(factors), np.abs(start))
-            worth = np.multiply.reduce(largest, axis=0)
-            tail = (worth < _TAIL) & ~outside
-            if tail.any():
-                sizes, changes = largest[:, tail], np.abs(u[:, tail])
-                zeros = np.zeros_like(sizes)
-                lam[tail] = np.divide(changes, sizes, out=zeros, where=sizes > 0.0).sum(axis=0)
-                magnitudes[tail] = np.maximum(worth[tail], _FLOOR)
-        return lam, outside, magnitudes
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
         """Return ``1 - product of the player's factors``, shape (players, rows, points).
@@ -432,6 +399,42 @@ def exponents_of(factors: Factors) -> Floats | None:
 def _of_exponents(s: Floats) -> Factors:
     """Return factors of shape (players, 1, pairs) by their exponents (players, pairs)."""
     return Factors(np.exp(-s)[:, None], -np.expm1(-s)[:, None])
+
+
+def extent(
+    term: Term, factors: Floats, u: Floats, start: Floats | None, lower: float
+) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """Return lam of each pair, whether its factors are out of range, and its magnitude.
+
+    Arrays have shape (players, pairs); the range is from `lower` to 1. In the tail, where all
+    coalitions of a pair have little worth, lam and magnitude are relative to the largest worth.
+    """
+    lam = np.abs(u).sum(axis=0)
+    if not np.isfinite(lam).all():
+        raise not_finite(term)
+    outside = np.zeros(lam.shape, dtype=bool)
+    for ends in (factors,) if start is None else (factors, start):
+        if ends.min() < lower - _SLACK or ends.max() > 1.0 + _SLACK:
+            outside |= (ends.min(axis=0) < lower - _SLACK) | (ends.max(axis=0) > 1.0 + _SLACK)
+    magnitudes = np.ones_like(lam)
+    if start is None:
+        return lam, outside, magnitudes
+    with np.errstate(under="ignore"):
+        largest = np.maximum(np.abs(factors), np.abs(start))
+        worth = np.multiply.reduce(largest, axis=0)
+        tail = (worth < _TAIL) & ~outside
+        if tail.any():
+            sizes, changes = largest[:, tail], np.abs(u[:, tail])
+            zeros = np.zeros_like(sizes)
+            lam[tail] = np.divide(changes, sizes, out=zeros, where=sizes > 0.0).sum(axis=0)
+            magnitudes[tail] = np.maximum(worth[tail], _FLOOR)
+    return lam, outside, magnitudes
+
+
+def change(present: Factors, absent: Factors) -> Floats:
+    """Return absent minus present factors, from the smaller numbers, which have the digits."""
+    (factors, u), (start, missing) = present, absent
+    return np.where(factors + start > 1.0, u - missing, start - factors)
 
 
 def mean_factors(

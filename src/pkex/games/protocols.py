@@ -145,7 +145,10 @@ class Game(Protocol):
     def explain_given(
         self, present: Factors, weights: Floats, absent: Factors | None = None
     ) -> BlockSums:
-        """Explain pairs whose factors are given, of shape (players, rows, points) each."""
+        """Explain pairs whose factors are given, of shape (players, rows, points).
+
+        Those of absent players have the same shape, or (players, points) where rows share them.
+        """
 
     def add_pairs(
         self,

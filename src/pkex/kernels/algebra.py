@@ -38,6 +38,7 @@ __all__ = [
     "Sum",
     "Summand",
     "Term",
+    "as_real",
     "has_neutral_removal",
     "leaf_values",
 ]

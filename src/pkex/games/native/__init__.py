@@ -121,14 +121,16 @@ class Game:
     ) -> BlockSums:
         """Explain pairs whose factors are given, in a game whose kernel is evaluated in Python.
 
-        The compiled module takes absent factors that are the same for all rows, so that with others
-        the rows are explained one by one.
+        The compiled module takes absent factors that are the same for all rows, of shape (players,
+        points); with others the rows are explained one by one.
         """
         n_rows, n_points = present.values.shape[1:]
         x, z = (np.zeros((count, self.term.n_columns)) for count in (n_rows, n_points))
         values, deficits = (np.ascontiguousarray(part) for part in present)
         if absent is None:
             return self._explain(x, z, weights, None, None, deficits)
+        if absent.values.ndim == 2:
+            return self._explain(x, z, weights, *absent, deficits, values)
         blocks = []
         for row in range(n_rows):
             at = slice(row, row + 1)

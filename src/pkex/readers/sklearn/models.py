@@ -19,14 +19,20 @@ from numpy.typing import NDArray
 
 from pkex._validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
-from pkex.kernels import RBF, Laplacian, Linear
+from pkex.kernels import RBF, Laplacian, Linear, Matern
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import CHOICES, Classes, ClassMeans, pairs_of
 from pkex.models.expansion import KernelExpansion, combined, evolve, stack
-from pkex.readers.reading import TOL, Chain, Given, Reading, outside
-from pkex.readers.sklearn.kernels import from_gaussian_process, no_product, of_rate
+from pkex.models.posterior import Posterior
+from pkex.readers.reading import TOL, Chain, Given, Reading, nothing, outside
+from pkex.readers.sklearn.kernels import (
+    from_gaussian_process,
+    no_sum_of_products,
+    of_rate,
+    polynomial,
+)
 from pkex.readers.sklearn.log_odds import platt_scaled
-from pkex.readers.sklearn.plain import call, dense, fitted, names_of, nothing, own_predict
+from pkex.readers.sklearn.plain import call, dense, fitted, names_of, own_predict
 
 __all__ = [
     "against_the_rest",
@@ -167,11 +173,15 @@ def kernel_density(model: Any, given: Given) -> Reading:
         kernel: Kernel = RBF(float(model.bandwidth_))
     elif model.kernel == "exponential" and order == 1 and not parameters:
         kernel = Laplacian(float(model.bandwidth_))
+    elif model.kernel == "exponential" and order == 2 and not parameters:
+        kernel = Matern(float(model.bandwidth_), nu=0.5)
+    elif model.kernel in ("tophat", "epanechnikov", "linear", "cosine"):
+        raise no_sum_of_products(f"KernelDensity(kernel={model.kernel!r})", "cut off")
     else:
         raise UnsupportedModelError(
-            f"KernelDensity with kernel={model.kernel!r} and metric={model.metric!r} does not "
-            "factorise over columns; gaussian with the Euclidean metric and exponential with "
-            "metric='manhattan' do."
+            f"KernelDensity with kernel={model.kernel!r} and metric={model.metric!r} is no sum of "
+            "products over columns; gaussian with the Euclidean metric is, and exponential with "
+            "the Euclidean metric or metric='manhattan'."
         )
     weights = model.tree_.sample_weight
     alpha = np.ones(len(points)) if weights is None else np.array(weights)
@@ -194,7 +204,7 @@ def kernel_density(model: Any, given: Given) -> Reading:
 
 
 def gaussian_process(model: Any, given: Given) -> Reading:
-    """GaussianProcessRegressor: the mean, in the units of the target."""
+    """GaussianProcessRegressor: the mean, in the units of the target, and its posterior."""
     fitted(
         model, "X_train_", "It was not fitted; the prior of a Gaussian process is zero everywhere"
     )
@@ -207,6 +217,7 @@ def gaussian_process(model: Any, given: Given) -> Reading:
         model._y_train_mean,
         names_of(model, given),
         background=_TRAINING,
+        posterior=_posterior(model, kernel),
     )
     return Reading(f, partial(call, model, "predict", given))
 
@@ -294,6 +305,25 @@ def by_pairs(
     return of_each_class(reading, names, said, predict)
 
 
+def _posterior(model: Any, kernel: Kernel) -> Posterior | None:
+    """Return what the covariance of a Gaussian process needs; None where its noise is no number.
+
+    A WhiteKernel counts on the diagonal alone. In a product with a kernel that is not stationary
+    the noise differs from row to row, and there is no such number.
+    """
+    points = as_matrix(model.X_train_, "X_train_")
+    ours = np.array([kernel(row[None, :])[0, 0] for row in points[:20]])
+    noise = model.kernel_.diag(points[:20]) - ours
+    size = float(np.abs(ours).max()) + float(np.abs(noise).max())
+    if np.ptp(noise) > 1e-9 * size:
+        return None
+    level = float(noise.mean())
+    scales = np.atleast_1d(np.asarray(model._y_train_std, dtype=np.float64))
+    n_outputs = model.alpha_[0].size
+    mixing = np.diag(np.broadcast_to(scales, n_outputs))
+    return Posterior(model.L_, mixing, level if level > 1e-12 * size else 0.0)
+
+
 def _laplace(machine: Any, names: Any) -> KernelExpansion:
     kernel = from_gaussian_process(machine.kernel_, machine.X_train_.shape[1])
     alpha = machine.y_train_ - machine.pi_
@@ -336,7 +366,11 @@ def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
         return of_rate("rbf", float(model._gamma)), dense(model.support_vectors_)
     if model.kernel == "linear":
         return Linear(), dense(model.support_vectors_)
-    raise no_product(f"{type(model).__name__}(kernel={model.kernel!r})")
+    shown = f"{type(model).__name__}(kernel={model.kernel!r})"
+    if model.kernel == "poly":
+        kernel = polynomial(model.degree, float(model._gamma), float(model.coef0), shown)
+        return kernel, dense(model.support_vectors_)
+    raise no_sum_of_products(shown, model.kernel)
 
 
 def pairwise(
@@ -354,7 +388,15 @@ def pairwise(
     if name in ("rbf", "laplacian", "chi2"):
         default = 1.0 if name == "chi2" else 1.0 / points.shape[1]
         return of_rate(name, default if gamma is None else float(gamma)), points
-    raise no_product(f"{type(model).__name__}(kernel={name!r})")
+    shown = f"{type(model).__name__}(kernel={name!r})"
+    if name in ("poly", "polynomial"):
+        rate = 1.0 / points.shape[1] if gamma is None else float(gamma)
+        others = getattr(model, "kernel_params", None) or {}  # of Nystroem, where its own are None
+        degree, coef0 = others.get("degree", 3), others.get("coef0", 1.0)
+        degree = degree if model.degree is None else model.degree
+        coef0 = coef0 if model.coef0 is None else model.coef0
+        return polynomial(float(degree), rate, float(coef0), shown), points
+    raise no_sum_of_products(shown, name)
 
 
 def with_digits(model: Any, f: KernelExpansion, own: Callable[[Any], Any]) -> Reading:
