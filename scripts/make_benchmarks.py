@@ -162,6 +162,23 @@ How sure a Gaussian process with 450 training points and {columns} columns is of
 product games for each row and each of the {background} background rows, which is what limits it.
 """
 
+BUILDING = """\
+## Making an explainer
+
+By default absent features are averaged over the model's own data, at most 500 rows, before the
+first row is explained. Nanoseconds for each factor between a point and a row that it is averaged
+over: `pkex.Explainer(model)` by default, the same with all points as the background, and plain sums
+of all factors, which it [does without](mathematics.md). (`python -m benchmarks.building`)
+"""
+
+WITHOUT = """\
+## Without a compiler
+
+Nanoseconds for each factor of a game in the NumPy backend, by the same
+[series](mathematics.md) and by nodes alone; 450 points, four rows, gamma = 1/d.
+(`python -m benchmarks.without_compiler`)
+"""
+
 SCALING = """\
 ## Beside the paper's algorithms
 
@@ -371,15 +388,17 @@ def limits(results: dict[str, Any]) -> str:
 def statistics(results: dict[str, Any]) -> str:
     """Return the times of MMD and HSIC, and what they grow like."""
     names = {"mmd": "MMD", "mmd, neutral": "MMD, neutral", "hsic": "HSIC"}
-    names["hsic, neutral"] = "HSIC, neutral"
+    names |= {"hsic, neutral": "HSIC, neutral", "hsic, 20 classes": "HSIC, 20 classes"}
     kinds = {title: results[name] for name, title in names.items() if name in results}
     lines = [
         [f"seconds, {title}", *(figure(entry[key]) for entry in kinds.values())]
         for key, title in (
             ("plain", "the statistic alone, by NumPy"),
             ("attribution", "with the values of all columns"),
+            ("labels", "and 200 permutations"),
             ("permutations", "and 200 permutations, with tests of columns unless neutral"),
         )
+        if all(key in entry for entry in kinds.values())
     ]
     lines.append(["memory, MB", *(figure(entry["memory"]) for entry in kinds.values())])
     exponent = results["growth"]["exponent"]
@@ -457,6 +476,27 @@ def versions(results: dict[str, Any]) -> str:
     return f"; {', '.join(found)}" if found else ""
 
 
+def building() -> list[str]:
+    """Return what making the default explainer costs, where it was measured."""
+    if not (RESULTS / "building.json").is_file():
+        return []
+    results = load("building")
+    sizes = [name for name in results if name != "config"]
+    heads = list(results[sizes[0]])
+    lines = [[name, *(figure(results[name][head]) for head in heads)] for name in sizes]
+    return [BUILDING, table(["points x columns", *heads], lines)]
+
+
+def without_compiler() -> list[str]:
+    """Return how fast the NumPy backend is, where it was measured."""
+    if not (RESULTS / "without_compiler.json").is_file():
+        return []
+    results = load("without_compiler")
+    sizes = [name for name in results if name != "config"]
+    lines = [[kind, *(figure(results[d][kind]) for d in sizes)] for kind in results[sizes[0]]]
+    return [WITHOUT, table(["", *sizes], lines)]
+
+
 def beside_the_paper() -> list[str]:
     """Return the section on the paper's algorithms, where it was measured."""
     if not (RESULTS / "scaling.json").is_file():
@@ -487,9 +527,11 @@ def page() -> str:
         STATISTICS,
         statistics(load("statistics")),
         *sensitivity(load("sensitivity")),
+        *building(),
         *beside_the_paper(),
         LIMITS,
         limits(load("native")),
+        *without_compiler(),
     ]
     return "\n".join(parts)
 
