@@ -271,7 +271,9 @@ def test_a_row_is_explained_as_it_is_alone():
 @pytest.mark.parametrize("place", ["x", "z", "background"])
 def test_what_is_not_finite_is_refused_or_is_a_factor_of_0(bad, place):
     rng = np.random.default_rng(8)
-    arrays = {name: rng.normal(size=(n, 40)) for name, n in (("x", 1), ("z", 19), ("background", 3))}
+    arrays = {
+        name: rng.normal(size=(n, 40)) for name, n in (("x", 1), ("z", 19), ("background", 3))
+    }
     arrays[place][-1, 5] = bad
     game, other = games_of(RBF(9.0), 40)
     x, z, background = arrays.values()

@@ -31,6 +31,7 @@ from pkex.games.rules import Ladder, Rule
 from pkex.kernels.algebra import Term
 
 __all__ = [
+    "TILE",
     "Absent",
     "Added",
     "BlockSums",
@@ -40,7 +41,6 @@ __all__ = [
     "Measure",
     "Players",
     "Reduction",
-    "TILE",
     "Task",
 ]
 
@@ -92,8 +92,14 @@ class Absent(Factors):
         with np.errstate(divide="ignore", invalid="ignore"):
             near = np.log1p(-deficits)
             np.negative(np.where(values < 0.5, np.log(values), near), out=result[:-1])
-        result[:-1][(deficits < 0.0) | (values < 0.0)] = np.nan
-        np.add.reduce(result[:-1], axis=0, out=result[-1])
+            result[:-1][(deficits < 0.0) | (values < 0.0)] = np.nan
+            # with what each addition rounds off, as exp is taken of the sum
+            total, lost = np.zeros((2, *values.shape[1:]))
+            for one in result[:-1]:
+                before, total = total, total + one
+                part = total - one
+                lost += (before - part) + (one - (total - part))
+            np.copyto(result[-1], total + lost)
         return result
 
     @lazy

@@ -28,7 +28,7 @@ using pkex::kSignedTerms;
 // Beyond these a pair is left to the sweep over both factors: growing products must not overflow,
 // lam is overestimated, and exponentials of all worths are to be normal numbers.
 constexpr double kMostRatio = 2.5;       // of a single player, in size
-constexpr double kMostSizes = 64.0;      // of all together
+constexpr double kMostSizes = 16.0;      // of all together
 constexpr double kMostExponent = 650.0;  // of the worth of all players, and of none
 
 constexpr double kTailExponent = 6.931471805599453;  // -log kTail

@@ -120,9 +120,11 @@ struct SignedTile {
     const Block& block;
     Tile tile;
 
-    // Keep what the factors have to do with a row, (factors, vectors); sum up their exponents.
+    // Keep what the factors have to do with a row, (factors, vectors); sum up their exponents, with
+    // what each addition rounds off, as many of them make a number that exp is taken of.
     void keep(const double* x, Vec* bases, Vec* sums) const {
-        for (int i = 0; i < Size; ++i) sums[i] = splat(0.0);
+        Vec lost[Size];
+        for (int i = 0; i < Size; ++i) sums[i] = lost[i] = splat(0.0);
         each_run(program, [&](const Run& run, auto formula) {
             using Kernel = typename decltype(formula)::Kernel;
             for (Index f = run.begin; f < run.end; ++f) {
@@ -131,10 +133,14 @@ struct SignedTile {
                 for (int i = 0; i < Size; ++i) {
                     const Base base = Difference<Kernel>::base(kernel, left, point(f, i));
                     bases[f * Size + i] = base.kept;
-                    sums[i] += base.exponent;
+                    const Vec exponent = unfused(base.exponent), sum = sums[i] + exponent;
+                    const Vec before = sum - exponent;
+                    lost[i] += (sums[i] - before) + (exponent - (sum - before));
+                    sums[i] = sum;
                 }
             }
         });
+        for (int i = 0; i < Size; ++i) sums[i] += lost[i];
     }
 
     // The signed exponents against a background row.
