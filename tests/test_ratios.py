@@ -314,3 +314,18 @@ def test_factors_beyond_1_take_the_rule_for_them():
         ladder=rules.general_ladder(20),
         atol=1e-13,
     )
+
+
+def test_exponents_that_do_not_fit_are_refused():
+    (term,) = RBF(3.0).terms(20)
+    program = native.Game(term, alone(20), rules.general_ladder(20))._pack()
+    x, z, ones = np.zeros((2, 20)), np.zeros((17, 20)), np.ones((20, 17))
+    results = np.empty((2, 20, 1)), np.empty((2, 1)), np.empty((2, 1))
+    given = (x, z, np.ones((17, 1)), *results)
+    tiles = np.zeros((2, 21, 16))
+    assert program.explain(*given, ones, 0.0 * ones, tiles)[0] == 0
+    for wrong in (tiles[:1], tiles[:, :20], tiles[:, :, :15], np.asfortranarray(tiles)):
+        with pytest.raises(ValueError, match="absent_exponents"):
+            program.explain(*given, ones, 0.0 * ones, wrong)
+    with pytest.raises(ValueError, match="go with absent factors"):
+        program.explain(*given, None, None, tiles)

@@ -230,8 +230,9 @@ class Game:
         """Return the factors of absent players in both forms, and their exponents if of use."""
         if absent is None:
             return _MISSING
-        useful = isinstance(absent, Absent) and not self._given_leaves
-        return *absent, absent.tiles if useful else None
+        if isinstance(absent, Absent) and not self._given_leaves:
+            return *absent, absent.tiles
+        return *absent, None
 
     def _rules(self, used: list[int]) -> tuple[Rule, ...]:
         rules = self.ladder.rules
