@@ -127,6 +127,15 @@ estimates from a budget of coalitions; the percentage is the largest difference 
 relative to the largest of them:
 """
 
+GAME_COSTS = """\
+## A game, by what stands in for absent features
+
+Nanoseconds for one pair of points, and one background row where there are rows: 450 points, 100
+background rows, an RBF kernel with gamma = 1/d, standard normal data. In brackets how many times as
+long as a neutral game of the same size; what is aimed at is at most {most}. A statistic is the sum
+over all pairs of one sample, as in MMD and HSIC. (`python -m benchmarks.game_costs`)
+"""
+
 BATCH = """\
 ## Many rows
 
@@ -349,6 +358,23 @@ def interactions(results: dict[str, Any]) -> str:
     )
 
 
+def game_costs(results: dict[str, Any]) -> list[str]:
+    """Return what a game costs by the kind of removal, where that was measured."""
+    games = dict(results.get("games", {}))
+    if not games:
+        return []
+    most = games.pop("most")
+    lines = []
+    for name in next(iter(games.values()))["nanoseconds"]:
+        cells = []
+        for found in games.values():
+            ratio = found["ratios"].get(name)
+            beside = "" if ratio is None else f" ({ratio:.2f})"
+            cells.append(figure(found["nanoseconds"][name]) + beside)
+        lines.append([name, *cells])
+    return [GAME_COSTS.format(most=most), table(["features", *games], lines)]
+
+
 def batches(results: dict[str, Any]) -> str:
     """Return the time of a row in batches."""
     found = results["batches"].items()
@@ -517,6 +543,7 @@ def page() -> str:
         GAMES,
         REMOVAL.format(versions=versions(same_game)),
         removal(same_game),
+        *game_costs(same_game),
         KERNELS.format(versions=versions(load("kernels"))),
         kernels(load("kernels")),
         samplers(load("kernels")),
