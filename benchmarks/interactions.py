@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 POINTS = 450
 SIZES = (10, 30, 100, 1000)
-BUDGETS = (1000, 2000)
+BUDGETS = (2000, 3000)
 WITH_BACKGROUND = 50  # features beside shapiq
 
 
