@@ -74,7 +74,12 @@ bench: $(VENV)/.installed $(BARE)/.installed
 	$(BIN)/python -m benchmarks.peers --bare $(BARE)/bin/python
 	$(BIN)/python -m benchmarks.peers --exact
 	$(BIN)/python -m benchmarks.removal
+	$(BIN)/python -m benchmarks.interactions
+	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.statistics
+	$(BIN)/python -m benchmarks.sensitivity
+	$(BIN)/python -m benchmarks.building
+	$(BIN)/python -m benchmarks.without_compiler
 	$(BIN)/python scripts/make_benchmarks.py
 
 # All of the paper's experiments, or those in NAMES; FULL=1 for the paper's size, SMOKE=1 for seconds.
