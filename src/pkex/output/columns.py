@@ -33,6 +33,7 @@ __all__ = [
     "Shares",
     "between",
     "categories",
+    "is_constant",
     "picture",
     "with_target",
 ]
