@@ -532,6 +532,14 @@ def beside_the_paper() -> list[str]:
     return [SCALING.format(limit=limit), scaling(results)]
 
 
+def other_kernels() -> list[str]:
+    """Return the part on other kernels, where they were measured."""
+    if not (RESULTS / "kernels.json").is_file():
+        return []
+    results = load("kernels")
+    return [KERNELS.format(versions=versions(results)), kernels(results), samplers(results)]
+
+
 def page() -> str:
     """Return the page."""
     results, exact, same_game = load("peers"), load("exact"), load("removal")
@@ -544,9 +552,7 @@ def page() -> str:
         REMOVAL.format(versions=versions(same_game)),
         removal(same_game),
         *game_costs(same_game),
-        KERNELS.format(versions=versions(load("kernels"))),
-        kernels(load("kernels")),
-        samplers(load("kernels")),
+        *other_kernels(),
         INTERACTIONS.format(points=450, versions=versions(load("interactions"))),
         interactions(load("interactions")),
         BATCH,
