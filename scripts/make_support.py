@@ -5,14 +5,17 @@
 Everything on the page is asked of the code: the registry of readers says which classes are read,
 the cases of tests/models/ are the models that are fitted, explained and compared with brute force
 in the tests, and the sentences of the refusals are those that a user gets. A test compares the page
-with what this script makes, so that it cannot be out of date.
+with what this script makes, so that it cannot be out of date. What is said of GPyTorch and BoTorch
+comes from a list that `make_torch_list.py` makes where torch is installed, in the same way.
 """
 
 import argparse
+import json
 import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ from pkex._files import write_whole
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "support.md"
+TORCH = ROOT / "tests" / "torch_models" / "listed.json"
 
 # what a sentence is about, so that models of which the same is said share a line
 _SUBJECT = re.compile(
@@ -94,13 +98,29 @@ def _models(cases: Iterable[Any]) -> Iterator[str]:
     yield "## Models\n"
     yield "| class | what is explained | names of outputs | tested as |"
     yield "|---|---|---|---|"
+    torch = _torch()
     for name in readers.supported():
+        if name in torch["readers"]:
+            told, tested = torch["readers"][name], torch["cases"][name]
+            yield _row((f"`{name}`", told, "", _listed([_Named(each) for each in tested])))
+            continue
         mine = [case for case in cases if name in _readers_of(case.model())]
         outputs = dict.fromkeys(output for case in mine for output in case.outputs or ())
         shown = [f"`{output}`" for output in list(outputs)[:4]]
         cells = (_title(name, mine), _summary(name), ", ".join(shown), _listed(mine))
         yield _row(cells)
     yield ""
+
+
+@dataclass(frozen=True)
+class _Named:
+    name: str
+
+
+def _torch() -> dict[str, Any]:
+    """Return what `scripts/make_torch_list.py` found, in an environment that has torch."""
+    found: dict[str, Any] = json.loads(TORCH.read_text(encoding="utf-8"))
+    return found
 
 
 def _title(name: str, cases: Iterable[Any]) -> str:
@@ -126,6 +146,13 @@ def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
     for kind in sorted({*explained, *refused}):
         yield _row((f"`{kind}`", _listed(explained.get(kind, [])), _listed(refused.get(kind, []))))
     yield "\nA kernel with a `DotProduct` in it has no neutral removal.\n"
+    yield "Kernels of GPyTorch and BoTorch, and what BoTorch does to rows and outcomes:\n"
+    yield "| kernel or transform | explained in | refused in |"
+    yield "|---|---|---|"
+    for kind, both in _torch()["modules"].items():
+        lists = [_listed([_Named(name) for name in names]) for names in both]
+        yield _row((f"`{kind}`", *lists))
+    yield ""
 
 
 def _transformers(cases: Iterable[Any]) -> Iterator[str]:
@@ -160,6 +187,8 @@ def _refusals(refusals: Iterable[Any]) -> Iterator[str]:
         alike.setdefault(_SUBJECT.sub("...", _sentence(refusal.make())), []).append(refusal)
     for sentence, group in alike.items():
         yield _row(("; ".join(refusal.name for refusal in group), sentence))
+    for name, sentence in _torch()["refusals"].items():
+        yield _row((name, sentence))
     yield ""
 
 

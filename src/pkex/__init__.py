@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from pkex.explanation import Explanation
     from pkex.games.backend import show_config
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
+    from pkex.interactions import Interactions
     from pkex.models.expansion import KernelExpansion
     from pkex.readers import as_expansion
+    from pkex.sobol import sensitivity
     from pkex.statistics.attribution import Attribution
     from pkex.statistics.drift import MMDDrift
     from pkex.statistics.hsic import hsic
@@ -35,9 +38,11 @@ __all__ = [
     "Explanation",
     "HSICSelector",
     "Importance",
+    "Interactions",
     "KernelExpansion",
     "MMDDrift",
     "PrecisionWarning",
+    "Sensitivity",
     "UnsupportedModelError",
     "as_expansion",
     "games",
@@ -46,6 +51,7 @@ __all__ = [
     "mmd",
     "reference",
     "rules",
+    "sensitivity",
     "show_config",
 ]
 
@@ -56,13 +62,16 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "Explanation": "explanation",
     "HSICSelector": "statistics.selector",
     "Importance": "importance",
+    "Interactions": "interactions",
     "KernelExpansion": "models.expansion",
     "MMDDrift": "statistics.drift",
     "PrecisionWarning": "errors",
+    "Sensitivity": "indices",
     "UnsupportedModelError": "errors",
     "as_expansion": "readers",
     "hsic": "statistics.hsic",
     "mmd": "statistics.mmd",
+    "sensitivity": "sobol",
     "show_config": "games.backend",
 }
 

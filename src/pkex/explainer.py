@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
-from pkex._validation import as_floats, brief, first_rows, tolerance
+from pkex._validation import as_floats, brief, column_names, first_rows, tolerance
 from pkex._words import class_name
 from pkex.errors import PrecisionWarning, no_neutral_removal
 from pkex.explanation import Explanation
@@ -29,12 +29,16 @@ from pkex.games.threads import check_n_jobs
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.models.absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
 from pkex.models.classes import OUTPUTS, Classes, check_choice
-from pkex.models.expansion import KernelExpansion, mixed, seen, taken
+from pkex.models.expansion import KernelExpansion, mixed, named, seen, taken
 from pkex.models.shap_background import from_shap
 from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, outside, said_before
 from pkex.tables.cells import is_number
+from pkex.uncertainty import check_posteriors, spread_of_values, variance_of
+
+if TYPE_CHECKING:
+    from pkex.interactions import Interactions
 
 __all__ = ["Explainer"]
 
@@ -57,11 +61,12 @@ class Explainer:
         Anything that `pkex.as_expansion` reads: support vector machines, kernel ridge regression,
         Gaussian processes, pipelines and searches around them, or an expansion of your own.
     background : array or data frame of shape (n_background, n_columns), optional
-        Rows that absent features are taken from, in the columns of the input. One row gives
-        baseline Shapley values. By default the model's own data: its training points or support
-        vectors, 500 of them at most. Support vectors lie near the boundary, so pass training rows
-        where you have them. Also what shap keeps rows in: ``shap.kmeans(X, 10)`` with its weights,
-        and ``shap.maskers.Independent(X)`` with the rows that it drew.
+        Rows that absent features are taken from, in the columns of the input; a frame gives its
+        names to a model that was fitted without any. One row gives baseline Shapley values. By
+        default the model's own data: its training points or support vectors, 500 of them at most.
+        Support vectors lie near the boundary, so pass training rows where you have them. Also what
+        shap keeps rows in: ``shap.kmeans(X, 10)`` with its weights, and
+        ``shap.maskers.Independent(X)`` with the rows that it drew.
     removal : {"marginal", "interventional", "neutral"}, optional
         What it means that a feature is absent. "marginal", the default without a background: its
         kernel factor is the mean of its factors over the background or the model's own data, as if
@@ -134,7 +139,7 @@ class Explainer:
             check_choice(outputs, reading.choices, model)
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
             self._classes = reading.classes
-        self.expansion: KernelExpansion = model
+        self.expansion: KernelExpansion = named(model, column_names(background, "background"))
         self.players, self.player_names = players_of(groups, self.expansion.feature_names)
         self.measure = measure_of(index)
         self.index = self.measure.index
@@ -168,7 +173,14 @@ class Explainer:
         return self(X).values
 
     @usual_errors
-    def __call__(self, X: ArrayLike, *, progress: bool = False) -> Explanation:
+    def __call__(
+        self,
+        X: ArrayLike,
+        *,
+        return_std: bool = False,
+        return_cov: bool = False,
+        progress: bool = False,
+    ) -> Explanation:
         """Explain the rows of `X`.
 
         Parameters
@@ -176,16 +188,27 @@ class Explainer:
         X : array or data frame of shape (n_rows, n_columns)
             The columns of a data frame are found by name where the model was fitted with names;
             their order does not matter, and columns that the model does not know are left out.
+        return_std : bool, default False
+            For a Gaussian process: whether to find the posterior standard deviation of every value,
+            `Explanation.std`. It is that of the latent function, without the noise of observations.
+        return_cov : bool, default False
+            The same for the covariances of the values of a row, `Explanation.cov`.
         progress : bool, default False
             Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
 
         Raises
         ------
+        UnsupportedModelError
+            When standard deviations are wanted of a model that is no Gaussian process.
         AdditivityError
             When values and base value miss the prediction by more than the certificate of the
             rule and rounding allow, or the model's own prediction is another.
         """
         expansion = self.expansion
+        unsure = return_std or return_cov
+        if unsure:
+            asked = "return_std" if return_std else "return_cov"
+            check_posteriors(expansion, self.removal, asked)
         rows: Any = taken(expansion, X)
         table = mixed(expansion, rows)
         prepared = [part.prepare(table) for part in expansion.parts]
@@ -212,7 +235,7 @@ class Explainer:
             values=values,
             base_values=base_values,
             predictions=predictions,
-            data=prepared[0] if expansion.preparation is None else _data(table),
+            data=self._shown(table, prepared),
             feature_names=self.player_names,
             column_names=expansion.feature_names,
             players=self.players,
@@ -226,19 +249,171 @@ class Explainer:
             kernels=self._kernels,
             **self._said,
         )
+        if unsure:
+            games = list(zip(self._parts, expansion.parts, prepared, strict=True))
+            options: dict[str, Any] = {"n_jobs": jobs, "progress": progress}
+            spread = spread_of_values(games, full=return_cov, **options)
+            explanation.__dict__.update(spread.fields(one_output=base.ndim == 0))
         if hasattr(rows, "iloc"):
             explanation.__dict__["row_labels"] = rows.index
         if self._classes is not None and self._classes.predict is not None:
             # the rows that were prepared are a copy, which nobody changes
             own = prepared[0] if expansion.preparation is None else _copied(rows)
             explanation._ask_later(said_before(self._classes.predict), own)
-        if self._own is not None and expansion.preparation is not None:
-            # what the preparation does could not be checked without rows of the user's own
-            ours = sums.totals[:_CHECKED].reshape(explanation.predictions[:_CHECKED].shape)
-            ours = ours + self._offset  # without the rule's error
-            own = said_before(self._own)(first_rows(rows, _CHECKED))
-            check_agreement(expansion, ours, own, self._own_tol)
+        self._check_own(rows, sums.totals)
         return explanation
+
+    @usual_errors
+    def variance(self, X: ArrayLike, *, progress: bool = False) -> Explanation:
+        """Explain the predictive variance of a Gaussian process: why is it unsure here?
+
+        The predictions of what is returned are the squares of what ``predict(return_std=True)`` has
+        for the rows, the noise of an observation included; base values are the mean variance when
+        nothing is known of a row. A negative value says that the column makes the model surer.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_columns)
+            As in a call.
+        progress : bool, default False
+            Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> from sklearn.gaussian_process import GaussianProcessRegressor
+        >>> from sklearn.gaussian_process.kernels import RBF
+        >>> X = np.random.default_rng(0).normal(size=(30, 2))
+        >>> model = GaussianProcessRegressor(RBF(), alpha=0.1, optimizer=None).fit(X, X[:, 0])
+        >>> explanation = pkex.Explainer(model).variance([[0.0, 4.0]])
+        >>> std = model.predict([[0.0, 4.0]], return_std=True)[1]
+        >>> bool(abs(explanation.predictions - std**2) < 1e-9)
+        True
+        >>> bool(explanation.values[0, 1] > explanation.values[0, 0])
+        True
+        """
+        expansion = self.expansion
+        check_posteriors(expansion, self.removal, "variance")
+        rows: Any = taken(expansion, X)
+        table = mixed(expansion, rows)
+        prepared = [part.prepare(table) for part in expansion.parts]
+        games = list(zip(self._parts, expansion.parts, prepared, strict=True))
+        found = variance_of(games, n_jobs=self.n_jobs, progress=progress)
+        explanation = Explanation._made(
+            **found.fields(one_output=self._base.ndim == 0),
+            data=self._shown(table, prepared),
+            feature_names=self.player_names,
+            column_names=expansion.feature_names,
+            players=self.players,
+            output_names=expansion.output_names,
+            removal=self.removal,
+            absent=self.absent,
+            quantity="predictive variance",
+            kernels=self._kernels,
+            **self._said,
+        )
+        if hasattr(rows, "iloc"):
+            explanation.__dict__["row_labels"] = rows.index
+        return explanation
+
+    @usual_errors
+    def interactions(
+        self,
+        X: ArrayLike,
+        *,
+        index: str | None = None,
+        max_order: int = 2,
+        players: Iterable[Any] | None = None,
+        progress: bool = False,
+    ) -> Interactions:
+        """Return which features act together in the rows of `X`, exactly.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_columns)
+        index : str, optional
+            "k-SII", the default: values of single features, pairs (and triples) that sum to the
+            prediction, where pairs are Shapley interactions. "SII", "STII", "FSII", "BII", "FBII",
+            "Moebius", "Co-Moebius" and "CHII" are there as well. An explainer of index "BV" has
+            "BII" by default.
+        max_order : {2, 3}, default 2
+            Up to how many features act together.
+        players : list of subsets, optional
+            Chosen subsets, by names or numbers of players, as in ``[("bmi", "s5")]``, of any order
+            up to 8; by default all up to `max_order`.
+        progress : bool, default False
+            Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
+
+        Returns
+        -------
+        Interactions
+
+        Raises
+        ------
+        AdditivityError
+            When the values of an index that adds up miss the prediction by more than certificate
+            and rounding allow.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.svm import SVR
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> explainer = pkex.Explainer(SVR(C=50.0).fit(X, y), X[:50])
+        >>> interactions = explainer.interactions(X[:5])
+        >>> interactions.pairs.shape
+        (5, 10, 10)
+        >>> chosen = explainer.interactions(X[:5], players=[("bmi", "s5")])
+        >>> bool(abs(chosen["bmi", "s5"] - interactions["bmi", "s5"]).max() < 1e-9)
+        True
+        """
+        from pkex._interacting import of_model
+
+        return of_model(self, X, index, max_order, players, progress)
+
+    @usual_errors
+    def shap_interaction_values(self, X: ArrayLike, *, progress: bool = False) -> Floats:
+        """Return interactions in shap's convention, shape (n_rows, n_players, n_players).
+
+        Several outputs stand last. Off the diagonal is half the Shapley interaction index of the
+        pair, on it what is left of the player's Shapley value, so that the matrix of a row is
+        symmetric and its rows sum to the Shapley values.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF())
+        >>> explainer = pkex.Explainer(f)
+        >>> values = explainer.shap_interaction_values([[0.0, 1.0]])
+        >>> values.round(4)
+        array([[[-0.158 , -0.0581],
+                [-0.0581,  0.158 ]]])
+        >>> bool((abs(values.sum(axis=2) - explainer.shap_values([[0.0, 1.0]])) < 1e-12).all())
+        True
+        """
+        from pkex._interacting import shap_values
+
+        return shap_values(self, X, progress)
+
+    def _check_own(self, rows: Any, totals: Floats) -> None:
+        """Compare some predictions with the model's own, where it prepares columns.
+
+        What the preparation does could not be checked without rows of the user's own.
+        """
+        if self._own is not None and self.expansion.preparation is not None:
+            shape = (min(_CHECKED, len(totals)), *self._offset.shape)
+            ours = totals[:_CHECKED].reshape(shape) + self._offset  # without the rule's error
+            own = said_before(self._own)(first_rows(rows, _CHECKED))
+            check_agreement(self.expansion, ours, own, self._own_tol)
+
+    def _shown(self, table: Any, prepared: list[Floats]) -> NDArray[Any]:
+        """Return the rows as a result shows them."""
+        return prepared[0] if self.expansion.preparation is None else _data(table)
 
     def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
         """Warn when rounding is more than a millionth of what the predictions vary by.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from pkex.output import frames, html, npz, shap, shapiq, text
 from pkex.output.accessors import ExplanationPlots
 from pkex.rules import Rule
 from pkex.tables.cells import label_text
+
+if TYPE_CHECKING:
+    from pkex.interactions import Interactions
 
 __all__ = ["Explanation"]
 
@@ -95,6 +98,13 @@ class Explanation:
         measure.
     efficient : bool
         Whether they add up: base value and values give the prediction. Only Shapley values do.
+    std : array like `values`, or None
+        Of a Gaussian process, where it was asked for: the posterior standard deviation of every
+        value, that of the latent function.
+    cov : array of shape (n_rows, n_players, n_players) or with n_outputs at the end, or None
+        Likewise, the posterior covariances of the values of a row.
+    quantity : str or None
+        What is explained, where it is not what the model predicts: "predictive variance".
 
     Examples
     --------
@@ -135,6 +145,9 @@ class Explanation:
     row_labels: Any = None
     index: str = "SV"
     efficient: bool = True
+    std: Floats | None = None
+    cov: Floats | None = None
+    quantity: str | None = None
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -252,6 +265,9 @@ class Explanation:
         base_values = self.base_values[np.ix_(rows, *outputs)]
         predictions = self.predictions[np.ix_(rows, *outputs)]
         error = None if self.error is None else self.error[np.ix_(rows, *outputs)]
+        std, cov = self.std, self.cov
+        std = None if std is None else std[np.ix_(rows, features, *outputs)]
+        cov = None if cov is None else cov[np.ix_(rows, features, features, *outputs)]
         names, sides = self.output_names, self.sides
         if outputs:
             names = tuple(self.outputs[k] for k in outputs[0])
@@ -260,6 +276,8 @@ class Explanation:
                 values, base_values = values[:, :, 0], base_values[:, 0]
                 predictions = predictions[:, 0]
                 error = None if error is None else error[:, 0]
+                std = None if std is None else std[..., 0]
+                cov = None if cov is None else cov[..., 0]
         players, columns = self.players, tuple(range(len(self.column_names)))
         if len(features) < len(players) or (features != np.arange(len(players))).any():
             players = tuple(players[i] for i in features)
@@ -271,6 +289,8 @@ class Explanation:
             base_values=base_values,
             predictions=predictions,
             error=error,
+            std=std,
+            cov=cov,
             data=self.data[rows][:, columns],
             feature_names=tuple(self.feature_names[i] for i in features),
             column_names=tuple(self.column_names[i] for i in columns),
@@ -376,6 +396,7 @@ class Explanation:
         title: str | None = None,
         details: Mapping[str, object] | None = None,
         row_names: Sequence[int | str] | None = None,
+        interactions: Interactions | None = None,
     ) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.
 
@@ -393,6 +414,9 @@ class Explanation:
         row_names : sequence of int or str, optional
             What to call the rows, e.g. their numbers in a larger table; by default the labels of
             the data frame that was explained, or numbers from 0.
+        interactions : Interactions, optional
+            Of the same rows, ``explainer.interactions(X)``: a section shows which features act
+            together.
 
         Examples
         --------
@@ -406,7 +430,8 @@ class Explanation:
         """
         from pkex.output.report import write
 
-        write(self, path, title=title, details=details, row_names=row_names)
+        names = row_names
+        write(self, path, title=title, details=details, row_names=names, interactions=interactions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation to a file, which `load` reads; an existing file is replaced.
@@ -472,6 +497,12 @@ def _check_shapes(explanation: Explanation) -> None:
         ("base_values", explanation.base_values.shape, totals),
         ("predictions", np.shape(explanation.predictions), totals),
         ("error", getattr(explanation.error, "shape", None), totals),
+        ("std", getattr(explanation.std, "shape", None), values.shape),
+        (
+            "cov",
+            getattr(explanation.cov, "shape", None),
+            (*values.shape[:2], n_players, *values.shape[2:]),
+        ),
         ("data", data.shape, (values.shape[0], n_columns)),
         ("feature_names", (len(explanation.feature_names),), (n_players,)),
         ("players", (len(explanation.players),), (n_players,)),
@@ -488,7 +519,8 @@ def _check_shapes(explanation: Explanation) -> None:
         ),
         ("predicted", getattr(explanation.predicted, "shape", values.shape[:1]), values.shape[:1]),
     ):
-        unknown = name in ("predictions", "error") and getattr(explanation, name) is None
+        optional = ("predictions", "error", "std", "cov")
+        unknown = name in optional and getattr(explanation, name) is None
         if found != expected and not unknown:
             raise ValueError(
                 f"{name} must have shape {expected} to go with values of shape {values.shape} and "

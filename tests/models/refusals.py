@@ -105,8 +105,8 @@ REFUSALS = [
                       TransformedTargetRegressor(SVR()), MultiOutputRegressor(SVR()),
                       OneVsRestClassifier(SVC()), OneVsOneClassifier(SVC()),
                       FrozenEstimator(SVR()), Ridge(), SGDRegressor(), SGDOneClassSVM(),
-                      LogisticRegression(), RANSACRegressor(),
-                      CalibratedClassifierCV(SVC()), make_pipeline(Nystroem(), Ridge()))
+                      LogisticRegression(), RANSACRegressor(), CalibratedClassifierCV(SVC()),
+                      make_pipeline(Nystroem(), Ridge()))
     ),
     refused_fit("SVR precomputed, kernel not given", SVR(kernel="precomputed"), "precomputed",
                 "kernel=", "points=", table=GRAM(X)),

@@ -129,6 +129,10 @@ def _jobs(count: int) -> int:
     return count
 
 
+Interactions = Annotated[
+    bool,
+    _option("--interactions", help="Also tell which features act together: the pairs' values."),
+]
 Jobs = Annotated[
     int, _option("--jobs", metavar="N", callback=_jobs, help="Threads; -1 means all cores.")
 ]
@@ -258,6 +262,7 @@ def explain(
         float | None,
         _option("--tol", metavar="ERROR", help="Accepted relative error, for speed."),
     ] = None,
+    interactions: Interactions = False,
     jobs: Jobs = -1,
     trust: Annotated[
         bool, _option("--trust", help="Read any model file, also pickles: they may run any code.")
@@ -309,6 +314,7 @@ def explain(
         keep_missing=keep_missing,
         trust=trust,
         trusted_types=tuple(trust_type or ()),
+        interactions=interactions,
     )
     return work(
         request,
@@ -330,6 +336,7 @@ def drift(
     current: Annotated[Path, typer.Argument(metavar="CURRENT", help="Table as it is now.")],
     columns: Columns = None,
     groups: Groups = None,
+    interactions: Interactions = False,
     jobs: Jobs = -1,
     alpha: Annotated[
         float,
@@ -379,6 +386,7 @@ def drift(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            interactions=interactions,
         ),
         Dialect(
             delimiter=delimiter,
@@ -400,6 +408,7 @@ def depend(
     ] = None,
     columns: Columns = None,
     groups: Groups = None,
+    interactions: Interactions = False,
     jobs: Jobs = -1,
     permutations: Permutations = 999,
     kernel: Kernel = "median-per-column",
@@ -443,7 +452,95 @@ def depend(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            interactions=interactions,
         ),
+        Dialect(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            categorical=split_names(categorical),
+        ),
+        Session(out=out, force=force, table_format=table_format, quiet=quiet, as_json=as_json),
+    )
+
+
+@app.command(cls=_Command)
+def sensitivity(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model file: skops; joblib with --trust.")
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE", help="Rows whose columns the inputs range over: CSV or Parquet."
+        ),
+    ],
+    order: Annotated[
+        int, _option("--order", metavar="1|2", help="2 to have all pairs of inputs as well.")
+    ] = 1,
+    columns: Annotated[
+        str | None,
+        _option(
+            "--columns",
+            metavar="NAMES",
+            help="Columns in the order of the model, if it was fitted without names.",
+        ),
+    ] = None,
+    groups: Groups = None,
+    outputs: Annotated[
+        Literal["classes", "pairs"] | None,
+        _option(
+            "--outputs",
+            metavar="classes|pairs",
+            help="Of an SVC with three classes or more: one for each class (the default), or one "
+            "for each pair of classes.",
+        ),
+    ] = None,
+    jobs: Jobs = -1,
+    trust: Annotated[
+        bool, _option("--trust", help="Read any model file, also pickles: they may run any code.")
+    ] = False,
+    trust_type: Annotated[
+        list[str] | None,
+        _option("--trust-type", metavar="TYPE", help="A type that a skops file may hold."),
+    ] = None,
+    drop_missing: DropMissing = False,
+    categorical: Categorical = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
+    out: Out = None,
+    table_format: Format = "csv",
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> int:
+    """Tell which inputs drive a model's output over their range (Sobol indices, Shapley effects).
+
+    The columns of the table are taken as independent of each other.
+
+    pkex sensitivity model.skops patients.csv --order 2 --out driven
+    """
+    from pkex.cli._sensitivity import Request
+    from pkex.cli._sensitivity import sensitivity as work
+    from pkex.cli._session import Session
+    from pkex.cli._tables import split_names
+    from pkex.tables.files import Dialect
+
+    request = Request(
+        model=model,
+        data=data,
+        order=order,
+        columns=split_names(columns),
+        groups=groups,
+        outputs=outputs,
+        n_jobs=jobs,
+        drop_missing=drop_missing,
+        trust=trust,
+        trusted_types=tuple(trust_type or ()),
+    )
+    return work(
+        request,
         Dialect(
             delimiter=delimiter,
             decimal=decimal,

@@ -11,7 +11,7 @@ import numpy as np
 
 import pkex
 from pkex._words import class_name, counted, listed
-from pkex.cli import _models, _tables
+from pkex.cli import _interactions, _models, _tables
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
 from pkex.cli._session import Session
@@ -27,12 +27,13 @@ from pkex.cli._summary import (
     rule_facts,
     table_facts,
 )
+from pkex.interactions import Interactions
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.text import OUTPUTS, aligned, notes
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable
 
-__all__ = ["Request", "explain"]
+__all__ = ["Request", "expected", "explain", "group_numbers", "is_ours"]
 
 
 # columns of the file of values
@@ -60,6 +61,7 @@ class Request:
     keep_missing: bool = False
     trust: bool = False
     trusted_types: tuple[str, ...] = ()
+    interactions: bool = False
 
 
 def explain(request: Request, dialect: Dialect, session: Session) -> int:
@@ -71,9 +73,12 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         )
     with session.noting_warnings():
         model = _models.load(request.model, request.trust, request.trusted_types)
-        explanation, data, background = _explained(model, request, dialect, session)
+        explanation, data, background, together = _explained(model, request, dialect, session)
     if request.output is not None:
-        explanation = _one_output(explanation, request.output)
+        every, explanation = explanation.outputs, _one_output(explanation, request.output)
+        if together is not None:
+            number = every.index(explanation.outputs[0])
+            together = _interactions.like(together, explanation, number)
     kind = class_name(model)
     summary = ExplainSummary(
         format=FORMAT,
@@ -88,30 +93,34 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         result=_result(explanation),
         notes=session.notes,
     )
+    if together is not None:
+        summary["result"]["interactions"] = _interactions.facts(together)
 
     def report(path: Path) -> None:
         from pkex.report import write
 
         details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
-        write(explanation, path, details=details)
+        write(explanation, path, details=details, interactions=together)
 
     single = len(explanation) == 1 and explanation.values.ndim == 2
+    lines = _row_grid(explanation) if single else _importance_grid(explanation)
     session.finish(
         summary,
         values_frame(explanation, data.frame.index.to_numpy()),
-        _row_grid(explanation) if single else _importance_grid(explanation),
+        lines if together is None else lines + _interactions.shown(together),
         report,
+        None if together is None else _interactions.writer(together, session.table_format),
     )
     return 0
 
 
 def _explained(
     model: Any, request: Request, dialect: Dialect, session: Session
-) -> tuple[pkex.Explanation, FileTable, FileTable | None]:
-    """Return the explanation, the table it explains, and that of the background."""
+) -> tuple[pkex.Explanation, FileTable, FileTable | None, Interactions | None]:
+    """Return the explanation, the table it explains, that of the background, and interactions."""
     import pandas
 
-    names, count = _expected(model)
+    names, count = expected(model)
     chosen, own = request.columns, request.id
     if own is not None and own in (*(names or ()), *chosen):
         raise ValueError(
@@ -127,16 +136,7 @@ def _explained(
             labels.append(table.frame[row_names])
         if own is not None and own in table.names:
             table = table.without(own)
-        if names is not None:
-            table = table.take(names)
-        else:
-            table = table.take(chosen) if chosen else table
-            if count is not None and len(table.names) != count:
-                raise ValueError(
-                    f"the model was fitted without names of columns and takes {count}, but {path} "
-                    f"has {len(table.names)}, {listed(table.names)}: choose {count} of them with "
-                    "--columns, in the order of the model."
-                )
+        table = _tables.for_model(table, names, count, chosen)
         if not request.keep_missing:
             advice = "--keep-missing if the model has an imputer, "
             table = _tables.complete(table, request.drop_missing, advice)
@@ -155,11 +155,7 @@ def _explained(
     def rows_of(table: FileTable) -> Any:
         return table.frame if names is not None else table.frame.to_numpy()
 
-    groups = groups_from(request.groups, dialect)
-    if groups is not None and names is None:
-        groups = {
-            group: [_index(column, data) for column in columns] for group, columns in groups.items()
-        }
+    groups = group_numbers(groups_from(request.groups, dialect), names, data)
     try:
         explainer = pkex.Explainer(
             model,
@@ -171,8 +167,11 @@ def _explained(
             n_jobs=request.n_jobs,
         )
         explanation = explainer(rows_of(data), progress=session.progress)
+        together = None
+        if request.interactions:
+            together = explainer.interactions(rows_of(data), progress=session.progress)
     except (TypeError, ValueError) as error:
-        if _is_ours(error):
+        if is_ours(error):
             raise
         raise ValueError(
             f"the model cannot take the columns as they were read ({error}); --categorical reads "
@@ -183,10 +182,13 @@ def _explained(
     index = data.frame.index  # numbers in the file
     if labels:
         index = pandas.Index(labels[0].loc[index], name=own)
-    return replace(explanation, row_labels=index), data, background
+    explanation = replace(explanation, row_labels=index)
+    if together is not None:
+        together = _interactions.like(together, explanation, None)
+    return explanation, data, background, together
 
 
-def _is_ours(error: Exception) -> bool:
+def is_ours(error: Exception) -> bool:
     """Tell whether pkex raised the error, rather than a step of the model."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -194,10 +196,17 @@ def _is_ours(error: Exception) -> bool:
     return trace is not None and trace.tb_frame.f_globals["__name__"].startswith("pkex.")
 
 
-def _expected(model: Any) -> tuple[list[str] | None, int | None]:
+def expected(model: Any) -> tuple[list[str] | None, int | None]:
     """Return the names of the columns that the model was fitted with, or their number."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(map(str, names)), getattr(model, "n_features_in_", None)
+
+
+def group_numbers(groups: Any, names: Sequence[str] | None, table: FileTable) -> Any:
+    """Return groups by numbers of columns for a model that does not know their names."""
+    if groups is None or names is not None:
+        return groups
+    return {group: [_index(column, table) for column in own] for group, own in groups.items()}
 
 
 def _index(column: str | int, table: FileTable) -> int:

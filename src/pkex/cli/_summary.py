@@ -33,12 +33,19 @@ __all__ = [
     "ExplainResult",
     "ExplainSummary",
     "FeatureFacts",
+    "IndexFacts",
+    "InteractionFacts",
     "ModelFacts",
     "OutputFacts",
+    "PairFacts",
     "RuleFacts",
+    "SensitivityInputs",
+    "SensitivityResult",
+    "SensitivitySummary",
     "ShareFacts",
     "Summary",
     "TableFacts",
+    "VarianceFacts",
     "document",
     "rule_facts",
     "table_facts",
@@ -118,6 +125,22 @@ class FeatureFacts(TypedDict):
     ]
 
 
+class PairFacts(TypedDict):
+    """Two features that act together, with one number for each output."""
+
+    first: str
+    second: str
+    size: Annotated[list[NotNegative], "Mean absolute value over the rows, one for each output."]
+    mean: Annotated[list[float], "Mean value; of a statistic, its value."]
+
+
+class InteractionFacts(TypedDict):
+    """What features do together; there with --interactions."""
+
+    index: Annotated[str, "The interaction index, k-SII."]
+    pairs: Annotated[list[PairFacts], "All pairs, the largest first."]
+
+
 class ExplainResult(TypedDict):
     """What `pkex explain` found."""
 
@@ -138,6 +161,7 @@ class ExplainResult(TypedDict):
     error: Annotated[
         NotNegative, "Proven bound of the error of every value and prediction, in their units."
     ]
+    interactions: NotRequired[InteractionFacts]
 
 
 class ShareFacts(TypedDict):
@@ -181,6 +205,7 @@ class _Result(TypedDict):
     ]
     rule: RuleFacts
     residual: float
+    interactions: NotRequired[InteractionFacts]
 
 
 class DriftInputs(TypedDict):
@@ -214,6 +239,44 @@ class DependResult(_Result):
     permutations: Count
     statistic: Literal["HSIC"]
     p_value: Annotated[float | None, "null without permutations."]
+
+
+class VarianceFacts(TypedDict):
+    """The variance of an output of the model."""
+
+    name: Annotated[str | None, "null for the only output of a model that gives it no name."]
+    variance: Annotated[NotNegative, "With the columns independent of each other."]
+    rows_variance: Annotated[NotNegative, "Over the rows as they are."]
+    mean: float
+
+
+class IndexFacts(TypedDict):
+    """An input of a model, with one number for each output: shares of the variance."""
+
+    name: str
+    columns: Columns
+    first_order: Annotated[list[float | None], "What it explains alone; null without a variance."]
+    shapley: Annotated[list[float | None], "Shapley effect; they sum to 1."]
+    total_order: Annotated[list[float | None], "What would be lost without it."]
+
+
+class SensitivityInputs(TypedDict):
+    """What `pkex sensitivity` read."""
+
+    model: ModelFacts
+    data: TableFacts
+
+
+class SensitivityResult(TypedDict):
+    """What `pkex sensitivity` found."""
+
+    inputs: Annotated[str, "What the inputs range over, in words; they are independent."]
+    outputs: Annotated[list[VarianceFacts], ("minItems", 1)]
+    features: Annotated[
+        list[IndexFacts], ("minItems", 1), "Columns or groups of columns, largest effect first."
+    ]
+    remarks: Annotated[list[str], "What to know before reading the indices."]
+    error: Annotated[NotNegative, "About what an index may be off by."]
 
 
 class _Summary(TypedDict):
@@ -251,7 +314,15 @@ class DependSummary(_Summary):
     result: DependResult
 
 
-Summary = ExplainSummary | DriftSummary | DependSummary
+class SensitivitySummary(_Summary):
+    """The summary of `pkex sensitivity`."""
+
+    command: Literal["sensitivity"]
+    inputs: SensitivityInputs
+    result: SensitivityResult
+
+
+Summary = ExplainSummary | DriftSummary | DependSummary | SensitivitySummary
 
 
 def table_facts(table: FileTable) -> TableFacts:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pkex._words import counted, listed
 from pkex.tables.files import Dialect, FileTable, read_file
 
-__all__ = ["check_numbers", "chosen_rows", "complete", "read", "read_any", "split_names"]
+__all__ = [
+    "check_numbers",
+    "chosen_rows",
+    "complete",
+    "for_model",
+    "read",
+    "read_any",
+    "split_names",
+]
 
 
 def split_names(text: str | None) -> tuple[str, ...]:
@@ -55,6 +64,22 @@ def read_any(path: Path, dialect: Dialect) -> FileTable:
     except UnicodeError as error:
         sentence = str(error).removesuffix(".")
         raise ValueError(f"{sentence}, e.g. --encoding latin-1.") from error
+
+
+def for_model(
+    table: FileTable, names: Sequence[str] | None, count: int | None, chosen: Sequence[str]
+) -> FileTable:
+    """Return the columns of a model, which knows their names or takes so many, here `chosen`."""
+    if names is not None:
+        return table.take(names)
+    table = table.take(chosen) if chosen else table
+    if count is not None and len(table.names) != count:
+        raise ValueError(
+            f"the model was fitted without names of columns and takes {count}, but {table.path} "
+            f"has {len(table.names)}, {listed(table.names)}: choose {count} of them with "
+            "--columns, in the order of the model."
+        )
+    return table
 
 
 def chosen_rows(table: FileTable, chosen: str) -> FileTable:

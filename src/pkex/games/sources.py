@@ -4,7 +4,6 @@
   loop. What absent players have is a thing of its own: nothing (their factor is 1), the same
   factors for all pairs, factors of each point, or the rows of a background, one after the other.
 - `GivenFactors`: arrays.
-- `PairsOfPoints`: products of two factors, for quadratic forms ``sum_il w_il k(x, z_i) k(x, z_l)``.
 
 A new source binds its data to games of the backend (`Plan.games`, or `given_game` for factors that
 it computes itself) and implements `FactorSource`.
@@ -19,9 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._lazy import lazy
 from pkex.games.backend import game_class
 from pkex.games.measures import Shapley
-from pkex.games.protocols import Added, BlockSums, Factors, Game, Measure
+from pkex.games.protocols import TILE, Absent, Added, BlockSums, Factors, Game, Measure
 from pkex.games.rules import Rule
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.algebra import ColumnKernel, Term
@@ -30,7 +30,6 @@ __all__ = [
     "AbsentFactors",
     "EachRow",
     "GivenFactors",
-    "PairsOfPoints",
     "Points",
     "SameFactors",
     "block_entries",
@@ -47,7 +46,7 @@ _GIVEN = 2**19  # factors of a block that are computed before the hot loop
 class AbsentFactors(Protocol):
     """The factors of absent players, which are the same for all rows."""
 
-    def at(self, term: int, points: slice) -> Factors:
+    def at(self, term: int, points: slice) -> Absent:
         """Return those of a term at some points, shape (players, points)."""
 
 
@@ -72,10 +71,17 @@ class SameFactors:
         ]
         return cls(repeated)
 
-    def at(self, term: int, points: slice) -> Factors:
+    def at(self, term: int, points: slice) -> Absent:
         """Return them for some points."""
         count = points.stop - points.start
-        return Factors(*(part[:, :count] for part in self.factors[term]))
+        absent = Absent(*(part[:, :count] for part in self.factors[term]))
+        return absent.with_tile(self._tiles[term])
+
+    @lazy
+    def _tiles(self) -> list[Floats]:
+        """The exponents of one tile of each term, which serves for all points."""
+        firsts = (Absent(*(part[:, :1] for part in one)) for one in self.factors)
+        return [np.repeat(first.exponents, TILE, axis=1) for first in firsts]
 
     def single(self, term: int) -> Factors:
         """Return those of a term once, shape (players,)."""
@@ -101,6 +107,19 @@ class EachRow:
             total = sums if total is None else total.plus(sums)
         assert total is not None  # a background has rows
         return total
+
+    def add_pairs(self, game: Game, x: Floats, z: Floats, values: Floats) -> None:
+        """Add the mean over the rows of the values of every pair; see `Game.add_pairs`."""
+        step = max(1, _GIVEN // (len(game.players) * len(z)))
+        one = np.empty_like(values)
+        for start in range(0, len(self.rows), step):
+            raise_if_cancelled()
+            stand_in = game.factors(self.rows[start : start + step], z)
+            for number, share in enumerate(self.weights[start : start + step]):
+                one[...] = 0.0
+                game.add_pairs(x, z, one, Factors(*(part[:, number] for part in stand_in)))
+                one *= share
+                values += one
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +184,9 @@ class Points:
         """Add the values of every pair of a block, of all terms, to `values`."""
         rules, size = set[Rule](), 0.0
         for term, game in enumerate(self.games):
-            added = game.add_pairs(self.x[rows], self.z[points], values, self._at(term, points))
+            added = game.add_pairs(
+                self.x[rows], self.z[points], values, self.absent_at(term, points)
+            )
             rules.update(added.rules)
             size += game.term.slack * abs(game.term.coefficient) * added.largest
         return Added(tuple(rules), size)
@@ -173,13 +194,14 @@ class Points:
     def add_integrals(self, term: int, rows: slice, points: slice, values: Floats) -> None:
         """Add the integrals ``Q_j`` of a term, without the player's own factor, to `values`."""
         x, z = self.x[rows], self.z[points]
-        self.games[term].add_pairs(x, z, values, self._at(term, points), integrals=True)
+        self.games[term].add_pairs(x, z, values, self.absent_at(term, points), integrals=True)
 
     def factors(self, term: int, rows: slice, points: slice) -> Factors:
         """Return the factors of the players in a term, shape (players, rows, points)."""
         return self.games[term].factors(self.x[rows], self.z[points])
 
-    def _at(self, term: int, points: slice) -> Factors | None:
+    def absent_at(self, term: int, points: slice) -> Factors | None:
+        """Return the factors of absent players at some points, which are the same for all rows."""
         if self.absent is None:
             return None
         assert not isinstance(self.absent, EachRow)  # the values of pairs are those of one game
@@ -217,7 +239,7 @@ class GivenFactors:
     game : Game
         Of `given_game`.
     present : Factors of shape (players, rows, points)
-    absent : Factors of the same shape, or None
+    absent : Factors of the same shape or of shape (players, points), or None
         1 if None.
     """
 
@@ -271,79 +293,9 @@ class GivenFactors:
         """Return the weighted sums over a block."""
 
         def cut(factors: Factors) -> Factors:
+            if factors.values.ndim == 2:
+                return Factors(*(part[:, points] for part in factors))
             return Factors(*(part[:, rows, points] for part in factors))
 
         absent = None if self.absent is None else cut(self.absent)
         return self.game.explain_given(cut(self.present), weights, absent)
-
-
-@dataclass(frozen=True, eq=False)
-class PairsOfPoints:
-    """Rows against pairs of points: the product of a player's factors with both of a pair.
-
-    With weights ``w_il`` of the pairs this is a quadratic form of a row's kernel values, such as
-    the variance of a Gaussian process. The point number ``i * n + l`` is the pair (i, l), and the
-    term number ``s * T + t`` the product of terms s and t of the kernel.
-
-    Attributes
-    ----------
-    points : Points
-        The rows and the points that are paired; absent players have the factor 1.
-    game : Game
-        Of `given_game`.
-    """
-
-    points: Points
-    game: Game
-
-    @classmethod
-    def of(
-        cls, points: Points, *, measure: Measure | None = None, tol: float | None = None
-    ) -> PairsOfPoints:
-        """Return the source for points whose absent players have the factor 1."""
-        if points.absent is not None:
-            raise ValueError("pairs of points are there for absent factors of 1 only.")
-        game = given_game(points.n_players, measure or Shapley(), general=False, tol=tol)
-        return cls(points, game)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of pairs of points."""
-        n_rows, n_points = self.points.shape
-        return n_rows, n_points * n_points
-
-    @property
-    def n_terms(self) -> int:
-        """Number of pairs of terms."""
-        return self.points.n_terms**2
-
-    @property
-    def n_players(self) -> int:
-        """Number of players."""
-        return self.points.n_players
-
-    @property
-    def pairs(self) -> int:
-        """Pairs of a block that suit the backend."""
-        return max(1, _GIVEN // self.n_players)
-
-    def explain(self, term: int, rows: slice, points: slice, weights: Floats) -> BlockSums:
-        """Return the weighted sums of a pair of terms over a block."""
-        first, second = divmod(term, self.points.n_terms)
-        n_points = self.points.shape[1]
-        places = np.divmod(np.arange(points.start, points.stop), n_points)
-        left, right = (
-            self._taken(number, rows, where)
-            for number, where in zip((first, second), places, strict=True)
-        )
-        product = Factors(left.values * right.values, left.deficits + left.values * right.deficits)
-        games = self.points.games
-        scale = games[first].term.coefficient * games[second].term.coefficient
-        return self.game.explain_given(product, weights).scaled(scale)
-
-    def _taken(self, term: int, rows: slice, where: NDArray[np.intp]) -> Factors:
-        """Return the factors of a term with some points, in any order."""
-        used, back = np.unique(where, return_inverse=True)
-        source = self.points
-        found = source.games[term].factors(source.x[rows], source.z[used])
-        return Factors(*(part[:, :, back] for part in found))

@@ -39,6 +39,7 @@ __all__ = [
     "Sum",
     "Summand",
     "Term",
+    "as_real",
     "has_neutral_removal",
     "leaf_values",
 ]

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -37,6 +37,9 @@ from pkex.errors import no_neutral_removal
 from pkex.games.layout import on_cache_lines
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 
+if TYPE_CHECKING:  # it needs SciPy, which an expansion does without
+    from pkex.models.posterior import Posterior
+
 __all__ = [
     "Data",
     "ExpansionSum",
@@ -45,6 +48,7 @@ __all__ = [
     "combined",
     "evolve",
     "mixed",
+    "named",
     "seen",
     "stack",
     "sum_of",
@@ -140,6 +144,8 @@ class KernelExpansion:
         The rows that absent features are averaged over by default, in the columns of the points.
         A text says that the points are data, and what to call them ("training points"); None says
         that there are none, because the points are no data (inducing points, a weight vector).
+    posterior : Posterior, optional
+        Of a Gaussian process: what its covariance needs beside the mean, which the expansion is.
 
     Examples
     --------
@@ -159,6 +165,7 @@ class KernelExpansion:
     output_names: tuple[str, ...] | None
     preparation: Preparation | None
     background: Data | None
+    posterior: Posterior | None
 
     def __init__(
         self,
@@ -171,6 +178,7 @@ class KernelExpansion:
         *,
         preparation: Preparation | None = None,
         background: ArrayLike | Data | str | None = "points",
+        posterior: Posterior | None = None,
     ) -> None:
         if not isinstance(kernel, Kernel):
             advice = "A function of your own becomes one by pkex.kernels.Custom(function)."
@@ -213,6 +221,8 @@ class KernelExpansion:
             outputs = unique_names(output_names, "output_names", alpha[0].size)
         elif alpha.ndim == 2:
             outputs = default_names("y", alpha.shape[1])
+        if posterior is not None:
+            _check_posterior(posterior, n_points, alpha[0].size)
         matrix = _frozen(on_cache_lines(matrix))
         for name, value in (
             ("points", matrix),
@@ -223,6 +233,7 @@ class KernelExpansion:
             ("output_names", outputs),
             ("preparation", preparation),
             ("background", _as_data(background, matrix, kernel)),
+            ("posterior", posterior),
         ):
             object.__setattr__(self, name, value)
 
@@ -336,7 +347,7 @@ class ExpansionSum(KernelExpansion):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("points", "coefficients", "kernel", "offset", "background"):
+        if name in ("points", "coefficients", "kernel", "offset", "background", "posterior"):
             raise AttributeError(
                 f"this model is a sum of {len(self.parts)} expansions, each with its own {name}: "
                 f"see expansion.parts[0].{name}."
@@ -378,6 +389,23 @@ def sum_of(parts: Sequence[KernelExpansion]) -> KernelExpansion:
     return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
 
 
+def named(expansion: KernelExpansion, names: tuple[str, ...] | None) -> KernelExpansion:
+    """Return the expansion with names of its columns, if it has none of its own and they fit."""
+    n_columns = len(expansion.feature_names)
+    if names is None or expansion.feature_names != default_names("x", n_columns):
+        return expansion
+    if len(set(names)) != n_columns or len(names) != n_columns or names == expansion.feature_names:
+        return expansion
+    parts: list[KernelExpansion] = []
+    for part in expansion.parts:
+        before = part.preparation
+        if before is not None and before.before is not None:
+            return expansion  # they are names of what goes into the steps that mix columns
+        preparation = None if before is None else replace(before, names=names)
+        parts += evolve(part, feature_names=names, preparation=preparation).parts
+    return sum_of(parts)
+
+
 def seen(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     """Return `X` in the model's columns, after the steps that mix them."""
     return mixed(expansion, taken(expansion, X, name))
@@ -386,8 +414,9 @@ def seen(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
 def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     """Return the columns of `X` that the model was fitted with, in its order.
 
-    They are found by name where both have names; else `X` is what it is.
+    They are found by name where both have names; else `X` is what it is, a tensor as an array.
     """
+    X = X.detach().cpu().numpy() if hasattr(X, "detach") else X
     _check_rows(X, name)
     preparation = expansion.preparation
     known = expansion.feature_names
@@ -450,9 +479,15 @@ def _check_rows(X: Any, name: str) -> None:
 
 
 def evolve(expansion: KernelExpansion, **changes: Any) -> KernelExpansion:
-    """Return the expansion with some of its constructor's arguments changed, in every part."""
+    """Return the expansion with some of its constructor's arguments changed, in every part.
+
+    A posterior goes with the points, the kernel and the coefficients that it was found with: where
+    one of these is changed, it has to be given anew.
+    """
     kept = ("points", "coefficients", "kernel", "offset", "feature_names", "output_names")
-    also = ("preparation", "background")
+    also: tuple[str, ...] = ("preparation", "background")
+    if not {"points", "coefficients", "kernel"}.intersection(changes):
+        also += ("posterior",)
     parts = tuple(
         KernelExpansion(**{name: getattr(part, name) for name in kept + also} | changes)
         for part in expansion.parts
@@ -476,12 +511,14 @@ def stack(expansions: Sequence[KernelExpansion], output_names: Sequence[str]) ->
                 "coefficients": np.pad(alpha, ((0, 0), edges)),
                 "offset": np.pad(part.offsets, edges),
                 "output_names": output_names,
+                "posterior": part.posterior and part.posterior.padded(*edges),
             }
             parts += evolve(part, **padded).parts
     first = parts[0]
     if any(
         p.kernel != first.kernel
         or p.preparation is not None
+        or p.posterior is not None
         or not _same_data(p.background, first.background)
         for p in parts
     ):
@@ -500,9 +537,13 @@ def combined(
     """Return the expansion whose outputs are those of the given one times a matrix, shifted."""
     parts: list[KernelExpansion] = []
     for number, part in enumerate(expansion.parts):
-        alpha = part.alpha @ weights
-        offset = part.offsets @ weights + (shift if number == 0 else 0.0)
-        parts += evolve(part, coefficients=alpha, offset=offset, output_names=output_names).parts
+        changes = {
+            "coefficients": part.alpha @ weights,
+            "offset": part.offsets @ weights + (shift if number == 0 else 0.0),
+            "output_names": output_names,
+            "posterior": part.posterior and part.posterior.mixed(weights),
+        }
+        parts += evolve(part, **changes).parts
     return sum_of(parts)
 
 
@@ -516,6 +557,16 @@ def _as_data(background: Any, points: Floats, kernel: Kernel) -> Data | None:
     rows = as_matrix(given.rows, "background", points.shape[1])
     kernel.check(rows, "background")
     return Data(points if np.array_equal(rows, points) else _frozen(rows.copy()), given.kind)
+
+
+def _check_posterior(posterior: Posterior, n_points: int, n_outputs: int) -> None:
+    """Refuse a posterior of other points or outputs."""
+    found = (len(posterior.cholesky), posterior.mixing.shape[1])
+    if found != (n_points, n_outputs):
+        raise ValueError(
+            f"the posterior has {found[0]} points and {found[1]} outputs, but the expansion has "
+            f"{n_points} and {n_outputs}."
+        )
 
 
 def _same_data(first: Data | None, second: Data | None) -> bool:

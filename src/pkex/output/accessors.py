@@ -15,17 +15,25 @@ if TYPE_CHECKING:
 
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
     from pkex.output.displays.beeswarm import BeeswarmDisplay
     from pkex.output.displays.decision import DecisionDisplay
     from pkex.output.displays.dependence import DependenceDisplay
     from pkex.output.displays.heatmap import HeatmapDisplay
+    from pkex.output.displays.sensitivity import PairsDisplay, SensitivityDisplay
     from pkex.output.displays.waterfall import RowDisplay, WaterfallDisplay
     from pkex.output.plots import AttributionDisplay, Display, ImportanceDisplay, MarginalsDisplay
     from pkex.statistics.attribution import Attribution
 
 Output = str | int | Sequence[str | int] | None
 
-__all__ = ["AttributionPlots", "ExplanationPlots", "ImportancePlots", "Output"]
+__all__ = [
+    "AttributionPlots",
+    "ExplanationPlots",
+    "ImportancePlots",
+    "Output",
+    "SensitivityPlots",
+]
 
 _PANELS = 6  # outputs that fit into one figure
 
@@ -393,3 +401,77 @@ class ImportancePlots:
         from pkex.output.plots import ImportanceDisplay
 
         return ImportanceDisplay(self._importance).plot(ax, max_display=max_display)
+
+
+class SensitivityPlots:
+    """The plots of a `Sensitivity`: ``sensitivity.plot()`` and ``sensitivity.plot.kind()``.
+
+    A call draws `bar`.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> found = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
+    >>> found.plot().ax_.get_xlabel()
+    'share of the variance'
+    >>> found.plot.pairs().ax_.get_title(loc="left")
+    'parts of two inputs'
+    """
+
+    def __init__(self, sensitivity: Sensitivity) -> None:
+        self._sensitivity = sensitivity
+
+    def __repr__(self) -> str:
+        return "<plots of a Sensitivity: bar, pairs>"
+
+    def __call__(
+        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
+    ) -> SensitivityDisplay:
+        """Draw `bar`."""
+        return self.bar(ax, max_display=max_display, output=output)
+
+    def bar(
+        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
+    ) -> SensitivityDisplay:
+        """Draw the indices: first order as bars, up to the total order pale, Shapley as marks.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        max_display : int, default 20
+            How many inputs to show at most.
+        output : str or int, optional
+            Which output; needed when there are several.
+
+        Returns
+        -------
+        SensitivityDisplay
+        """
+        from pkex.output.displays.sensitivity import SensitivityDisplay
+
+        shown = SensitivityDisplay(self._sensitivity, output)
+        return shown.plot(ax, max_display=max_display)
+
+    def pairs(
+        self, ax: Axes | None = None, *, max_display: int = 12, output: str | int | None = None
+    ) -> PairsDisplay:
+        """Draw the parts of pairs of inputs as a table of colours; needs ``order=2``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        max_display : int, default 12
+            How many inputs to show at most.
+        output : str or int, optional
+            Which output; needed when there are several.
+
+        Returns
+        -------
+        PairsDisplay
+        """
+        from pkex.output.displays.sensitivity import PairsDisplay
+
+        return PairsDisplay(self._sensitivity, output).plot(ax, max_display=max_display)

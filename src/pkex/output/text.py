@@ -21,6 +21,7 @@ from pkex.tables.cells import cell_text, name_of_rest
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
     from pkex.statistics.attribution import Attribution
 
 __all__ = [
@@ -39,6 +40,9 @@ __all__ = [
     "notes",
     "raw_text",
     "remarks",
+    "sensitivity_headline",
+    "sensitivity_remarks",
+    "sensitivity_text",
     "shares",
 ]
 
@@ -48,6 +52,9 @@ _LINES, _FEATURES = 6, 4  # of an explanation
 _PLAYERS = 8  # of an attribution
 OUTPUTS = 3  # of an importance
 _NAMES = 5  # players named in a remark
+_OUTPUTS = 4  # of a sensitivity
+_DEPENDENT = 1.25  # variances of rows and of independent columns that differ by this factor
+_COARSE = 1e-4  # error of an index that is worth a word
 _WORDS = {
     "MMD^2": {
         "neutral": "neutral removal charges a column for being looked at: one that did not change "
@@ -96,6 +103,10 @@ def notes(explanation: Explanation) -> list[str]:
     """Return what an absent feature is and what to beware of, each in a line."""
     absent, caution = explanation.absent, explanation.caution
     found = [] if absent is None else [f"absent features: {absent}"]
+    if explanation.quantity is not None:
+        found.insert(0, f"of the {explanation.quantity}, the noise of an observation included")
+    if explanation.std is not None:
+        found.append("± one posterior standard deviation of the value")
     if not explanation.efficient:
         found.append(f"{explanation.index} values do not add up to prediction minus base value")
     return found + ([] if caution is None else [f"caution: {caution}"])
@@ -117,11 +128,13 @@ def explanation_text(explanation: Explanation) -> str:
         base, prediction = base_values[row, output], predictions[row, output]
         top = most_important(np.abs(phi), _FEATURES)
         terms = [(phi[i], explanation.feature_names[i]) for i in top]
+        spread = _spreads(explanation, row, output)
         if explanation.efficient and leaves_out(explanation, top):
             rest = prediction - base - phi[top].sum()
             terms.append((rest, name_of_rest(explanation.feature_names)))
         total = "".join(
-            f" {'-' if value < 0.0 else '+'} {abs(value):.4g} ({name})" for value, name in terms
+            f" {'-' if value < 0.0 else '+'} {abs(value):.4g}{spread.get(name, '')} ({name})"
+            for value, name in terms
         )
         name = f", {explanation.outputs[output]}" if explanation.outputs else ""
         own = f" ({classes[row]})" if classes[row] and predictions.shape[1] == 1 else ""
@@ -129,9 +142,18 @@ def explanation_text(explanation: Explanation) -> str:
         if explanation.efficient:
             lines.append(f"{start} = {base:.4g} (base){total}")
         else:  # which is no equation
-            each = ", ".join(f"{name} {value:+.4g}" for value, name in terms)
+            each = ", ".join(f"{name} {value:+.4g}{spread.get(name, '')}" for value, name in terms)
             lines.append(f"{start} (prediction); {each}")
     return "\n".join(lines)
+
+
+def _spreads(explanation: Explanation, row: int, output: int) -> dict[str, str]:
+    """Return for each feature the standard deviation of its value, where there is one."""
+    if explanation.std is None:
+        return {}
+    stds = explanation.std[row].reshape(len(explanation.players), -1)[:, output]
+    pairs = zip(explanation.feature_names, stds, strict=True)
+    return {name: f" ± {std:.2g}" for name, std in pairs}
 
 
 def _classes_of(explanation: Explanation) -> list[str]:
@@ -311,3 +333,59 @@ def more_outputs(importance: Importance) -> list[str]:
     count = len(importance.output_names) - OUTPUTS
     several = importance.values.ndim == 2 and count > 0
     return [f"and {counted(count, 'more output')}; see to_frame()"] if several else []
+
+
+def sensitivity_headline(sensitivity: Sensitivity) -> str:
+    """Return how many inputs there are and what the variance is, in one line."""
+    count = len(sensitivity.players)
+    facts = [f"{count} input{'s' if count != 1 else ''}"]
+    if sensitivity.shapley.ndim == 1:
+        facts.append(f"variance {float(sensitivity.variance):.4g}")
+    else:
+        facts.append(f"{sensitivity.shapley.shape[1]} outputs")
+    return f"Sensitivity({', '.join(facts)})"
+
+
+def sensitivity_remarks(sensitivity: Sensitivity) -> list[str]:
+    """Return what is left to interactions, and what to beware of, each in a line."""
+    found = []
+    first, variance = sensitivity.interactions, sensitivity.variance
+    if sensitivity.shapley.ndim == 1:
+        found.append(f"interactions: {max(0.0, float(first)):.2g} of the variance")
+    rows = sensitivity.rows_variance
+    if rows is not None:
+        ratio = np.asarray(rows) / np.where(np.asarray(variance) > 0.0, variance, np.nan)
+        if np.nanmax(np.abs(np.log(np.maximum(ratio, 1e-300)))) > np.log(_DEPENDENT):
+            shown = ", ".join(f"{share:.2g}" for share in np.ravel(ratio)[:_NAMES])
+            found.append(
+                f"over the rows as they are the variance is {shown} times as large: there columns "
+                "depend on each other; group those that do"
+            )
+    if sensitivity.error > _COARSE:
+        found.append(f"indices may be off by {sensitivity.error:.1g}")
+    return found
+
+
+def sensitivity_text(sensitivity: Sensitivity) -> str:
+    """Return the headline, the inputs, the largest indices and remarks."""
+    lines = [sensitivity_headline(sensitivity)]
+    lines.append(f"  inputs: {sensitivity.inputs}, independent of each other")
+    several = sensitivity.shapley.ndim == 2
+    outputs = sensitivity.outputs if several else ("",)
+    order = sensitivity.order[:_PLAYERS]
+    width = max(map(len, sensitivity.feature_names))
+    kinds = ("first order", "Shapley", "total order")
+    for k, output in enumerate(outputs[:_OUTPUTS]):
+        tables = (sensitivity.first_order, sensitivity.shapley, sensitivity.total_order)
+        first, shapley, total = (table[:, k] if several else table for table in tables)
+        if several:
+            lines.append(f"  {output}: variance {sensitivity.variance[k]:.4g}")
+        lines.append("  " + " " * width + "".join(f"  {kind}" for kind in kinds))
+        for i in order:
+            numbers = zip((first, shapley, total), kinds, strict=True)
+            cells = "".join(f"  {table[i]:>{len(kind)}.4g}" for table, kind in numbers)
+            lines.append(f"  {sensitivity.feature_names[i]:<{width}}{cells}")
+    count = len(sensitivity.players)
+    if count > _PLAYERS or len(outputs) > _OUTPUTS:
+        lines.append("  and more; see to_frame()")
+    return "\n".join(lines + [f"  {remark}" for remark in sensitivity_remarks(sensitivity)])

@@ -27,7 +27,7 @@ from pkex.errors import UnsupportedModelError
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
-from pkex.readers._guard import SKLEARN, Guard
+from pkex.readers._guard import BOTORCH, GPYTORCH, SKLEARN, Guard
 from pkex.readers.reading import Given, Reader, Reading, check_agreement
 
 __all__ = [
@@ -255,3 +255,22 @@ for _module, _names in _SKLEARN.items():
     for _name, _function in _names.items():
         _path = f"pkex.readers.sklearn.{_module}:{_function}"
         _readers[f"sklearn.{_name}"] = _Entry(_path, SKLEARN)
+
+_TORCH = {
+    "models": {
+        "gpytorch.models.exact_gp.ExactGP": "exact_process",
+        "gpytorch.models.model_list.IndependentModelList": "model_list",
+        "botorch.models.gp_regression.SingleTaskGP": "exact_process",
+        "botorch.models.fully_bayesian.AbstractFullyBayesianSingleTaskGP": "sampled_process",
+        "botorch.models.multitask.MultiTaskGP": "multi_task",
+        "botorch.models.multitask.KroneckerMultiTaskGP": "multi_task",
+    },
+    "variational": {
+        "gpytorch.models.approximate_gp.ApproximateGP": "approximate_process",
+        "botorch.models.approximate_gp.SingleTaskVariationalGP": "variational_model",
+    },
+}
+for _module, _names in _TORCH.items():
+    for _name, _function in _names.items():
+        _path = f"pkex.readers.gpytorch.{_module}:{_function}"
+        _readers[_name] = _Entry(_path, GPYTORCH if _name.startswith("gpytorch.") else BOTORCH)

@@ -17,7 +17,7 @@ from typing import Any
 
 from pkex.errors import UnsupportedModelError
 
-__all__ = ["SKLEARN", "Guard"]
+__all__ = ["BOTORCH", "GPYTORCH", "SKLEARN", "Guard"]
 
 _OUTPUTS = frozenset({"predict", "decision_function", "transform", "score_samples"})
 
@@ -111,3 +111,11 @@ class Guard:
 
 
 SKLEARN = Guard(library="sklearn")  # whose own subclasses are in the tests
+
+# Users of these write classes, whose `forward` is read by what it returns. What must be the
+# library's own is how a prediction is made of it.
+_POSTERIOR = ("__call__", "_get_train_prior_distribution", "_get_test_prior_mean_and_covariances")
+GPYTORCH = Guard(outputs=_POSTERIOR, free=["*"], library="gpytorch")
+BOTORCH = Guard(
+    outputs=[*_POSTERIOR, "posterior", "transform_inputs"], free=["*"], library="botorch"
+)

@@ -23,6 +23,7 @@ __all__ = [
     "Reading",
     "check_agreement",
     "largest",
+    "nothing",
     "outside",
     "said_before",
 ]
@@ -124,6 +125,15 @@ class Given:
 
 
 Reader = Callable[[Any, Given], Reading]
+
+
+def nothing(given: Given, model: Any) -> None:
+    """Refuse a kernel or points that a model tells itself."""
+    if given.kernel is not None or given.points is not None:
+        raise ValueError(
+            f"the kernel and points of this {type(model).__name__} are read from it; kernel= and "
+            "points= are for models with a callable or precomputed kernel."
+        )
 
 
 def check_agreement(expansion: KernelExpansion, ours: Any, own: Any, tol: float = TOL) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from pkex._lazy import lazy
 from pkex.games.backend import Backend
 from pkex.games.engine import reduced
-from pkex.games.permutations import ByPermutation, PermutedSums, PlayerKernels
+from pkex.games.permutations import (
+    ByPermutation,
+    Filler,
+    PermutedSums,
+    PlayerKernels,
+    Together,
+)
 from pkex.games.plan import Plan
 from pkex.games.protocols import Game
 from pkex.games.reductions import ByPair, ByRow, Component, MeanFactors, weight_sums
@@ -30,6 +36,10 @@ from pkex.games.threads import in_order, single_blas, with_bar
 from pkex.kernels.algebra import Term
 from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
 from pkex.statistics.pair_weights import Weights
+
+if TYPE_CHECKING:
+    from pkex.games.interaction_sums import InteractionSums
+    from pkex.games.interactions import Recipe
 
 __all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate", "Part"]
 
@@ -172,13 +182,14 @@ class BlockMean:
                     sums = reduced(ByPair(plan, source, weights), n_jobs=inner, progress=inner_bar)
                     return _Block(sums, np.zeros(plan.n_players), None)
                 shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
-                permuted = ByPermutation(source, shuffled)
-                found: PermutedSums = reduced(permuted, n_jobs=inner, progress=inner_bar)
-                sums = found.of_games(plan, len(rows), shuffled.total)
-                by_itself = None
+                filler: Filler = source
                 if alone:
-                    kernels = PlayerKernels(by_player, source.x, source.x)
-                    by_itself = reduced(ByPermutation(kernels, shuffled), n_jobs=inner)
+                    filler = Together(source, PlayerKernels(by_player, source.x, source.x))
+                permuted = ByPermutation(filler, shuffled)
+                both: PermutedSums = reduced(permuted, n_jobs=inner, progress=inner_bar)
+                found, others = both.parts(source.n_values)
+                sums = found.of_games(plan, len(rows), shuffled.total)
+                by_itself = others if alone else None
                 return _Block(sums, found.rounding[:-1], by_itself)
 
         single = len(self.blocks) == 1
@@ -276,6 +287,20 @@ class BlockMean:
             return found
 
         return self._mean_of(of_block)
+
+    def interactions(self, recipe: Recipe, progress: bool) -> InteractionSums:
+        """Return what players contribute together, the mean over the blocks."""
+        from pkex.games.interaction_sums import InteractionsByPair
+
+        games, found = self._plan.games(), []
+        with single_blas():
+            for rows, weights in self.blocks:
+                source = self._source(games, rows, self.n_jobs)
+                with weights.held():
+                    pairs = InteractionsByPair(recipe, source, weights)
+                    found.append(reduced(pairs, n_jobs=self.n_jobs, progress=progress))
+        mean: InteractionSums = reduce(add, found).scaled(1.0 / len(found))
+        return mean
 
     def row_values(self) -> Floats:
         """Return the share of every row, shape (n_rows, players); 0 for rows in no block."""

@@ -20,7 +20,7 @@ from pkex.output.report._page import finite, pack
 from pkex.output.text import kernel_text
 from pkex.tables.cells import cell_text, is_missing, is_number
 
-__all__ = ["payload"]
+__all__ = ["column_data", "payload"]
 
 MAX_ROWS, MAX_FEATURES = 1000, 40
 WATERFALL = 12  # bars of one row
@@ -35,6 +35,7 @@ def payload(
     importance = explanation.importance()
     values, base, predictions = explanation._with_output_axis()
     n_rows, n_players, n_outputs = values.shape
+    stds = None if explanation.std is None else explanation.std.reshape(values.shape)
     shown = importance.order[:MAX_FEATURES]
     rows = _sample(n_rows, _MAX_CELLS // (len(shown) * n_outputs))
     tables = (importance.values, importance.standard_errors, importance.centred)
@@ -43,12 +44,13 @@ def payload(
     kept, columns = values[rows], sorted({c for p in shown for c in explanation.players[p]})
     return {
         "kind": "explanation",
-        "title": title or "Which features drive the predictions",
+        "title": title or f"Which features drive the {explanation.quantity or 'predictions'}",
         "version": pkex.__version__,
         "facts": details + _facts(explanation),
         "n_rows": n_rows,
         "rows": [_name(row_names[row]) for row in rows],
         "meaning": meaning(explanation),
+        "sides": explanation.sides,
         "predicted": _classes(explanation.predicted, rows),
         "largest": _classes(elsewhere(explanation), rows),
         "names": explanation.feature_names,
@@ -65,10 +67,12 @@ def payload(
         "features": shown.tolist(),
         "players": [[columns.index(c) for c in explanation.players[p]] for p in shown],
         "columns": [
-            {"name": explanation.column_names[c], **_column(explanation.data[rows, c])}
+            {"name": explanation.column_names[c], **column_data(explanation.data[rows, c])}
             for c in columns
         ],
         "values": [pack(kept[:, shown, k]) for k in range(n_outputs)],
+        "stds": None if stds is None else [pack(stds[rows][:, shown, k]) for k in range(n_outputs)],
+        "quantity": explanation.quantity,
         "base": [pack(base[rows, k], exact=True) for k in range(n_outputs)],
         "predictions": [pack(predictions[rows, k], exact=True) for k in range(n_outputs)],
         "extras": [_extras(explanation, kept[:, :, k], rows, shown) for k in range(n_outputs)],
@@ -125,7 +129,7 @@ def _raw(explanation: Explanation, row: int, player: int) -> str:
     return ", ".join(f"{explanation.column_names[c]} = {text}" for c, text in pairs)
 
 
-def _column(cells: NDArray[Any]) -> dict[str, Any]:
+def column_data(cells: NDArray[Any]) -> dict[str, Any]:
     """Return a column: its numbers, or the texts in it and the code of each cell."""
     if all(is_number(cell) or is_missing(cell) for cell in cells):
         return {"cells": pack([np.nan if is_missing(cell) else float(cell) for cell in cells])}
@@ -157,6 +161,12 @@ def _facts(explanation: Explanation) -> list[Fact]:
     if what is not None and explanation.classes is not None:
         facts.append(fact("Output", _sentence(what)))
         facts.append(fact("Classes", ", ".join(explanation.classes), _apart(explanation)))
+    if explanation.quantity is not None:
+        said = "Not what the model predicts, but how sure it is; with the noise of an observation."
+        facts.append(fact("Explained", _sentence(explanation.quantity), said))
+    if explanation.std is not None:
+        said = "Of every value, under the posterior of the Gaussian process; noise is not in them."
+        facts.append(fact("Whiskers", "one standard deviation", said))
     if explanation.index != "SV":
         adds = "" if explanation.efficient else "These values do not add up to a prediction."
         facts.append(fact("Index", explanation.index, adds))

@@ -16,7 +16,7 @@ from scipy.special import softmax as normalised
 from pkex.kernels import Linear
 from pkex.models.classes import LOG_ODDS, Classes
 from pkex.models.expansion import KernelExpansion
-from pkex.readers.reading import Chain, Given, Reading
+from pkex.readers.reading import Chain, Given, Reading, nothing
 from pkex.readers.sklearn.log_odds import binary, softmax
 from pkex.readers.sklearn.models import (
     DECISION,
@@ -25,7 +25,7 @@ from pkex.readers.sklearn.models import (
     of_each_class,
     two_classes,
 )
-from pkex.readers.sklearn.plain import call, dense, fitted, names_of, nothing, own_predict
+from pkex.readers.sklearn.plain import call, dense, fitted, names_of, own_predict
 
 __all__ = ["linear_classifier", "linear_one_class", "linear_regression"]
 

@@ -23,7 +23,8 @@ from pkex.kernels import RBF, Laplacian, Linear, Matern
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import CHOICES, Classes, ClassMeans, pairs_of
 from pkex.models.expansion import KernelExpansion, combined, evolve, stack
-from pkex.readers.reading import TOL, Chain, Given, Reading, outside
+from pkex.models.posterior import Posterior
+from pkex.readers.reading import TOL, Chain, Given, Reading, nothing, outside
 from pkex.readers.sklearn.kernels import (
     from_gaussian_process,
     no_sum_of_products,
@@ -31,7 +32,7 @@ from pkex.readers.sklearn.kernels import (
     polynomial,
 )
 from pkex.readers.sklearn.log_odds import platt_scaled
-from pkex.readers.sklearn.plain import call, dense, fitted, names_of, nothing, own_predict
+from pkex.readers.sklearn.plain import call, dense, fitted, names_of, own_predict
 
 __all__ = [
     "against_the_rest",
@@ -203,7 +204,7 @@ def kernel_density(model: Any, given: Given) -> Reading:
 
 
 def gaussian_process(model: Any, given: Given) -> Reading:
-    """GaussianProcessRegressor: the mean, in the units of the target."""
+    """GaussianProcessRegressor: the mean, in the units of the target, and its posterior."""
     fitted(
         model, "X_train_", "It was not fitted; the prior of a Gaussian process is zero everywhere"
     )
@@ -216,6 +217,7 @@ def gaussian_process(model: Any, given: Given) -> Reading:
         model._y_train_mean,
         names_of(model, given),
         background=_TRAINING,
+        posterior=_posterior(model, kernel),
     )
     return Reading(f, partial(call, model, "predict", given))
 
@@ -301,6 +303,25 @@ def by_pairs(
     )
     said = f"mean {number} of each class against each other class"
     return of_each_class(reading, names, said, predict)
+
+
+def _posterior(model: Any, kernel: Kernel) -> Posterior | None:
+    """Return what the covariance of a Gaussian process needs; None where its noise is no number.
+
+    A WhiteKernel counts on the diagonal alone. In a product with a kernel that is not stationary
+    the noise differs from row to row, and there is no such number.
+    """
+    points = as_matrix(model.X_train_, "X_train_")
+    ours = np.array([kernel(row[None, :])[0, 0] for row in points[:20]])
+    noise = model.kernel_.diag(points[:20]) - ours
+    size = float(np.abs(ours).max()) + float(np.abs(noise).max())
+    if np.ptp(noise) > 1e-9 * size:
+        return None
+    level = float(noise.mean())
+    scales = np.atleast_1d(np.asarray(model._y_train_std, dtype=np.float64))
+    n_outputs = model.alpha_[0].size
+    mixing = np.diag(np.broadcast_to(scales, n_outputs))
+    return Posterior(model.L_, mixing, level if level > 1e-12 * size else 0.0)
 
 
 def _laplace(machine: Any, names: Any) -> KernelExpansion:

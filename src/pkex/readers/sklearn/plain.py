@@ -14,7 +14,7 @@ from pkex._validation import column_names
 from pkex.errors import UnsupportedModelError
 from pkex.readers.reading import Given
 
-__all__ = ["call", "dense", "fitted", "nameless", "names_of", "nothing", "own_predict"]
+__all__ = ["call", "dense", "fitted", "nameless", "names_of", "own_predict"]
 
 Floats = NDArray[np.float64]
 
@@ -58,15 +58,6 @@ def nameless(model: Any) -> Any:
     if hasattr(model, "estimators_"):
         plain.estimators_ = [nameless(each) for each in model.estimators_]
     return plain
-
-
-def nothing(given: Given, model: Any) -> None:
-    """Refuse a kernel or points that a model tells itself."""
-    if given.kernel is not None or given.points is not None:
-        raise ValueError(
-            f"the kernel and points of this {type(model).__name__} are read from it; kernel= and "
-            "points= are for models with a callable or precomputed kernel."
-        )
 
 
 def dense(array: Any) -> Floats:
