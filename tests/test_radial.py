@@ -1,7 +1,10 @@
 """Kernels of a distance: the mixtures that stand for them, and values against enumeration."""
 
+import importlib.util
+import math
 import pickle
 from itertools import product
+from pathlib import Path
 
 import mpmath
 import naive
@@ -152,6 +155,36 @@ def test_a_mixture_errs_by_no_more_than_it_says(family, parameter, tol):
         assert largest > 0.3 * mixture.error  # the bound is no guess
 
 
+def script():
+    """The script that makes the tables."""
+    path = Path(__file__).parent.parent / "scripts" / "make_mixtures.py"
+    spec = importlib.util.spec_from_file_location("make_mixtures", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_tables_are_whole():
+    tables = mixtures._tables()["matern"]
+    for nu, table in tables.items():
+        assert set(map(float, table)) == set(script().TOLERANCES[float(nu)])
+        sizes = [len(table[tol]["scales"]) for tol in sorted(table, key=float)]
+        assert sizes == sorted(sizes, reverse=True)
+        for tol, entry in table.items():
+            assert 0.0 < entry["error"] <= float(tol)
+            assert len(entry["scales"]) == len(entry["weights"])
+            assert_close(math.fsum(entry["weights"]), 1.0, float(tol))
+
+
+@pytest.mark.parametrize(("nu", "tol"), [(2.5, 1e-6), (1.5, 1e-4)])
+def test_a_bound_of_the_tables_is_proven_again(nu, tol):
+    make = script()
+    entry = mixtures._tables()["matern"][repr(nu)][repr(tol)]
+    assert make.certify(nu, entry["scales"], entry["weights"]) == entry["error"]
+    less = [weight * (1.0 - 1e-3) for weight in entry["weights"]]
+    assert make.certify(nu, entry["scales"], less) > 10.0 * entry["error"]
+
+
 def test_a_tolerance_buys_fewer_terms():
     sizes = [len(Matern(nu=2.5).mixture(tol).scales) for tol in (None, 1e-12, 1e-8, 1e-4)]
     assert sizes == sorted(sizes, reverse=True)
@@ -214,9 +247,14 @@ def test_parameters_are_checked(make, value):
         make(value)
 
 
-def test_a_parameter_near_0_is_refused_when_it_is_explained():
-    with pytest.raises(ValueError, match="of so many widths"):
-        Matern(nu=1e-3).terms(2)
+@pytest.mark.parametrize("kernel", [Matern(nu=0.02), RationalQuadratic(alpha=1e-5)], ids=str)
+def test_parameters_near_0_are_summed_for_all_usual_distances(kernel):
+    """As scikit-learn's optimiser likes to end at alpha = 1e-5."""
+    mixture = kernel.mixture(1e-10)
+    assert len(mixture.scales) < 600
+    for q in (0.0, 1e-30, 1e-6, 0.3, 7.0, 1e8, 1e30):
+        found = float(mixture.weights @ np.exp(-mixture.scales * q))
+        assert_close(found, kernel([[0.0]], [[np.sqrt(q)]])[0, 0], 1e-10)
 
 
 def test_columns_that_are_not_there_are_refused():

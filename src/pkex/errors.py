@@ -55,25 +55,25 @@ class PrecisionWarning(UserWarning):
 
 
 class UnsupportedModelError(TypeError):
-    """The model is not a kernel expansion with product kernels, or not one that pkex can read.
+    """The model is no kernel expansion that pkex can explain, or none that it can read.
 
     Examples
     --------
     >>> import pkex
     >>> from sklearn.svm import SVR
-    >>> model = SVR(kernel="poly").fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    >>> model = SVR(kernel="sigmoid").fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
     >>> pkex.Explainer(model)
     Traceback (most recent call last):
-    pkex.errors.UnsupportedModelError: the kernel of SVR(kernel='poly') does not factorise ...
+    pkex.errors.UnsupportedModelError: the kernel of SVR(kernel='sigmoid') is a tanh of a sum ...
     """
 
 
 def no_neutral_removal(kernel: Kernel) -> UnsupportedModelError:
     """Return the error for a kernel with a linear part, where an absent feature has no factor."""
     return UnsupportedModelError(
-        f"the kernel {brief(kernel)} has a linear part, which does not factorise over columns: it "
-        "is a sum over them, and no factor of it could become 1, as neutral removal would have it. "
-        "Leave out removal='neutral', or pass a background, Explainer(model, X_train[:100])."
+        f"the kernel {brief(kernel)} has a linear part, a sum over columns or a power of one, and "
+        "no factor of it could become 1, as neutral removal would have it. Leave out "
+        "removal='neutral', or pass a background, Explainer(model, X_train[:100])."
     )
 
 

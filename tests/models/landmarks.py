@@ -28,7 +28,7 @@ from models.data import (
     TARGETS,
     WINE_FRAME,
 )
-from models.oracle import dense, machine, pairwise
+from models.oracle import dense, machine, pairwise, power_of_sum
 from models.pipelines import columns
 from models.weights import SPECIES_NAMES, log_ratios, mean_ratios, scaled
 from pkex.kernels import RBF
@@ -56,7 +56,7 @@ def landmark(name, model, table, y, kernel=None, own=predict, outputs=(), **how)
             found = map_of(found)
         before = pipe[:place].transform if place else dense
         return [machine(step.components_, found[1:] - found[0], found[0], kernel, prepare=before,
-                        origins=origins)]  # fmt: skip
+                        origins=origins, background=how.get("background"))]  # fmt: skip
 
     return ModelCase(
         name, lambda: model.fit(table, y), table[:: len(TARGET) // 4][:4], own, machines,
@@ -82,6 +82,8 @@ LANDMARKS = [
              gamma=0.3), LinearSVR(C=10.0, random_state=0)), DIABETES, TARGET, L1),
     landmark("Nystroem chi2, Ridge", make_pipeline(rough(kernel="chi2", gamma=None), Ridge(0.1)),
              DIGITS, DIGIT, CHI2),
+    landmark("Nystroem poly, Ridge", scaled(rough(kernel="poly", degree=2, gamma=None), Ridge(0.1)),
+             DIABETES, TARGET, power_of_sum(2, 0.25, 1.0), background=DIABETES[10:17]),
     landmark("Nystroem with a pkex kernel, Ridge", scaled(rough(kernel=RBF(2.0),
              gamma=None), Ridge(0.1)), DIABETES, TARGET, pairwise(rbf_kernel, 0.125)),
     landmark("Nystroem kernel_params, StandardScaler, Ridge", scaled(

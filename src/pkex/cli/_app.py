@@ -129,6 +129,10 @@ def _jobs(count: int) -> int:
     return count
 
 
+Interactions = Annotated[
+    bool,
+    _option("--interactions", help="Also tell which features act together: the pairs' values."),
+]
 Jobs = Annotated[
     int, _option("--jobs", metavar="N", callback=_jobs, help="Threads; -1 means all cores.")
 ]
@@ -258,6 +262,7 @@ def explain(
         float | None,
         _option("--tol", metavar="ERROR", help="Accepted relative error, for speed."),
     ] = None,
+    interactions: Interactions = False,
     jobs: Jobs = -1,
     trust: Annotated[
         bool, _option("--trust", help="Read any model file, also pickles: they may run any code.")
@@ -309,6 +314,7 @@ def explain(
         keep_missing=keep_missing,
         trust=trust,
         trusted_types=tuple(trust_type or ()),
+        interactions=interactions,
     )
     return work(
         request,
@@ -330,6 +336,7 @@ def drift(
     current: Annotated[Path, typer.Argument(metavar="CURRENT", help="Table as it is now.")],
     columns: Columns = None,
     groups: Groups = None,
+    interactions: Interactions = False,
     jobs: Jobs = -1,
     alpha: Annotated[
         float,
@@ -379,6 +386,7 @@ def drift(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            interactions=interactions,
         ),
         Dialect(
             delimiter=delimiter,
@@ -400,6 +408,7 @@ def depend(
     ] = None,
     columns: Columns = None,
     groups: Groups = None,
+    interactions: Interactions = False,
     jobs: Jobs = -1,
     permutations: Permutations = 999,
     kernel: Kernel = "median-per-column",
@@ -443,6 +452,7 @@ def depend(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            interactions=interactions,
         ),
         Dialect(
             delimiter=delimiter,

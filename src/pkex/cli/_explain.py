@@ -11,7 +11,7 @@ import numpy as np
 
 import pkex
 from pkex._words import class_name, counted, listed
-from pkex.cli import _models, _tables
+from pkex.cli import _interactions, _models, _tables
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
 from pkex.cli._session import Session
@@ -27,6 +27,7 @@ from pkex.cli._summary import (
     rule_facts,
     table_facts,
 )
+from pkex.interactions import Interactions
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.text import OUTPUTS, aligned, notes
 from pkex.tables.cells import cell_text
@@ -60,6 +61,7 @@ class Request:
     keep_missing: bool = False
     trust: bool = False
     trusted_types: tuple[str, ...] = ()
+    interactions: bool = False
 
 
 def explain(request: Request, dialect: Dialect, session: Session) -> int:
@@ -71,9 +73,12 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         )
     with session.noting_warnings():
         model = _models.load(request.model, request.trust, request.trusted_types)
-        explanation, data, background = _explained(model, request, dialect, session)
+        explanation, data, background, together = _explained(model, request, dialect, session)
     if request.output is not None:
-        explanation = _one_output(explanation, request.output)
+        every, explanation = explanation.outputs, _one_output(explanation, request.output)
+        if together is not None:
+            number = every.index(explanation.outputs[0])
+            together = _interactions.like(together, explanation, number)
     kind = class_name(model)
     summary = ExplainSummary(
         format=FORMAT,
@@ -88,27 +93,31 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         result=_result(explanation),
         notes=session.notes,
     )
+    if together is not None:
+        summary["result"]["interactions"] = _interactions.facts(together)
 
     def report(path: Path) -> None:
         from pkex.report import write
 
         details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
-        write(explanation, path, details=details)
+        write(explanation, path, details=details, interactions=together)
 
     single = len(explanation) == 1 and explanation.values.ndim == 2
+    lines = _row_grid(explanation) if single else _importance_grid(explanation)
     session.finish(
         summary,
         values_frame(explanation, data.frame.index.to_numpy()),
-        _row_grid(explanation) if single else _importance_grid(explanation),
+        lines if together is None else lines + _interactions.shown(together),
         report,
+        None if together is None else _interactions.writer(together, session.table_format),
     )
     return 0
 
 
 def _explained(
     model: Any, request: Request, dialect: Dialect, session: Session
-) -> tuple[pkex.Explanation, FileTable, FileTable | None]:
-    """Return the explanation, the table it explains, and that of the background."""
+) -> tuple[pkex.Explanation, FileTable, FileTable | None, Interactions | None]:
+    """Return the explanation, the table it explains, that of the background, and interactions."""
     import pandas
 
     names, count = expected(model)
@@ -158,6 +167,9 @@ def _explained(
             n_jobs=request.n_jobs,
         )
         explanation = explainer(rows_of(data), progress=session.progress)
+        together = None
+        if request.interactions:
+            together = explainer.interactions(rows_of(data), progress=session.progress)
     except (TypeError, ValueError) as error:
         if is_ours(error):
             raise
@@ -170,7 +182,10 @@ def _explained(
     index = data.frame.index  # numbers in the file
     if labels:
         index = pandas.Index(labels[0].loc[index], name=own)
-    return replace(explanation, row_labels=index), data, background
+    explanation = replace(explanation, row_labels=index)
+    if together is not None:
+        together = _interactions.like(together, explanation, None)
+    return explanation, data, background, together
 
 
 def is_ours(error: Exception) -> bool:

@@ -28,6 +28,7 @@ __all__ = [
     "ColumnKernel",
     "Constant",
     "Dot",
+    "Expansion",
     "Kernel",
     "NormalForm",
     "OnColumns",
@@ -38,6 +39,7 @@ __all__ = [
     "Sum",
     "Summand",
     "Term",
+    "as_real",
     "has_neutral_removal",
     "leaf_values",
 ]

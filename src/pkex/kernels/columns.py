@@ -48,7 +48,8 @@ class _Stationary(ColumnKernel):
         _make_positive(self, "length_scale")
 
     def _scaled(self, x: Floats, z: Floats) -> Floats:
-        scaled: Floats = (x - z) / np.asarray(self.length_scale)
+        scaled: Floats = np.asarray(x - z)
+        scaled /= np.asarray(self.length_scale)  # in place, as memory is slow to touch
         return scaled
 
 
@@ -82,13 +83,18 @@ class RBF(_Stationary):
             return cls(tuple(math.sqrt(0.5 / rate) for rate in rates))
         return cls(math.sqrt(0.5 / rates))
 
+    def exponents(self, x: Floats, z: Floats) -> Floats:
+        """Return ``-log`` of the factors."""
+        exponents = self._scaled(x, z)
+        exponents *= exponents
+        exponents *= 0.5
+        return exponents
+
     def factors(self, x: Floats, z: Floats) -> Floats:
-        scaled = self._scaled(x, z)
-        return np.exp(-0.5 * scaled * scaled)
+        return np.exp(-self.exponents(x, z))
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
-        scaled = self._scaled(x, z)
-        return -np.expm1(-0.5 * scaled * scaled)
+        return -np.expm1(-self.exponents(x, z))
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,11 +115,15 @@ class Laplacian(_Stationary):
     array([[0.3679]])
     """
 
+    def exponents(self, x: Floats, z: Floats) -> Floats:
+        """Return ``-log`` of the factors."""
+        return np.abs(self._scaled(x, z))
+
     def factors(self, x: Floats, z: Floats) -> Floats:
-        return np.exp(-np.abs(self._scaled(x, z)))
+        return np.exp(-self.exponents(x, z))
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
-        return -np.expm1(-np.abs(self._scaled(x, z)))
+        return -np.expm1(-self.exponents(x, z))
 
 
 @dataclass(frozen=True, repr=False)
@@ -237,17 +247,18 @@ class Chi2(ColumnKernel):
                 f"down to {X.min():g}; shift them, or use another kernel there."
             )
 
-    def _exponent(self, x: Floats, z: Floats) -> Floats:
+    def exponents(self, x: Floats, z: Floats) -> Floats:
+        """Return ``-log`` of the factors."""
         # halves, so that the largest doubles do not overflow
         difference, mean = 0.5 * x - 0.5 * z, 0.5 * x + 0.5 * z
         ratio = np.divide(difference, mean, out=np.zeros_like(mean), where=mean > 0.0)
-        return -np.asarray(self.gamma) * (2.0 * difference * ratio)
+        return np.asarray(self.gamma) * (2.0 * difference * ratio)
 
     def factors(self, x: Floats, z: Floats) -> Floats:
-        return np.exp(self._exponent(x, z))
+        return np.exp(-self.exponents(x, z))
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
-        return -np.expm1(self._exponent(x, z))
+        return -np.expm1(-self.exponents(x, z))
 
 
 @dataclass(frozen=True, repr=False)
@@ -278,17 +289,18 @@ class Periodic(_Stationary):
         super().__post_init__()
         _make_positive(self, "periodicity")
 
-    def _exponent(self, x: Floats, z: Floats) -> Floats:
+    def exponents(self, x: Floats, z: Floats) -> Floats:
+        """Return ``-log`` of the factors."""
         cycles = (x - z) / np.asarray(self.periodicity)
         sine = np.sin(np.pi * (cycles - np.rint(cycles))) / np.asarray(self.length_scale)
-        exponent: Floats = -2.0 * sine * sine
-        return exponent
+        exponents: Floats = 2.0 * sine * sine
+        return exponents
 
     def factors(self, x: Floats, z: Floats) -> Floats:
-        return np.exp(self._exponent(x, z))
+        return np.exp(-self.exponents(x, z))
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
-        return -np.expm1(self._exponent(x, z))
+        return -np.expm1(-self.exponents(x, z))
 
 
 @dataclass(frozen=True, repr=False)

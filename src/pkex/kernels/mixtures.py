@@ -23,7 +23,10 @@ is analytic where ``|Im s| < pi/2``, and the integral of its modulus along ``Im 
     2 cos(a)^-nu / (exp(2 pi a / h) - 1)                         for every a < pi/2.
 
 Terms beyond both ends are left out, which errs by the sum of their weights. The others are divided
-by their sum, which is 1 up to both errors, so that these count twice.
+by their sum, which is 1 up to both errors, so that these count twice. Where nu or alpha are so
+small that weights fall slowly, up to ``s = 110``, the last term stands for all beyond: its scale is
+1e47 or 1e-48, so that they cannot be told apart where q is 0 or between 1e-30 and 1e30, and the
+bound holds for these q.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ FINEST = 1e-15
 """The error that is asked for where there is no tolerance."""
 
 _MOST_TERMS = 5000
-_LARGEST = 600.0  # of s, so that exp(s) and its root are doubles far from the largest
+_FAR = 110.0  # the largest s: exp(-s) is below the rounding of a thousandth of 1e-30
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +102,10 @@ def _trapezoid(nu: float, tol: float, sign: float, name: str) -> Mixture:
     h = float(steps[best])
     rule = math.exp(sizes[best]) / math.expm1(2.0 * math.pi * angles[best] / h)
     left, right = (_end(nu, h, goal, side) for side in (-1.0, 1.0))
-    if right > _LARGEST or (right - left) / h > _MOST_TERMS:
+    if (right - left) / h > _MOST_TERMS:
         raise ValueError(
             f"{name} is a mixture of Gaussian kernels of so many widths that more than "
-            f"{_MOST_TERMS:,} of them would be needed for an error of {tol:.0e}; choose a larger "
+            f"{_MOST_TERMS:,} of them would be needed for an error of {tol:.0e}; choose another "
             "parameter, or a larger tol."
         )
     s = h * np.arange(math.floor(left / h) - 1.0, math.ceil(right / h) + 2.0)
@@ -111,6 +114,9 @@ def _trapezoid(nu: float, tol: float, sign: float, name: str) -> Mixture:
     # exponents are convex in s, so that beyond the ends weights fall faster than geometrically
     left_out = weights[[0, -1]] / (1.0 - weights[[0, -1]] / weights[[1, -2]])
     s, exponents, weights = s[1:-1], exponents[1:-1], weights[1:-1]
+    if right >= _FAR:  # the last stands for all beyond, whose weights are a geometric sequence
+        weights[-1] += left_out[-1]
+        left_out = left_out[:1]
     total = math.fsum(weights)
     ends = math.fsum(left_out) / total
     weights /= total
@@ -140,12 +146,14 @@ def _end(nu: float, h: float, goal: float, side: float) -> float:
         return h * scale * math.exp(-beyond) / -math.expm1(max(last - beyond, -50.0))
 
     near, far = 0.0, 1.0
-    while left_out(far) > goal and far < 2.0 * _LARGEST:
+    while left_out(far) > goal:
         near, far = far, 2.0 * far
+        if near >= _FAR:
+            return side * _FAR
     for _ in range(40):
         middle = 0.5 * (near + far)
         near, far = (middle, far) if left_out(middle) > goal else (near, middle)
-    return side * far
+    return side * min(far, _FAR)
 
 
 def _mixture(scales: Floats, weights: Floats, error: float) -> Mixture:

@@ -144,9 +144,7 @@ class Matern(_Radial):
         with np.errstate(all="ignore"):
             size = (1.0 - self.nu) * math.log(2.0) - gammaln(self.nu) + self.nu * np.log(a) - a
             found: Floats = np.asarray(kve(self.nu, a) * np.exp(size), dtype=np.float64)
-        # as a goes to 0, K_nu overflows while the kernel goes to 1
-        near = a < 1e-8 if self.nu < 30.0 else ~np.isfinite(found)
-        found[near] = 1.0
+        found[~np.isfinite(found)] = 1.0  # as a goes to 0, K_nu overflows
         return found
 
 

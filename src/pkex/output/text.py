@@ -358,8 +358,8 @@ def sensitivity_remarks(sensitivity: Sensitivity) -> list[str]:
         if np.nanmax(np.abs(np.log(np.maximum(ratio, 1e-300)))) > np.log(_DEPENDENT):
             shown = ", ".join(f"{share:.2g}" for share in np.ravel(ratio)[:_NAMES])
             found.append(
-                f"over the rows as they are the variance is {shown} times as large: columns depend "
-                "on each other; group those that do"
+                f"over the rows as they are the variance is {shown} times as large: there columns "
+                "depend on each other; group those that do"
             )
     if sensitivity.error > _COARSE:
         found.append(f"indices may be off by {sensitivity.error:.1g}")

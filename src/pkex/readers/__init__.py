@@ -144,7 +144,7 @@ def as_expansion(
     Raises
     ------
     UnsupportedModelError
-        When the model is no kernel expansion or its kernel does not factorise over columns.
+        When the model is no kernel expansion, or one with a kernel that cannot be explained.
 
     Examples
     --------

@@ -10,7 +10,8 @@ from pkex._files import write_whole
 from pkex._validation import brief, is_index, number
 from pkex.explanation import Explanation
 from pkex.indices import Sensitivity
-from pkex.output.report import _attribution, _explanation, _page, _sensitivity
+from pkex.interactions import Interactions
+from pkex.output.report import _attribution, _explanation, _interactions, _page, _sensitivity
 from pkex.output.report._facts import Fact, fact
 from pkex.statistics.attribution import Attribution
 from pkex.tables.cells import label_text
@@ -29,6 +30,7 @@ def write(
     sample_names: Sequence[str] | None = None,
     alpha: float = _ALPHA,
     row_names: Sequence[int | str] | None = None,
+    interactions: Interactions | None = None,
 ) -> None:
     """Write a report to `path`; an existing file is replaced, whole or not at all.
 
@@ -51,6 +53,8 @@ def write(
     row_names : sequence of int or str, optional
         For an explanation: what to call its rows, e.g. their numbers in the file that they came
         from; by default the labels of the frame that was explained, or numbers from 0.
+    interactions : Interactions, optional
+        Of the same rows and features; shown as a section of their own.
 
     Examples
     --------
@@ -88,6 +92,14 @@ def write(
             f"{type(result).__name__}; pass what an Explainer, pkex.mmd, pkex.hsic or "
             "pkex.sensitivity returned."
         )
+    if interactions is not None:
+        if isinstance(result, Sensitivity):
+            raise ValueError(
+                "interactions are shown with an explanation or an attribution; a sensitivity has "
+                "its pairs with order=2."
+            )
+        payload["interactions"] = _interactions.payload(interactions, result)
+        payload["facts"] = payload["facts"] + _interactions.facts(interactions)
     content = _page.html(payload).encode()
     write_whole(path, lambda file: file.write(content), "report.html")
 
