@@ -99,18 +99,33 @@ def eigenvectors(matrix: list[list[arb]]) -> list[tuple[arb, list[arb]]]:
     return sorted(found, key=lambda pair: -abs(float(pair[0])))
 
 
-def truncated(full: Sum, modes: list[tuple[arb, list[arb]]], inputs: list[arb], size: int) -> Sum:
-    """Balanced truncation to so many terms, from the eigenvectors of the Gramian."""
-    basis = [vector for _, vector in modes[:size]]
-    scaled = [[(a * tau).mid() for a, tau in zip(v, full.scales, strict=True)] for v in basis]
-    system = [[dot(u, v) for v in basis] for u in scaled]
-    system = [[((system[i][j] + system[j][i]) / 2).mid() for j in range(size)] for i in range(size)]
-    reduced = [dot(v, inputs) for v in basis]
-    scales, weights = [], []
-    for tau, vector in reversed(eigenvectors(system)):
-        scales.append(tau)
-        weights.append((dot(vector, reduced) ** 2 / tau.sqrt()).mid())
-    return Sum(scales, weights)
+class Balanced(NamedTuple):
+    """A sum as a symmetric system, in the directions that matter most first."""
+
+    system: list[list[arb]]
+    inputs: list[arb]
+
+    @classmethod
+    def of(cls, full: Sum, size: int) -> "Balanced":
+        """Balance a sum, by the eigenvectors of its Gramian."""
+        inputs = [(w * tau.sqrt()).sqrt().mid() for tau, w in zip(*full, strict=True)]
+        pairs = list(zip(full.scales, inputs, strict=True))
+        gramian = [[(b * c / (s + t)).mid() for t, c in pairs] for s, b in pairs]
+        basis = [vector for _, vector in eigenvectors(gramian)[:size]]
+        scaled = [[(a * tau).mid() for a, tau in zip(v, full.scales, strict=True)] for v in basis]
+        system = [[arb(0)] * len(basis) for _ in basis]
+        for i, u in enumerate(scaled):
+            for j in range(i + 1):
+                system[i][j] = system[j][i] = dot(u, basis[j])
+        return cls(system, [dot(v, inputs) for v in basis])
+
+    def truncated(self, size: int) -> Sum:
+        """Balanced truncation to so many terms."""
+        scales, weights = [], []
+        for tau, vector in reversed(eigenvectors([row[:size] for row in self.system[:size]])):
+            scales.append(tau)
+            weights.append((dot(vector, self.inputs[:size]) ** 2 / tau.sqrt()).mid())
+        return Sum(scales, weights)
 
 
 def dot(a: list[arb], b: list[arb]) -> arb:
@@ -260,22 +275,19 @@ def certify(nu: float, scales: list[float], weights: list[float]) -> float:
 def mixtures(nu: float) -> dict[float, Mixture]:
     """By tolerance, the shortest sum that meets it."""
     full = trapezoid(nu)
-    inputs = [(w * tau.sqrt()).sqrt().mid() for tau, w in zip(*full, strict=True)]
-    pairs = list(zip(full.scales, inputs, strict=True))
-    modes = eigenvectors([[(b * c / (s + t)).mid() for t, c in pairs] for s, b in pairs])
-    log.info("nu = %g: %d terms to shorten", nu, len(inputs))
+    balanced = Balanced.of(full, 170)
+    log.info("nu = %g: %d terms to shorten", nu, len(full.scales))
     table, size, known = dict[float, Mixture](), 2, list[tuple[int, float]]()
     for tol in sorted(TOLERANCES[nu], reverse=True):
         size = max(size, expected_size(known, tol))
         while True:
-            start = truncated(full, modes, inputs, size)
-            if size > MOST_BEST[nu]:
-                while missing(start) > tol:
-                    size += 1
-                    start = truncated(full, modes, inputs, size)
-                mixture: Mixture | None = in_doubles(nu, start)
-            else:
+            start = balanced.truncated(size)
+            if size <= MOST_BEST[nu]:
                 mixture = best_mixture(nu, start)
+            elif missing(start) <= tol:
+                mixture = in_doubles(nu, start)
+            else:
+                mixture = None
             if mixture is not None:
                 known.append((size, mixture["error"]))
                 if mixture["error"] <= tol:

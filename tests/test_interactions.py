@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from itertools import product
 
@@ -19,7 +20,7 @@ import pkex
 from pkex.errors import AdditivityError
 from pkex.games import interactions as core
 from pkex.games.functionals import INDICES
-from pkex.kernels import RBF, Custom, Linear
+from pkex.kernels import RBF, Custom, Linear, Polynomial
 
 REMOVALS = ("neutral", "marginal", "interventional")
 ORDERS = [  # only these depend on the largest order
@@ -74,7 +75,7 @@ def compare(found, row, v, order, atol):
     ids=str,
 )
 def test_every_index_of_every_kernel(case, removal):
-    expansion, rows, background, _ = problem(case, 4, 3, n=5)
+    expansion, rows, background, _ = problem(case, 4, 3, n=5, n_rows=1)
     given = None if removal == "neutral" else background
     explain = pkex.Explainer(expansion, given, removal=removal, n_jobs=1)
     games = [game(expansion, row, background, removal, alone(4)) for row in rows]
@@ -86,7 +87,7 @@ def test_every_index_of_every_kernel(case, removal):
             compare(found, row, v, order, atol)
             assert_close(found.predictions[row], v[-1], atol)
         if order == 3:
-            chosen = explain.interactions(rows[:1], index=index, max_order=3, players=everything)
+            chosen = explain.interactions(rows, index=index, max_order=3, players=everything)
             compare(chosen, 0, games[0], 3, atol)
         if index in slow.EFFICIENT:
             assert found.efficient
@@ -292,12 +293,21 @@ def test_tables_that_do_not_fit_are_refused_with_their_size():
     assert chosen.values.shape == (1, 1)
 
 
-def test_a_game_without_factors_is_refused():
-    f = pkex.KernelExpansion(np.eye(2), [1.0, 2.0], RBF())
-    explain = pkex.Explainer(f)
-    explain._parts = [object()]
-    with pytest.raises(pkex.UnsupportedModelError, match="no exact interactions"):
-        explain.interactions(np.eye(2))
+@pytest.mark.parametrize("removal", REMOVALS[1:])
+def test_powers_of_sums_are_multiplied_out(removal):
+    rng = np.random.default_rng(7)
+    points, rows, background = (rng.normal(size=(n, 3)) for n in (4, 2, 3))
+    f = pkex.KernelExpansion(points, rng.normal(size=4), Polynomial(degree=3, gamma=0.5, coef0=1.0))
+    explain = pkex.Explainer(f, background, removal=removal)
+    for index in ("k-SII", "STII", "BII"):
+        found = explain.interactions(rows, index=index)
+        for row, x in enumerate(rows):
+            compare(found, row, game(f, x, background, removal, alone(3)), 2, 1e-12)
+
+
+def test_an_index_is_pickled_by_name():
+    for index in INDICES.values():
+        assert pickle.loads(pickle.dumps(index)) is index
 
 
 def test_every_index_is_known_to_the_oracle():

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._indexing import subset_of
 from pkex._validation import brief, is_index
 from pkex._words import counted
 from pkex.games.functionals import INDICES
 from pkex.games.interaction_sums import InteractionSums, interactions_of
 from pkex.games.interactions import Recipe, Subset
 from pkex.games.sums import GameSums
-from pkex.interactions import Interactions, subset_of
+from pkex.interactions import Interactions
 from pkex.models.expansion import mixed, taken
 from pkex.models.products import as_products
 

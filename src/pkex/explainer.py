@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
-from pkex._validation import as_floats, brief, first_rows, tolerance
+from pkex._validation import as_floats, brief, column_names, first_rows, tolerance
 from pkex._words import class_name
 from pkex.errors import PrecisionWarning, no_neutral_removal
 from pkex.explanation import Explanation
@@ -29,7 +29,7 @@ from pkex.games.threads import check_n_jobs
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.models.absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
 from pkex.models.classes import OUTPUTS, Classes, check_choice
-from pkex.models.expansion import KernelExpansion, mixed, seen, taken
+from pkex.models.expansion import KernelExpansion, mixed, named, seen, taken
 from pkex.models.shap_background import from_shap
 from pkex.output import html
 from pkex.readers import Given, read
@@ -61,11 +61,12 @@ class Explainer:
         Anything that `pkex.as_expansion` reads: support vector machines, kernel ridge regression,
         Gaussian processes, pipelines and searches around them, or an expansion of your own.
     background : array or data frame of shape (n_background, n_columns), optional
-        Rows that absent features are taken from, in the columns of the input. One row gives
-        baseline Shapley values. By default the model's own data: its training points or support
-        vectors, 500 of them at most. Support vectors lie near the boundary, so pass training rows
-        where you have them. Also what shap keeps rows in: ``shap.kmeans(X, 10)`` with its weights,
-        and ``shap.maskers.Independent(X)`` with the rows that it drew.
+        Rows that absent features are taken from, in the columns of the input; a frame gives its
+        names to a model that was fitted without any. One row gives baseline Shapley values. By
+        default the model's own data: its training points or support vectors, 500 of them at most.
+        Support vectors lie near the boundary, so pass training rows where you have them. Also what
+        shap keeps rows in: ``shap.kmeans(X, 10)`` with its weights, and
+        ``shap.maskers.Independent(X)`` with the rows that it drew.
     removal : {"marginal", "interventional", "neutral"}, optional
         What it means that a feature is absent. "marginal", the default without a background: its
         kernel factor is the mean of its factors over the background or the model's own data, as if
@@ -138,7 +139,7 @@ class Explainer:
             check_choice(outputs, reading.choices, model)
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
             self._classes = reading.classes
-        self.expansion: KernelExpansion = model
+        self.expansion: KernelExpansion = named(model, column_names(background, "background"))
         self.players, self.player_names = players_of(groups, self.expansion.feature_names)
         self.measure = measure_of(index)
         self.index = self.measure.index

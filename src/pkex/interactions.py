@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._indexing import Axis, select
+from pkex._indexing import Axis, select, subset_of
 from pkex._lazy import lazy
 from pkex._validation import brief, is_index
 from pkex.games.functionals import INDICES
@@ -36,6 +36,13 @@ class Interaction(NamedTuple):
         The mean of its values over the rows, and over the outputs where there are several.
     size : float
         The mean of their absolute values; over the outputs, their sum.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF())
+    >>> pkex.Explainer(f).interactions([[0.0, 1.0]]).top(1)[0].players
+    ('x0', 'x1')
     """
 
     players: tuple[str, ...]
@@ -379,17 +386,6 @@ class Interactions:
         if len(found) != 1:
             raise IndexError(f"{caller} takes one output, got {brief(output)}.")
         return int(found[0])
-
-
-def subset_of(parts: Iterable[Any], names: tuple[str, ...]) -> Subset:
-    """Return the players that names or numbers choose, sorted."""
-    [found] = select(list(parts), [Axis("feature", len(names), names)])
-    subset = tuple(sorted(int(j) for j in found))
-    if len(set(subset)) < len(subset):
-        raise ValueError(f"a subset has each player once, got {brief([names[j] for j in subset])}.")
-    if not subset:
-        raise ValueError("a subset has one player at least.")
-    return subset
 
 
 def _rank(i: int, j: int, k: int, n: int) -> int:

@@ -61,8 +61,8 @@ def check_posteriors(expansion: KernelExpansion, removal: str, asked: str) -> No
     if any(part.posterior is None for part in expansion.parts):
         raise UnsupportedModelError(
             f"{asked} needs the posterior of a Gaussian process, which this model does not have. "
-            "GaussianProcessRegressor has one; an expansion of your own gets one by "
-            "KernelExpansion(..., posterior=Posterior(cholesky))."
+            "GaussianProcessRegressor and exact processes of GPyTorch and BoTorch have one; an "
+            "expansion of your own gets one by KernelExpansion(..., posterior=Posterior(cholesky))."
         )
     if removal == "neutral":
         raise ValueError(

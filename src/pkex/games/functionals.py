@@ -119,6 +119,13 @@ class Index:
     efficient: bool = False
     by_order: bool = False
 
+    def __reduce__(self) -> tuple[Callable[[str], Index], tuple[str]]:
+        return _named, (self.name,)  # the functionals stay here
+
+
+def _named(name: str) -> Index:
+    return INDICES[name]
+
 
 def _at(node: float) -> Callable[[int, int], Functional]:
     return lambda size, most: Functional(points=(Point(node, 0, 1.0),))  # noqa: ARG005

@@ -181,6 +181,10 @@ def interactions_of(
         by_row = InteractionsByRow(recipe, source, points.weights, points.roundings)
         with single_blas():
             found = reduced(by_row, n_jobs=n_jobs, progress=progress)
+    # a value is a sum of 2^s worths, and with derivatives one of the values of larger subsets
+    worths = 2.0**recipe.most * recipe.weight
+    worths *= float(recipe.n_players) ** (recipe.most - 1) if recipe.has_derivatives else 1.0
+    found.error[...] += worths * points.missed(x)
     if not points.plan.singles:
         return found
     singles = Totals.zeros(len(x), recipe.n_players, n_sets)

@@ -16,6 +16,9 @@ The leave-one-out products come from a balanced tree instead of a chain of prefi
 products: upwards the product of every subtree, downwards the product of everything outside it.
 That is the same three multiplications per factor and node, and no division, but the number of
 NumPy calls grows with log(players) and every call runs over contiguous memory.
+
+Where factors are exponentials and near those of absent players, nodes are not swept at all: see
+`pkex.games.near_one`.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.errors import not_finite
-from pkex.games.near_one import LIMITS, add_near_one
+from pkex.games.near_one import POSITIVE, SIGNED, absent_sums, add_near_one, player_sums
 from pkex.games.protocols import Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled, workspace
@@ -42,8 +45,8 @@ __all__ = ["Game", "both_by_column", "by_column", "change", "extent", "mean_fact
 Floats = NDArray[np.float64]
 
 _EXPONENTIALS = (RBF, Laplacian, Chi2, Periodic)  # kernels that tell their exponents
-_FEWEST = 12  # players from which on series are worth a look
-_NEAR = LIMITS[-1]  # largest exponent for which series are cheaper than nodes
+_FEWEST = 32  # players from which on series are worth a look
+_FEWEST_GENERAL = 12  # and in the general game, which they spare two exponentials for each factor
 _SWEEP = 2**17  # doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache
 _SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
 _TAIL = 2.0**-10  # the largest worth of a coalition below which errors are relative to it
@@ -203,7 +206,8 @@ class Game:
 
     def _solved(self, x: Floats, z: Floats, absent: Factors | None) -> Solved:
         """Return the values of the pairs of rows and points."""
-        s = self._exponents(x, z)
+        many = absent is not None or len(self.players) >= _FEWEST
+        s = self._exponents(x, z) if many else None
         r = None if s is None or absent is None else exponents_of(absent)
         if s is None or (absent is not None and r is None):
             return self._solve(self._present(x, z, absent), absent)
@@ -220,34 +224,36 @@ class Game:
         most = (e if r is None else np.abs(e)).max(axis=0, initial=0.0)
         point = np.arange(e.shape[1]) % n_points
         order = np.argsort(most)  # what is no number comes last
-        near = order[: np.searchsorted(most, _NEAR, side="right", sorter=order)]
-        rules: set[Rule] | None = None
+        limit = max((POSITIVE if r is None else SIGNED).values())
+        near = order[: np.searchsorted(most, limit, side="right", sorter=order)]
+        solved, rules = 0, set[Rule]()
         if 2 * len(near) > e.shape[1]:
-            missing = np.zeros(e.shape[1]) if r is None else r.sum(axis=0)[point]
+            missing = np.zeros(e.shape[1]) if r is None else absent_sums(r)[point]
             values = workspace("values", *e.shape)
             signed = r is not None
-            rules = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
-        if rules is None:
+            found = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
+            solved, rules = found
+        if not solved:
             absent = None if r is None else _of_exponents(r[:, point])
             return self._solve(_of_exponents(s), absent)
-        sums = e.sum(axis=0)
+        sums = player_sums(e)
         totals, magnitudes = np.exp(-(missing + sums)), np.ones(e.shape[1])
         if r is not None:
             worth = np.exp(0.5 * (np.abs(e).sum(axis=0) - sums) - missing)
             magnitudes = np.where(worth < _TAIL, np.maximum(worth, _FLOOR), 1.0)
-        far = order[len(near) :]
+        far = order[solved:]
         if len(far):
             absent = None if r is None else _of_exponents(r[:, point[far]])
-            solved = self._solve(_of_exponents(s[:, far]), absent)
-            assert solved.changes is not None
-            values[:, far] = solved.integrals * solved.changes
-            totals[far], magnitudes[far] = solved.totals, solved.magnitudes
-            rules.update(solved.rules)
+            others = self._solve(_of_exponents(s[:, far]), absent)
+            assert others.changes is not None
+            values[:, far] = others.integrals * others.changes
+            totals[far], magnitudes[far] = others.totals, others.magnitudes
+            rules.update(others.rules)
         return Solved(values, None, totals, magnitudes, tuple(rules))
 
     def _exponents(self, x: Floats, z: Floats) -> Floats | None:
         """Return minus the logarithms of the players' factors, or None where they have none."""
-        if len(self.players) < _FEWEST or not self.term.leaves:
+        if len(self.players) < _FEWEST_GENERAL or not self.term.leaves:
             return None
         if not all(type(leaf) in _EXPONENTIALS for leaf in self.term.leaves):
             return None

@@ -22,7 +22,8 @@ from pkex.games.engine import reduced
 from pkex.games.layout import by_column
 from pkex.games.means import mean_factors, mean_roundings
 from pkex.games.plan import Plan
-from pkex.games.protocols import Factors, Game
+from pkex.games.protocols import Absent as Missing
+from pkex.games.protocols import Game
 from pkex.games.reductions import ByRow, Totals
 from pkex.games.single_player import Absent
 from pkex.games.sources import AbsentFactors, EachRow, Points, block_entries
@@ -54,7 +55,7 @@ class _Kept:
     """Mean factors of a background at blocks of points; found again after pickling."""
 
     def __init__(self) -> None:
-        self.means: dict[tuple[int, int, int], Factors] = {}
+        self.means: dict[tuple[int, int, int], Missing] = {}
 
     def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
         return _Kept, ()
@@ -67,7 +68,7 @@ class _Means:
     owner: WeightedPoints
     games: Sequence[Game]
 
-    def at(self, term: int, points: slice) -> Factors:
+    def at(self, term: int, points: slice) -> Missing:
         """Return those of a term at some points."""
         return self.owner._mean_factors(self.games, term, points)
 
@@ -157,9 +158,16 @@ class WeightedPoints:
         underflow = 4.0 * (self.plan.n_players + len(self.z)) * SMALLEST
         error: Floats = rate * sums.magnitudes + underflow * sums.n_blocks
         if self._approximate:
-            rows = None if self.background is None else self.background.rows
-            error += 2.0 * missed(self._approximate, X, self.z, self.weights, rows)
+            error += 2.0 * self.missed(X)
         return error
+
+    def missed(self, X: Floats) -> Floats:
+        """Return how far a worth may be off where products stand in, (rows, sets)."""
+        if not self._approximate:
+            return np.zeros((len(X), self.weights.shape[-1]))
+        rows = None if self.background is None else self.background.rows
+        found: Floats = missed(self._approximate, X, self.z, self.weights, rows)
+        return found
 
     @lazy
     def bases(self) -> Floats:
@@ -211,7 +219,7 @@ class WeightedPoints:
         pairs = max(1, entries // self.z.shape[1])
         return [points for _, points in rectangle(1, len(self.z), pairs)]
 
-    def _mean_factors(self, games: Sequence[Game], number: int, points: slice) -> Factors:
+    def _mean_factors(self, games: Sequence[Game], number: int, points: slice) -> Missing:
         """Return the mean factors of absent players on some points; kept while there is room."""
         assert self.background is not None
         key = (number, points.start, points.stop)
@@ -220,7 +228,8 @@ class WeightedPoints:
             return known
         background = self.background
         z = self.z[points]
-        found = mean_factors(games[number], background.rows, z, background.weights)
+        means = mean_factors(games[number], background.rows, z, background.weights)
+        found = Missing.of(means)
         if self.plan.n_players * len(self.z) * len(self.plan.terms) <= _ABSENT_KEPT:
             self._kept.means[key] = found
         return found

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pkex.interactions import Interactions
-    from pkex.output.interaction_plots import HeatmapDisplay, NetworkDisplay, PairDisplay
+    from pkex.output.interaction_plots import InteractionsDisplay, NetworkDisplay, PairDisplay
 
 __all__ = ["InteractionPlots"]
 
@@ -42,7 +42,7 @@ class InteractionPlots:
         row: int | None = None,
         max_display: int = 12,
         output: str | int | None = None,
-    ) -> HeatmapDisplay:
+    ) -> InteractionsDisplay:
         """Draw `heatmap`."""
         return self.heatmap(ax, row=row, max_display=max_display, output=output)
 
@@ -53,7 +53,7 @@ class InteractionPlots:
         row: int | None = None,
         max_display: int = 12,
         output: str | int | None = None,
-    ) -> HeatmapDisplay:
+    ) -> InteractionsDisplay:
         """Draw the mean absolute value of every pair, or the values of one row, as a table.
 
         Parameters
@@ -69,11 +69,11 @@ class InteractionPlots:
 
         Returns
         -------
-        HeatmapDisplay
+        InteractionsDisplay
         """
-        from pkex.output.interaction_plots import HeatmapDisplay
+        from pkex.output.interaction_plots import InteractionsDisplay
 
-        shown = HeatmapDisplay(self._interactions)
+        shown = InteractionsDisplay(self._interactions)
         return shown.plot(ax, row=row, max_display=max_display, output=output)
 
     def network(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pkex.interactions import Interactions
 
-__all__ = ["HeatmapDisplay", "NetworkDisplay", "PairDisplay"]
+__all__ = ["InteractionsDisplay", "NetworkDisplay", "PairDisplay"]
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ class _OfAllPairs(Display):
         return [short(self.interactions.feature_names[player]) for player in shown.players]
 
 
-class HeatmapDisplay(_OfAllPairs):
+class InteractionsDisplay(_OfAllPairs):
     """All pairs as a table of colours, made by ``interactions.plot()``.
 
     Parameters
@@ -109,7 +109,7 @@ class HeatmapDisplay(_OfAllPairs):
         row: int | None = None,
         max_display: int = 12,
         output: str | int | None = None,
-    ) -> HeatmapDisplay:
+    ) -> InteractionsDisplay:
         """Draw; see `InteractionPlots.heatmap`."""
         shown = self._shown(row, max_display, output)
         count = len(shown.players)

@@ -50,6 +50,7 @@ def payload(
         "n_rows": n_rows,
         "rows": [_name(row_names[row]) for row in rows],
         "meaning": meaning(explanation),
+        "sides": explanation.sides,
         "predicted": _classes(explanation.predicted, rows),
         "largest": _classes(elsewhere(explanation), rows),
         "names": explanation.feature_names,
