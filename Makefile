@@ -50,8 +50,8 @@ lowest: $(LOWEST)/.installed
 
 # Models of GPyTorch and BoTorch, and the pages about them. These packages use what torch deprecates.
 torch: $(TORCH)/.installed
-	$(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py
-	$(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/tutorials/botorch.md
+	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py
+	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/tutorials/botorch.md
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check
