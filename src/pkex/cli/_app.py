@@ -256,6 +256,20 @@ def explain(
     out: Out = None,
     table_format: Format = "csv",
     force: Force = False,
+    resume: Annotated[
+        bool,
+        _option("--resume", panel=_OUTPUT, help="Go on with a long table that was interrupted."),
+    ] = False,
+    part_rows: Annotated[
+        int | None,
+        _option(
+            "--part-rows",
+            metavar="N",
+            min=1,
+            panel=_OUTPUT,
+            help="Rows that a long table is read and explained by.",
+        ),
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
@@ -287,6 +301,8 @@ def explain(
         keep_missing=keep_missing,
         trust=trust,
         trusted_types=tuple(trust_type or ()),
+        resume=resume,
+        part_rows=part_rows,
     )
     return work(
         request,

@@ -28,10 +28,14 @@ from pkex.cli._summary import (
 )
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.text import notes
+from pkex.output.totals import Totals
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable
+from pkex.tables.streams import FileStream
 
-__all__ = ["Request", "explain"]
+__all__ = ["KEEP", "Request", "Work", "class_name", "explain", "importance_grid", "result_facts"]
+
+KEEP = "--keep-missing if the model has an imputer, "  # for sentences about missing values
 
 
 # columns of the file of values
@@ -59,6 +63,8 @@ class Request:
     keep_missing: bool = False
     trust: bool = False
     trusted_types: tuple[str, ...] = ()
+    resume: bool = False
+    part_rows: int | None = None
 
 
 def explain(request: Request, dialect: Dialect, session: Session) -> int:
@@ -68,12 +74,21 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
             "--removal interventional takes absent features from other rows: pass --background "
             "FILE."
         )
+    if request.resume and session.out is None:
+        raise ValueError("--resume goes on with what an interrupted run left: pass its --out DIR.")
     with session.noting_warnings():
         model = _models.load(request.model, request.trust, request.trusted_types)
-        explanation, data, background = _explained(model, request, dialect, session)
-    if request.output is not None:
-        explanation = _one_output(explanation, request.output)
-    kind = _class_name(model)
+        work = Work(model, request, dialect, session)
+        stream = _tables.long_table(request.data, dialect, request.id, request.part_rows)
+        if stream is not None:
+            from pkex.cli import _stream
+
+            if _stream.is_long(stream, work):
+                return _stream.explain(stream, work)
+        explanation, data = work.whole(stream)
+    if request.resume:
+        session.note(f"{request.data} is explained in one piece, so there was nothing to resume.")
+    totals, kind, background = Totals.of(explanation), class_name(model), work.background
     summary = ExplainSummary(
         format=FORMAT,
         version=VERSION,
@@ -84,7 +99,7 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
             data=table_facts(data),
             background=None if background is None else table_facts(background),
         ),
-        result=_result(explanation),
+        result=result_facts(explanation, totals),
         notes=session.notes,
     )
 
@@ -98,91 +113,128 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
     session.finish(
         summary,
         values_frame(explanation, data.frame.index.to_numpy()),
-        _row_grid(explanation) if single else _importance_grid(explanation),
+        _row_grid(explanation, totals) if single else importance_grid(explanation, totals),
         report,
     )
     return 0
 
 
-def _explained(
-    model: Any, request: Request, dialect: Dialect, session: Session
-) -> tuple[pkex.Explanation, FileTable, FileTable | None]:
-    """Return the explanation, the table it explains, and that of the background."""
-    import pandas
+class Work:
+    """A model and what is asked of it: tables are made ready for it, and rows explained."""
 
-    names, count = _expected(model)
-    chosen, own = request.columns, request.id
-    if own is not None and own in (*(names or ()), *chosen):
-        raise ValueError(
-            f"the model takes the column {own}, so that it cannot name the rows: --id is kept out "
-            "of the model."
-        )
-    labels: list[Any] = []  # of the rows of the data, before some are dropped
+    def __init__(self, model: Any, request: Request, dialect: Dialect, session: Session) -> None:
+        self.model, self.request, self.dialect, self.session = model, request, dialect, session
+        self.names, self.count = _expected(model)
+        chosen, own = request.columns, request.id
+        if own is not None and own in (*(self.names or ()), *chosen):
+            raise ValueError(
+                f"the model takes the column {own}, so that it cannot name the rows: --id is kept "
+                "out of the model."
+            )
+        if self.names is not None and chosen:
+            raise ValueError("the model knows the names of its columns: leave out --columns.")
+        if request.background is None and request.background_rows is not None:
+            raise ValueError("--background-rows were given without --background.")
+        self.background: FileTable | None = None
+        self._explainer: pkex.Explainer | None = None
 
-    def prepared(path: Path, rows: str | None, row_names: str | None = None) -> FileTable:
-        table = _tables.read(path, dialect, row_names)
-        table = table if rows is None else _tables.chosen_rows(table, rows)
-        if row_names is not None:
-            labels.append(table.frame[row_names])
-        if own is not None and own in table.names:
-            table = table.without(own)
-        if names is not None:
-            table = table.take(names)
+    def whole(self, stream: FileStream | None) -> tuple[pkex.Explanation, FileTable]:
+        """Return the explanation of the table at once, and the table; `stream` has it if long."""
+        request = self.request
+        if stream is None:
+            table = _tables.read(request.data, self.dialect, request.id)
+            table = table if request.rows is None else _tables.chosen_rows(table, request.rows)
         else:
-            table = table.take(chosen) if chosen else table
-            if count is not None and len(table.names) != count:
-                raise ValueError(
-                    f"the model was fitted without names of columns and takes {count}, but {path} "
-                    f"has {len(table.names)}, {listed(table.names)}: choose {count} of them with "
-                    "--columns, in the order of the model."
-                )
-        if not request.keep_missing:
-            advice = "--keep-missing if the model has an imputer, "
-            table = _tables.complete(table, request.drop_missing, advice)
-        session.describe(table)
-        return table
+            table = _tables.picked_rows(stream, request.rows)
+        data, labels = self.ready(table)
+        data = self.complete(data)
+        self.session.describe(data)
+        return self.explained(data, labels, self.session.progress), data
 
-    if names is not None and chosen:
-        raise ValueError("the model knows the names of its columns: leave out --columns.")
-    data = prepared(request.data, request.rows, own)
-    background = None
-    if request.background is not None:
-        background = prepared(request.background, request.background_rows)
-    elif request.background_rows is not None:
-        raise ValueError("--background-rows were given without --background.")
+    def ready(self, table: FileTable) -> tuple[FileTable, Any]:
+        """Return the columns that the model takes, and the column that names the rows."""
+        own, labels = self.request.id, None
+        if own is not None and own in table.names:
+            labels, table = table.frame[own], table.without(own)
+        if self.names is not None:
+            return table.take(self.names), labels
+        table = table.take(self.request.columns) if self.request.columns else table
+        if self.count is not None and len(table.names) != self.count:
+            raise ValueError(
+                f"the model was fitted without names of columns and takes {self.count}, but "
+                f"{table.path} has {len(table.names)}, {listed(table.names)}: choose {self.count} "
+                "of them with --columns, in the order of the model."
+            )
+        return table, labels
 
-    def rows_of(table: FileTable) -> Any:
-        return table.frame if names is not None else table.frame.to_numpy()
+    def complete(self, table: FileTable) -> FileTable:
+        """Return the table without rows that have missing values, unless the model takes them."""
+        if self.request.keep_missing:
+            return table
+        return _tables.complete(table, self.request.drop_missing, KEEP)
 
-    groups = groups_from(request.groups, dialect)
-    if groups is not None and names is None:
-        groups = {
-            group: [_index(column, data) for column in columns] for group, columns in groups.items()
-        }
-    try:
-        explainer = pkex.Explainer(
-            model,
-            None if background is None else rows_of(background),
-            removal=request.removal,
-            outputs=request.outputs,
-            groups=groups,
-            tol=request.tol,
-            n_jobs=request.n_jobs,
-        )
-        explanation = explainer(rows_of(data), progress=session.progress)
-    except (TypeError, ValueError) as error:
-        if _is_ours(error):
-            raise
-        raise ValueError(
-            f"the model cannot take the columns as they were read ({error}); --categorical reads "
-            "numbers as text, and --decimal , reads decimal commas."
-        ) from error
-    if names is None:
-        explanation = _named(explanation, data.names)
-    index = data.frame.index  # numbers in the file
-    if labels:
-        index = pandas.Index(labels[0].loc[index], name=own)
-    return replace(explanation, row_labels=index), data, background
+    def explained(self, data: FileTable, labels: Any, progress: bool = False) -> pkex.Explanation:
+        """Return the explanation of some rows, named as the table names them."""
+        import pandas
+
+        explainer = self.explainer(data)
+        try:
+            explanation = explainer(self._rows(data), progress=progress)
+        except (TypeError, ValueError) as error:
+            if _is_ours(error):
+                raise
+            raise _cannot_take(error) from error
+        if self.names is None:
+            explanation = _named(explanation, data.names)
+        index = data.frame.index  # numbers in the file
+        if labels is not None:
+            index = pandas.Index(labels.loc[index], name=self.request.id)
+        explanation = replace(explanation, row_labels=index)
+        if self.request.output is not None:
+            explanation = _one_output(explanation, self.request.output)
+        return explanation
+
+    def explainer(self, data: FileTable) -> pkex.Explainer:
+        """Return the explainer, made once, for tables with the columns of `data`."""
+        if self._explainer is not None:
+            return self._explainer
+        request, names = self.request, self.names
+        if request.background is not None:
+            table = _tables.read_chosen(request.background, self.dialect, request.background_rows)
+            self.background = self.complete(self.ready(table)[0])
+            self.session.describe(self.background)
+        groups = groups_from(request.groups, self.dialect)
+        if groups is not None and names is None:
+            groups = {
+                group: [_index(column, data) for column in columns]
+                for group, columns in groups.items()
+            }
+        try:
+            self._explainer = pkex.Explainer(
+                self.model,
+                None if self.background is None else self._rows(self.background),
+                removal=request.removal,
+                outputs=request.outputs,
+                groups=groups,
+                tol=request.tol,
+                n_jobs=request.n_jobs,
+            )
+        except (TypeError, ValueError) as error:
+            if _is_ours(error):
+                raise
+            raise _cannot_take(error) from error
+        return self._explainer
+
+    def _rows(self, table: FileTable) -> Any:
+        return table.frame if self.names is not None else table.frame.to_numpy()
+
+
+def _cannot_take(error: Exception) -> ValueError:
+    """Return the sentence about an error of a step of the model."""
+    return ValueError(
+        f"the model cannot take the columns as they were read ({error}); --categorical reads "
+        "numbers as text, and --decimal , reads decimal commas."
+    )
 
 
 def _is_ours(error: Exception) -> bool:
@@ -230,18 +282,18 @@ def _one_output(explanation: pkex.Explanation, text: str) -> pkex.Explanation:
     return explanation[:, :, text if number is None else number]
 
 
-def _class_name(model: Any) -> str:
+def class_name(model: Any) -> str:
     """Return the class of a model; of a pipeline, the classes of its steps."""
     steps = getattr(model, "steps", None)
     names = [type(step).__name__ for _, step in steps] if steps else []
     return type(model).__name__ + (f"({', '.join(names)})" if names else "")
 
 
-def _result(explanation: pkex.Explanation) -> ExplainResult:
+def result_facts(explanation: pkex.Explanation, totals: Totals) -> ExplainResult:
     """Return what the summary says about the result."""
     assert explanation.absent is not None  # as it is not of an old file
-    assert explanation.error is not None
-    importance = explanation.importance()
+    assert totals.error is not None
+    importance = totals.importance
     outputs = explanation.outputs or (None,)
     shape = (len(importance.feature_names), len(outputs))
     tables = (importance.values, importance.standard_errors, importance.centred)
@@ -256,7 +308,7 @@ def _result(explanation: pkex.Explanation) -> ExplainResult:
             OutputFacts(name=name, base_value=float(base), positive=yes, negative=no)
             for name, base, (yes, no) in zip(outputs, base_values, sides, strict=True)
         ],
-        classes=_classes(explanation),
+        classes=_classes(explanation, totals),
         features=[
             FeatureFacts(
                 name=importance.feature_names[i],
@@ -269,34 +321,20 @@ def _result(explanation: pkex.Explanation) -> ExplainResult:
         ],
         rule=rule_facts(explanation.rule),
         residual=explanation.residual,
-        error=float(explanation.error.max(initial=0.0)),
+        error=totals.error,
     )
 
 
-def _classes(explanation: pkex.Explanation) -> ClassFacts | None:
+def _classes(explanation: pkex.Explanation, totals: Totals) -> ClassFacts | None:
     """Return what the summary says about classes: how often each is predicted."""
     if explanation.classes is None or explanation.predicted is None:
         return None
     assert explanation.number is not None
     return ClassFacts(
         number=explanation.number,
-        predicted=_counts(explanation),
-        elsewhere=_apart(explanation),
+        predicted=totals.predicted or {},
+        elsewhere=totals.apart,
     )
-
-
-def _counts(explanation: pkex.Explanation) -> dict[str, int]:
-    """Return how many rows have each predicted class, in the order of the classes."""
-    assert explanation.predicted is not None
-    found = [str(label) for label in explanation.predicted]
-    labels = dict.fromkeys((*(explanation.classes or ()), *found))
-    return {label: found.count(label) for label in labels}
-
-
-def _apart(explanation: pkex.Explanation) -> int:
-    """Return how many rows have their largest output in another class than the predicted one."""
-    other = elsewhere(explanation)
-    return 0 if other is None else sum(most is not None for most in other)
 
 
 def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
@@ -332,18 +370,19 @@ def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
     return pandas.DataFrame(first | dict(zip(names, flat.T, strict=True)) | last)
 
 
-def _said(explanation: pkex.Explanation) -> list[str]:
+def _said(explanation: pkex.Explanation, totals: Totals) -> list[str]:
     """Return lines about classes: what the number is, and what is predicted."""
     said = meaning(explanation)
     if said is None or explanation.predicted is None:
         return []
     lines = [said]
     other = elsewhere(explanation)
-    if len(explanation) > 1:
-        told = [f"{count} {label}" for label, count in _counts(explanation).items() if count]
+    if totals.n_rows > 1:
+        counts = totals.predicted or {}
+        told = [f"{count} {label}" for label, count in counts.items() if count]
         lines.append(f"predicted: {listed(told)}")
-        if _apart(explanation):
-            lines.append(apart(_apart(explanation), len(explanation)))
+        if totals.apart:
+            lines.append(apart(totals.apart, totals.n_rows))
     elif explanation.values.ndim == 3:
         most = None if other is None else other[0]
         largest = f", largest output {most}" if most is not None else ""
@@ -352,9 +391,9 @@ def _said(explanation: pkex.Explanation) -> list[str]:
     return lines
 
 
-def _row_grid(explanation: pkex.Explanation) -> list[Any]:
+def _row_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
     """Return one row as a sum: the features with their data and values."""
-    phi, order = explanation.values[0], explanation.importance().order[:SHOWN]
+    phi, order = explanation.values[0], totals.importance.order[:SHOWN]
     noun, own = "prediction", ""
     if explanation.predicted is not None:
         noun, own = explanation.outputs[0], f" (predicted {explanation.predicted[0]})"
@@ -366,18 +405,20 @@ def _row_grid(explanation: pkex.Explanation) -> list[Any]:
         [explanation.feature_names[i], _raw(explanation, i), text, bar(phi[i], abs(phi).max())]
         for i, text in zip(order, aligned(phi[order]), strict=True)
     ]
-    shown = grid(title, ["feature", "data", "value", ""], lines, len(phi), _said(explanation))
+    shown = grid(
+        title, ["feature", "data", "value", ""], lines, len(phi), _said(explanation, totals)
+    )
     return shown + [cell(note, "dim") for note in notes(explanation)]
 
 
-def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
+def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
     """Return the importance of the features, for each output."""
-    importance = explanation.importance()
+    importance = totals.importance
     outputs = importance.output_names or ("mean |value|",)
     means = importance.values.reshape(-1, len(outputs))
     errors = importance.standard_errors.reshape(means.shape)
     centred = importance.centred.reshape(means.shape)
-    rows = counted(len(explanation), "row")
+    rows = counted(totals.n_rows, "row")
     title = f"mean |value| over {rows} ({explanation.removal} removal)"
     extra = ("centred",) if importance.neutral else ()
     heads = ["feature", *(head for name in outputs for head in (name, "", *extra))]
@@ -390,7 +431,7 @@ def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
         if len(outputs) == 1:
             lines[-1].append(bar(means[i, 0], means.max()))
     heads += [""] * (len(outputs) == 1)
-    shown = grid(title, heads, lines, len(means), _said(explanation))
+    shown = grid(title, heads, lines, len(means), _said(explanation, totals))
     return shown + [cell(note, "dim") for note in notes(explanation)]
 
 

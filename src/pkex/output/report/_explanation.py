@@ -17,6 +17,7 @@ from pkex.explanation import Explanation
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.report._facts import Fact, accuracy, fact, features, kernel_text
 from pkex.output.report._page import finite, pack
+from pkex.output.totals import Totals
 from pkex.tables.cells import cell_text, is_missing, is_number
 
 __all__ = ["payload"]
@@ -28,10 +29,18 @@ _MAX_TEXT = 80
 
 
 def payload(
-    explanation: Explanation, title: str | None, details: list[Fact], row_names: list[int | str]
+    explanation: Explanation,
+    title: str | None,
+    details: list[Fact],
+    row_names: list[int | str],
+    totals: Totals | None = None,
 ) -> dict[str, Any]:
-    """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
-    importance = explanation.importance()
+    """Return all that the page needs, with nothing in it but text, numbers and lists of them.
+
+    `totals` are those of more rows than the explanation has, which then is a sample of them.
+    """
+    totals = totals or Totals.of(explanation)
+    importance = totals.importance
     values, base, predictions = explanation._with_output_axis()
     n_rows, n_players, n_outputs = values.shape
     shown = importance.order[:MAX_FEATURES]
@@ -44,8 +53,8 @@ def payload(
         "kind": "explanation",
         "title": title or "Which features drive the predictions",
         "version": pkex.__version__,
-        "facts": details + _facts(explanation),
-        "n_rows": n_rows,
+        "facts": details + _facts(explanation, totals),
+        "n_rows": totals.n_rows,
         "rows": [_name(row_names[row]) for row in rows],
         "meaning": meaning(explanation),
         "predicted": _classes(explanation.predicted, rows),
@@ -142,20 +151,17 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _apart(explanation: Explanation) -> str:
-    other = elsewhere(explanation)
-    count = 0 if other is None else sum(most is not None for most in other)
-    return f"{_sentence(apart(count, len(explanation)))}." if count else ""
-
-
-def _facts(explanation: Explanation) -> list[Fact]:
-    facts = [fact("Rows", len(explanation)), features(explanation)]
+def _facts(explanation: Explanation, totals: Totals) -> list[Fact]:
+    drawn = len(explanation) < totals.n_rows
+    note = f"Pictures show {len(explanation)} of them, drawn evenly." if drawn else ""
+    facts = [fact("Rows", totals.n_rows, note), features(explanation)]
     if len(explanation.outputs) > 1:
         facts.append(fact("Outputs", len(explanation.outputs)))
     what = meaning(explanation)
     if what is not None and explanation.classes is not None:
         facts.append(fact("Output", _sentence(what)))
-        facts.append(fact("Classes", ", ".join(explanation.classes), _apart(explanation)))
+        said = f"{_sentence(apart(totals.apart, totals.n_rows))}." if totals.apart else ""
+        facts.append(fact("Classes", ", ".join(explanation.classes), said))
     if explanation.index != "SV":
         adds = "" if explanation.efficient else "These values do not add up to a prediction."
         facts.append(fact("Index", explanation.index, adds))
@@ -165,8 +171,8 @@ def _facts(explanation: Explanation) -> list[Fact]:
         facts.append(fact("Caution", "offsets", f"{_sentence(explanation.caution)}."))
     if explanation.kernels is not None:
         facts.append(fact("Kernel", "; ".join(map(kernel_text, explanation.kernels))))
-    if explanation.error is not None:
-        bound = f"≤ {explanation.error.max(initial=0.0):.2g}"
+    if totals.error is not None:
+        bound = f"≤ {totals.error:.2g}"
         said = "Of every value and prediction, in their units; proven, not estimated."
         facts.append(fact("Error", bound, said))
     neutral = explanation.removal == "neutral"
