@@ -147,11 +147,22 @@ BlockSize = Annotated[
         "--block-size",
         metavar="ROWS",
         panel=_TEST,
-        help="Average over random blocks of this many rows, for tables beyond about 20000.",
+        help="Average over random blocks of this many rows, of all rows of a long table.",
+    ),
+]
+Sample = Annotated[
+    str | None,
+    _option(
+        "--sample",
+        metavar="ROWS|all",
+        panel=_TEST,
+        help="Rows of a table to take at most, drawn evenly; 10000 by default, all with "
+        "--block-size.",
     ),
 ]
 Seed = Annotated[
-    int, _option("--seed", metavar="N", min=0, panel=_TEST, help="Of permutations and blocks.")
+    int,
+    _option("--seed", metavar="N", min=0, panel=_TEST, help="Of permutations, blocks and samples."),
 ]
 
 
@@ -334,6 +345,7 @@ def drift(
     removal: TestRemoval = "marginal",
     estimator: Estimator = "unbiased",
     block_size: BlockSize = None,
+    sample: Sample = None,
     seed: Seed = 0,
     drop_missing: DropMissing = False,
     categorical: Categorical = None,
@@ -373,6 +385,7 @@ def drift(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            sample=sample,
         ),
         Dialect(
             delimiter=delimiter,
@@ -400,6 +413,7 @@ def depend(
     removal: TestRemoval = "marginal",
     estimator: Estimator = "unbiased",
     block_size: BlockSize = None,
+    sample: Sample = None,
     seed: Seed = 0,
     drop_missing: DropMissing = False,
     categorical: Categorical = None,
@@ -437,6 +451,7 @@ def depend(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            sample=sample,
         ),
         Dialect(
             delimiter=delimiter,

@@ -66,7 +66,8 @@ def explain(stream: FileStream, work: Work) -> int:
     request, session = work.request, work.session
     header = _header(stream, work)
     if not (request.drop_missing or request.keep_missing):
-        _tables.refuse_missing(stream, header.names, KEEP)
+        missing = {name: stream.missing[name] for name in header.names}
+        _tables.refuse_missing(stream.path, stream.total, missing, KEEP)
     chosen = _chosen(stream, request.rows)
     count = stream.total if chosen is None else int(chosen.sum())
     rows = f"{count} of " * (count < stream.total) + counted(stream.total, "row")
@@ -296,6 +297,7 @@ def _finish(parts: Parts, numbers: Sequence[int], header: FileTable, work: Work)
             data=TableFacts(
                 path=str(header.path),
                 rows=total.rows,
+                rows_in_file=header.total,
                 rows_dropped=total.dropped,
                 columns={name: header.kinds[name] for name in header.names},
                 ignored=list(header.ignored),

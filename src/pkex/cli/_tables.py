@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -154,14 +154,13 @@ def row_numbers(table: FileTable | FileStream, chosen: str) -> list[int]:
     return list(numbers)
 
 
-def refuse_missing(stream: FileStream, names: Sequence[str], advice: str = "") -> None:
-    """Refuse missing values in these columns of a long file."""
-    found = [f"{name} ({stream.missing[name]})" for name in names if stream.missing[name]]
+def refuse_missing(path: Path, total: int, missing: Mapping[str, int], advice: str = "") -> None:
+    """Refuse missing values in a long file, given their number in each column that is used."""
+    found = [f"{name} ({count})" for name, count in missing.items() if count]
     if found:
         raise ValueError(
-            f"{stream.path} has missing values among its {counted(stream.total, 'row')}, in "
-            f"{listed(found)}: pass --drop-missing to leave these rows out, {advice}or fill them "
-            "first."
+            f"{path} has missing values among its {counted(total, 'row')}, in {listed(found)}: "
+            f"pass --drop-missing to leave these rows out, {advice}or fill them first."
         )
 
 
