@@ -7,11 +7,13 @@ BIN := $(VENV)/bin
 # Where `make lowest` installs, and with which Python: the oldest for which there are wheels of all.
 LOWEST := build/lowest
 OLDEST = $(shell for p in python3.11 python3.12; do $$p -c 'import ensurepip' 2>&- && echo $$p && break; done)
+# Where `make cluster` installs Dask, Ray and Spark.
+CLUSTER := build/cluster
 # pkex as it is where there is no compiler, for benchmarks.
 BARE := build/bare
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
-.PHONY: demo test e2e browser lowest lint native-lint docs sanitize bench experiments simulations clean
+.PHONY: demo test e2e browser cluster lowest lint native-lint docs sanitize bench experiments simulations clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -27,6 +29,11 @@ e2e: $(VENV)/.installed
 browser: $(VENV)/.installed
 	scripts/install_browser.sh
 	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py
+
+# Dask on two processes, and the recipes for it, for Spark and for Ray; Java is installed for Spark.
+cluster: $(CLUSTER)/.installed
+	scripts/install_java.sh
+	$(CLUSTER)/bin/python -m pytest -m cluster tests/cluster
 
 # The tests with the oldest versions of everything that pkex says it works with. These packages use
 # what newer ones of theirs deprecate.
@@ -82,6 +89,13 @@ $(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
 	$(LOWEST)/bin/python -m pip install --quiet --only-binary :all: cmake ninja -r $(LOWEST)/requirements.txt
 	PATH="$(CURDIR)/$(LOWEST)/bin:$$PATH" $(LOWEST)/bin/python -m pip install --quiet --no-deps \
 	  --no-build-isolation --config-settings=build-dir=$(LOWEST)/cmake --editable .
+	touch $@
+
+$(CLUSTER)/.installed: $(SOURCES)
+	$(PYTHON) -m venv $(CLUSTER)
+	$(CLUSTER)/bin/python -m pip install --quiet --upgrade pip
+	$(CLUSTER)/bin/python -m pip install --quiet --config-settings=build-dir=$(CLUSTER)/cmake \
+	  --editable ".[cluster]"
 	touch $@
 
 $(BARE)/.installed: $(SOURCES) $(wildcard src/pkex/*.py)

@@ -13,12 +13,19 @@ import pytest
 from sklearn.svm import SVR
 
 import pkex
-from pkex.games import cluster
+from pkex.games import cluster, sources
 from pkex.games.threads import in_order
+
+pytestmark = pytest.mark.cluster
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 12))
 MODEL = SVR(C=10.0).fit(X, X[:, 0] + np.sin(X[:, 1] * X[:, 2]))
+
+
+@pytest.fixture(autouse=True)
+def _in_many_blocks(monkeypatch):
+    monkeypatch.setattr(sources, "_BLOCK", 2**17)
 
 
 @pytest.fixture
