@@ -9,13 +9,16 @@ LOWEST := build/lowest
 OLDEST = $(shell for p in python3.11 python3.12; do $$p -c 'import ensurepip' 2>&- && echo $$p && break; done)
 # Where `make cluster` installs Dask, Ray and Spark.
 CLUSTER := build/cluster
+# Where `make torch` installs GPyTorch and BoTorch, which nothing else needs.
+TORCH := build/torch
 # pkex as it is where there is no compiler, for benchmarks.
 BARE := build/bare
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
-.PHONY: demo test e2e browser cluster lowest lint native-lint docs sanitize bench experiments simulations clean
+.PHONY: demo test e2e browser cluster lowest torch lint native-lint docs sanitize bench experiments simulations clean
 
-demo: $(VENV)/.installed
+# The demo needs pkex and matplotlib, and nothing else.
+demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed
@@ -40,6 +43,11 @@ cluster: $(CLUSTER)/.installed
 lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -n auto -W ignore::DeprecationWarning tests src/pkex --ignore=tests/test_docs.py \
 	  --ignore-glob='tests/test_experiments*'
+
+# Models of GPyTorch and BoTorch, and the pages about them. These packages use what torch deprecates.
+torch: $(TORCH)/.installed
+	$(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py \
+	  tests/test_torch_docs.py
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check
@@ -74,11 +82,16 @@ simulations: $(VENV)/.installed
 	$(BIN)/python -m simulations.null_uniformity
 	$(BIN)/python -m simulations.column_levels
 
+$(VENV)/.demo: $(SOURCES)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plots]"
+	touch $@
+
 $(VENV)/.installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
-	touch $@
+	touch $(VENV)/.demo $@
 
 $(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
 	@test -n "$(OLDEST)" || { echo "make lowest needs python3.11 or python3.12 with venv." >&2; exit 1; }
@@ -92,10 +105,20 @@ $(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
 	touch $@
 
 $(CLUSTER)/.installed: $(SOURCES)
+	rm -rf $(CLUSTER)
 	$(PYTHON) -m venv $(CLUSTER)
 	$(CLUSTER)/bin/python -m pip install --quiet --upgrade pip
 	$(CLUSTER)/bin/python -m pip install --quiet --config-settings=build-dir=$(CLUSTER)/cmake \
 	  --editable ".[cluster]"
+	touch $@
+
+$(TORCH)/.installed: $(SOURCES) scripts/install_torch.py
+	rm -rf $(TORCH)
+	$(PYTHON) -m venv $(TORCH)
+	$(TORCH)/bin/python -m pip install --quiet --upgrade pip
+	$(TORCH)/bin/python scripts/install_torch.py
+	$(TORCH)/bin/python -m pip install --quiet --config-settings=build-dir=$(TORCH)/cmake \
+	  --editable ".[gpytorch,shap]" pandas pytest pytest-xdist
 	touch $@
 
 $(BARE)/.installed: $(SOURCES) $(wildcard src/pkex/*.py)

@@ -1,13 +1,20 @@
-"""Leave doctests of the native kernel out where it was not compiled; tell what failed in helpers.
+"""Leave out doctests of the native kernel where it was not compiled, and of GPyTorch's readers and
+their tests where it is not installed; tell what failed in helpers.
 
 Assertions in modules that tests share are told with their values, as those in tests are.
 """
+
+from importlib.util import find_spec
 
 import pytest
 
 pytest.register_assert_rewrite("cases", "explanations", "native_games", "removal_games")
 
+collect_ignore_glob = []
 try:
     import pkex.games.native  # noqa: F401
 except ImportError:
-    collect_ignore_glob = ["src/pkex/games/native/*.py"]
+    collect_ignore_glob += ["src/pkex/games/native/*.py"]
+if find_spec("gpytorch") is None:  # see `make torch`
+    collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/test_torch*.py"]
+    collect_ignore_glob += ["tests/torch_models/*.py", "docs/tutorials/botorch.md"]

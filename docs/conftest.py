@@ -1,4 +1,7 @@
-"""The pages' examples run in an empty folder, so that they can save files, and draw off screen."""
+"""The pages' examples run in an empty folder, so that they can save files, and draw off screen.
+
+Readers that they register are gone after them.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,14 @@ import matplotlib as mpl
 import pytest
 from matplotlib import pyplot as plt
 
+from pkex import readers
+
 
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     mpl.use("Agg")
     warnings.simplefilter("ignore", PendingDeprecationWarning)  # of matplotlib, inside shap
+    monkeypatch.setattr(readers, "_readers", dict(readers._readers))
     yield
     plt.close("all")

@@ -5,14 +5,17 @@
 Everything on the page is asked of the code: the registry of readers says which classes are read,
 the cases of tests/models/ are the models that are fitted, explained and compared with brute force
 in the tests, and the sentences of the refusals are those that a user gets. A test compares the page
-with what this script makes, so that it cannot be out of date.
+with what this script makes, so that it cannot be out of date. What is said of GPyTorch and BoTorch
+comes from a list that `make_torch_list.py` makes where torch is installed, in the same way.
 """
 
 import argparse
+import json
 import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ from pkex._files import write_whole
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "support.md"
+TORCH = ROOT / "tests" / "torch_models" / "listed.json"
 
 # what a sentence is about, so that models of which the same is said share a line
 _SUBJECT = re.compile(
@@ -56,7 +60,12 @@ What cannot be additive is explained one step earlier. The scores of an `SVC` wi
 `decision_function_shape="ovr"` and of a `OneVsOneClassifier` count votes, and votes are steps, so
 the functions that vote are explained: for each class their mean, or with `outputs="pairs"` [one by
 one](howto/outputs.md). For a `GaussianProcessClassifier` it is the latent mean, not
-the probability; for a `KernelDensity` the density, not its logarithm.
+the probability; for a `KernelDensity` the density, not its logarithm. Where the log-odds of
+probabilities are affine in a decision function, as those of a calibrated classifier and of logistic
+regression, they are [explained as such](howto/outputs.md).
+
+A linear model keeps no data: pass a background. With a Nystroem step in front of it, the landmarks
+are its data.
 
 A model with `kernel="precomputed"` or a function as kernel does not tell its kernel. Give it:
 `pkex.Explainer(pkex.as_expansion(model, kernel=pkex.kernels.RBF(0.5), points=X_train))`; the points
@@ -79,7 +88,8 @@ def page() -> str:
     if tests not in sys.path:
         sys.path.insert(0, tests)
     models = import_module("models")
-    cases, refusals = models.MODELS, models.REFUSALS
+    cases = [case for case in models.MODELS if case.listed]
+    refusals = models.REFUSALS
     sections = [HEAD, *_models(cases), NOTES, *_kernels(cases, refusals), *_transformers(cases)]
     return "\n".join([*sections, *_refusals(refusals)])
 
@@ -88,14 +98,38 @@ def _models(cases: Iterable[Any]) -> Iterator[str]:
     yield "## Models\n"
     yield "| class | what is explained | names of outputs | tested as |"
     yield "|---|---|---|---|"
+    torch = _torch()
     for name in readers.supported():
-        mine = [case for case in cases if _reader_of(case.model()) == name]
+        if name in torch["readers"]:
+            told, tested = torch["readers"][name], torch["cases"][name]
+            yield _row((f"`{name}`", told, "", _listed([_Named(each) for each in tested])))
+            continue
+        mine = [case for case in cases if name in _readers_of(case.model())]
         outputs = dict.fromkeys(output for case in mine for output in case.outputs or ())
         shown = [f"`{output}`" for output in list(outputs)[:4]]
-        title = name.removeprefix("sklearn.")
-        cells = (f"`{title}`", _summary(name), ", ".join(shown), _listed(mine))
+        cells = (_title(name, mine), _summary(name), ", ".join(shown), _listed(mine))
         yield _row(cells)
     yield ""
+
+
+@dataclass(frozen=True)
+class _Named:
+    name: str
+
+
+def _torch() -> dict[str, Any]:
+    """Return what `scripts/make_torch_list.py` found, in an environment that has torch."""
+    found: dict[str, Any] = json.loads(TORCH.read_text(encoding="utf-8"))
+    return found
+
+
+def _title(name: str, cases: Iterable[Any]) -> str:
+    """Return the name of a class; for one that others derive from, with those in the tests."""
+    title = f"`{name.removeprefix('sklearn.')}`"
+    inside = [part for case in cases for part in _inside(case.model())]
+    found = {type(part).__name__ for part in inside if _reader(part) == name}
+    found -= {name.rpartition(".")[2]}
+    return f"{title}: {', '.join(sorted(found))}, ..." if found else title
 
 
 def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
@@ -112,6 +146,13 @@ def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
     for kind in sorted({*explained, *refused}):
         yield _row((f"`{kind}`", _listed(explained.get(kind, [])), _listed(refused.get(kind, []))))
     yield "\nA kernel with a `DotProduct` in it has no neutral removal.\n"
+    yield "Kernels of GPyTorch and BoTorch, and what BoTorch does to rows and outcomes:\n"
+    yield "| kernel or transform | explained in | refused in |"
+    yield "|---|---|---|"
+    for kind, both in _torch()["modules"].items():
+        lists = [_listed([_Named(name) for name in names]) for names in both]
+        yield _row((f"`{kind}`", *lists))
+    yield ""
 
 
 def _transformers(cases: Iterable[Any]) -> Iterator[str]:
@@ -128,6 +169,8 @@ def _transformers(cases: Iterable[Any]) -> Iterator[str]:
         for kind in dict.fromkeys(_steps(case.model())):
             mixes = case.warns is not None and case.warns.startswith(kind)
             how = "mixed: its outputs are explained" if mixes else "each from one column"
+            if kind == "Nystroem":
+                how = "a part of the linear model behind it: the columns in front are explained"
             if mixes or case.warns is None:
                 found.setdefault((kind, how), []).append(case)
     for (kind, how), group in sorted(found.items()):
@@ -144,6 +187,8 @@ def _refusals(refusals: Iterable[Any]) -> Iterator[str]:
         alike.setdefault(_SUBJECT.sub("...", _sentence(refusal.make())), []).append(refusal)
     for sentence, group in alike.items():
         yield _row(("; ".join(refusal.name for refusal in group), sentence))
+    for name, sentence in _torch()["refusals"].items():
+        yield _row((name, sentence))
     yield ""
 
 
@@ -164,6 +209,13 @@ def _reader_of(model: Any) -> str:
     return next(name for name in names if name in readers.supported())
 
 
+def _readers_of(model: Any) -> set[str]:
+    """Return the names of the reader of a model, and of those of linear models inside it."""
+    inside = {_reader(part) for part in _inside(model)}
+    linear = {name for name in inside if name and name.startswith("sklearn.linear_model.")}
+    return linear | {_reader_of(model)}
+
+
 def _summary(name: str) -> str:
     """Return the first line of the reader's docstring."""
     reader = readers._readers[name].load()
@@ -179,6 +231,8 @@ def _inside(model: Any) -> Iterator[Any]:
     base = getattr(model, "base_estimator_", None)
     parts += [base, *getattr(model, "estimators_", []), *getattr(base, "estimators_", [])]
     parts += [step for _, step in getattr(model, "steps", [])]
+    parts += [each.estimator for each in getattr(model, "calibrated_classifiers_", [])]
+    parts += [getattr(model, "estimator_", None)]
     for part in parts:
         if hasattr(part, "get_params") and not isinstance(part, type):
             yield from _inside(part)
@@ -198,7 +252,11 @@ def _nodes(model: Any) -> Iterator[str]:
 
 def _steps(model: Any) -> Iterator[str]:
     """Yield the classes of the transformers inside a model."""
-    for part in _inside(model):
+    parts = [*_inside(model)]
+    titles = [type(part).__name__ for part in parts]
+    if "Nystroem" in titles:  # what stands behind it is a part of the linear model
+        parts = parts[: titles.index("Nystroem") + 1]
+    for part in parts:
         nested = [step for _, step in getattr(part, "transformer_list", [])]
         nested += [step for _, step, _ in getattr(part, "transformers_", [])]
         for step in nested:

@@ -29,8 +29,8 @@ from pkex.kernels import (
     Custom,
     Kernel,
     Laplacian,
-    Matern,
     Periodic,
+    ProductMatern,
 )
 
 Array = Any
@@ -122,7 +122,7 @@ COLUMN_KERNELS = [
     *(
         Case(
             f"matern-{nu}",
-            lambda s, p, nu=nu: Matern(s, nu=nu, columns=p),
+            lambda s, p, nu=nu: ProductMatern(s, nu=nu, columns=p),
             lambda s, nu=nu: ("matern", {"length_scale": s, "nu": nu}),
         )
         for nu in (0.5, 1.5, 2.5)
@@ -160,7 +160,7 @@ KERNELS = [
         "product-of-sums",
         lambda s, p: (
             (RBF(s, columns=p) + 2.0 * Laplacian(s, columns=p))
-            * (Cauchy(s, columns=p) + Matern(s, nu=2.5, columns=p))
+            * (Cauchy(s, columns=p) + ProductMatern(s, nu=2.5, columns=p))
         ),
     ),
     Case("with-constant", lambda s, p: (RBF(s, columns=p) + Constant(0.5)) * Cauchy(columns=p)),

@@ -8,7 +8,10 @@ import sys
 
 import pytest
 
-from pkex.cli._session import Session, aligned, put, show
+from pkex.cli._grid import show
+from pkex.cli._session import Session
+from pkex.cli._text import put
+from pkex.output.text import aligned
 from pkex.tables.files import FileTable
 
 
@@ -40,7 +43,7 @@ def test_notes_are_said_once_and_kept(capsys):
 
 
 def test_a_reader_who_leaves_is_no_error():
-    code = "from pkex.cli._session import put\nfor _ in range(10**4): put('x' * 100)\nprint('y')"
+    code = "from pkex.cli._text import put\nfor _ in range(10**4): put('x' * 100)\nprint('y')"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as run:
@@ -52,11 +55,19 @@ def test_a_reader_who_leaves_is_no_error():
     assert run.returncode == 0
 
 
-def test_a_terminal_without_bars_gets_question_marks(monkeypatch):
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [
+        ("ascii", b"age ## +/- ?\n"),
+        ("latin-1", b"age ## \xb1 ?\n"),
+        ("cp437", b"age \xdb\xdb \xf1 ?\n"),
+    ],
+)
+def test_a_terminal_gets_letters_that_it_has(encoding, expected, monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     monkeypatch.setattr(sys, "stdout", stream)
-    put("age ██")
-    assert stream.buffer.getvalue() == b"age ??\n"
+    put("age ██ ± Ł")
+    assert stream.buffer.getvalue() == expected
 
 
 def test_long_lines_are_not_cut_in_files(capsys):

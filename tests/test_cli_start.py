@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -11,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import pkex
+from pkex._extras import install_command
 from pkex.cli import main
 
 HEAVY = ("joblib", "numpy", "pandas", "pyarrow", "scipy", "skops", "sklearn", "tqdm")
@@ -48,7 +50,8 @@ def test_every_public_name_is_there():
 def test_without_the_extra_a_sentence_says_what_to_install(module, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, module, None)
     assert main(["--help"]) == 2
-    assert capsys.readouterr().err == f'Error: pkex needs {module}: pip install "pkex[cli]".\n'
+    said = capsys.readouterr().err
+    assert said == f"Error: pkex needs {module}: {install_command('pkex[cli]')}.\n"
 
 
 def test_version_config_and_help(capsys):
@@ -96,3 +99,31 @@ def test_debugging_shows_the_traceback(monkeypatch):
     monkeypatch.setenv("PKEX_DEBUG", "1")
     with pytest.raises(ValueError, match=r"there is no file nothing\.csv"):
         main(["depend", "nothing.csv", "--target", "a"])
+
+
+@pytest.mark.parametrize("command", ["", "explain", "drift", "depend", "demo", "config"])
+def test_help_does_not_say_that_flags_take_something(command, capsys):
+    assert main([*command.split(), "--help"]) == 0
+    said = capsys.readouterr().out
+    assert "--help" in said
+    assert "bool" not in said.lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("pkex d", {"drift", "depend", "demo"}),
+        ("pkex explain --rem", {"--removal"}),
+        ("pkex explain --removal ", {"marginal", "interventional", "neutral"}),
+    ],
+)
+def test_a_shell_completes(words, expected):
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    result = subprocess.run(
+        [sys.executable, "-c", "from pkex.cli import main; main()"],
+        env=os.environ | asked | {"_PKEX_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(result.stdout.split()) == expected

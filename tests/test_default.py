@@ -18,6 +18,7 @@ from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
+from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
@@ -117,6 +118,11 @@ def kind_of(case):
     for attribute in ("best_estimator_", "regressor_"):
         model = getattr(model, attribute, model)
     model = model.estimator if isinstance(model, FrozenEstimator) else model
+    if hasattr(model, "calibrated_classifiers_"):
+        model = model.calibrated_classifiers_[0].estimator
+        model = model.estimator if isinstance(model, FrozenEstimator) else model
+    if any(isinstance(step, Nystroem) for _, step in getattr(model, "steps", ())):
+        return "landmarks"
     while hasattr(model, "steps"):
         model = model.steps[-1][1]
     return "support vectors" if hasattr(model, "support_vectors_") else "training points"
@@ -127,6 +133,10 @@ def kind_of(case):
 def test_every_model_says_which_rows_it_took(case):
     with case.quiet():
         model = as_expansion(case.model(), **case.given) if case.given else case.model()
+        if not case.own_data:
+            with pytest.raises(ValueError, match=r"keeps none.*pass some rows"):
+                Explainer(model)
+            return
         explain = Explainer(model)
     assert explain.removal == "marginal"
     kind, counts = kind_of(case), {len(m.points) for m in case.machines(case.model())}

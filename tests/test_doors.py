@@ -222,7 +222,7 @@ def test_the_page_names_the_protocols_and_what_there_is():
         (measures, ("Shapley", "Banzhaf", "BetaShapley")),
         (reductions, ("ByRow", "ByPair", "MeanFactors", "Component")),
         (permutations, ("ByPermutation",)),
-        (sources, ("Points", "GivenFactors", "PairsOfPoints")),
+        (sources, ("Points", "GivenFactors")),
     ):
         for name in names:
             assert name in module.__all__

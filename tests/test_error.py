@@ -46,7 +46,7 @@ def factor(leaf, place, x, z):
         return mp.exp(-(apart**2) / (2 * scale**2))
     if name == "Laplacian":
         return mp.exp(-abs(apart) / scale)
-    if name == "Matern":
+    if name == "ProductMatern":
         a = mp.sqrt(2 * mpf(leaf.nu)) * abs(apart) / scale
         return {0.5: 1, 1.5: 1 + a, 2.5: 1 + a + a**2 / 3}[leaf.nu] * mp.exp(-a)
     assert name == "Periodic"
@@ -181,7 +181,9 @@ def test_the_bound_holds_for_conflicting_duplicates():
 def made_by(case):
     with case.quiet():
         model = case.model()
-        return Explainer(as_expansion(model, **case.given) if case.given else model)
+        background = None if case.own_data else case.background
+        model = as_expansion(model, **case.given) if case.given else model
+        return Explainer(model, background, removal="marginal")
 
 
 @pytest.mark.parametrize("case", MODELS, ids=str)

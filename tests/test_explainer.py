@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
 import sys
 import tracemalloc
 
@@ -347,13 +349,16 @@ def test_a_progress_bar_on_request_and_only_for_long_calls(monkeypatch, capsys):
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(_threads, "_BAR_DELAY", 0.0)
     explain(ROWS, progress=True)
-    assert "pkex: 100%" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "pkex: 100%" in said
+    assert f"{len(ROWS)}/{len(ROWS)} [" in said  # rows, not blocks
+    assert "row" in said
 
 
 def test_no_progress_bar_without_tqdm(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     Explainer(EXPANSION, removal="neutral")(ROWS)
-    with pytest.raises(ImportError, match=r"pip install \"pkex\[progress\]\""):
+    with pytest.raises(ImportError, match=r"needs tqdm: pip install .*\[progress\]\""):
         Explainer(EXPANSION, removal="neutral")(ROWS, progress=True)
 
 
@@ -379,6 +384,25 @@ def test_a_tolerance_on_a_pipeline_is_no_disagreement():
 
 def test_a_progress_bar_on_a_single_block():
     assert len(Explainer(EXPANSION, removal="neutral")(ROWS, progress=True)) == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_progress_bar_in_a_terminal_without_a_size():
+    """A new one has 0 rows and columns, where tqdm would say that the bar is hidden."""
+    import pty
+
+    code = (
+        "from pkex.games import threads; threads._BAR_DELAY = 0.0; "
+        "print(*threads.with_bar(iter('abc'), [1, 2, 1], 8))"
+    )
+    ours, theirs = pty.openpty()
+    result = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    said = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert result.stdout.split() == [b"a", b"b", b"c"]
+    assert "8/8 [" in said
+    assert "hidden" not in said
 
 
 def test_columns_named_like_the_default_are_taken_by_name_as_well():

@@ -18,7 +18,7 @@ from pkex import Explainer, KernelExpansion, rules
 from pkex.games import numpy_backend
 from pkex.games.backend import game_class
 from pkex.games.protocols import Factors
-from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Custom, Laplacian, Matern, Periodic
+from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Custom, Laplacian, Periodic, ProductMatern
 
 GAMES = {"numpy": numpy_backend.Game, "native": game_class()}
 
@@ -113,7 +113,16 @@ def test_both_forms_keep_their_digits(case, width, kind):
 @both_games
 @pytest.mark.parametrize(
     "kernel",
-    [RBF(), Laplacian(), Cauchy(), Matern(), Matern(nu=2.5), Chi2(), Periodic(1e-3), Categorical()],
+    [
+        RBF(),
+        Laplacian(),
+        Cauchy(),
+        ProductMatern(),
+        ProductMatern(nu=2.5),
+        Chi2(),
+        Periodic(1e-3),
+        Categorical(),
+    ],
     ids=str,
 )
 def test_far_points_have_the_factor_0(kernel, kind):

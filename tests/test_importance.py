@@ -73,7 +73,7 @@ def test_the_plot_shows_the_most_important(explanation):
     ax = explanation.importance().plot(max_display=2).ax_
     importance = explanation.importance()
     names = [explanation.feature_names[j] for j in importance.order[:2]]
-    assert [label.get_text() for label in ax.get_yticklabels()] == names[::-1]
+    assert [label.get_text() for label in ax.get_yticklabels()] == names  # from the top
     assert ax.get_xlabel() == "mean |value|"
     assert len(ax.patches) == 2 * importance.values.reshape(3, -1).shape[1]
     given = plt.figure().add_subplot()
@@ -83,5 +83,16 @@ def test_the_plot_shows_the_most_important(explanation):
 
 def test_matplotlib_is_needed_only_for_plots(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pkex\[plots\]"):
+    with pytest.raises(ImportError, match=r"pip install .*\[plots\]"):
         ONE.importance().plot()
+
+
+def test_of_many_outputs_the_first_are_printed():
+    alpha = RNG.normal(size=(30, 45))
+    importance = pkex.Explainer(pkex.KernelExpansion(POINTS, alpha, RBF(2.0)))(ROWS).importance()
+    for said in (repr(importance), importance._repr_html_()):
+        assert "y2" in said
+        assert "y3" not in said
+        assert "and 42 more outputs; see to_frame()" in said
+    assert max(map(len, repr(importance).splitlines())) < 80
+    assert "more output" not in repr(TWO.importance())

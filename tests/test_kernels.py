@@ -26,9 +26,9 @@ from pkex.kernels import (
     Custom,
     Kernel,
     Laplacian,
-    Matern,
     Periodic,
     Product,
+    ProductMatern,
     Scale,
     Sum,
 )
@@ -48,7 +48,7 @@ def test_matrix_agrees_with_scikit_learn():
         assert_close(ours(X, Z), theirs, 1e-15 * 8)
     column = X[:, :1]
     for nu in (0.5, 1.5, 2.5):
-        assert_close(Matern(0.8, nu=nu)(column), gp.Matern(0.8, nu=nu)(column), 1e-14)
+        assert_close(ProductMatern(0.8, nu=nu)(column), gp.Matern(0.8, nu=nu)(column), 1e-14)
     assert_close(Periodic(0.9, 1.75)(column), gp.ExpSineSquared(0.9, 1.75)(column), 1e-14)
 
 
@@ -101,7 +101,7 @@ def test_two_single_rows_give_a_number():
 def test_extreme_values_give_the_limits():
     x = np.array([[0.0, 1e300, -1e308, 5e-324]])
     with np.errstate(all="raise"):
-        for kernel in (RBF(1e-200), Laplacian(1e-200), Cauchy(1e-200), Matern(1e-200)):
+        for kernel in (RBF(1e-200), Laplacian(1e-200), Cauchy(1e-200), ProductMatern(1e-200)):
             assert kernel(x, -x)[0, 0] == 0.0
             assert kernel(x, x)[0, 0] == 1.0
         assert Chi2(1e200)(np.abs(x), np.abs(x))[0, 0] == 1.0
@@ -125,11 +125,11 @@ def test_the_normal_form_obeys_the_distributive_law():
 
 
 def test_repr_reads_as_the_expression():
-    kernel = 2.0 * (RBF(0.5) + Cauchy()) * Categorical(0.25).on(4) + Matern([1, 2], nu=2.5)
+    kernel = 2.0 * (RBF(0.5) + Cauchy()) * Categorical(0.25).on(4) + ProductMatern([1, 2], nu=2.5)
     shown = repr(kernel)
     assert shown == (
         "2.0 * (RBF(length_scale=0.5) + Cauchy(length_scale=1.0)) * "
-        "Categorical(mismatch=0.25, columns=(4,)) + Matern(length_scale=(1.0, 2.0), nu=2.5)"
+        "Categorical(mismatch=0.25, columns=(4,)) + ProductMatern(length_scale=(1.0, 2.0), nu=2.5)"
     )
     assert eval(shown) == kernel
     assert len(repr(RBF(np.ones(1000)))) < 80
@@ -191,7 +191,7 @@ def test_columns_limit_a_kernel():
         (lambda: RBF(True), TypeError, "must be a number"),
         (lambda: RBF(None), TypeError, "must be a number"),
         (lambda: RBF.from_gamma(0.0), ValueError, "gamma must be positive"),
-        (lambda: Matern(nu=2.0), ValueError, "0.5, 1.5 or 2.5"),
+        (lambda: ProductMatern(nu=2.0), ValueError, "0.5, 1.5 or 2.5"),
         (lambda: Chi2(-1.0), ValueError, "gamma must be positive"),
         (lambda: Periodic(periodicity=0.0), ValueError, "periodicity must be positive"),
         (lambda: Categorical(1.0), ValueError, "below 1"),

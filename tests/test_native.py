@@ -24,8 +24,8 @@ from pkex.kernels import (
     Chi2,
     Custom,
     Laplacian,
-    Matern,
     Periodic,
+    ProductMatern,
 )
 
 
@@ -72,7 +72,7 @@ def test_groups_and_columns_that_no_kernel_covers():
     for kernel in (
         RBF(scales(rng, 9)),
         RBF(2.0).on(0, 1, 8) * Categorical(0.2).on(4) * Chi2(0.3).on(1, 3),
-        Matern(3.0).on(0, 8) * Custom(lambda x, z: 1.0 + x - z).on(8, 3) * RBF(1.5).on(3),
+        ProductMatern(3.0).on(0, 8) * Custom(lambda x, z: 1.0 + x - z).on(8, 3) * RBF(1.5).on(3),
     ):
         check(kernel, x, z, weights, players=players)
 
@@ -123,12 +123,12 @@ COLUMNS = [
     Cauchy(0.8),
     Cauchy(1e-150),
     Cauchy(1e100),
-    Matern(1.3, nu=0.5),
-    Matern(1.3, nu=1.5),
-    Matern(1.3, nu=2.5),
-    Matern(1e9, nu=1.5),
-    Matern(1e9, nu=2.5),
-    Matern(1e-300, nu=2.5),
+    ProductMatern(1.3, nu=0.5),
+    ProductMatern(1.3, nu=1.5),
+    ProductMatern(1.3, nu=2.5),
+    ProductMatern(1e9, nu=1.5),
+    ProductMatern(1e9, nu=2.5),
+    ProductMatern(1e-300, nu=2.5),
     Chi2(0.7),
     Chi2(1e-12),
     Chi2(1e300),
@@ -231,7 +231,7 @@ def test_all_instruction_sets_agree(case, isa):
 def test_results_are_reproducible_bit_for_bit():
     rng = np.random.default_rng(2)
     x, z, weights = rng.normal(size=(5, 30)), rng.normal(size=(101, 30)), rng.normal(size=(101, 3))
-    (term,) = (RBF(3.0).on(range(20)) * Matern(4.0, nu=2.5).on(range(10, 30))).terms(30)
+    (term,) = (RBF(3.0).on(range(20)) * ProductMatern(4.0, nu=2.5).on(range(10, 30))).terms(30)
     game = native.Game(term, alone(30), rules.ladder(30))
     first = game.explain(x, z, weights)
     again = native.Game(term, alone(30), rules.ladder(30)).explain(np.asfortranarray(x), z, weights)
@@ -279,8 +279,8 @@ def test_factors_that_are_not_finite_are_refused(bad):
             RBF(),
             Laplacian(),
             Cauchy(),
-            Matern(nu=1.5),
-            Matern(nu=2.5),
+            ProductMatern(nu=1.5),
+            ProductMatern(nu=2.5),
             Chi2(),
             Periodic(),
         ):

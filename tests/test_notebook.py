@@ -97,3 +97,37 @@ def test_a_table_is_made_without_extras(monkeypatch):
     monkeypatch.setattr(_extras, "import_module", missing)
     for result in RESULTS.values():
         assert result._repr_html_()
+
+
+def facts(explainer):
+    """Return what the table of an explainer says, by its labels."""
+    return {line[0]: line[1] for line in table(explainer)}
+
+
+def test_an_explainer_says_what_was_read():
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC, SVR
+
+    model = make_pipeline(StandardScaler(), SVR(gamma=0.125)).fit(X[:, :4], X[:, 0])
+    found = facts(pkex.Explainer(model, X[:7, :4], groups={EVIL: [0, 1]}))
+    assert found["model"] == "Pipeline(StandardScaler, SVR)"
+    assert found["kernel"] == "RBF(length_scale=2)"
+    assert found["points"] == str(len(model[-1].support_))
+    assert found["absent features"].startswith("as in each of 7 background rows, averaged (interv")
+    assert found["players"] == f"3 made of 4 columns: {EVIL}, x2, x3"
+    assert "outputs" not in found
+    assert found["values"] == "Shapley values, to full precision"
+    assert float(found["base value"]) == pytest.approx(model.predict(X[:7, :4]).mean(), rel=1e-3)
+    classes = SVC().fit(X, np.arange(40) % 4)
+    found = facts(pkex.Explainer(classes, index="BV", tol=1e-3))
+    assert found["outputs"] == "4: 0, 1, 2, 3"
+    assert found["values"] == "Banzhaf values, to 0.001"
+    assert found["base value"].endswith(", …")
+    assert facts(pkex.Explainer(WIDE))["model"] == "KernelExpansion"
+
+
+def test_an_explainer_has_data_as_text_only():
+    page = pkex.Explainer(WIDE)._repr_html_()
+    assert "<script" not in page
+    assert "a&b" not in page

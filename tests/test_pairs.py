@@ -305,6 +305,39 @@ def test_permuted_targets_are_the_statistic_of_permuted_targets(
     check_p_values(found, 20)
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("counts", [(20, 20, 20), (9, 31, 14), (50, 8)])
+def test_joined_rows_of_a_class_are_permuted_together(seen, monkeypatch, counts, estimator):
+    monkeypatch.setattr(weights, "UNITS", 16)
+    monkeypatch.setattr(weights, "_FEWEST_OF_CLASS", 3)
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat(np.array(list("abc"))[: len(counts)], counts))
+    X = rng.normal(size=(len(y), 3)) + 0.3 * (y == "a")[:, None]
+    options = {"kernel": RBF(1.5), "estimator": estimator}
+    found = pkex.hsic(X, y, n_permutations=12, random_state=0, **options)
+    [shuffled] = seen
+    size = min(-(-len(y) // 16), min(counts) // 3)
+    assert len(shuffled.layers) == size > 1
+    assert sorted(np.concatenate(shuffled.layers)) == list(range(len(y)))
+    assert_close(found.values, pkex.hsic(X, y, **options).values, 1e-15)
+    kinds = np.unique(y)
+    for b, targets in enumerate(shuffled.targets):
+        moved = np.empty_like(y)
+        for layer in shuffled.layers:
+            moved[layer] = kinds[targets[: len(layer)]]
+        assert sorted(moved) == sorted(y)
+        if b == 0:
+            assert np.array_equal(moved, y)
+            continue
+        expected = pkex.hsic(X, moved, **options)
+        assert_close(found.null_values[b - 1], expected.values, 1e-14)
+        alone = pkex.hsic(X, moved, **options).alone
+        assert_close(found._alone.null_values[b - 1], alone, 1e-14)
+    check_p_values(found, 12)
+    again = pkex.hsic(X, y, n_permutations=12, random_state=0, n_jobs=2, **options)
+    assert np.array_equal(again.null_values, found.null_values)
+
+
 def test_permutations_stay_within_blocks(seen):
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(20, 2)), rng.normal(size=(26, 2))

@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
     OneHotEncoder,
     StandardScaler,
 )
-from sklearn.svm import SVR
+from sklearn.svm import SVC, SVR
 
 from pkex import Explainer
 from pkex.errors import UnsupportedModelError
@@ -241,3 +241,32 @@ def test_missing_values_are_refused_where_the_model_cannot_take_them():
         Explainer(plain().fit(DIABETES, TARGET), removal="neutral")(holed)
     with pytest.raises(ValueError, match="NaN"):
         Explainer(scaled().fit(DIABETES, TARGET), removal="neutral")(holed)
+
+
+def test_a_warning_about_names_is_given_once():
+    """A pipeline is asked several times: to prepare rows, for its prediction, for its class."""
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "c"])
+    named = make_pipeline(StandardScaler(), SVC()).fit(table, np.arange(30) % 2)
+    unnamed = make_pipeline(StandardScaler(), SVC()).fit(table.to_numpy(), np.arange(30) % 2)
+    for model, rows in ((named, table.to_numpy()), (unnamed, table)):
+        explain = Explainer(model)
+        with pytest.warns(UserWarning, match="feature names, but") as caught:
+            assert len(explain(rows).predicted) == 30
+        assert len(caught) == 1
+
+
+def test_what_is_no_table_gets_a_sentence_of_ours():
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
+    explain = Explainer(make_pipeline(StandardScaler(), SVC()).fit(table, np.arange(30) % 2))
+    for row in (table.to_numpy()[0], table.iloc[0], list(table.iloc[0])):
+        with pytest.raises(ValueError, match=r"X must be two-dimensional.*for a single row"):
+            explain(row)
+        with pytest.raises(ValueError, match=r"background must be two-dim.*for a single row"):
+            Explainer(explain.expansion, row)
+    for nothing in (3.0, "rows.csv", None):
+        with pytest.raises(TypeError, match="X must be a table or an array of rows and columns"):
+            explain(nothing)
+    unnamed = make_pipeline(StandardScaler(), SVC()).fit(table.to_numpy(), np.arange(30) % 2)
+    twice = table.set_axis(["a", "a"], axis=1)
+    with pytest.raises(ValueError, match=r"X has more than one column named 'a'; rename one"):
+        Explainer(unnamed)(twice)

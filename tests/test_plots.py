@@ -1,8 +1,6 @@
-"""Results drawn: what stands in the axes, for data of every kind, and how displays behave."""
+"""Attributions drawn: what stands in the axes, for data of every kind."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -14,13 +12,7 @@ from test_report import report
 
 import pkex
 from pkex.output import columns, palette
-from pkex.plots import (
-    AttributionDisplay,
-    Display,
-    ImportanceDisplay,
-    MarginalsDisplay,
-    ShapDisplay,
-)
+from pkex.plots import AttributionDisplay
 
 mpl.use("Agg")
 
@@ -159,7 +151,7 @@ def test_of_many_classes_the_rare_ones_are_joined():
 def test_a_class_named_others_is_not_lost():
     y = np.array(["others", *(f"c{min(i // 8, 6)}" for i in range(len(X) - 1))])
     y[20:] = np.where(np.arange(len(X) - 20) % 3 == 0, "others", y[20:])  # the largest class
-    codes, names = columns._categories(y, 6)
+    codes, names = columns.categories(y, 6)
     assert {"others", "all others"} < set(names)
     assert len(names) == 6
     assert np.array_equal(codes == names.index("others"), y == "others")
@@ -259,149 +251,3 @@ def test_marginals_are_chosen_by_number_and_name():
         TESTED.plot.marginals(columns="y")
     with pytest.raises(ValueError, match="columns must be an integer of at least 1, got 0"):
         TESTED.plot.marginals(columns=0)
-
-
-# Displays
-
-EXPANSION = pkex.KernelExpansion(X, RNG.normal(size=(60, 2)), pkex.kernels.RBF(2.0))
-BOTH = pkex.Explainer(EXPANSION)(Z)
-ONE = BOTH[..., "y0"]
-KINDS = {
-    "explanation": (lambda ax: ONE.plot(ax), ImportanceDisplay),
-    "explanation bar": (lambda ax: BOTH.plot.bar(ax), ImportanceDisplay),
-    "beeswarm": (lambda ax: ONE.plot.beeswarm(ax), ShapDisplay),
-    "waterfall": (lambda ax: ONE.plot.waterfall(3, ax), ShapDisplay),
-    "scatter": (lambda ax: ONE.plot.scatter("x1", ax), ShapDisplay),
-    "coloured scatter": (lambda ax: ONE.plot.scatter(1, ax, colour="x2"), ShapDisplay),
-    "importance": (lambda ax: ONE.importance().plot(ax), ImportanceDisplay),
-    "attribution": (lambda ax: TESTED.plot(ax), AttributionDisplay),
-    "attribution bar": (lambda ax: PLAIN.plot.bar(ax), AttributionDisplay),
-    "marginals": (lambda ax: PLAIN.plot.marginals(ax, columns="x1"), MarginalsDisplay),
-}
-every_kind = pytest.mark.parametrize(("draw", "kind"), KINDS.values(), ids=KINDS.keys())
-
-
-@every_kind
-def test_a_display_is_of_one_new_figure(draw, kind):
-    """A notebook shows the figures of pyplot once, at the end of a cell, and a script at show."""
-    plt.ion()
-    try:
-        display = draw(None)
-        assert plt.isinteractive()
-    finally:
-        plt.ioff()
-    assert type(display) is kind
-    assert isinstance(display, Display)
-    assert [plt.figure(number) for number in plt.get_fignums()] == [display.figure_]
-    assert display.ax_.figure.figure is display.figure_
-    assert display.ax_.has_data()
-    rich = [
-        name for name in dir(display) if name.startswith("_repr_") or name == "_ipython_display_"
-    ]
-    assert not rich  # or it would be shown a second time
-    assert repr(display) == f"<{kind.__name__} in ax_ of figure_>"
-    plt.close(display.figure_)
-    assert not plt.get_fignums()
-
-
-@every_kind
-def test_a_display_in_given_axes_changes_no_other(draw, kind):
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11.0, 4.0))
-    display = draw(left)
-    assert display.ax_ is left
-    assert display.figure_ is figure
-    assert plt.get_fignums() == [figure.number]
-    assert tuple(figure.get_size_inches()) == (11.0, 4.0)
-    assert not right.has_data()
-    figure.set_size_inches(5.0, 4.0)
-    assert tuple(figure.get_size_inches()) == (5.0, 4.0)
-    figure.canvas.draw()
-
-
-def test_nothing_is_shown_by_drawing(monkeypatch):
-    shown = []
-    monkeypatch.setattr(plt, "show", lambda *args, **options: shown.append(args))
-    for draw, _ in KINDS.values():
-        draw(None)
-    assert shown == []
-
-
-def test_a_plot_that_fails_leaves_no_figure(monkeypatch):
-    import shap
-
-    def broken(*args, **options):
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(shap.plots, "beeswarm", broken)
-    with pytest.raises(RuntimeError, match="broken"):
-        ONE.plot.beeswarm()
-    assert not plt.get_fignums()
-
-
-def test_the_plot_of_an_explanation_is_its_importance():
-    bars = ONE.plot(max_display=3).ax_.containers[-1]
-    sizes = np.sort(np.abs(ONE.values).mean(axis=0))[-3:]
-    np.testing.assert_allclose([bar.get_width() for bar in bars], sizes)
-
-
-def test_a_waterfall_leads_from_base_to_prediction():
-    display = ONE.plot.waterfall(3)
-    ticks = [label.get_text() for ax in display.figure_.axes for label in ax.get_xticklabels()]
-    written = " ".join(ticks)
-    assert "base" in written
-    assert "E[f(X)]" not in written
-    assert f"{ONE.predictions[3]:.3f}".rstrip("0").replace("-", "\u2212") in written
-
-
-def test_what_has_no_waterfall():
-    with pytest.raises(ValueError, match="a selection of the features, which does not add up"):
-        ONE[:, :2].plot.waterfall(0)
-    with pytest.raises(IndexError, match="a waterfall is of one row; got"):
-        ONE.plot.waterfall([0, 1])
-    apart = replace(ONE, efficient=False, index="BV")
-    with pytest.raises(ValueError, match="do not add up to the prediction, so there is no water"):
-        apart.plot.waterfall(0)
-    assert not plt.get_fignums()
-    assert apart.plot.beeswarm().ax_.get_xlabel().startswith("BV value")
-    assert "BV value for" in apart.plot.scatter(0).ax_.get_ylabel()
-    assert ONE.plot.beeswarm().ax_.get_xlabel().startswith("SHAP value")
-
-
-def test_shap_takes_one_output_and_one_column():
-    for draw in (BOTH.plot.beeswarm, BOTH.plot.waterfall, lambda: BOTH.plot.scatter("x1")):
-        with pytest.raises(
-            ValueError, match=r"2 outputs; choose one, e\.g\. plot\.\w+\(output='y0'"
-        ):
-            draw()
-    BOTH.plot.scatter("x1", output="y1")
-    groups = pkex.Explainer(EXPANSION, groups={"pair": [0, 1]})(Z)[..., "y0"]
-    with pytest.raises(ValueError, match="'pair' is a group of 2 columns and has no single value"):
-        groups.plot.scatter("pair")
-    with pytest.raises(ValueError, match="'pair' is a group of 2 columns and has no single value"):
-        groups.plot.scatter("x2", colour="pair")
-    with pytest.raises(KeyError, match="no feature is named 'x9'"):
-        ONE.plot.scatter("x9")
-    with pytest.raises(IndexError, match="a scatter is of one feature; got"):
-        ONE.plot.scatter(["x1", "x2"])
-
-
-def test_what_can_be_drawn_is_told():
-    for result in (ONE, PLAIN, ONE.importance()):
-        told = repr(result.plot)
-        kinds = [name for name in dir(result.plot) if not name.startswith("_")]
-        assert told.endswith(f": {', '.join(kinds)}>")
-
-
-def test_shap_is_needed_for_its_plots_only(monkeypatch):
-    from pkex import _extras
-
-    def missing(name):
-        if name == "shap":
-            raise ModuleNotFoundError("No module named 'shap'", name="shap")
-        return __import__(name, fromlist=["_"])
-
-    monkeypatch.setattr(_extras, "import_module", missing)
-    ONE.plot()
-    for draw in (ONE.plot.beeswarm, ONE.plot.waterfall, lambda: ONE.plot.scatter(0)):
-        with pytest.raises(ImportError, match=r'needs shap, .* pip install "pkex\[shap\]"'):
-            draw()

@@ -43,7 +43,8 @@ def explainer(case, removal=None, **options):
             warnings.filterwarnings("ignore", message=case.warns)
         model = case.model()
         read = as_expansion(model, **case.given) if case.given else model
-        background = case.background if removal == "interventional" else None
+        needs = removal == "interventional" or not case.own_data
+        background, removal = (case.background if needs else None), removal or "marginal"
         return Explainer(read, background, removal=removal, outputs=case.choice, **options)
 
 
@@ -179,8 +180,10 @@ def test_a_positive_value_speaks_for_the_class_that_is_named(case):
     explanation = explained(case.name)
     for name, (yes, no) in zip(explanation.outputs, explanation.sides, strict=True):
         assert name == (yes if no is None else f"{yes} vs {no}")
-    assert ("latent mean" in explanation.number) == ("GPC" in case.name)
-    assert ("decision function" in explanation.number) == ("GPC" not in case.name)
+    latent, odds = "GPC" in case.name, case.log_odds
+    assert ("latent mean" in explanation.number) == latent
+    assert ("log-odds" in explanation.number.partition(",")[0]) == odds
+    assert ("decision function" in explanation.number) == (not latent and not odds)
 
 
 @pytest.mark.parametrize("case", [c for c in MODELS if c.name.startswith("OneClass")], ids=str)

@@ -238,7 +238,8 @@ def test_every_reader_has_a_case_or_a_refusal():
     """A reader that is added without a test is noticed."""
     made = [case.model() for case in MODELS] + [refusal.make() for refusal in REFUSALS]
     names = {pkex.readers._public_name(cls) for model in made for cls in type(model).__mro__}
-    assert set(supported()) <= names
+    ours = {name for name in supported() if name.startswith("sklearn.")}  # see test_torch
+    assert ours <= names
 
 
 def test_nothing_of_scikit_learn_is_imported_with_pkex():

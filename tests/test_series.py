@@ -13,7 +13,7 @@ from native_games import ISAS, check, native
 
 from pkex import rules
 from pkex.games import numpy_backend
-from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Matern, Periodic
+from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Periodic, ProductMatern
 
 series = native._kernel.series
 SIZES = range(1, 17)
@@ -102,8 +102,8 @@ def test_every_number_of_points(n_points, n_sets):
         Periodic(20.0, periodicity=3.0).on(*range(30)) * RBF(30.0),
         Categorical(0.9).on(0, 7) * RBF(9.0).on(*range(1, 36)),
         Categorical(0.0).on(3) * RBF(9.0),
-        Matern(20.0, nu=0.5),
-        Matern(40.0, nu=1.5).on(0) * RBF(9.0),  # has no exponent
+        ProductMatern(20.0, nu=0.5),
+        ProductMatern(40.0, nu=1.5).on(0) * RBF(9.0),  # has no exponent
         RBF(9.0).on(*range(20)),  # and players without columns
         RBF(9.0) + Laplacian(99.0),
     ],

@@ -24,7 +24,17 @@ from test_report import report
 import pkex
 from pkex import Attribution, Importance
 from pkex.explanation import Explanation
-from pkex.kernels import RBF, Categorical, Constant, Custom, Linear, Matern, Periodic
+from pkex.kernels import (
+    RBF,
+    Categorical,
+    Constant,
+    Custom,
+    Linear,
+    Matern,
+    Periodic,
+    ProductMatern,
+    RationalQuadratic,
+)
 from pkex.output import npz
 from pkex.output.kernel_data import Described, from_data, to_data
 
@@ -476,8 +486,9 @@ def cosine(x, z):
 TREES = [
     RBF([1.0, 1 / 3]),
     2.5 * RBF(0.5).on(0, 3) * Categorical([0.1, 0.2]).on(1, 2),
-    Matern(1.5, nu=2.5) + Constant(0.1) * Linear(),
+    ProductMatern(1.5, nu=2.5) + Constant(0.1) * Linear(),
     Periodic(0.7, 24.0, columns=(4,)) * (RBF(1e-300) + Constant(3.0)),
+    Matern([1.0, 2.0], nu=0.8) + RationalQuadratic(0.5, alpha=2.0).on(1),
 ]
 
 
@@ -486,6 +497,13 @@ def test_kernels_come_back(kernel):
     again = from_data(json.loads(json.dumps(to_data(kernel))))
     assert again == kernel
     assert repr(again) == repr(kernel)
+
+
+def test_a_file_that_says_matern_means_the_product_over_columns():
+    """As it did when the name had that meaning."""
+    old = {"kind": "Matern", "columns": None, "length_scale": 1.5, "nu": 2.5}
+    assert from_data(old) == ProductMatern(1.5, nu=2.5)
+    assert to_data(Matern(1.5, nu=2.5))["kind"] == "EuclideanMatern"
 
 
 def test_a_kernel_of_ones_own_comes_back_as_its_description(tmp_path):

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from pkex.explanation import Explanation
     from pkex.games.backend import show_config
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
     from pkex.models.expansion import KernelExpansion
     from pkex.readers import as_expansion
+    from pkex.sobol import sensitivity
     from pkex.statistics.attribution import Attribution
     from pkex.statistics.drift import MMDDrift
     from pkex.statistics.hsic import hsic
@@ -38,6 +40,7 @@ __all__ = [
     "KernelExpansion",
     "MMDDrift",
     "PrecisionWarning",
+    "Sensitivity",
     "UnsupportedModelError",
     "as_expansion",
     "games",
@@ -46,6 +49,7 @@ __all__ = [
     "mmd",
     "reference",
     "rules",
+    "sensitivity",
     "show_config",
 ]
 
@@ -59,10 +63,12 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "KernelExpansion": "models.expansion",
     "MMDDrift": "statistics.drift",
     "PrecisionWarning": "errors",
+    "Sensitivity": "indices",
     "UnsupportedModelError": "errors",
     "as_expansion": "readers",
     "hsic": "statistics.hsic",
     "mmd": "statistics.mmd",
+    "sensitivity": "sobol",
     "show_config": "games.backend",
 }
 

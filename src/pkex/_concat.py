@@ -28,6 +28,7 @@ _SAME = (
     ("classes", "classes"),
     ("sides", "classes"),
     ("number", "outputs"),
+    ("quantity", "quantity"),
 )
 
 
@@ -62,6 +63,8 @@ def joined(cls: type[Explanation], explanations: Iterable[Explanation]) -> Expla
         residual=float(np.max([part.residual for part in parts])),
         kernels=first.kernels if known else None,
         error=_rows(parts, "error"),
+        std=_rows(parts, "std"),
+        cov=_rows(parts, "cov"),
         predicted=_rows(parts, "predicted"),
         row_labels=_labels(parts),
     )

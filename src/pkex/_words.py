@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["counted", "listed"]
+__all__ = ["class_name", "counted", "listed"]
 
 _SHOWN = 12  # names in a sentence before it says "and more"
 
@@ -32,3 +33,19 @@ def counted(count: int, noun: str) -> str:
     ('1 row', '2 rows')
     """
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def class_name(model: Any) -> str:
+    """Return the class of a model; of a pipeline, the classes of its steps.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVR
+    >>> class_name(make_pipeline(StandardScaler(), SVR()))
+    'Pipeline(StandardScaler, SVR)'
+    """
+    steps = getattr(model, "steps", None)
+    names = [type(step).__name__ for _, step in steps] if steps else []
+    return type(model).__name__ + (f"({', '.join(names)})" if names else "")

@@ -15,6 +15,7 @@ __all__ = [
     "UnsupportedModelError",
     "no_neutral_removal",
     "not_finite",
+    "two_distances",
 ]
 
 
@@ -54,24 +55,24 @@ class PrecisionWarning(UserWarning):
 
 
 class UnsupportedModelError(TypeError):
-    """The model is not a kernel expansion with product kernels, or not one that pkex can read.
+    """The model is no kernel expansion that pkex can explain, or none that it can read.
 
     Examples
     --------
     >>> import pkex
     >>> from sklearn.svm import SVR
-    >>> model = SVR(kernel="poly").fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    >>> model = SVR(kernel="sigmoid").fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
     >>> pkex.Explainer(model)
     Traceback (most recent call last):
-    pkex.errors.UnsupportedModelError: the kernel of SVR(kernel='poly') does not factorise ...
+    pkex.errors.UnsupportedModelError: the kernel of SVR(kernel='sigmoid') is a tanh of a sum ...
     """
 
 
 def no_neutral_removal(kernel: Kernel) -> UnsupportedModelError:
     """Return the error for a kernel with a linear part, where an absent feature has no factor."""
     return UnsupportedModelError(
-        f"the kernel {brief(kernel)} has a linear part, which does not factorise over columns: it "
-        "is a sum over them, and no factor of it could become 1, as neutral removal would have it. "
+        f"the kernel {brief(kernel)} has a linear or polynomial part, which is made of a sum over "
+        "columns, and no factor of it could become 1, as neutral removal would have it. "
         "Leave out removal='neutral', or pass a background, Explainer(model, X_train[:100])."
     )
 
@@ -81,4 +82,13 @@ def not_finite(term: Term) -> ValueError:
     return ValueError(
         f"the kernel gave NaN or infinite factors; its parts are {brief(term.leaves)}. Check its "
         "parameters against the scale of the data."
+    )
+
+
+def two_distances(kernel: Kernel) -> UnsupportedModelError:
+    """Return the error for a product of two kernels of distances."""
+    return UnsupportedModelError(
+        f"{brief(kernel)} multiplies two kernels that are functions of a distance. Each of them is "
+        "explained as a sum of some dozens of products over columns, so this would be a sum of a "
+        "thousand. A product of one of them with kernels that factorise, such as RBF, is explained."
     )

@@ -16,6 +16,7 @@ from pkex._collections import LAZY, frame_of, values_of
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
 from pkex._validation import as_floats, brief, first_rows, is_dask, refuse_dask, tolerance
+from pkex._words import class_name
 from pkex.errors import PrecisionWarning, no_neutral_removal
 from pkex.explanation import Explanation
 from pkex.games.measures import measure_of
@@ -28,12 +29,14 @@ from pkex.games.sums import GameSums
 from pkex.games.threads import check_n_jobs
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.models.absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
-from pkex.models.classes import CHOICES, Classes, check_choice
+from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion, mixed, seen, taken
 from pkex.models.shap_background import from_shap
+from pkex.output import html
 from pkex.readers import Given, read
-from pkex.readers.reading import check_agreement, outside
+from pkex.readers.reading import check_agreement, outside, said_before
 from pkex.tables.cells import is_number
+from pkex.uncertainty import check_posteriors, spread_of_values, variance_of
 
 __all__ = ["Explainer"]
 
@@ -73,10 +76,12 @@ class Explainer:
     groups : mapping of name to columns, or sequence of sequences of columns, optional
         Columns, by name or index, that act as one player; every other column is a player of its
         own. A group's value is that of one merged player, not the sum of its columns' values.
-    outputs : {"classes", "pairs"}, optional
+    outputs : {"classes", "pairs", "log-odds"}, optional
         What to explain of a classifier that decides between pairs of three classes or more, such
         as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
-        where it speaks for the class. "pairs": the function of each pair.
+        where it speaks for the class. "pairs": the function of each pair. "log-odds", the default
+        for a calibrated classifier: the logarithm of the ratio of its probabilities, where that
+        is an expansion.
     index : {"SV", "BV"} or measure, default "SV"
         Which values: Shapley's, Banzhaf's, or those of a measure such as
         ``pkex.games.BetaShapley(16, 1)``. Only Shapley values add up to prediction minus base
@@ -119,6 +124,7 @@ class Explainer:
     ) -> None:
         check_n_jobs(n_jobs)
         refuse_dask(background, "background")
+        self._model = class_name(model)
         background, background_weights = from_shap(background, background_weights)
         self._own: Callable[[Any], Any] | None = None
         self._own_tol = 0.0
@@ -126,7 +132,7 @@ class Explainer:
         if isinstance(model, KernelExpansion):
             check_choice(outputs, (), model)
         else:
-            check_choice(outputs, CHOICES, model)
+            check_choice(outputs, OUTPUTS, model)
             reading = read(model, Given(outputs=outputs))
             check_choice(outputs, reading.choices, model)
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
@@ -150,6 +156,9 @@ class Explainer:
             f"Explainer({self.expansion!r}, removal={self.removal!r}, "
             f"players={len(self.players)}, tol={self.tol})"
         )
+
+    def _repr_html_(self) -> str:
+        return html.explainer_html(self)
 
     @property
     def expected_value(self) -> float | Floats:
@@ -190,7 +199,14 @@ class Explainer:
         return frame_of(self, X)
 
     @usual_errors
-    def __call__(self, X: ArrayLike, *, progress: bool = False) -> Explanation:
+    def __call__(
+        self,
+        X: ArrayLike,
+        *,
+        return_std: bool = False,
+        return_cov: bool = False,
+        progress: bool = False,
+    ) -> Explanation:
         """Explain the rows of `X`.
 
         Parameters
@@ -198,17 +214,28 @@ class Explainer:
         X : array or data frame of shape (n_rows, n_columns)
             The columns of a data frame are found by name where the model was fitted with names;
             their order does not matter, and columns that the model does not know are left out.
+        return_std : bool, default False
+            For a Gaussian process: whether to find the posterior standard deviation of every value,
+            `Explanation.std`. It is that of the latent function, without the noise of observations.
+        return_cov : bool, default False
+            The same for the covariances of the values of a row, `Explanation.cov`.
         progress : bool, default False
             Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
 
         Raises
         ------
+        UnsupportedModelError
+            When standard deviations are wanted of a model that is no Gaussian process.
         AdditivityError
             When values and base value miss the prediction by more than the certificate of the
             rule and rounding allow, or the model's own prediction is another.
         """
         refuse_dask(X, "X", LAZY)
         expansion = self.expansion
+        unsure = return_std or return_cov
+        if unsure:
+            asked = "return_std" if return_std else "return_cov"
+            check_posteriors(expansion, self.removal, asked)
         rows: Any = taken(expansion, X)
         table = mixed(expansion, rows)
         prepared = [part.prepare(table) for part in expansion.parts]
@@ -222,9 +249,9 @@ class Explainer:
         base_values = np.empty((len(values), *base.shape))
         base_values[...] = base
         # of what was computed, of what its sum misses, and of the offset in base and prediction
-        error = self._parts[0].error(found[0])
-        for part, one in zip(self._parts[1:], found[1:], strict=True):
-            error += part.error(one)
+        error = self._parts[0].error(found[0], prepared[0])
+        for part, one, x in zip(self._parts[1:], found[1:], prepared[1:], strict=True):
+            error += part.error(one, x)
         error += self._of_offset
         if sums.efficient:
             predictions = base_values + sums.checked[0].reshape(base_values.shape)
@@ -249,18 +276,80 @@ class Explainer:
             kernels=self._kernels,
             **self._said,
         )
+        if unsure:
+            games = list(zip(self._parts, expansion.parts, prepared, strict=True))
+            options: dict[str, Any] = {"n_jobs": jobs, "progress": progress}
+            spread = spread_of_values(games, full=return_cov, **options)
+            explanation.__dict__.update(spread.fields(one_output=base.ndim == 0))
         if hasattr(rows, "iloc"):
             explanation.__dict__["row_labels"] = rows.index
         if self._classes is not None and self._classes.predict is not None:
             # the rows that were prepared are a copy, which nobody changes
             own = prepared[0] if expansion.preparation is None else _copied(rows)
-            explanation._ask_later(self._classes.predict, own)
+            explanation._ask_later(said_before(self._classes.predict), own)
         if self._own is not None and expansion.preparation is not None:
             # what the preparation does could not be checked without rows of the user's own
             ours = sums.totals[:_CHECKED].reshape(explanation.predictions[:_CHECKED].shape)
             ours = ours + self._offset  # without the rule's error
-            own = self._own(first_rows(rows, _CHECKED))
+            own = said_before(self._own)(first_rows(rows, _CHECKED))
             check_agreement(expansion, ours, own, self._own_tol)
+        return explanation
+
+    @usual_errors
+    def variance(self, X: ArrayLike, *, progress: bool = False) -> Explanation:
+        """Explain the predictive variance of a Gaussian process: why is it unsure here?
+
+        The predictions of what is returned are the squares of what ``predict(return_std=True)`` has
+        for the rows, the noise of an observation included; base values are the mean variance when
+        nothing is known of a row. A negative value says that the column makes the model surer.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_columns)
+            As in a call.
+        progress : bool, default False
+            Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> from sklearn.gaussian_process import GaussianProcessRegressor
+        >>> from sklearn.gaussian_process.kernels import RBF
+        >>> X = np.random.default_rng(0).normal(size=(30, 2))
+        >>> model = GaussianProcessRegressor(RBF(), alpha=0.1, optimizer=None).fit(X, X[:, 0])
+        >>> explanation = pkex.Explainer(model).variance([[0.0, 4.0]])
+        >>> std = model.predict([[0.0, 4.0]], return_std=True)[1]
+        >>> bool(abs(explanation.predictions - std**2) < 1e-9)
+        True
+        >>> bool(explanation.values[0, 1] > explanation.values[0, 0])
+        True
+        """
+        expansion = self.expansion
+        check_posteriors(expansion, self.removal, "variance")
+        rows: Any = taken(expansion, X)
+        table = mixed(expansion, rows)
+        prepared = [part.prepare(table) for part in expansion.parts]
+        games = list(zip(self._parts, expansion.parts, prepared, strict=True))
+        found = variance_of(games, n_jobs=self.n_jobs, progress=progress)
+        explanation = Explanation._made(
+            **found.fields(one_output=self._base.ndim == 0),
+            data=prepared[0] if expansion.preparation is None else _data(table),
+            feature_names=self.player_names,
+            column_names=expansion.feature_names,
+            players=self.players,
+            output_names=expansion.output_names,
+            removal=self.removal,
+            absent=self.absent,
+            quantity="predictive variance",
+            kernels=self._kernels,
+            **self._said,
+        )
+        if hasattr(rows, "iloc"):
+            explanation.__dict__["row_labels"] = rows.index
         return explanation
 
     def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
@@ -307,7 +396,8 @@ class Explainer:
     def _is_constant(self) -> bool:
         """Whether no column takes part in any kernel."""
         parts = self.expansion.parts
-        return not any(t.leaves for p in parts for t in p.kernel.terms(p.points.shape[1]))
+        forms = [part.kernel.normal_form(part.points.shape[1]) for part in parts]
+        return not any(form.powers or any(t.leaves for t in form.terms) for form in forms)
 
     @lazy
     def _surely_fine(self) -> float:
@@ -405,12 +495,14 @@ class Explainer:
         for column, origin in enumerate(origins):
             made_from[origin].append(column)
         players = tuple(tuple(j for i in player for j in made_from[i]) for player in self.players)
+        terms, powers = part.kernel.normal_form(n_columns, self.tol)
         plan = Plan.of(
-            part.kernel.terms(n_columns),
+            terms,
             players,
             self.tol,
             measure=self.measure,
             general=background is not None,
+            powers=powers,
         )
         alpha = part.alpha
         return WeightedPoints(plan, part.points, alpha, background)

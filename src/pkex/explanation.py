@@ -96,6 +96,13 @@ class Explanation:
         measure.
     efficient : bool
         Whether they add up: base value and values give the prediction. Only Shapley values do.
+    std : array like `values`, or None
+        Of a Gaussian process, where it was asked for: the posterior standard deviation of every
+        value, that of the latent function.
+    cov : array of shape (n_rows, n_players, n_players) or with n_outputs at the end, or None
+        Likewise, the posterior covariances of the values of a row.
+    quantity : str or None
+        What is explained, where it is not what the model predicts: "predictive variance".
 
     Examples
     --------
@@ -136,6 +143,9 @@ class Explanation:
     row_labels: Any = None
     index: str = "SV"
     efficient: bool = True
+    std: Floats | None = None
+    cov: Floats | None = None
+    quantity: str | None = None
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -186,16 +196,18 @@ class Explanation:
 
     @property
     def plot(self) -> ExplanationPlots:
-        """Plots: ``explanation.plot()`` draws the importance of features; see `ExplanationPlots`.
+        """Plots: ``explanation.plot()`` draws what fits; see `ExplanationPlots` for all kinds.
 
         Examples
         --------
         ::
 
-            explanation.plot()
-            explanation.plot.beeswarm()
+            explanation.plot()  # a beeswarm of many rows, the waterfall of one
             explanation.plot.waterfall(0)
-            explanation.plot.scatter("bmi")
+            explanation.plot.bar(cohorts="sex")
+            explanation.plot.dependence("bmi", color="age")
+            explanation.plot.heatmap()
+            explanation.plot.decision()
         """
         return ExplanationPlots(self)
 
@@ -251,6 +263,9 @@ class Explanation:
         base_values = self.base_values[np.ix_(rows, *outputs)]
         predictions = self.predictions[np.ix_(rows, *outputs)]
         error = None if self.error is None else self.error[np.ix_(rows, *outputs)]
+        std, cov = self.std, self.cov
+        std = None if std is None else std[np.ix_(rows, features, *outputs)]
+        cov = None if cov is None else cov[np.ix_(rows, features, features, *outputs)]
         names, sides = self.output_names, self.sides
         if outputs:
             names = tuple(self.outputs[k] for k in outputs[0])
@@ -259,6 +274,8 @@ class Explanation:
                 values, base_values = values[:, :, 0], base_values[:, 0]
                 predictions = predictions[:, 0]
                 error = None if error is None else error[:, 0]
+                std = None if std is None else std[..., 0]
+                cov = None if cov is None else cov[..., 0]
         players, columns = self.players, tuple(range(len(self.column_names)))
         if len(features) < len(players) or (features != np.arange(len(players))).any():
             players = tuple(players[i] for i in features)
@@ -270,6 +287,8 @@ class Explanation:
             base_values=base_values,
             predictions=predictions,
             error=error,
+            std=std,
+            cov=cov,
             data=self.data[rows][:, columns],
             feature_names=tuple(self.feature_names[i] for i in features),
             column_names=tuple(self.column_names[i] for i in columns),
@@ -490,6 +509,12 @@ def _check_shapes(explanation: Explanation) -> None:
         ("base_values", explanation.base_values.shape, totals),
         ("predictions", np.shape(explanation.predictions), totals),
         ("error", getattr(explanation.error, "shape", None), totals),
+        ("std", getattr(explanation.std, "shape", None), values.shape),
+        (
+            "cov",
+            getattr(explanation.cov, "shape", None),
+            (*values.shape[:2], n_players, *values.shape[2:]),
+        ),
         ("data", data.shape, (values.shape[0], n_columns)),
         ("feature_names", (len(explanation.feature_names),), (n_players,)),
         ("players", (len(explanation.players),), (n_players,)),
@@ -506,7 +531,8 @@ def _check_shapes(explanation: Explanation) -> None:
         ),
         ("predicted", getattr(explanation.predicted, "shape", values.shape[:1]), values.shape[:1]),
     ):
-        unknown = name in ("predictions", "error") and getattr(explanation, name) is None
+        optional = ("predictions", "error", "std", "cov")
+        unknown = name in optional and getattr(explanation, name) is None
         if found != expected and not unknown:
             raise ValueError(
                 f"{name} must have shape {expected} to go with values of shape {values.shape} and "

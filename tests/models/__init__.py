@@ -6,21 +6,27 @@ functions, applied to the columns of one player or of those that are present. By
 removal) an absent player has the mean of its kernel factor over the points, which are data in all
 these models; under neutral removal it has the factor 1. Kernels with a linear part have no such
 factor: they come with a background, which absent columns take their values from under
-interventional removal. For pipelines, the input column that each prepared column is made from is
-written by hand.
+interventional removal. Linear models keep no data and average over the background. For pipelines,
+the input column that each prepared column is made from is written by hand.
 
 Every file has the cases of one kind of model. A new model joins the list of its file; a new list
 joins `MODELS` here. What is refused joins `REFUSALS` in `refusals.py`.
 """
 
+from models.calibrated import CALIBRATED
 from models.kernel_methods import RIDGES, UNSUPERVISED
+from models.landmarks import LANDMARKS
 from models.linear import LINEAR
 from models.pipelines import PIPELINES
 from models.processes import PROCESSES
 from models.refusals import REFUSALS
 from models.vector_machines import VECTOR_MACHINES
+from models.weights import LINEAR_MODELS
 from models.wrappers import WRAPPERS
 
 __all__ = ["MODELS", "REFUSALS"]
 
-MODELS = [*VECTOR_MACHINES, *RIDGES, *UNSUPERVISED, *PROCESSES, *LINEAR, *PIPELINES, *WRAPPERS]
+MODELS = [
+    *(*VECTOR_MACHINES, *RIDGES, *UNSUPERVISED, *PROCESSES, *LINEAR, *PIPELINES, *WRAPPERS),
+    *(*LINEAR_MODELS, *LANDMARKS, *CALIBRATED),
+]

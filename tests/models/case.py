@@ -64,7 +64,8 @@ class ModelCase:
 
     `machines(model)` are its outputs side by side, as games of their own; `given` is what
     `as_expansion` is told besides the model; `warns` are words of the warning that belongs to it;
-    `background` is what a kernel with a linear part takes absent columns from beside the default.
+    `background` is what a kernel with a linear part takes absent columns from beside the default;
+    a model without data of its own (`own_data`) averages over it by default, too.
     """
 
     name: str
@@ -80,7 +81,10 @@ class ModelCase:
     n_outputs: int = 1
     gram: Callable[[Any], Array] | None = None  # of a model that takes kernel matrices
     background: Any = None
+    own_data: bool = True
     choice: str | None = None  # of outputs
+    log_odds: bool = False  # whether that is what is explained
+    listed: bool = True  # on the page of support: not what some versions of scikit-learn lack
     combine: Callable[[Array], Array] | None = None  # what is explained, from the machines' outputs
 
     def __str__(self) -> str:

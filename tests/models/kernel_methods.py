@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.decomposition import KernelPCA
+from sklearn.gaussian_process import kernels as gp
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import chi2_kernel, laplacian_kernel, rbf_kernel
 from sklearn.neighbors import KernelDensity
 
 from models.case import ModelCase, density, predict, transform
 from models.data import DIABETES, DIGIT, DIGITS, SPARSE, TARGET, TARGETS, X
-from models.oracle import dense, machine, pairwise
+from models.oracle import dense, machine, pairwise, tree
 from models.vector_machines import GRAM, MATRIX, PLAIN
 from pkex.kernels import RBF
 
@@ -49,15 +50,16 @@ def components(name, model, table=X, **how) -> ModelCase:
     return ModelCase(name, lambda: model.fit(table), table[:4], transform, machines, **how)
 
 
-def estimate(name, model, kernel, norm, weights=None) -> ModelCase:
+def estimate(name, model, kernel, norm, weights=None, table=X) -> ModelCase:
     """Return a case of a kernel density; `norm` is the integral of its kernel."""
-    share = np.full(len(X), 1.0 / len(X)) if weights is None else weights / weights.sum()
+    count = len(table)
+    share = np.full(count, 1.0 / count) if weights is None else weights / weights.sum()
     return ModelCase(
         name,
-        lambda: model.fit(X, sample_weight=weights),
-        X[:4],
+        lambda: model.fit(table, sample_weight=weights),
+        table[:4],
         density,
-        lambda m: [machine(X, share / norm, 0.0, kernel)],
+        lambda m: [machine(table, share / norm, 0.0, kernel)],
     )
 
 
@@ -92,6 +94,8 @@ UNSUPERVISED = [
     estimate("KernelDensity exponential, manhattan",
              KernelDensity(kernel="exponential", metric="manhattan", bandwidth=0.05), L1,
              12 * np.pi**2 * 0.05**4),  # scikit-learn norms it as if it were Euclidean
+    estimate("KernelDensity exponential", KernelDensity(kernel="exponential", bandwidth=0.05),
+             tree(gp.Matern(0.05, nu=0.5)), 8 * np.pi * 0.05**3, table=X[:20, :3]),
     estimate("KernelDensity gaussian, sample_weight", KernelDensity(bandwidth=0.05),
              pairwise(rbf_kernel, 0.5 / 0.05**2), (2 * np.pi * 0.05**2) ** 2, WEIGHTS),
 ]  # fmt: skip

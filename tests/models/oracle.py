@@ -6,6 +6,7 @@ are present; coefficients of several classes are put in order from libsvm's layo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -15,7 +16,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
 from models.data import Array
 
@@ -41,6 +43,7 @@ class Machine:
     prepare: Callable[[Any], Array] = dense
     origins: Sequence[int] | None = None
     background: Any = None  # rows, in the columns of the input, that absent columns come from
+    own_data: bool = True  # whether the points are data, which absent players are averaged over
 
     def value(self, prepared: Array, present: frozenset[int], removal: str) -> Array:
         """Return the outputs when only the input columns `present` take part."""
@@ -60,15 +63,16 @@ class Machine:
     ) -> Array:
         """Return the outputs when the players `present` take part and the others are averaged.
 
-        A player is a set of input columns; the data are the points.
+        A player is a set of input columns; the data are the points, or the background.
         """
+        data = self.points if self.own_data else dense(self.prepare(self.background))
         origins = range(self.points.shape[1]) if self.origins is None else self.origins
         worth = np.zeros(len(self.points))
         for coefficient, factor in self.kernel.terms(self.points.shape[1]):
             product = np.full(len(self.points), coefficient)
             for player, members in enumerate(players):
                 columns = [j for j, origin in enumerate(origins) if origin in members]
-                rows = prepared if player in present else self.points
+                rows = prepared if player in present else data
                 found = factor(rows[:, columns], self.points[:, columns], columns)
                 product *= found.mean(axis=0)
             worth += product
@@ -154,8 +158,17 @@ def _tree_terms(node: Any, n_columns: int) -> list[tuple[float, Callable[..., Ar
         inner = _tree_terms(node.kernel, n_columns)
         if len(inner) == 1:
             return [(inner[0][0] ** node.exponent, _power(inner[0][1], node.exponent))]
+        if type(node.kernel).__name__ == "DotProduct":
+            return power_terms(n_columns, node.exponent, 1.0, node.kernel.sigma_0**2)
         assert node.exponent == 2
         return [(a * b, _times(f, g)) for a, f in inner for b, g in inner]
+    if kind == "PairwiseKernel" and node.metric == "linear":
+        return _products(n_columns)
+    if kind == "PairwiseKernel" and node.metric == "polynomial":
+        return power_terms(n_columns, 3, node.gamma, 1.0)
+    if kind in ("Matern", "RationalQuadratic") and getattr(node, "nu", 1.0) < math.inf:
+        parameter = node.nu if kind == "Matern" else node.alpha
+        return mixture_terms(kind, parameter, node.length_scale)
     return [(1.0, tree(node))]
 
 
@@ -246,3 +259,57 @@ def support(svr, prepare, origins=None, gamma=0.3) -> Machine:
         prepare=prepare,
         origins=origins,
     )
+
+
+def gaussians(name: str, parameter: float) -> list[tuple[float, float]]:
+    """Return weights and rates t of a kernel of a distance, ``psi(q) = sum w exp(-t q)``.
+
+    By the trapezoidal rule in log t, with so small a step and such wide ends that nothing is left
+    to see of its error in double precision.
+    """
+    nu, step = parameter, 0.2
+    found = []
+    for y in np.arange(-80.0, 90.0, step):
+        t = math.exp(y)
+        if name == "Matern":
+            log = nu * math.log(nu / 2.0) - math.lgamma(nu) - nu * y - nu / (2.0 * t)
+        else:
+            log = nu * math.log(2.0 * nu) - math.lgamma(nu) + nu * y - 2.0 * nu * t
+        if log > -42.0:
+            found.append((step * math.exp(log), t))
+    return found
+
+
+def mixture_terms(name: str, parameter: float, length_scale: Any) -> list[tuple[float, Any]]:
+    """Return the products that a kernel of a distance is a sum of."""
+
+    def of(rate):
+        def factor(x, z, columns):
+            if not columns:
+                return np.ones((len(x), len(z)))
+            scale = np.broadcast_to(length_scale, max(columns) + 1)[columns]
+            return np.exp(-rate * cdist(x / scale, z / scale, "sqeuclidean"))
+
+        return factor
+
+    return [(weight, of(rate)) for weight, rate in gaussians(name, parameter)]
+
+
+def power_of_sum(degree: int, gamma: float, coef0: float) -> Callable[..., Array]:
+    """Return the polynomial kernel, which needs all columns."""
+
+    def kernel(x, z, columns):
+        return polynomial_kernel(x, z, degree=degree, gamma=gamma, coef0=coef0)
+
+    kernel.terms = partial(power_terms, degree=degree, gamma=gamma, coef0=coef0)
+    return kernel
+
+
+def power_terms(n_columns: int, degree: int, gamma: float, coef0: float) -> list[tuple[float, Any]]:
+    """Return a power of a sum multiplied out: a product for every choice in all its factors."""
+    constant = (coef0, lambda x, z, columns: np.ones((len(x), len(z))))
+    sums = [constant, *((gamma, factor) for _, factor in _products(n_columns))]
+    terms = [(1.0, lambda x, z, columns: np.ones((len(x), len(z))))]
+    for _ in range(degree):
+        terms = [(a * b, _times(f, g)) for a, f in terms for b, g in sums]
+    return terms

@@ -59,6 +59,7 @@ def latents(name, model, table, y, outputs, **how) -> ModelCase:
 
 
 ARD = [0.1, 0.2, 0.05, 0.3]
+SMALL = X[:20, :3], TARGET[:20]  # as the oracles of kernels of a distance are slow
 PROCESSES = [
     process("GPR kernel=None", None),
     process("GPR C * RBF", 400.0 * gp.RBF(0.1)),
@@ -79,12 +80,24 @@ PROCESSES = [
     process("GPR Matern nu=0.5, 1 column", gp.Matern(0.1, nu=0.5), X[:, :1]),
     process("GPR Matern nu=1.5, 1 column", gp.Matern(0.1, nu=1.5), X[:, :1]),
     process("GPR Matern nu=2.5, 1 column", gp.Matern(0.1, nu=2.5), X[:, :1]),
+    process("GPR Matern", 3.0 * gp.Matern(0.2, nu=2.5) + gp.WhiteKernel(0.1), *SMALL),
+    process("GPR Matern ARD", gp.RBF(0.3) + gp.Matern(ARD[:3], nu=1.5), *SMALL),
+    process("GPR Matern of another smoothness, normalize_y", gp.Matern(ARD[:3], nu=0.9), *SMALL,
+            normalize_y=True),
+    process("GPR RBF * Matern", gp.RBF(0.3) * gp.Matern(ARD[:3], nu=2.5), *SMALL),
+    process("GPR RationalQuadratic", 2.0 * gp.RationalQuadratic(0.1, 0.8), *SMALL),
+    process("GPR RationalQuadratic to a power, 2 targets",
+            gp.RationalQuadratic(0.1, 0.8) ** 1.5 + 0.2, X[:20, :3], TARGETS[:20]),
+    process("GPR square of Matern nu=0.5", gp.Matern(0.2, nu=0.5) ** 2, *SMALL),
     process("GPR ExpSineSquared, 1 column", gp.ExpSineSquared(0.5, 0.07), X[:, :1]),
     process("GPR PairwiseKernel rbf", gp.PairwiseKernel(30.0, metric="rbf")),
     process("GPR PairwiseKernel laplacian", 2.0 * gp.PairwiseKernel(6.0, metric="laplacian") ** 2),
     process("GPR constant kernel", gp.ConstantKernel(2.0)),
     latents("GPC binary", GaussianProcessClassifier(gp.RBF([1.0, 2.0, 1.5, 1.0, 3.0])), CANCER,
             np.where(MALIGNANT, "benign", "malignant"), ("malignant vs benign",)),
+    latents("GPC Matern", GaussianProcessClassifier(gp.Matern([1.0, 2.0, 1.5], nu=1.5),
+                                                    optimizer=None),
+            CANCER[:, :3], MALIGNANT, ("1 vs 0",)),
     latents("GPC 3 classes, one_vs_rest", GaussianProcessClassifier(2.0 * gp.RBF(1.5)),
             IRIS, NAMED_SPECIES, ("setosa", "versicolor", "virginica")),
     latents("GPC 3 classes, one_vs_one, kernel=None",

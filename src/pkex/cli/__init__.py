@@ -22,7 +22,10 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
-        print(f'Error: pkex needs {", ".join(missing)}: pip install "pkex[cli]".', file=sys.stderr)
+        from pkex._extras import install_command
+
+        command = install_command("pkex[cli]")
+        print(f"Error: pkex needs {', '.join(missing)}: {command}.", file=sys.stderr)
         return 2
     try:
         from pkex.cli._app import run

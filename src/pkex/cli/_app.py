@@ -9,16 +9,38 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import pkex
 from pkex.cli._text import printable
 
 __all__ = ["run"]
 
+
+class _Help:
+    """A help that does not say of flags, such as ``--help`` itself, that they take a bool."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, also those that typer adds."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False) and param.metavar is None:
+                param.metavar = ""
+        return params
+
+
+class _Command(_Help, TyperCommand):
+    """One command."""
+
+
+class _Group(_Help, TyperGroup):
+    """All commands together."""
+
+
 app = typer.Typer(
     name="pkex",
+    cls=_Group,
     help="Exact Shapley values for kernel machines, for drift between tables, for dependence.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 success, 1 drift (of pkex drift), 2 error, 130 Ctrl-C.",
@@ -181,7 +203,7 @@ def _main(
     pass
 
 
-@app.command()
+@app.command(cls=_Command)
 def explain(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="Model file: skops; joblib with --trust.")
@@ -223,12 +245,12 @@ def explain(
     ] = None,
     groups: Groups = None,
     outputs: Annotated[
-        Literal["classes", "pairs"] | None,
+        Literal["classes", "pairs", "log-odds"] | None,
         _option(
             "--outputs",
-            metavar="classes|pairs",
+            metavar="classes|pairs|log-odds",
             help="Of an SVC with three classes or more: one for each class (the default), or one "
-            "for each pair of classes.",
+            "for each pair of classes. Of a classifier with probabilities: their log-odds.",
         ),
     ] = None,
     output: Annotated[
@@ -327,7 +349,7 @@ def explain(
     )
 
 
-@app.command()
+@app.command(cls=_Command)
 def drift(
     reference: Annotated[
         Path, typer.Argument(metavar="REFERENCE", help="Table as it was: CSV or Parquet.")
@@ -397,7 +419,7 @@ def drift(
     )
 
 
-@app.command()
+@app.command(cls=_Command)
 def depend(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Table: CSV or Parquet.")],
     target: Annotated[str, _option("--target", metavar="COLUMN", help="What may depend on them.")],
@@ -463,7 +485,94 @@ def depend(
     )
 
 
-@app.command()
+@app.command(cls=_Command)
+def sensitivity(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="Model file: skops; joblib with --trust.")
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE", help="Rows whose columns the inputs range over: CSV or Parquet."
+        ),
+    ],
+    order: Annotated[
+        int, _option("--order", metavar="1|2", help="2 to have all pairs of inputs as well.")
+    ] = 1,
+    columns: Annotated[
+        str | None,
+        _option(
+            "--columns",
+            metavar="NAMES",
+            help="Columns in the order of the model, if it was fitted without names.",
+        ),
+    ] = None,
+    groups: Groups = None,
+    outputs: Annotated[
+        Literal["classes", "pairs"] | None,
+        _option(
+            "--outputs",
+            metavar="classes|pairs",
+            help="Of an SVC with three classes or more: one for each class (the default), or one "
+            "for each pair of classes.",
+        ),
+    ] = None,
+    jobs: Jobs = -1,
+    trust: Annotated[
+        bool, _option("--trust", help="Read any model file, also pickles: they may run any code.")
+    ] = False,
+    trust_type: Annotated[
+        list[str] | None,
+        _option("--trust-type", metavar="TYPE", help="A type that a skops file may hold."),
+    ] = None,
+    drop_missing: DropMissing = False,
+    categorical: Categorical = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = "utf-8",
+    out: Out = None,
+    table_format: Format = "csv",
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> int:
+    """Tell which inputs drive a model's output over their range (Sobol indices, Shapley effects).
+
+    The columns of the table are taken as independent of each other.
+
+    pkex sensitivity model.skops patients.csv --order 2 --out driven
+    """
+    from pkex.cli._sensitivity import Request
+    from pkex.cli._sensitivity import sensitivity as work
+    from pkex.cli._session import Session
+    from pkex.cli._tables import split_names
+    from pkex.tables.files import Dialect
+
+    request = Request(
+        model=model,
+        data=data,
+        order=order,
+        columns=split_names(columns),
+        groups=groups,
+        outputs=outputs,
+        n_jobs=jobs,
+        drop_missing=drop_missing,
+        trust=trust,
+        trusted_types=tuple(trust_type or ()),
+    )
+    return work(
+        request,
+        Dialect(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            categorical=split_names(categorical),
+        ),
+        Session(out=out, force=force, table_format=table_format, quiet=quiet, as_json=as_json),
+    )
+
+
+@app.command(cls=_Command)
 def demo(out: Out = None, force: Force = False) -> int:
     """Explain a model of scikit-learn's diabetes data, and write files to try the others on."""
     from pkex.cli._demo import demo as work
@@ -471,7 +580,7 @@ def demo(out: Out = None, force: Force = False) -> int:
     return work(out, force)
 
 
-@app.command()
+@app.command(cls=_Command)
 def config(as_json: Json = False) -> int:
     """Print how pkex was built and what it runs on."""
     from pkex.cli._config import config as work

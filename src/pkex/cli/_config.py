@@ -6,7 +6,7 @@ import json
 from importlib.metadata import PackageNotFoundError, version
 
 import pkex
-from pkex.cli._session import put
+from pkex.cli._text import put
 
 __all__ = ["config"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import pkex
 from pkex.cli import _folder
-from pkex.cli._session import put
+from pkex.cli._text import put
 
 __all__ = ["demo"]
 

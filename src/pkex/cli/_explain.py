@@ -10,10 +10,11 @@ from typing import Any, Literal, cast
 import numpy as np
 
 import pkex
-from pkex._words import counted, listed
+from pkex._words import class_name, counted, listed
 from pkex.cli import _models, _tables
+from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
-from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
+from pkex.cli._session import Session
 from pkex.cli._summary import (
     FORMAT,
     VERSION,
@@ -27,13 +28,24 @@ from pkex.cli._summary import (
     table_facts,
 )
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.output.text import notes
+from pkex.output.text import OUTPUTS, aligned, notes
 from pkex.output.totals import Totals
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable
 from pkex.tables.streams import FileStream
 
-__all__ = ["KEEP", "Request", "Work", "class_name", "explain", "importance_grid", "result_facts"]
+__all__ = [
+    "KEEP",
+    "Request",
+    "Work",
+    "expected",
+    "explain",
+    "group_numbers",
+    "importance_grid",
+    "is_ours",
+    "result_facts",
+    "values_frame",
+]
 
 KEEP = "--keep-missing if the model has an imputer, "  # for sentences about missing values
 
@@ -124,7 +136,7 @@ class Work:
 
     def __init__(self, model: Any, request: Request, dialect: Dialect, session: Session) -> None:
         self.model, self.request, self.dialect, self.session = model, request, dialect, session
-        self.names, self.count = _expected(model)
+        self.names, self.count = expected(model)
         chosen, own = request.columns, request.id
         if own is not None and own in (*(self.names or ()), *chosen):
             raise ValueError(
@@ -156,16 +168,7 @@ class Work:
         own, labels = self.request.id, None
         if own is not None and own in table.names:
             labels, table = table.frame[own], table.without(own)
-        if self.names is not None:
-            return table.take(self.names), labels
-        table = table.take(self.request.columns) if self.request.columns else table
-        if self.count is not None and len(table.names) != self.count:
-            raise ValueError(
-                f"the model was fitted without names of columns and takes {self.count}, but "
-                f"{table.path} has {len(table.names)}, {listed(table.names)}: choose {self.count} "
-                "of them with --columns, in the order of the model."
-            )
-        return table, labels
+        return _tables.for_model(table, self.names, self.count, self.request.columns), labels
 
     def complete(self, table: FileTable) -> FileTable:
         """Return the table without rows that have missing values, unless the model takes them."""
@@ -181,7 +184,7 @@ class Work:
         try:
             explanation = explainer(self._rows(data), progress=progress)
         except (TypeError, ValueError) as error:
-            if _is_ours(error):
+            if is_ours(error):
                 raise
             raise _cannot_take(error) from error
         if self.names is None:
@@ -198,17 +201,12 @@ class Work:
         """Return the explainer, made once, for tables with the columns of `data`."""
         if self._explainer is not None:
             return self._explainer
-        request, names = self.request, self.names
+        request = self.request
         if request.background is not None:
             table = _tables.read_chosen(request.background, self.dialect, request.background_rows)
             self.background = self.complete(self.ready(table)[0])
             self.session.describe(self.background)
-        groups = groups_from(request.groups, self.dialect)
-        if groups is not None and names is None:
-            groups = {
-                group: [_index(column, data) for column in columns]
-                for group, columns in groups.items()
-            }
+        groups = group_numbers(groups_from(request.groups, self.dialect), self.names, data)
         try:
             self._explainer = pkex.Explainer(
                 self.model,
@@ -220,7 +218,7 @@ class Work:
                 n_jobs=request.n_jobs,
             )
         except (TypeError, ValueError) as error:
-            if _is_ours(error):
+            if is_ours(error):
                 raise
             raise _cannot_take(error) from error
         return self._explainer
@@ -237,7 +235,7 @@ def _cannot_take(error: Exception) -> ValueError:
     )
 
 
-def _is_ours(error: Exception) -> bool:
+def is_ours(error: Exception) -> bool:
     """Tell whether pkex raised the error, rather than a step of the model."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -245,10 +243,17 @@ def _is_ours(error: Exception) -> bool:
     return trace is not None and trace.tb_frame.f_globals["__name__"].startswith("pkex.")
 
 
-def _expected(model: Any) -> tuple[list[str] | None, int | None]:
+def expected(model: Any) -> tuple[list[str] | None, int | None]:
     """Return the names of the columns that the model was fitted with, or their number."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(map(str, names)), getattr(model, "n_features_in_", None)
+
+
+def group_numbers(groups: Any, names: Sequence[str] | None, table: FileTable) -> Any:
+    """Return groups by numbers of columns for a model that does not know their names."""
+    if groups is None or names is not None:
+        return groups
+    return {group: [_index(column, table) for column in own] for group, own in groups.items()}
 
 
 def _index(column: str | int, table: FileTable) -> int:
@@ -280,13 +285,6 @@ def _one_output(explanation: pkex.Explanation, text: str) -> pkex.Explanation:
     if explanation.values.ndim == 2:
         return explanation
     return explanation[:, :, text if number is None else number]
-
-
-def class_name(model: Any) -> str:
-    """Return the class of a model; of a pipeline, the classes of its steps."""
-    steps = getattr(model, "steps", None)
-    names = [type(step).__name__ for _, step in steps] if steps else []
-    return type(model).__name__ + (f"({', '.join(names)})" if names else "")
 
 
 def result_facts(explanation: pkex.Explanation, totals: Totals) -> ExplainResult:
@@ -412,26 +410,37 @@ def _row_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
 
 
 def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
-    """Return the importance of the features, for each output."""
+    """Return the importance of the features, for the first outputs."""
     importance = totals.importance
-    outputs = importance.output_names or ("mean |value|",)
-    means = importance.values.reshape(-1, len(outputs))
-    errors = importance.standard_errors.reshape(means.shape)
-    centred = importance.centred.reshape(means.shape)
+    names = importance.output_names or ("mean |value|",)
+    shape = (len(importance.feature_names), len(names))
+    tables = (importance.values, importance.standard_errors, importance.centred)
+    means, errors, centred = (table.reshape(shape)[:, :OUTPUTS] for table in tables)
     rows = counted(totals.n_rows, "row")
     title = f"mean |value| over {rows} ({explanation.removal} removal)"
     extra = ("centred",) if importance.neutral else ()
-    heads = ["feature", *(head for name in outputs for head in (name, "", *extra))]
+    heads, places = ["feature"], []
+    for name in names[:OUTPUTS]:
+        places.append(range(len(heads), len(heads) + 2 + len(extra)))
+        heads += [name, "", *extra]
     lines = []
     for i in importance.order[:SHOWN]:
         cells = []
         for mean, error, alone in zip(means[i], errors[i], centred[i], strict=True):
             cells += [f"{mean:.4g}", _error(error), *[f"{alone:.4g}" for _ in extra]]
         lines.append([importance.feature_names[i], *cells])
-        if len(outputs) == 1:
+        if len(names) == 1:
             lines[-1].append(bar(means[i, 0], means.max()))
-    heads += [""] * (len(outputs) == 1)
-    shown = grid(title, heads, lines, len(means), _said(explanation, totals))
+    heads += [""] * (len(names) == 1)
+    shown = grid(
+        title,
+        heads,
+        lines,
+        len(means),
+        _said(explanation, totals),
+        outputs=places if len(names) > 1 else (),
+        n_outputs=len(names),
+    )
     return shown + [cell(note, "dim") for note in notes(explanation)]
 
 

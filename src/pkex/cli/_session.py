@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,20 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
-
 from pkex._words import counted, listed
 from pkex.cli import _folder
+from pkex.cli._grid import show
 from pkex.cli._summary import Summary, document
-from pkex.cli._text import printable
+from pkex.cli._text import printable, put
 from pkex.tables.files import FileTable
 
-__all__ = ["SHOWN", "Session", "aligned", "bar", "cell", "described", "grid", "put", "show"]
-
-SHOWN = 20  # lines of a table in the terminal
-_BAR = 24  # characters of the longest bar
+__all__ = ["Session", "described"]
 
 
 @dataclass
@@ -140,74 +132,3 @@ def described(
     if ignored:
         parts.append(f"ignored: {listed(ignored)}")
     return "; ".join(parts) + "."
-
-
-def cell(value: object, style: str = "") -> Text:
-    """Return a cell of a table in the terminal, in which nothing is markup."""
-    return Text(printable(str(value)), style=style)
-
-
-def bar(value: float, largest: float) -> Text:
-    """Return a bar, red for what raises and blue for what lowers, as in shap's plots."""
-    length = round(_BAR * abs(value) / largest) if largest > 0.0 else 0
-    return Text("█" * length, style="red" if value > 0.0 else "blue")
-
-
-def aligned(numbers: Any) -> list[str]:
-    """Return signed numbers of a column with the same number of decimals.
-
-    Examples
-    --------
-    >>> aligned([12.345, -0.5])
-    ['+12.35', '-0.50']
-    """
-    largest = max(map(abs, numbers))
-    if not 1e-4 <= largest < 1e6:
-        return [f"{number:+.3e}" for number in numbers]
-    decimals = max(0, 3 - math.floor(math.log10(largest)))
-    return [f"{number:+.{decimals}f}" for number in numbers]
-
-
-def grid(
-    title: str,
-    columns: Sequence[str],
-    lines: Sequence[Sequence[Any]],
-    count: int,
-    said: Sequence[str] = (),
-) -> list[Any]:
-    """Return a title, what is said below it, and a table of the first of `count` lines."""
-    table = Grid(box=None, pad_edge=False)
-    for i, name in enumerate(columns):
-        table.add_column(cell(name, "dim"), justify="left" if i == 0 or not name else "right")
-    for line in lines:
-        table.add_row(*(entry if isinstance(entry, Text) else cell(entry) for entry in line))
-    rest = count - len(lines)
-    return [
-        cell(title, "bold"),
-        *map(cell, said),
-        table,
-        *([cell(f"and {rest} more")] if rest else []),
-    ]
-
-
-def show(*renderables: Any) -> None:
-    """Print for the terminal; into a file or a pipe, without cutting to a width."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=10_000)
-    with console.capture() as capture:
-        for renderable in renderables:
-            console.print(renderable)
-    lines = capture.get().rstrip("\n").split("\n")
-    put("\n".join(line.rstrip() for line in lines))
-
-
-def put(text: str) -> None:
-    """Print to stdout; a reader that has left, such as ``head``, is no error."""
-    try:
-        try:
-            print(text, flush=True)
-        except UnicodeEncodeError:  # bars, on a terminal that has letters only
-            print(text.encode("ascii", "replace").decode(), flush=True)
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # for what is left

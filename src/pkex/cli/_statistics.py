@@ -13,8 +13,9 @@ import numpy as np
 import pkex
 from pkex._words import counted
 from pkex.cli import _forecast, _sample, _tables
+from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
-from pkex.cli._session import SHOWN, Session, aligned, bar, cell, grid
+from pkex.cli._session import Session
 from pkex.cli._summary import (
     FORMAT,
     VERSION,
@@ -28,6 +29,7 @@ from pkex.cli._summary import (
     rule_facts,
     table_facts,
 )
+from pkex.output.text import aligned
 from pkex.statistics.pair_weights import UNITS
 from pkex.tables.files import Dialect, FileTable
 

@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex
-from pkex._words import counted
+from pkex._words import class_name, counted
 from pkex.cli import _tables
 from pkex.cli._explain import (
     KEEP,
     Work,
-    class_name,
     importance_grid,
     result_facts,
     values_frame,

@@ -33,12 +33,17 @@ __all__ = [
     "ExplainResult",
     "ExplainSummary",
     "FeatureFacts",
+    "IndexFacts",
     "ModelFacts",
     "OutputFacts",
     "RuleFacts",
+    "SensitivityInputs",
+    "SensitivityResult",
+    "SensitivitySummary",
     "ShareFacts",
     "Summary",
     "TableFacts",
+    "VarianceFacts",
     "document",
     "rule_facts",
     "table_facts",
@@ -221,6 +226,44 @@ class DependResult(_Result):
     p_value: Annotated[float | None, "null without permutations."]
 
 
+class VarianceFacts(TypedDict):
+    """The variance of an output of the model."""
+
+    name: Annotated[str | None, "null for the only output of a model that gives it no name."]
+    variance: Annotated[NotNegative, "With the columns independent of each other."]
+    rows_variance: Annotated[NotNegative, "Over the rows as they are."]
+    mean: float
+
+
+class IndexFacts(TypedDict):
+    """An input of a model, with one number for each output: shares of the variance."""
+
+    name: str
+    columns: Columns
+    first_order: Annotated[list[float | None], "What it explains alone; null without a variance."]
+    shapley: Annotated[list[float | None], "Shapley effect; they sum to 1."]
+    total_order: Annotated[list[float | None], "What would be lost without it."]
+
+
+class SensitivityInputs(TypedDict):
+    """What `pkex sensitivity` read."""
+
+    model: ModelFacts
+    data: TableFacts
+
+
+class SensitivityResult(TypedDict):
+    """What `pkex sensitivity` found."""
+
+    inputs: Annotated[str, "What the inputs range over, in words; they are independent."]
+    outputs: Annotated[list[VarianceFacts], ("minItems", 1)]
+    features: Annotated[
+        list[IndexFacts], ("minItems", 1), "Columns or groups of columns, largest effect first."
+    ]
+    remarks: Annotated[list[str], "What to know before reading the indices."]
+    error: Annotated[NotNegative, "About what an index may be off by."]
+
+
 class _Summary(TypedDict):
     """What every summary has."""
 
@@ -256,7 +299,15 @@ class DependSummary(_Summary):
     result: DependResult
 
 
-Summary = ExplainSummary | DriftSummary | DependSummary
+class SensitivitySummary(_Summary):
+    """The summary of `pkex sensitivity`."""
+
+    command: Literal["sensitivity"]
+    inputs: SensitivityInputs
+    result: SensitivityResult
+
+
+Summary = ExplainSummary | DriftSummary | DependSummary | SensitivitySummary
 
 
 def table_facts(table: FileTable) -> TableFacts:

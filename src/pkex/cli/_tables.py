@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ __all__ = [
     "check_numbers",
     "chosen_rows",
     "complete",
+    "for_model",
     "long_table",
     "picked_rows",
     "read",
@@ -121,6 +122,22 @@ def read_any(path: Path, dialect: Dialect) -> FileTable:
 def _other_encoding(error: UnicodeError) -> ValueError:
     sentence = str(error).removesuffix(".")
     return ValueError(f"{sentence}, e.g. --encoding latin-1.")
+
+
+def for_model(
+    table: FileTable, names: Sequence[str] | None, count: int | None, chosen: Sequence[str]
+) -> FileTable:
+    """Return the columns of a model, which knows their names or takes so many, here `chosen`."""
+    if names is not None:
+        return table.take(names)
+    table = table.take(chosen) if chosen else table
+    if count is not None and len(table.names) != count:
+        raise ValueError(
+            f"the model was fitted without names of columns and takes {count}, but {table.path} "
+            f"has {len(table.names)}, {listed(table.names)}: choose {count} of them with "
+            "--columns, in the order of the model."
+        )
+    return table
 
 
 def chosen_rows(table: FileTable, chosen: str) -> FileTable:

@@ -11,6 +11,8 @@ call meets them:
 - `sources`: where the factors of a block come from; `points`: what a model is, weighted points;
 - `reductions` and `permutations`: sums by row, by pair, by permutation; `engine`: the one loop over
   blocks; `blocks`, `threads` and `layout`: how work is cut and shared, how tables lie in memory;
+- `atoms`: the products that a function is a sum of; `covariance`, `quadratic` and `moments`: the
+  reductions for the posterior of values, for quadratic forms, and for the variance of a function;
 - `backend`: which hot loop runs, `numpy_backend` or `pkex.games.native`;
 - `sums`: the result, and whether it adds up.
 
@@ -27,9 +29,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pkex.games.measures import Banzhaf, BetaShapley, Shapley
+    from pkex.games.measures import Alone, Banzhaf, BetaShapley, Last, Shapley
 
-__all__ = ["Banzhaf", "BetaShapley", "Shapley"]
+__all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley"]
 
 if not TYPE_CHECKING:  # not before they are used, as they need SciPy
 

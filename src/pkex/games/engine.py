@@ -27,8 +27,13 @@ def reduced(reduction: Reduction[Any], *, n_jobs: int | None = 1, progress: bool
     """
     tasks = reduction.tasks()
     parts = in_order(reduction.run, tasks, n_jobs)
-    if progress:
-        parts = with_bar(parts, len(tasks))
+    if progress and tasks:
+        pairs = [_length(task.rows) * _length(task.points) for task in tasks]
+        parts = with_bar(parts, pairs, max(task.rows.stop for task in tasks))
     for part in parts:
         reduction.add(part)
     return reduction.result()
+
+
+def _length(part: slice) -> int:
+    return int(part.stop - part.start)

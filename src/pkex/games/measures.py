@@ -30,7 +30,7 @@ from pkex._validation import brief
 from pkex.games.protocols import Measure
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 
-__all__ = ["Banzhaf", "BetaShapley", "Shapley", "measure_of"]
+__all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley", "measure_of"]
 
 Floats = NDArray[np.float64]
 Extended = NDArray[np.longdouble]
@@ -97,8 +97,71 @@ class Banzhaf:
         general: bool,  # noqa: ARG002
     ) -> Ladder:
         """Return the one node 1/2, which is exact whatever the factors are."""
-        nodes, weights = np.array([0.5]), np.array([1.0])
-        return _of_one(Rule("banzhaf", nodes, weights, 2**63 - 1, math.inf, True, 0.0), n_players)
+        return _at_node("banzhaf", 0.5, n_players)
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What a player adds to nobody: t = 0. In a game of variances the first-order indices.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> pkex.games.Alone().index
+    'alone'
+    """
+
+    @property
+    def index(self) -> str:
+        """The name of the values."""
+        return "alone"
+
+    @property
+    def efficient(self) -> bool:
+        """They do not sum to anything in particular."""
+        return False
+
+    def ladder(
+        self,
+        n_players: int,
+        tol: float | None,  # noqa: ARG002  (it is exact)
+        *,
+        general: bool,  # noqa: ARG002
+    ) -> Ladder:
+        """Return the one node 0."""
+        return _at_node("alone", 0.0, n_players)
+
+
+@dataclass(frozen=True)
+class Last:
+    """What a player adds to all the others: t = 1. In a game of variances the total indices.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> pkex.games.Last().index
+    'last'
+    """
+
+    @property
+    def index(self) -> str:
+        """The name of the values."""
+        return "last"
+
+    @property
+    def efficient(self) -> bool:
+        """They do not sum to anything in particular."""
+        return False
+
+    def ladder(
+        self,
+        n_players: int,
+        tol: float | None,  # noqa: ARG002  (it is exact)
+        *,
+        general: bool,  # noqa: ARG002
+    ) -> Ladder:
+        """Return the one node 1."""
+        return _at_node("last", 1.0, n_players)
 
 
 @dataclass(frozen=True)
@@ -165,6 +228,12 @@ def measure_of(index: object) -> Measure:
         f"index must be 'SV' (Shapley), 'BV' (Banzhaf), or a measure such as "
         f"pkex.games.BetaShapley(16, 1); got {brief(index)}."
     )
+
+
+def _at_node(name: str, t: float, n_players: int) -> Ladder:
+    """Return the ladder of a single node, which is exact whatever the factors are."""
+    nodes, weights = np.array([t]), np.array([1.0])
+    return _of_one(Rule(name, nodes, weights, 2**63 - 1, math.inf, True, 0.0), n_players)
 
 
 def _of_one(rule: Rule, n_players: int) -> Ladder:

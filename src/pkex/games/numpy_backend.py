@@ -30,15 +30,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.errors import not_finite
+from pkex.games.near_one import LIMITS, add_near_one
 from pkex.games.protocols import Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled, workspace
 from pkex.kernels.algebra import ColumnKernel, Term, leaf_values
+from pkex.kernels.columns import RBF, Chi2, Laplacian, Periodic
 
 __all__ = ["Game", "both_by_column", "by_column", "mean_factors"]
 
 Floats = NDArray[np.float64]
 
+_EXPONENTIALS = (RBF, Laplacian, Chi2, Periodic)  # kernels that tell their exponents
+_FEWEST = 12  # players from which on series are worth a look
+_NEAR = LIMITS[-1]  # largest exponent for which series are cheaper than nodes
 _SWEEP = 2**17  # doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache
 _SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
 _TAIL = 2.0**-10  # the largest worth of a coalition below which errors are relative to it
@@ -51,14 +56,14 @@ class Solved(NamedTuple):
     Attributes
     ----------
     integrals, changes : arrays of shape (players, pairs)
-        ``Q_j`` and ``p_j - a_j``, whose products are the values.
+        ``Q_j`` and ``p_j - a_j``, whose products are the values; or the values, and None.
     totals, magnitudes : arrays of shape (pairs,)
         The products of all factors, and the sizes that rounding is relative to.
     rules : tuple of Rule
     """
 
     integrals: Floats
-    changes: Floats
+    changes: Floats | None
     totals: Floats
     magnitudes: Floats
     rules: tuple[Rule, ...]
@@ -101,7 +106,7 @@ class Game:
         absent : Factors of shape (players, points), optional
             The factors of absent players; 1 by default.
         """
-        return _contracted(self._solve(self._present(x, z, absent), absent), len(x), weights)
+        return _contracted(self._solved(x, z, absent), len(x), weights)
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
     def explain_given(
@@ -113,7 +118,7 @@ class Game:
         ----------
         present : Factors of shape (players, rows, points)
         weights : array of shape (points, sets), or (rows, points, sets)
-        absent : Factors of shape (players, rows, points), optional
+        absent : Factors of shape (players, rows, points) or (players, points), optional
             The factors of absent players; 1 by default.
         """
         return _contracted(self._solve(present, absent), present.values.shape[1], weights)
@@ -132,12 +137,19 @@ class Game:
             At least one.
         shares : array of shape (scenarios,)
         """
-        present, total = self.factors(x, z), None
+        s = self._exponents(x, z)
+        present, total = self.factors(x, z) if s is None else None, None
         for row, share in zip(rows, shares, strict=True):
             raise_if_cancelled()
-            others = self.factors(row[None, :], z)
-            absent = Factors(others.values[:, 0], others.deficits[:, 0])
-            block = _contracted(self._solve(present, absent), len(x), share * weights)
+            r = self._exponents(row[None, :], z)
+            if s is None or r is None:
+                others = self.factors(row[None, :], z)
+                absent = Factors(others.values[:, 0], others.deficits[:, 0])
+                assert present is not None
+                solved = self._solve(present, absent)
+            else:
+                solved = self._near_and_far(s, r[:, 0])
+            block = _contracted(solved, len(x), share * weights)
             total = block if total is None else total.plus(block)
         if total is None:
             raise ValueError("the background has no rows.")
@@ -170,10 +182,13 @@ class Game:
         """
         if values.size == 0:
             return Added((), 0.0)
-        solved = self._solve(self._present(x, z, absent), absent)
+        if integrals:
+            solved = self._solve(self._present(x, z, absent), absent)
+        else:
+            solved = self._solved(x, z, absent)
         found, changes, totals, magnitudes, rules = solved
         shape, scale = (-1, len(x), len(z)), self.term.coefficient
-        if not integrals:
+        if changes is not None and not integrals:
             found *= changes
         values[:-1] += scale * found.reshape(shape)
         values[-1] += scale * totals.reshape(shape)[0]
@@ -186,6 +201,66 @@ class Game:
         u = self.deficits(x, z)
         return Factors(1.0 - u, u)
 
+    def _solved(self, x: Floats, z: Floats, absent: Factors | None) -> Solved:
+        """Return the values of the pairs of rows and points."""
+        s = self._exponents(x, z)
+        r = None if s is None or absent is None else exponents_of(absent)
+        if s is None or (absent is not None and r is None):
+            return self._solve(self._present(x, z, absent), absent)
+        return self._near_and_far(s, r)
+
+    def _near_and_far(self, s: Floats, r: Floats | None) -> Solved:
+        """Return the values of pairs from exponents: by series where they are near, else by nodes.
+
+        `s` has the shape (players, rows, points), `r`, of absent players, (players, points).
+        """
+        n_players, n_points = len(s), s.shape[2]
+        e = s if r is None else s - r[:, None, :]
+        s, e = s.reshape(n_players, -1), e.reshape(n_players, -1)
+        most = (e if r is None else np.abs(e)).max(axis=0, initial=0.0)
+        point = np.arange(e.shape[1]) % n_points
+        order = np.argsort(most)  # what is no number comes last
+        near = order[: np.searchsorted(most, _NEAR, side="right", sorter=order)]
+        rules: set[Rule] | None = None
+        if 2 * len(near) > e.shape[1]:
+            missing = np.zeros(e.shape[1]) if r is None else r.sum(axis=0)[point]
+            values = workspace("values", *e.shape)
+            signed = r is not None
+            rules = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
+        if rules is None:
+            absent = None if r is None else _of_exponents(r[:, point])
+            return self._solve(_of_exponents(s), absent)
+        sums = e.sum(axis=0)
+        totals, magnitudes = np.exp(-(missing + sums)), np.ones(e.shape[1])
+        if r is not None:
+            worth = np.exp(0.5 * (np.abs(e).sum(axis=0) - sums) - missing)
+            magnitudes = np.where(worth < _TAIL, np.maximum(worth, _FLOOR), 1.0)
+        far = order[len(near) :]
+        if len(far):
+            absent = None if r is None else _of_exponents(r[:, point[far]])
+            solved = self._solve(_of_exponents(s[:, far]), absent)
+            assert solved.changes is not None
+            values[:, far] = solved.integrals * solved.changes
+            totals[far], magnitudes[far] = solved.totals, solved.magnitudes
+            rules.update(solved.rules)
+        return Solved(values, None, totals, magnitudes, tuple(rules))
+
+    def _exponents(self, x: Floats, z: Floats) -> Floats | None:
+        """Return minus the logarithms of the players' factors, or None where they have none."""
+        if len(self.players) < _FEWEST or not self.term.leaves:
+            return None
+        if not all(type(leaf) in _EXPONENTIALS for leaf in self.term.leaves):
+            return None
+        leaf: Any = self._only_leaf
+        if leaf is not None:
+            return by_column(leaf, leaf.exponents, x, z)
+        joined = np.zeros((len(self.players), len(x), len(z)))
+        for leaf in self.term.leaves:
+            found = by_column(leaf, leaf.exponents, x, z)
+            for player, exponent in zip(self._owners(leaf), found, strict=True):
+                joined[player] += exponent
+        return joined
+
     def _solve(self, present: Factors, absent: Factors | None) -> Solved:
         """Return the values of pairs, in two parts.
 
@@ -193,7 +268,7 @@ class Game:
         """
         n_players = len(self.players)
         factors, u = present
-        start = None
+        start: Any = None
         if absent is not None:
             start, missing = (part if part.ndim == 3 else part[:, None, :] for part in absent)
             start = np.broadcast_to(start, u.shape)
@@ -340,6 +415,19 @@ class Game:
         return assigned
 
 
+def exponents_of(factors: Factors) -> Floats | None:
+    """Return minus the logarithms of factors; None unless all are in (0, 1]."""
+    values, deficits = factors
+    if not (values.min(initial=1.0) > 0.0 and values.max(initial=1.0) <= 1.0):
+        return None
+    return -np.where(deficits < 0.5, np.log1p(-np.minimum(deficits, 0.5)), np.log(values))
+
+
+def _of_exponents(s: Floats) -> Factors:
+    """Return factors of shape (players, 1, pairs) by their exponents (players, pairs)."""
+    return Factors(np.exp(-s)[:, None], -np.expm1(-s)[:, None])
+
+
 def mean_factors(
     add: Callable[[slice, Floats, Floats], None], n_rows: int, step: int, shape: tuple[int, int]
 ) -> Factors:
@@ -368,7 +456,7 @@ def both_by_column(leaf: ColumnKernel, x: Floats, z: Floats) -> Factors:
 def _contracted(solved: Solved, n_rows: int, weights: Floats) -> BlockSums:
     """Return the weighted sums over the points of each row."""
     integrals, changes, totals, magnitudes, rules = solved
-    values = np.multiply(integrals, changes, out=changes)
+    values = integrals if changes is None else np.multiply(integrals, changes, out=changes)
     n_points = weights.shape[-2]
     shape = (n_rows, 1, n_points)
     return BlockSums(

@@ -8,7 +8,7 @@ kernel of each player by itself (`PlayerKernels`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import NamedTuple, Protocol
 
@@ -22,12 +22,12 @@ from pkex.games.rules import Rule, exact
 from pkex.games.sums import GameSums, ranked, sum_tolerance
 from pkex.games.threads import raise_if_cancelled, workspace
 
-__all__ = ["ByPermutation", "Filler", "PermutedSums", "PlayerKernels", "Shuffled"]
+__all__ = ["ByPermutation", "Filler", "PermutedSums", "PlayerKernels", "Shuffled", "Together"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_TILE = 2**17  # values of a tile: 1 MiB, so that it stays in cache
+_TILE = 2**19  # values of a tile: 4 MiB, long rows to look weights up for
 _EQUAL = 2.0**-43  # rounding of a long sum, relative to the sum of its absolute terms
 
 
@@ -113,6 +113,47 @@ class PlayerKernels:
 
 
 @dataclass(frozen=True, eq=False)
+class Together:
+    """Two fillers of the same rows one after the other, so that weights are made once for both.
+
+    What `Added` tells is of the first.
+    """
+
+    first: Filler
+    second: Filler
+
+    @property
+    def n_values(self) -> int:
+        """Those of both."""
+        return self.first.n_values + self.second.n_values
+
+    @property
+    def x(self) -> Floats:
+        """The rows."""
+        return self.first.x
+
+    @property
+    def z(self) -> Floats:
+        """The points."""
+        return self.first.z
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a tile that suit both."""
+        return min(self.first.pairs, self.second.pairs)
+
+    def between(self, x: Floats, z: Floats) -> Together:
+        """Return both between other rows and points."""
+        return Together(self.first.between(x, z), self.second.between(x, z))
+
+    def add_values(self, rows: slice, points: slice, values: Floats) -> Added:
+        """Add the numbers of both to `values`."""
+        count = self.first.n_values
+        self.second.add_values(rows, points, values[count:])
+        return self.first.add_values(rows, points, values[:count])
+
+
+@dataclass(frozen=True, eq=False)
 class PermutedSums:
     """Sums over all pairs for all sets of weights.
 
@@ -130,6 +171,14 @@ class PermutedSums:
     rounding: Floats
     largest: float
     rules: tuple[Rule, ...]
+
+    def parts(self, count: int) -> tuple[PermutedSums, PermutedSums]:
+        """Return the first `count` values and the others, as `Together` has them."""
+        first, others = slice(count), slice(count, None)
+        return (
+            replace(self, sums=self.sums[first], rounding=self.rounding[first]),
+            PermutedSums(self.sums[others], self.rounding[others], 0.0, ()),
+        )
 
     def of_games(self, plan: Plan, n_points: int, total: float) -> GameSums:
         """Return them as the sums of games; `total` bounds the absolute weights."""

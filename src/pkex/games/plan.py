@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from pkex.games.backend import Backend, game_class
 from pkex.games.measures import Shapley
+from pkex.games.powers import PowerGame
 from pkex.games.protocols import Game, Measure, Players
+from pkex.games.rules import FULL_PRECISION, Ladder
 from pkex.games.single_player import SinglePlayer, as_single_player
-from pkex.kernels.algebra import Term
+from pkex.kernels.algebra import Power, Term
 
 __all__ = ["Kept", "Plan"]
+
+_LOOSEST = 1e-3  # accepted of a term, however small its weight
 
 
 class Kept:
@@ -43,6 +49,8 @@ class Plan:
     measure : Measure
     general : bool
         Whether absent players have factors of their own; else these are 1.
+    powers : tuple of PowerGame
+        Powers of sums over columns, which are no product games.
     """
 
     terms: tuple[Term, ...]
@@ -51,6 +59,7 @@ class Plan:
     tol: float | None
     measure: Measure
     general: bool
+    powers: tuple[PowerGame, ...] = ()
     _kept: Kept = field(default_factory=Kept, repr=False)
 
     @classmethod
@@ -63,15 +72,18 @@ class Plan:
         measure: Measure | None = None,
         general: bool = False,
         apart: bool = True,
+        powers: Sequence[Power] = (),
     ) -> Plan:
         """Return the plan of a kernel's normal form.
 
         With `apart` terms of a single player are kept apart; else they are games like the others.
         """
+        measure = measure or Shapley()
         alone: list[Any] = [as_single_player(term, players) if apart else None for term in terms]
         several = tuple(t for t, single in zip(terms, alone, strict=True) if single is None)
         singles = tuple(single for single in alone if single is not None)
-        return cls(several, singles, players, tol, measure or Shapley(), general)
+        of_sums = tuple(PowerGame.of(power, players, measure) for power in powers)
+        return cls(several, singles, players, tol, measure, general, of_sums)
 
     @property
     def n_players(self) -> int:
@@ -86,7 +98,21 @@ class Plan:
         backend = backend or game_class()
         games = self._kept.games.get(backend)
         if games is None:
-            rungs = self.measure.ladder(self.n_players, self.tol, general=self.general)
-            games = tuple(backend(term, self.players, rungs) for term in self.terms)
+            games = tuple(backend(term, self.players, self._ladder(term)) for term in self.terms)
             self._kept.games[backend] = games
         return games
+
+    def _ladder(self, term: Term) -> Ladder:
+        """Return the rules for a term, of which the reductions multiply errors by its slack."""
+        tol = self.tol
+        if term.slack > 1.0:
+            tol = min(_LOOSEST, term.slack * (self.tol or FULL_PRECISION))
+        ladder = self.measure.ladder(self.n_players, tol, general=self.general)
+        return ladder if term.slack == 1.0 else _of_small_weight(ladder, term.slack)
+
+
+@lru_cache(maxsize=256)
+def _of_small_weight(ladder: Ladder, slack: float) -> Ladder:
+    """Return the rules with errors relative to the largest term, beside which theirs are small."""
+    rules = [replace(rule, relative_error=rule.relative_error / slack) for rule in ladder.rules]
+    return replace(ladder, rules=tuple(rules))

@@ -16,15 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._lazy import lazy
+from pkex.games.approximation import missed
 from pkex.games.blocks import rectangle
 from pkex.games.engine import reduced
 from pkex.games.layout import by_column
+from pkex.games.means import mean_factors, mean_roundings
 from pkex.games.plan import Plan
 from pkex.games.protocols import Factors, Game
 from pkex.games.reductions import ByRow, Totals
 from pkex.games.single_player import Absent
 from pkex.games.sources import AbsentFactors, EachRow, Points, block_entries
 from pkex.games.sums import SMALLEST, GameSums
+from pkex.kernels.algebra import Term
 
 __all__ = ["Background", "WeightedPoints"]
 
@@ -109,18 +112,38 @@ class WeightedPoints:
         bases = self.bases
         if len(games) == 1 and not progress and len(X) * self.z.size <= block_entries(games):
             found = self._at_once(games, x)  # nothing to cut or to add up
-            if plan.singles:
-                self._add_singles(x, found)
+            self._add_others(x, found)
             return found.sums(plan, len(self.z), bases)
         source = Points(games, x, self.z, self._absent(games))
-        rows = ByRow(plan, source, self.weights, bases, partial(self._add_singles, x))
+        rows = ByRow(plan, source, self.weights, bases, partial(self._add_others, x))
         sums: GameSums = reduced(rows, n_jobs=n_jobs, progress=progress)
         return sums
 
-    def error(self, sums: GameSums) -> Floats:
+    def pair_values(self, X: Floats) -> Floats:
+        """Return the values of every pair, without weights, shape (players, rows, points).
+
+        Row by row these are the values of the functions ``k(., x_i)``. There is a background.
+        """
+        x, games, shape = by_column(X), self.plan.games(), (self.plan.n_players, len(X))
+        found = np.zeros((shape[0] + 1, shape[1], len(self.z)))
+        absent = self._absent(games)
+        assert absent is not None
+        if isinstance(absent, EachRow):
+            for game in games:
+                absent.add_pairs(game, x, self.z, found)
+        else:
+            every = slice(0, len(x)), slice(0, len(self.z))
+            Points(games, x, self.z, absent).add_values(*every, found)
+        for single, without in zip(self.plan.singles, self._absent_singles, strict=True):
+            if single.player is not None:
+                found[single.player] += single.worth(x, self.z) - without.worth
+        return found[:-1]
+
+    def error(self, sums: GameSums, X: Floats) -> Floats:
         """Return how far each value, the total and the base may be from exact ones, (rows, sets).
 
-        By certificate and rounding; see "What a result may be off by" in docs/mathematics.md.
+        By certificate and rounding, and by what products stand for that are no kernels of their
+        own; see "What a result may be off by" in docs/mathematics.md.
         """
         rate: Any = 2.0 * sums.rules[0].relative_error + self._roundings * 2.0**-53
         if self.background is not None:
@@ -133,6 +156,9 @@ class WeightedPoints:
                 rate = rate + 8.0 * 2.0**-53 * np.log(np.maximum(math.e, shares))
         underflow = 4.0 * (self.plan.n_players + len(self.z)) * SMALLEST
         error: Floats = rate * sums.magnitudes + underflow * sums.n_blocks
+        if self._approximate:
+            rows = None if self.background is None else self.background.rows
+            error += 2.0 * missed(self._approximate, X, self.z, self.weights, rows)
         return error
 
     @lazy
@@ -142,6 +168,9 @@ class WeightedPoints:
         total = np.zeros(weights.shape[:-2] + weights.shape[-1:])
         for without in self._absent_singles:
             total += without.worth @ weights
+        if self.background is not None:
+            for power in plan.powers:
+                total += power.bases(self.z, self.background) @ weights
         if self.background is None:
             total += sum(term.coefficient for term in plan.terms) * weights.sum(axis=-2)
             return total
@@ -157,7 +186,8 @@ class WeightedPoints:
         every = slice(0, len(self.z))
         if self.background is None:
             game = games[0]
-            sums = game.explain(x, self.z, self.weights).scaled(game.term.coefficient)
+            sums = game.explain(x, self.z, self.weights)
+            sums = sums.scaled(game.term.coefficient, game.term.slack)
         else:
             source = Points(games, x, self.z, self._absent(games))
             sums = source.explain(0, slice(0, len(x)), every, self.weights)
@@ -186,7 +216,8 @@ class WeightedPoints:
         if known is not None:
             return known
         background = self.background
-        found = games[number].mean_factors(background.rows, self.z[points], background.weights)
+        z = self.z[points]
+        found = mean_factors(games[number], background.rows, z, background.weights)
         if self.plan.n_players * len(self.z) * len(self.plan.terms) <= _ABSENT_KEPT:
             self._kept.means[key] = found
         return found
@@ -213,8 +244,19 @@ class WeightedPoints:
             rows, shares = self.background.rows, self.background.weights
         return [single.absent(self.z, rows, shares) for single in self.plan.singles]
 
-    def _add_singles(self, x: Floats, found: Totals) -> None:
-        """Add the terms of a single player."""
+    @lazy
+    def _moments(self) -> list[list[Floats] | None]:
+        """For each power the moments of absent players under marginal removal."""
+        background = self.background
+        if background is None or not background.marginal:
+            return [None] * len(self.plan.powers)
+        return [power.moments(self.z, background) for power in self.plan.powers]
+
+    def _add_others(self, x: Floats, found: Totals) -> None:
+        """Add what is no product game: powers of sums, and the terms of a single player."""
+        for power, moments in zip(self.plan.powers, self._moments, strict=True):
+            assert self.background is not None  # they have no neutral removal
+            power.add(x, self.z, self.weights, self.background, moments, found)
         general = self.background is not None
         for single, absent in zip(self.plan.singles, self._absent_singles, strict=True):
             single.add(
@@ -227,6 +269,12 @@ class WeightedPoints:
                 found.totals,
                 found.magnitudes,
             )
+
+    @lazy
+    def _approximate(self) -> list[Term]:
+        """The terms that are a part of something else."""
+        every = [*self.plan.terms, *(single.term for single in self.plan.singles)]
+        return [term for term in every if term.error]
 
     @lazy
     def _sizes(self) -> Floats:
@@ -245,15 +293,16 @@ class WeightedPoints:
         leaves = [leaf for term in plan.terms for leaf in term.leaves]
         leaves += [leaf for single in plan.singles for leaf in single.term.leaves]
         # a value of a pair is at most 1 in size, or 2 where factors may have both signs
-        largest = 1.0 if all(leaf.unit for leaf in leaves) else 2.0
-        count = 16.0 * plan.n_players + 280.0 + largest * n_points
+        largest = 1.0 if all(leaf.unit for leaf in leaves) and not plan.powers else 2.0
+        count = 16.0 * plan.n_players + 280.0 + largest * n_points + len(plan.terms)
+        count += 8.0 * max((power.power.degree**2 for power in plan.powers), default=0)
         if background is None:
             return count
         count += 18.0 * plan.n_players + len(background.rows)
         if not background.marginal:
             return count
-        # Means carry a rounding for each row, relative to what is averaged: to the deficits where
-        # factors are near 1, and to factors of both signs, which may cancel, where they are not.
+        # Means carry roundings relative to what is averaged: to the deficits where factors are near
+        # 1, and to factors of both signs, which may cancel, where they are not.
         reach, games = 0.0, plan.games()
         for number, game in enumerate(games):
             bounded = all(leaf.unit for leaf in game.term.leaves)
@@ -264,7 +313,7 @@ class WeightedPoints:
                 else:
                     sizes = self._averaged(game, self.z[points])
                 reach = max(reach, float(sizes.sum(axis=0).max(initial=0.0)))
-        return count + (len(background.rows) + 8.0) * reach
+        return count + mean_roundings(len(background.rows), n_points) * reach
 
     def _averaged(self, game: Game, z: Floats) -> Floats:
         """Return the means of the absolute factors over the background, (players, points)."""

@@ -89,12 +89,12 @@ class BlockSums(NamedTuple):
             sums += more
         return self._replace(rules=tuple({*self.rules, *other.rules}))
 
-    def scaled(self, share: float) -> BlockSums:
-        """Return the sums times a number."""
-        if share == 1.0:
+    def scaled(self, share: float, slack: float = 1.0) -> BlockSums:
+        """Return the sums times a number, and the errors times a slack."""
+        if share == slack == 1.0:
             return self
         values, totals, magnitudes, rules = self
-        return BlockSums(share * values, share * totals, abs(share) * magnitudes, rules)
+        return BlockSums(share * values, share * totals, slack * abs(share) * magnitudes, rules)
 
 
 class Added(NamedTuple):
@@ -145,7 +145,10 @@ class Game(Protocol):
     def explain_given(
         self, present: Factors, weights: Floats, absent: Factors | None = None
     ) -> BlockSums:
-        """Explain pairs whose factors are given, of shape (players, rows, points) each."""
+        """Explain pairs whose factors are given, of shape (players, rows, points).
+
+        Those of absent players have the same shape, or (players, points) where rows share them.
+        """
 
     def add_pairs(
         self,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pkex.errors import AdditivityError
 from pkex.games.blocks import rectangle, triangle
+from pkex.games.means import mean_over_pairs
 from pkex.games.plan import Plan
 from pkex.games.protocols import BlockSums, Factors, FactorSource, Game, Task
 from pkex.games.rules import Rule, exact
@@ -190,6 +191,8 @@ class ByPair:
 class MeanFactors:
     """The mean of every player's factor over all pairs of different rows, for each term.
 
+    The pairs are added up where `mean_over_pairs` has nothing faster.
+
     Parameters
     ----------
     games : sequence of Game
@@ -199,10 +202,13 @@ class MeanFactors:
     def __init__(self, games: Sequence[Game], x: Floats) -> None:
         self.games, self.x = games, x
         self.n_players = len(games[0].players)
+        self.known = [mean_over_pairs(game, x) for game in games]
         self.totals = np.zeros((len(games), 2, self.n_players))
 
     def tasks(self) -> Sequence[Task]:
         """Return strips of rows, each with all points from its first row on."""
+        if all(known is not None for known in self.known):
+            return []
         n_rows, width = len(self.x), max(self.x.shape[1], self.n_players)
         # few rows, as their pairs with each other are evaluated on both sides of the diagonal
         step = int(max(1, min(n_rows, 256, (_PAIRS // (8 * width)) ** 0.5)))
@@ -211,8 +217,10 @@ class MeanFactors:
     def run(self, task: Task) -> Floats:
         """Return the sums of a strip, shape (terms, 2, players)."""
         here, after = self.x[task.rows], self.x[task.rows.stop :]
-        sums = np.empty_like(self.totals)
-        for total, game in zip(sums, self.games, strict=True):
+        sums = np.zeros_like(self.totals)
+        for total, game, known in zip(sums, self.games, self.known, strict=True):
+            if known is not None:
+                continue
             for form, inside in zip(total, game.factors(here, here), strict=True):
                 inside[:, np.arange(len(here)), np.arange(len(here))] = 0.0
                 np.sum(inside, axis=(1, 2), out=form)
@@ -230,7 +238,8 @@ class MeanFactors:
         """Return the means, as what absent players have in all pairs."""
         n_rows = len(self.x)
         means = self.totals / (0.5 * n_rows * (n_rows - 1.0))
-        return SameFactors.of([Factors(*mean) for mean in means], n_rows)
+        found = [known or Factors(*mean) for known, mean in zip(self.known, means, strict=True)]
+        return SameFactors.of(found, n_rows)
 
 
 class Component:

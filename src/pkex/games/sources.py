@@ -4,7 +4,6 @@
   loop. What absent players have is a thing of its own: nothing (their factor is 1), the same
   factors for all pairs, factors of each point, or the rows of a background, one after the other.
 - `GivenFactors`: arrays.
-- `PairsOfPoints`: products of two factors, for quadratic forms ``sum_il w_il k(x, z_i) k(x, z_l)``.
 
 A new source binds its data to games of the backend (`Plan.games`, or `given_game` for factors that
 it computes itself) and implements `FactorSource`.
@@ -30,7 +29,6 @@ __all__ = [
     "AbsentFactors",
     "EachRow",
     "GivenFactors",
-    "PairsOfPoints",
     "Points",
     "SameFactors",
     "block_entries",
@@ -102,6 +100,19 @@ class EachRow:
         assert total is not None  # a background has rows
         return total
 
+    def add_pairs(self, game: Game, x: Floats, z: Floats, values: Floats) -> None:
+        """Add the mean over the rows of the values of every pair; see `Game.add_pairs`."""
+        step = max(1, _GIVEN // (len(game.players) * len(z)))
+        one = np.empty_like(values)
+        for start in range(0, len(self.rows), step):
+            raise_if_cancelled()
+            stand_in = game.factors(self.rows[start : start + step], z)
+            for number, share in enumerate(self.weights[start : start + step]):
+                one[...] = 0.0
+                game.add_pairs(x, z, one, Factors(*(part[:, number] for part in stand_in)))
+                one *= share
+                values += one
+
 
 @dataclass(frozen=True, eq=False)
 class Points:
@@ -155,7 +166,7 @@ class Points:
             sums = absent.explain(game, x, z, weights)
         else:
             sums = game.explain(x, z, weights, absent.at(term, points))
-        return sums.scaled(game.term.coefficient)
+        return sums.scaled(game.term.coefficient, game.term.slack)
 
     def between(self, x: Floats, z: Floats) -> Points:
         """Return the source of other rows and points, absent factors being the same for all."""
@@ -167,7 +178,7 @@ class Points:
         for term, game in enumerate(self.games):
             added = game.add_pairs(self.x[rows], self.z[points], values, self._at(term, points))
             rules.update(added.rules)
-            size += abs(game.term.coefficient) * added.largest
+            size += game.term.slack * abs(game.term.coefficient) * added.largest
         return Added(tuple(rules), size)
 
     def add_integrals(self, term: int, rows: slice, points: slice, values: Floats) -> None:
@@ -217,7 +228,7 @@ class GivenFactors:
     game : Game
         Of `given_game`.
     present : Factors of shape (players, rows, points)
-    absent : Factors of the same shape, or None
+    absent : Factors of the same shape or of shape (players, points), or None
         1 if None.
     """
 
@@ -271,79 +282,9 @@ class GivenFactors:
         """Return the weighted sums over a block."""
 
         def cut(factors: Factors) -> Factors:
+            if factors.values.ndim == 2:
+                return Factors(*(part[:, points] for part in factors))
             return Factors(*(part[:, rows, points] for part in factors))
 
         absent = None if self.absent is None else cut(self.absent)
         return self.game.explain_given(cut(self.present), weights, absent)
-
-
-@dataclass(frozen=True, eq=False)
-class PairsOfPoints:
-    """Rows against pairs of points: the product of a player's factors with both of a pair.
-
-    With weights ``w_il`` of the pairs this is a quadratic form of a row's kernel values, such as
-    the variance of a Gaussian process. The point number ``i * n + l`` is the pair (i, l), and the
-    term number ``s * T + t`` the product of terms s and t of the kernel.
-
-    Attributes
-    ----------
-    points : Points
-        The rows and the points that are paired; absent players have the factor 1.
-    game : Game
-        Of `given_game`.
-    """
-
-    points: Points
-    game: Game
-
-    @classmethod
-    def of(
-        cls, points: Points, *, measure: Measure | None = None, tol: float | None = None
-    ) -> PairsOfPoints:
-        """Return the source for points whose absent players have the factor 1."""
-        if points.absent is not None:
-            raise ValueError("pairs of points are there for absent factors of 1 only.")
-        game = given_game(points.n_players, measure or Shapley(), general=False, tol=tol)
-        return cls(points, game)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of pairs of points."""
-        n_rows, n_points = self.points.shape
-        return n_rows, n_points * n_points
-
-    @property
-    def n_terms(self) -> int:
-        """Number of pairs of terms."""
-        return self.points.n_terms**2
-
-    @property
-    def n_players(self) -> int:
-        """Number of players."""
-        return self.points.n_players
-
-    @property
-    def pairs(self) -> int:
-        """Pairs of a block that suit the backend."""
-        return max(1, _GIVEN // self.n_players)
-
-    def explain(self, term: int, rows: slice, points: slice, weights: Floats) -> BlockSums:
-        """Return the weighted sums of a pair of terms over a block."""
-        first, second = divmod(term, self.points.n_terms)
-        n_points = self.points.shape[1]
-        places = np.divmod(np.arange(points.start, points.stop), n_points)
-        left, right = (
-            self._taken(number, rows, where)
-            for number, where in zip((first, second), places, strict=True)
-        )
-        product = Factors(left.values * right.values, left.deficits + left.values * right.deficits)
-        games = self.points.games
-        scale = games[first].term.coefficient * games[second].term.coefficient
-        return self.game.explain_given(product, weights).scaled(scale)
-
-    def _taken(self, term: int, rows: slice, where: NDArray[np.intp]) -> Factors:
-        """Return the factors of a term with some points, in any order."""
-        used, back = np.unique(where, return_inverse=True)
-        source = self.points
-        found = source.games[term].factors(source.x[rows], source.z[used])
-        return Factors(*(part[:, :, back] for part in found))

@@ -25,10 +25,12 @@ from pkex.kernels.columns import (
     Custom,
     Laplacian,
     Linear,
-    Matern,
     Periodic,
+    ProductMatern,
 )
 from pkex.kernels.heuristic import median_rbf
+from pkex.kernels.polynomial import Polynomial
+from pkex.kernels.radial import Matern, RationalQuadratic
 
 __all__ = [
     "RBF",
@@ -43,7 +45,10 @@ __all__ = [
     "Linear",
     "Matern",
     "Periodic",
+    "Polynomial",
     "Product",
+    "ProductMatern",
+    "RationalQuadratic",
     "Scale",
     "Sum",
     "median_rbf",

@@ -8,36 +8,44 @@ sum of terms is explained term by term.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import reduce
 from itertools import compress
 from numbers import Real
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._floats import usual_errors
 from pkex._validation import as_matrix, brief, is_index, number
-from pkex.errors import not_finite
+from pkex.errors import not_finite, two_distances
 
 __all__ = [
     "ColumnKernel",
     "Constant",
     "Dot",
     "Kernel",
+    "NormalForm",
+    "OnColumns",
+    "Power",
     "Product",
     "Scale",
+    "Split",
     "Sum",
+    "Summand",
     "Term",
+    "as_real",
     "has_neutral_removal",
     "leaf_values",
 ]
 
 Floats = NDArray[np.float64]
-Expansion = list[tuple[float, tuple["ColumnKernel", ...]]]
-Leaf = TypeVar("Leaf", bound="ColumnKernel")
+Expansion = list["Summand"]
+Limited = TypeVar("Limited", bound="OnColumns")
 
 _MATRIX_BLOCK = 2**21  # factors that Kernel.__call__ evaluates at once: 16 MiB
 
@@ -59,6 +67,8 @@ class Kernel(ABC):
     """
 
     __array_ufunc__ = None  # so that numpy_number * kernel reaches __rmul__
+
+    _neutral: ClassVar[bool] = True  # or a property: whether absent factors can become 1
 
     def __add__(self, other: Kernel) -> Kernel:
         return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
@@ -105,35 +115,151 @@ class Kernel(ABC):
             return self(np.atleast_2d(X), np.atleast_2d(Z))[0, 0]  # type: ignore[no-any-return]
         x = as_matrix(X, "X")
         z = x if Z is None else as_matrix(Z, "Z", x.shape[1])
-        terms = self.terms(x.shape[1])
+        self.normal_form(x.shape[1])  # refuses columns that are not there
         self.check(x, "X")
         self.check(z, "Z")
         matrix = np.zeros((len(x), len(z)))
         step = max(1, _MATRIX_BLOCK // z.size)
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
-            for term in terms:
-                matrix[rows] += term.worth(x[rows], z)
+            matrix[rows] = self._worth(x[rows], z)
         return matrix
 
-    def terms(self, n_columns: int) -> tuple[Term, ...]:
-        """Return the normal form for data of `n_columns` columns; check that it fits them."""
-        expansion = self._expand(n_columns)
-        return tuple(Term(coefficient, leaves, n_columns) for coefficient, leaves in expansion)
+    def terms(self, n_columns: int, tol: float | None = None) -> tuple[Term, ...]:
+        """Return the normal form for data of `n_columns` columns; check that it fits them.
+
+        A kernel of a distance is a sum of products only up to an error, which its terms tell; with
+        a larger `tol` they are fewer.
+        """
+        expansion = self._expand(n_columns, tol)
+        return tuple(Term(c, leaves, n_columns, *rest) for c, leaves, *rest in expansion)
+
+    def normal_form(self, n_columns: int, tol: float | None = None) -> NormalForm:
+        """Return the terms, with powers of sums over columns apart, not multiplied out."""
+        expansion, powers = self._split(n_columns, tol)
+        terms = tuple(Term(c, leaves, n_columns, *rest) for c, leaves, *rest in expansion)
+        return NormalForm(terms, tuple(powers))
 
     def check(self, X: Floats, name: str) -> None:
         """Raise a ValueError where a column kernel is not defined on the values of `X`."""
-        for _, leaves in self._expand(X.shape[1]):
-            for leaf in leaves:
+        for term in self._split(X.shape[1], None).expansion:
+            for leaf in term.leaves:
                 leaf.check_values(X if leaf.columns is None else X[:, leaf.columns], name)
 
+    def _worth(self, x: Floats, z: Floats) -> Floats:
+        """Return the kernel matrix of tables that were checked."""
+        matrix = np.zeros((len(x), len(z)))
+        for term in self.terms(x.shape[1]):
+            matrix += term.worth(x, z)
+        return matrix
+
     @abstractmethod
-    def _expand(self, n_columns: int) -> Expansion:
-        """Return the coefficient and the column kernels of every term."""
+    def _expand(self, n_columns: int, tol: float | None) -> Expansion:
+        """Return what the terms are made of."""
+
+    def _split(self, n_columns: int, tol: float | None) -> Split:
+        """Return what the terms are made of, and powers of sums that are not multiplied out."""
+        return Split(self._expand(n_columns, tol), [])
+
+
+class Power(NamedTuple):
+    """``coefficient (gamma sum_j x_j z_j + coef0)^degree`` over some columns."""
+
+    coefficient: float
+    degree: int
+    gamma: float
+    coef0: float
+    columns: tuple[int, ...]
+
+
+class NormalForm(NamedTuple):
+    """What a kernel is a sum of: products over columns, and powers of sums over them."""
+
+    terms: tuple[Term, ...]
+    powers: tuple[Power, ...]
+
+
+class Split(NamedTuple):
+    """A normal form before it meets data."""
+
+    expansion: Expansion
+    powers: list[Power]
+
+    def scaled(self, factor: float) -> Split:
+        """Return it times a number."""
+        scale = Summand(factor, ())
+        powers = [p._replace(coefficient=factor * p.coefficient) for p in self.powers]
+        return Split([scale.times(term) for term in self.expansion], powers)
+
+
+class Summand(NamedTuple):
+    """A term before it meets data: its coefficient and column kernels.
+
+    Where products stand for something else, a kernel of a distance, the sum of all terms may miss
+    it by `error` times the size of the other column kernels, and terms of small weight may be
+    computed with a relative error that is larger by the factor `slack`.
+    """
+
+    coefficient: float
+    leaves: tuple[ColumnKernel, ...]
+    error: float = 0.0
+    slack: float = 1.0
+
+    def times(self, other: Summand) -> Summand:
+        """Return the product of both."""
+        error = self.error * (abs(other.coefficient) + other.error)
+        error += abs(self.coefficient) * other.error
+        coefficient, leaves = self.coefficient * other.coefficient, self.leaves + other.leaves
+        return Summand(coefficient, leaves, error, self.slack * other.slack)
 
 
 @dataclass(frozen=True, repr=False)
-class ColumnKernel(Kernel):
+class OnColumns(Kernel):
+    """A kernel that can be limited to some columns: the base of those with parameters.
+
+    Parameters
+    ----------
+    columns : sequence of int, optional
+        The columns it is limited to; all by default.
+    """
+
+    columns: tuple[int, ...] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.columns is not None:
+            object.__setattr__(self, "columns", _columns(self.columns, type(self).__name__))
+
+    def __repr__(self) -> str:
+        names = [f.name for f in fields(self) if f.name != "columns"]
+        names += ["columns"] if self.columns is not None else []
+        inner = ", ".join(f"{name}={_short(getattr(self, name))}" for name in names)
+        return f"{type(self).__name__}({inner})"
+
+    def on(self: Limited, *columns: int | Sequence[int]) -> Limited:
+        """Return the same kernel limited to `columns`: ``RBF().on(0, 3)`` or ``.on([0, 3])``."""
+        given: Any = columns[0] if len(columns) == 1 and not is_index(columns[0]) else columns
+        return replace(self, columns=given)
+
+    def check_width(self, n_columns: int) -> None:
+        """Raise a ValueError when the kernel cannot be applied to data of `n_columns` columns."""
+        title = type(self).__name__
+        if self.columns is not None and max(self.columns) >= n_columns:
+            raise ValueError(
+                f"{title} is limited to column {max(self.columns)}, but the data have only "
+                f"{n_columns} columns (counted from 0)."
+            )
+        width = n_columns if self.columns is None else len(self.columns)
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name != "columns" and isinstance(value, tuple) and len(value) != width:
+                raise ValueError(
+                    f"{title} has {len(value)} values of {f.name}, but it covers {width} "
+                    "columns; give one number, or one per covered column."
+                )
+
+
+@dataclass(frozen=True, repr=False)
+class ColumnKernel(OnColumns):
     """A product kernel that gives one factor per column; the base of a kernel of your own.
 
     Override `factors`, for values of any shape whose last axis runs over the columns. Parameters
@@ -164,8 +290,6 @@ class ColumnKernel(Kernel):
     Tent(width=2.0, columns=(0, 1))
     """
 
-    columns: tuple[int, ...] | None = field(default=None, kw_only=True)
-
     unit: ClassVar[bool] = False
     """Whether all factors are known to lie in [0, 1], which makes bounds of errors smaller."""
 
@@ -180,21 +304,6 @@ class ColumnKernel(Kernel):
         if "factors" in vars(cls) and "deficits" not in vars(cls):
             cls.deficits = ColumnKernel.deficits  # type: ignore[method-assign]  # not a parent's
 
-    def __post_init__(self) -> None:
-        if self.columns is not None:
-            object.__setattr__(self, "columns", _columns(self.columns, type(self).__name__))
-
-    def __repr__(self) -> str:
-        names = [f.name for f in fields(self) if f.name != "columns"]
-        names += ["columns"] if self.columns is not None else []
-        inner = ", ".join(f"{name}={_short(getattr(self, name))}" for name in names)
-        return f"{type(self).__name__}({inner})"
-
-    def on(self: Leaf, *columns: int | Sequence[int]) -> Leaf:
-        """Return the same kernel limited to `columns`: ``RBF().on(0, 3)`` or ``.on([0, 3])``."""
-        given: Any = columns[0] if len(columns) == 1 and not is_index(columns[0]) else columns
-        return replace(self, columns=given)
-
     @abstractmethod
     def factors(self, x: Floats, z: Floats) -> Floats:
         """Return ``k_j(x_j, z_j)`` elementwise; `x` and `z` broadcast, columns last."""
@@ -206,25 +315,8 @@ class ColumnKernel(Kernel):
     def check_values(self, X: Floats, name: str) -> None:
         """Raise a ValueError when values in the covered columns lie outside the domain."""
 
-    def check_width(self, n_columns: int) -> None:
-        """Raise a ValueError when the kernel cannot be applied to data of `n_columns` columns."""
-        title = type(self).__name__
-        if self.columns is not None and max(self.columns) >= n_columns:
-            raise ValueError(
-                f"{title} is limited to column {max(self.columns)}, but the data have only "
-                f"{n_columns} columns (counted from 0)."
-            )
-        width = n_columns if self.columns is None else len(self.columns)
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name != "columns" and isinstance(value, tuple) and len(value) != width:
-                raise ValueError(
-                    f"{title} has {len(value)} values of {f.name}, but it covers {width} "
-                    "columns; give one number, or one per covered column."
-                )
-
-    def _expand(self, n_columns: int) -> Expansion:  # noqa: ARG002
-        return [(1.0, (self,))]
+    def _expand(self, n_columns: int, tol: float | None) -> Expansion:  # noqa: ARG002
+        return [Summand(1.0, (self,))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -243,11 +335,22 @@ class Sum(Kernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", _flat(self.kernels, Sum))
 
+    @property
+    def _neutral(self) -> bool:  # type: ignore[override]
+        return all(kernel._neutral for kernel in self.kernels)
+
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.kernels))
 
-    def _expand(self, n_columns: int) -> Expansion:
-        return [term for kernel in self.kernels for term in kernel._expand(n_columns)]
+    def _worth(self, x: Floats, z: Floats) -> Floats:
+        return reduce(np.add, [kernel._worth(x, z) for kernel in self.kernels])
+
+    def _expand(self, n_columns: int, tol: float | None) -> Expansion:
+        return [term for kernel in self.kernels for term in kernel._expand(n_columns, tol)]
+
+    def _split(self, n_columns: int, tol: float | None) -> Split:
+        parts = [kernel._split(n_columns, tol) for kernel in self.kernels]
+        return Split([t for p in parts for t in p.expansion], [w for p in parts for w in p.powers])
 
 
 @dataclass(frozen=True, repr=False)
@@ -266,18 +369,31 @@ class Product(Kernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", _flat(self.kernels, Product))
 
+    @property
+    def _neutral(self) -> bool:  # type: ignore[override]
+        return all(kernel._neutral for kernel in self.kernels)
+
     def __repr__(self) -> str:
         return " * ".join(_grouped(kernel) for kernel in self.kernels)
 
-    def _expand(self, n_columns: int) -> Expansion:
-        expansion: Expansion = [(1.0, ())]
+    def _worth(self, x: Floats, z: Floats) -> Floats:
+        return reduce(np.multiply, [kernel._worth(x, z) for kernel in self.kernels])
+
+    def _expand(self, n_columns: int, tol: float | None) -> Expansion:
+        expansion: Expansion = [Summand(1.0, ())]
         for kernel in self.kernels:
-            expansion = [
-                (a * b, left + right)
-                for a, left in expansion
-                for b, right in kernel._expand(n_columns)
-            ]
+            right = kernel._expand(n_columns, tol)
+            if any(a.error for a in expansion) and any(b.error for b in right):
+                raise two_distances(self)
+            expansion = [a.times(b) for a in expansion for b in right]
         return expansion
+
+    def _split(self, n_columns: int, tol: float | None) -> Split:
+        others = [kernel for kernel in self.kernels if not isinstance(kernel, Constant)]
+        if len(others) != 1:
+            return super()._split(n_columns, tol)
+        constants = [kernel.value for kernel in self.kernels if isinstance(kernel, Constant)]
+        return others[0]._split(n_columns, tol).scaled(math.prod(constants))
 
 
 @dataclass(frozen=True, repr=False)
@@ -305,11 +421,22 @@ class Scale(Kernel):
             object.__setattr__(self, "kernel", self.kernel.kernel)
         object.__setattr__(self, "factor", factor)
 
+    @property
+    def _neutral(self) -> bool:  # type: ignore[override]
+        return self.kernel._neutral
+
     def __repr__(self) -> str:
         return f"{self.factor!r} * {_grouped(self.kernel)}"
 
-    def _expand(self, n_columns: int) -> Expansion:
-        return [(self.factor * c, leaves) for c, leaves in self.kernel._expand(n_columns)]
+    def _worth(self, x: Floats, z: Floats) -> Floats:
+        return self.factor * self.kernel._worth(x, z)
+
+    def _expand(self, n_columns: int, tol: float | None) -> Expansion:
+        scale = Summand(self.factor, ())
+        return [scale.times(term) for term in self.kernel._expand(n_columns, tol)]
+
+    def _split(self, n_columns: int, tol: float | None) -> Split:
+        return self.kernel._split(n_columns, tol).scaled(self.factor)
 
 
 @dataclass(frozen=True)
@@ -329,13 +456,15 @@ class Constant(Kernel):
             raise ValueError(f"Constant value must be positive, got {value!r}.")
         object.__setattr__(self, "value", value)
 
-    def _expand(self, n_columns: int) -> Expansion:  # noqa: ARG002
-        return [(self.value, ())]
+    def _expand(self, n_columns: int, tol: float | None) -> Expansion:  # noqa: ARG002
+        return [Summand(self.value, ())]
 
 
 @dataclass(frozen=True, repr=False)
 class Dot(ColumnKernel):
     """The product ``x z``, a part of the linear kernel."""
+
+    _neutral = False
 
     def factors(self, x: Floats, z: Floats) -> Floats:
         return x * z
@@ -343,7 +472,7 @@ class Dot(ColumnKernel):
 
 def has_neutral_removal(kernel: Kernel) -> bool:
     """Tell whether every part of the kernel is a product of factors that can become 1."""
-    return not any(isinstance(leaf, Dot) for _, leaves in kernel._expand(1) for leaf in leaves)
+    return kernel._neutral
 
 
 @dataclass(frozen=True)
@@ -356,11 +485,18 @@ class Term:
     leaves : tuple of ColumnKernel
     n_columns : int
         Number of columns of the data; a column covered by no leaf has the factor 1.
+    error : float
+        What the term stands for may be something else by so much, times the size of those factors
+        that are not known to lie in [0, 1]: a share in the error of a kernel of a distance.
+    slack : float
+        By how much the relative error may be larger than that of other terms, at least 1.
     """
 
     coefficient: float
     leaves: tuple[ColumnKernel, ...]
     n_columns: int
+    error: float = 0.0
+    slack: float = 1.0
 
     def __post_init__(self) -> None:
         for leaf in self.leaves:
@@ -374,7 +510,7 @@ class Term:
             kept = tuple(column in columns for column in covered)
             if any(kept):
                 leaves.append(_restricted(leaf, tuple(covered), kept))
-        return Term(self.coefficient, tuple(leaves), self.n_columns)
+        return replace(self, leaves=tuple(leaves))
 
     def worth(self, x: Floats, z: Floats) -> Floats:
         """Return the coefficient times all factors, shape (rows, points)."""

@@ -2,6 +2,8 @@
 
 - `expansion`: `KernelExpansion`, the neutral form of every model that is explained, and what is
   done to rows before the kernel sees them;
+- `posterior`: what the covariance of a Gaussian process needs beside its mean;
+- `inputs`: what the inputs of a model range over, a table or distributions;
 - `classes`: what the outputs of a classifier mean;
 - `absent`: which rows stand in for absent features, and the line that says so;
 - `shap_background`: backgrounds that come from shap.

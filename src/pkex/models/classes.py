@@ -11,6 +11,9 @@ are three kinds of outputs:
   which is a linear map of the pairs: a kernel expansion again, exact and additive;
 - one function for each class *against the rest*, where a model has such.
 
+Where a model turns its decision function f into probabilities by a sigmoid of an affine function of
+f, *log-odds* are that affine function: an expansion again, while probabilities are none.
+
 The class that a model predicts is its own affair. A support vector machine counts how many pair
 functions speak for a class, and the largest f_c need not have the most votes.
 """
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHOICES",
+    "LOG_ODDS",
+    "OUTPUTS",
     "ClassMeans",
     "Classes",
     "apart",
@@ -43,7 +48,9 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-CHOICES = ("classes", "pairs")
+CHOICES = ("classes", "pairs")  # of a model that decides between pairs of classes
+LOG_ODDS = "log-odds"
+OUTPUTS = (*CHOICES, LOG_ODDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,15 +133,23 @@ def check_choice(outputs: object, choices: Sequence[str], model: Any) -> None:
     """Refuse what is no choice of outputs, and any choice where the model has none."""
     if outputs is None:
         return
-    if not isinstance(outputs, str) or outputs not in CHOICES:
-        raise ValueError(f"outputs must be 'classes' or 'pairs', got {brief(outputs)}.")
-    if outputs not in choices:
+    title = type(model).__name__
+    if not isinstance(outputs, str) or outputs not in OUTPUTS:
+        raise ValueError(f"outputs must be 'classes', 'pairs' or 'log-odds', got {brief(outputs)}.")
+    if outputs in choices:
+        return
+    if outputs == LOG_ODDS:
         raise ValueError(
-            f"this {type(model).__name__} has no choice of outputs, so outputs={outputs!r} does "
-            "not go with it; SVC, NuSVC, OneVsOneClassifier and "
-            "GaussianProcessClassifier(multi_class='one_vs_one') have one, with three classes or "
-            "more. Leave outputs= out."
+            f"this {title} has no probabilities whose log-odds are affine in a kernel expansion, "
+            "so outputs='log-odds' does not go with it; binary classifiers calibrated by a sigmoid "
+            "have them, such as CalibratedClassifierCV(SVC(), ensemble=False), and logistic "
+            "regression. Leave outputs= out to explain what decides between the classes."
         )
+    raise ValueError(
+        f"this {title} has no choice of outputs, so outputs={outputs!r} does not go with it; SVC, "
+        "NuSVC, OneVsOneClassifier and GaussianProcessClassifier(multi_class='one_vs_one') have "
+        "one, with three classes or more. Leave outputs= out."
+    )
 
 
 def meaning(explanation: Explanation) -> str | None:

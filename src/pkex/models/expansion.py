@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from numbers import Number
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -35,6 +36,9 @@ from pkex._validation import (
 from pkex.errors import no_neutral_removal
 from pkex.games.layout import on_cache_lines
 from pkex.kernels.algebra import Kernel, has_neutral_removal
+
+if TYPE_CHECKING:  # it needs SciPy, which an expansion does without
+    from pkex.models.posterior import Posterior
 
 __all__ = [
     "Data",
@@ -139,6 +143,8 @@ class KernelExpansion:
         The rows that absent features are averaged over by default, in the columns of the points.
         A text says that the points are data, and what to call them ("training points"); None says
         that there are none, because the points are no data (inducing points, a weight vector).
+    posterior : Posterior, optional
+        Of a Gaussian process: what its covariance needs beside the mean, which the expansion is.
 
     Examples
     --------
@@ -158,6 +164,7 @@ class KernelExpansion:
     output_names: tuple[str, ...] | None
     preparation: Preparation | None
     background: Data | None
+    posterior: Posterior | None
 
     def __init__(
         self,
@@ -170,6 +177,7 @@ class KernelExpansion:
         *,
         preparation: Preparation | None = None,
         background: ArrayLike | Data | str | None = "points",
+        posterior: Posterior | None = None,
     ) -> None:
         if not isinstance(kernel, Kernel):
             advice = "A function of your own becomes one by pkex.kernels.Custom(function)."
@@ -197,7 +205,7 @@ class KernelExpansion:
                 f"offset must be one number or one for each of the {alpha[0].size} outputs; got "
                 f"shape {shift.shape}."
             )
-        kernel.terms(n_columns)
+        kernel.normal_form(n_columns)
         kernel.check(matrix, "points")
         if preparation is not None:
             names = preparation.names  # of the input; the points have columns of their own
@@ -212,6 +220,8 @@ class KernelExpansion:
             outputs = unique_names(output_names, "output_names", alpha[0].size)
         elif alpha.ndim == 2:
             outputs = default_names("y", alpha.shape[1])
+        if posterior is not None:
+            _check_posterior(posterior, n_points, alpha[0].size)
         matrix = _frozen(on_cache_lines(matrix))
         for name, value in (
             ("points", matrix),
@@ -222,6 +232,7 @@ class KernelExpansion:
             ("output_names", outputs),
             ("preparation", preparation),
             ("background", _as_data(background, matrix, kernel)),
+            ("posterior", posterior),
         ):
             object.__setattr__(self, name, value)
 
@@ -335,7 +346,7 @@ class ExpansionSum(KernelExpansion):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("points", "coefficients", "kernel", "offset", "background"):
+        if name in ("points", "coefficients", "kernel", "offset", "background", "posterior"):
             raise AttributeError(
                 f"this model is a sum of {len(self.parts)} expansions, each with its own {name}: "
                 f"see expansion.parts[0].{name}."
@@ -385,8 +396,9 @@ def seen(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
 def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     """Return the columns of `X` that the model was fitted with, in its order.
 
-    They are found by name where both have names; else `X` is what it is.
+    They are found by name where both have names; else `X` is what it is, a tensor as an array.
     """
+    X = X.detach().cpu().numpy() if hasattr(X, "detach") else X
     _check_rows(X, name)
     preparation = expansion.preparation
     known = expansion.feature_names
@@ -397,6 +409,12 @@ def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
         return X
     missing = [entry for entry in known if entry not in names]
     if missing and known == default_names("x", len(known)):
+        if preparation is not None and len(set(names)) < len(names):
+            double = next(entry for entry in names if names.count(entry) > 1)
+            raise ValueError(
+                f"{name} has more than one column named {double!r}; rename one, or pass "
+                f"np.asarray({name}), as the model was fitted without names."
+            )
         return X  # the model was fitted without names, so that any will do
     if missing:
         raise ValueError(
@@ -430,20 +448,28 @@ def _check_rows(X: Any, name: str) -> None:
     if isinstance(X, list | tuple):
         with suppress(ValueError):  # ragged, which is said later
             shape = np.shape(X)
+    if X is None or isinstance(X, str | bytes | Number):
+        raise TypeError(f"{name} must be a table or an array of rows and columns, got {brief(X)}.")
     if isinstance(shape, tuple) and len(shape) != 2:
         found, hint = f"got shape {shape}", ""
         if len(shape) == 1:
-            hint = f" Pass {name}[:1] of a table, or row.reshape(1, -1), to explain one row."
+            hint = f" Pass {name}[:1] of a table, or row.reshape(1, -1), for a single row."
             if hasattr(X, "name") and hasattr(X, "to_frame"):  # of pandas or polars
                 found = f"got a {type(X).__name__}"
-                hint = " Pass a frame to explain one row, e.g. frame[:1] or row.to_frame().T."
+                hint = " Pass a frame for a single row, e.g. frame[:1] or row.to_frame().T."
         raise ValueError(f"{name} must be two-dimensional (rows, columns), {found}.{hint}")
 
 
 def evolve(expansion: KernelExpansion, **changes: Any) -> KernelExpansion:
-    """Return the expansion with some of its constructor's arguments changed, in every part."""
+    """Return the expansion with some of its constructor's arguments changed, in every part.
+
+    A posterior goes with the points, the kernel and the coefficients that it was found with: where
+    one of these is changed, it has to be given anew.
+    """
     kept = ("points", "coefficients", "kernel", "offset", "feature_names", "output_names")
-    also = ("preparation", "background")
+    also: tuple[str, ...] = ("preparation", "background")
+    if not {"points", "coefficients", "kernel"}.intersection(changes):
+        also += ("posterior",)
     parts = tuple(
         KernelExpansion(**{name: getattr(part, name) for name in kept + also} | changes)
         for part in expansion.parts
@@ -467,12 +493,14 @@ def stack(expansions: Sequence[KernelExpansion], output_names: Sequence[str]) ->
                 "coefficients": np.pad(alpha, ((0, 0), edges)),
                 "offset": np.pad(part.offsets, edges),
                 "output_names": output_names,
+                "posterior": part.posterior and part.posterior.padded(*edges),
             }
             parts += evolve(part, **padded).parts
     first = parts[0]
     if any(
         p.kernel != first.kernel
         or p.preparation is not None
+        or p.posterior is not None
         or not _same_data(p.background, first.background)
         for p in parts
     ):
@@ -483,14 +511,21 @@ def stack(expansions: Sequence[KernelExpansion], output_names: Sequence[str]) ->
 
 
 def combined(
-    expansion: KernelExpansion, weights: Floats, output_names: Sequence[str]
+    expansion: KernelExpansion,
+    weights: Floats,
+    output_names: Sequence[str] | None,
+    shift: Floats | float = 0.0,
 ) -> KernelExpansion:
-    """Return the expansion whose outputs are those of the given one times a matrix."""
+    """Return the expansion whose outputs are those of the given one times a matrix, shifted."""
     parts: list[KernelExpansion] = []
-    for part in expansion.parts:
-        alpha = part.alpha @ weights
-        offset = part.offsets @ weights
-        parts += evolve(part, coefficients=alpha, offset=offset, output_names=output_names).parts
+    for number, part in enumerate(expansion.parts):
+        changes = {
+            "coefficients": part.alpha @ weights,
+            "offset": part.offsets @ weights + (shift if number == 0 else 0.0),
+            "output_names": output_names,
+            "posterior": part.posterior and part.posterior.mixed(weights),
+        }
+        parts += evolve(part, **changes).parts
     return sum_of(parts)
 
 
@@ -504,6 +539,16 @@ def _as_data(background: Any, points: Floats, kernel: Kernel) -> Data | None:
     rows = as_matrix(given.rows, "background", points.shape[1])
     kernel.check(rows, "background")
     return Data(points if np.array_equal(rows, points) else _frozen(rows.copy()), given.kind)
+
+
+def _check_posterior(posterior: Posterior, n_points: int, n_outputs: int) -> None:
+    """Refuse a posterior of other points or outputs."""
+    found = (len(posterior.cholesky), posterior.mixing.shape[1])
+    if found != (n_points, n_outputs):
+        raise ValueError(
+            f"the posterior has {found[0]} points and {found[1]} outputs, but the expansion has "
+            f"{n_points} and {n_outputs}."
+        )
 
 
 def _same_data(first: Data | None, second: Data | None) -> bool:

@@ -1,40 +1,59 @@
 """``result.plot()``, the usual picture of a result, and ``result.plot.kind()``, the others.
 
 Each result has one of these objects as `plot`. They say what can be drawn and leave the drawing to
-the displays of `pkex.output.plots` and `pkex.output.shap_plots`, which are imported when something
-is drawn.
+the displays of `pkex.output.plots` and `pkex.output.displays`, which are imported when something is
+drawn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pkex.explanation import Explanation
     from pkex.importance import Importance
-    from pkex.output.plots import AttributionDisplay, ImportanceDisplay, MarginalsDisplay
-    from pkex.output.shap_plots import ShapDisplay
+    from pkex.indices import Sensitivity
+    from pkex.output.displays.beeswarm import BeeswarmDisplay
+    from pkex.output.displays.decision import DecisionDisplay
+    from pkex.output.displays.dependence import DependenceDisplay
+    from pkex.output.displays.heatmap import HeatmapDisplay
+    from pkex.output.displays.sensitivity import PairsDisplay, SensitivityDisplay
+    from pkex.output.displays.waterfall import RowDisplay, WaterfallDisplay
+    from pkex.output.plots import AttributionDisplay, Display, ImportanceDisplay, MarginalsDisplay
     from pkex.statistics.attribution import Attribution
 
-__all__ = ["AttributionPlots", "ExplanationPlots", "ImportancePlots"]
+Output = str | int | Sequence[str | int] | None
+
+__all__ = [
+    "AttributionPlots",
+    "ExplanationPlots",
+    "ImportancePlots",
+    "Output",
+    "SensitivityPlots",
+]
+
+_PANELS = 6  # outputs that fit into one figure
 
 
 class ExplanationPlots:
     """The plots of an `Explanation`: ``explanation.plot()`` and ``explanation.plot.kind()``.
 
-    A call draws `bar`. The others are shap's and need the extra ``shap``.
+    A call draws what fits: the waterfall of a single row, the beeswarm of many. Where a model has
+    several outputs, such as one for each class, every plot but `bar` has a panel for each.
 
     Examples
     --------
     >>> import pkex
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
     >>> explanation = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]])
-    >>> explanation.plot().ax_.get_xlabel()
-    'mean |value|'
-    >>> explanation.plot.scatter("x1").ax_.get_xlabel()
+    >>> explanation.plot()
+    <BeeswarmDisplay in ax_ of figure_>
+    >>> explanation[0].plot()
+    <WaterfallDisplay in ax_ of figure_>
+    >>> explanation.plot.dependence("x1").ax_.get_xlabel()
     'x1'
     """
 
@@ -42,14 +61,39 @@ class ExplanationPlots:
         self._explanation = explanation
 
     def __repr__(self) -> str:
-        return "<plots of an Explanation: bar, beeswarm, scatter, waterfall>"
+        kinds = "bar, beeswarm, decision, dependence, heatmap, waterfall"
+        return f"<plots of an Explanation: {kinds}>"
 
-    def __call__(self, ax: Axes | None = None, *, max_display: int = 20) -> ImportanceDisplay:
-        """Draw `bar`."""
-        return self.bar(ax, max_display=max_display)
+    def __call__(
+        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
+    ) -> Display:
+        """Draw what fits: `waterfall` for one row, `beeswarm` for many.
 
-    def bar(self, ax: Axes | None = None, *, max_display: int = 20) -> ImportanceDisplay:
+        A row whose values do not add up, because of their index or as only some features were
+        selected, gets a `bar`; so do more outputs than fit into one figure.
+        """
+        found = self._explanation
+        if len(found) == 1:
+            adds_up = found.efficient and found.complete
+            draw = self._waterfall if adds_up else self._row
+            return draw(0, ax, max_display, output)
+        several = found.values.ndim == 3 and output is None
+        if several and (ax is not None or found.values.shape[2] > _PANELS):
+            return self.bar(ax, max_display=max_display)
+        return self.beeswarm(ax, max_display=max_display, output=output)
+
+    def bar(
+        self,
+        ax: Axes | None = None,
+        *,
+        max_display: int = 20,
+        cohorts: Any = None,
+        output: Output = None,
+    ) -> Display:
         """Draw the mean absolute values of the most important features as bars.
+
+        Whiskers are one standard error. A single row has its values as bars instead, with their
+        signs; whiskers are standard deviations, where the explanation has them.
 
         Parameters
         ----------
@@ -57,32 +101,56 @@ class ExplanationPlots:
             Where to draw; a new figure by default.
         max_display : int, default 20
             How many features to show at most.
+        cohorts : str, int, array or mapping, optional
+            Parts of the rows to compare: a column, by name or number, with a cohort for each of its
+            categories or for each half of its numbers; an array with a true or false or a label
+            for each row; or a mapping of names to masks or lists of rows. Six at most.
+        output : str, int or sequence of them, optional
+            Which outputs. By default the bars of all are stacked.
 
         Returns
         -------
-        ImportanceDisplay
+        ImportanceDisplay, CohortsDisplay or RowDisplay
         """
-        return self._explanation.importance().plot.bar(ax, max_display=max_display)
+        if cohorts is not None:
+            from pkex.output.displays.cohorts import CohortsDisplay
+
+            display = CohortsDisplay(self._explanation, cohorts)
+            return display.plot(ax, max_display=max_display, output=output)
+        if len(self._explanation) == 1:
+            return self._row(0, ax, max_display, output)
+        found = self._explanation
+        if output is not None:
+            found = (
+                found[:, :, output]
+                if found.values.ndim == 3
+                else found._one_output(cast("str | int", output), "plot.bar")
+            )
+        return found.importance().plot.bar(ax, max_display=max_display)
 
     def beeswarm(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: str | int | None = None
-    ) -> ShapDisplay:
+        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
+    ) -> BeeswarmDisplay:
         """Draw every value as a point, in a line for each feature, coloured by its raw value.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw, in a figure of pyplot; a new one by default.
+            Where to draw; a new figure by default.
         max_display : int, default 12
             How many lines to show at most; the last one has the sum of all other features.
-        output : str or int, optional
-            Which output; needed when there are several.
+        output : str, int or sequence of them, optional
+            Which outputs; all by default, a panel for each.
 
         Returns
         -------
-        ShapDisplay
+        BeeswarmDisplay
         """
-        return self._of(output, "plot.beeswarm").beeswarm(ax, max_display=max_display)
+        from pkex.output.displays.beeswarm import BeeswarmDisplay
+
+        shown = BeeswarmDisplay(self._explanation)
+        shown.plot(ax, max_display=max_display, output=output)
+        return shown
 
     def waterfall(
         self,
@@ -90,58 +158,131 @@ class ExplanationPlots:
         ax: Axes | None = None,
         *,
         max_display: int = 12,
-        output: str | int | None = None,
-    ) -> ShapDisplay:
+        output: Output = None,
+    ) -> WaterfallDisplay:
         """Draw how the values of one row lead from the base value to the prediction.
+
+        Where the explanation has standard deviations of its values, bars have intervals.
 
         Parameters
         ----------
         row : int, default 0
         ax : matplotlib Axes, optional
-            Where to draw, in a figure of pyplot; a new one by default.
+            Where to draw; a new figure by default.
         max_display : int, default 12
-            How many lines to show at most; the last one has the sum of all other features.
-        output : str or int, optional
-            Which output; needed when there are several.
+            How many features to show at most; the last line has the sum of all others.
+        output : str, int or sequence of them, optional
+            Which outputs. By default that of the predicted class, or all, a panel for each.
 
         Returns
         -------
-        ShapDisplay
+        WaterfallDisplay
         """
-        shown = self._of(output, "plot.waterfall")
-        return shown.waterfall(row, ax, max_display=max_display)
+        return self._waterfall(row, ax, max_display, output)
 
-    def scatter(
+    def dependence(
         self,
-        column: str | int,
+        feature: str | int,
         ax: Axes | None = None,
         *,
-        colour: str | int | None = None,
-        output: str | int | None = None,
-    ) -> ShapDisplay:
-        """Draw the values of one feature against its raw values.
+        color: str | int | None = None,
+        output: Output = None,
+    ) -> DependenceDisplay:
+        """Draw the values of one feature against its raw values, with the rows' histogram below.
 
         Parameters
         ----------
-        column : str or int
+        feature : str or int
             The feature, of one column.
         ax : matplotlib Axes, optional
-            Where to draw, in a figure of pyplot; a new one by default.
-        colour : str or int, optional
-            Another feature, of one column, whose raw values colour the points.
-        output : str or int, optional
-            Which output; needed when there are several.
+            Where to draw; a new figure by default.
+        color : str or int, optional
+            Another feature, of one column, whose raw values colour the points: numbers from low to
+            high, categories with a colour each.
+        output : str, int or sequence of them, optional
+            Which outputs; all by default, a panel for each.
 
         Returns
         -------
-        ShapDisplay
+        DependenceDisplay
         """
-        return self._of(output, "plot.scatter").scatter(column, ax, colour=colour)
+        from pkex.output.displays.dependence import DependenceDisplay
 
-    def _of(self, output: str | int | None, caller: str) -> ShapDisplay:
-        from pkex.output.shap_plots import ShapDisplay
+        shown = DependenceDisplay(self._explanation, feature, color)
+        shown.plot(ax, output=output)
+        return shown
 
-        return ShapDisplay(self._explanation._one_output(output, caller))
+    def heatmap(
+        self,
+        ax: Axes | None = None,
+        *,
+        max_display: int = 12,
+        order: str = "prediction",
+        output: Output = None,
+    ) -> HeatmapDisplay:
+        """Draw all values as colours, features by rows, with predictions above.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        max_display : int, default 12
+            How many features to show at most; the last line has the sum of all others.
+        order : {"prediction", "similarity", "data"}, default "prediction"
+            How rows are sorted: by what is predicted, so that rows with similar values are
+            neighbours, or as they are.
+        output : str, int or sequence of them, optional
+            Which outputs; all by default, a panel for each.
+
+        Returns
+        -------
+        HeatmapDisplay
+        """
+        from pkex.output.displays.heatmap import HeatmapDisplay
+
+        shown = HeatmapDisplay(self._explanation, order)
+        shown.plot(ax, max_display=max_display, output=output)
+        return shown
+
+    def decision(
+        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
+    ) -> DecisionDisplay:
+        """Draw every row as a line from the base value to its prediction, feature by feature.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        max_display : int, default 12
+            How many features to show at most; the lowest line has the sum of all others.
+        output : str, int or sequence of them, optional
+            Which outputs; all by default, a panel for each.
+
+        Returns
+        -------
+        DecisionDisplay
+        """
+        from pkex.output.displays.decision import DecisionDisplay
+
+        shown = DecisionDisplay(self._explanation)
+        shown.plot(ax, max_display=max_display, output=output)
+        return shown
+
+    def _waterfall(
+        self, row: int, ax: Axes | None, max_display: int, output: Output
+    ) -> WaterfallDisplay:
+        from pkex.output.displays.waterfall import WaterfallDisplay
+
+        shown = WaterfallDisplay(self._explanation, row)
+        shown.plot(ax, max_display=max_display, output=output)
+        return shown
+
+    def _row(self, row: int, ax: Axes | None, max_display: int, output: Output) -> RowDisplay:
+        from pkex.output.displays.waterfall import RowDisplay
+
+        shown = RowDisplay(self._explanation[row])
+        shown.plot(ax, max_display=max_display, output=output)
+        return shown
 
 
 class AttributionPlots:
@@ -260,3 +401,77 @@ class ImportancePlots:
         from pkex.output.plots import ImportanceDisplay
 
         return ImportanceDisplay(self._importance).plot(ax, max_display=max_display)
+
+
+class SensitivityPlots:
+    """The plots of a `Sensitivity`: ``sensitivity.plot()`` and ``sensitivity.plot.kind()``.
+
+    A call draws `bar`.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> found = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
+    >>> found.plot().ax_.get_xlabel()
+    'share of the variance'
+    >>> found.plot.pairs().ax_.get_title(loc="left")
+    'parts of two inputs'
+    """
+
+    def __init__(self, sensitivity: Sensitivity) -> None:
+        self._sensitivity = sensitivity
+
+    def __repr__(self) -> str:
+        return "<plots of a Sensitivity: bar, pairs>"
+
+    def __call__(
+        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
+    ) -> SensitivityDisplay:
+        """Draw `bar`."""
+        return self.bar(ax, max_display=max_display, output=output)
+
+    def bar(
+        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
+    ) -> SensitivityDisplay:
+        """Draw the indices: first order as bars, up to the total order pale, Shapley as marks.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        max_display : int, default 20
+            How many inputs to show at most.
+        output : str or int, optional
+            Which output; needed when there are several.
+
+        Returns
+        -------
+        SensitivityDisplay
+        """
+        from pkex.output.displays.sensitivity import SensitivityDisplay
+
+        shown = SensitivityDisplay(self._sensitivity, output)
+        return shown.plot(ax, max_display=max_display)
+
+    def pairs(
+        self, ax: Axes | None = None, *, max_display: int = 12, output: str | int | None = None
+    ) -> PairsDisplay:
+        """Draw the parts of pairs of inputs as a table of colours; needs ``order=2``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        max_display : int, default 12
+            How many inputs to show at most.
+        output : str or int, optional
+            Which output; needed when there are several.
+
+        Returns
+        -------
+        PairsDisplay
+        """
+        from pkex.output.displays.sensitivity import PairsDisplay
+
+        return PairsDisplay(self._sensitivity, output).plot(ax, max_display=max_display)

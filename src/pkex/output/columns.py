@@ -24,7 +24,16 @@ from pkex.tables.cells import cell_text, is_number, name_of_rest
 if TYPE_CHECKING:
     from pkex.statistics.attribution import Attribution
 
-__all__ = ["Boxes", "Picture", "Points", "Shares", "between", "picture", "with_target"]
+__all__ = [
+    "Boxes",
+    "Picture",
+    "Points",
+    "Shares",
+    "between",
+    "categories",
+    "picture",
+    "with_target",
+]
 
 _MAX_CATEGORIES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 600
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -115,10 +124,10 @@ def with_target(cells: Cells, target: Cells, categorical: bool = False) -> Pictu
     """Return the picture of one column against a target of classes or numbers."""
     y = _numbers(target, _MAX_CLASSES)
     if y is None:
-        return _distributions(cells, *_categories(target, _MAX_CLASSES), categorical)
+        return _distributions(cells, *categories(target, _MAX_CLASSES), categorical)
     x = None if categorical else _numbers(cells, _MAX_CATEGORIES)
     if x is None:
-        codes, names = _categories(cells, _MAX_CATEGORIES)
+        codes, names = categories(cells, _MAX_CATEGORIES)
         boxes = [np.quantile(y[codes == k], _QUANTILES) for k in range(len(names))]
         return Boxes(tuple(names), np.array(boxes))
     points = np.column_stack([x, y])
@@ -133,18 +142,16 @@ def _distributions(
     """Return the distribution of `cells` in each series; `series` has the one of each row."""
     numbers = None if categorical else _numbers(cells, _MAX_CATEGORIES)
     edges: Floats | None = None
-    categories: list[str] = []
+    found: list[str] = []
     if numbers is None:
-        codes, categories = _categories(cells, _MAX_CATEGORIES)
-        counts = [
-            np.bincount(codes[series == k], minlength=len(categories)) for k in range(len(names))
-        ]
+        codes, found = categories(cells, _MAX_CATEGORIES)
+        counts = [np.bincount(codes[series == k], minlength=len(found)) for k in range(len(names))]
     else:
         edges = _edges(numbers, len(names))
         inside = np.clip(numbers, edges[0], edges[-1])
         counts = [np.histogram(inside[series == k], edges)[0] for k in range(len(names))]
     shares = np.array([count / count.sum() for count in counts])
-    return Shares(tuple(names), shares, edges, tuple(categories))
+    return Shares(tuple(names), shares, edges, tuple(found))
 
 
 def _edges(numbers: Floats, n_series: int) -> Floats:
@@ -164,8 +171,14 @@ def _numbers(cells: Cells, few: int) -> Floats | None:
     return numbers if len(np.unique(numbers)) > few else None
 
 
-def _categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
-    """Return the code of each cell and the categories: numbers in order, texts by frequency."""
+def categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
+    """Return the code of each cell and the categories: numbers in order, texts by frequency.
+
+    Examples
+    --------
+    >>> categories(np.array(["b", "a", "b"]), 6)
+    (array([0, 1, 0]), ['b', 'a'])
+    """
     numeric = all(map(is_number, cells))
     texts = cells.astype(np.float64) if numeric else np.array([cell_text(cell) for cell in cells])
     found, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)

@@ -1,4 +1,4 @@
-"""What displays are drawn with: the columns of data, names that fit, bare axes, colours."""
+"""What displays are drawn with: lanes for features, the columns of data, names that fit."""
 
 from __future__ import annotations
 
@@ -10,15 +10,84 @@ import numpy as np
 from pkex._validation import brief, is_index
 from pkex.output import palette
 from pkex.output.columns import Boxes, Points, Shares, picture
+from pkex.output.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pkex.statistics.attribution import Attribution
 
-__all__ = ["at_least", "bare", "colour", "draw_columns", "short"]
+__all__ = ["annotated", "at_least", "draw_columns", "framed", "lanes", "short", "whiskers"]
 
 _LABEL = 24  # letters of a name
+_NOTE = 9.0  # size of letters
+_MINUS = "\N{MINUS SIGN}"
+
+
+def framed(ax: Axes, grid: str = "both") -> Theme:
+    """Give axes the looks of a report: a pale grid, no frame, quiet numbers; return the theme."""
+    theme = Theme.of(ax)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    ax.grid(False)
+    if grid:
+        ax.grid(axis=grid, color=theme(palette.GRID), linewidth=0.9)  # type: ignore[arg-type]
+    ax.set_axisbelow(True)
+    ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.label.set_color(theme(palette.NEUTRAL))
+        axis.label.set_fontsize("small")
+    return theme
+
+
+def lanes(ax: Axes, names: Sequence[str]) -> Theme:
+    """Make lanes below each other, the first on top, with names on the left; return the theme."""
+    theme = framed(ax, "x")
+    ax.set_yticks(np.arange(len(names)), [short(name, 2 * _LABEL) for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.tick_params(axis="y", labelsize=9.5, labelcolor=theme(palette.INK))
+    ax.locator_params(axis="x", nbins=6)
+    return theme
+
+
+def annotated(ax: Axes, notes: Sequence[str], *, inside: bool) -> None:
+    """Write a note at the right end of each lane, flush right.
+
+    They stand beside the axes, or inside, in room that is made for them, where the axes are not
+    ours and may have neighbours.
+    """
+    letters = 0.6 * max(map(len, notes), default=0) + 0.8  # width of the notes in font sizes
+    if inside:
+        low, high = ax.get_xlim()
+        width = ax.get_window_extent().width / ax.figure.figure.dpi * 72.0
+        share = min(0.5, letters * _NOTE / width)
+        ax.set_xlim(low, low + (high - low) / (1.0 - share))
+    for place, note in enumerate(notes):
+        ax.annotate(
+            note.replace("-", _MINUS),
+            (1.0, place),
+            xycoords=("axes fraction", "data"),
+            xytext=(0.0 if inside else letters * _NOTE, 0.0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize=_NOTE,
+            color=Theme.of(ax)(palette.NEUTRAL),
+        )
+
+
+def whiskers(ax: Axes, ends: Sequence[float], places: Sequence[float], sizes: object) -> None:
+    """Draw an interval of these sizes on both sides of the ends of bars."""
+    ax.errorbar(
+        ends,
+        places,
+        xerr=sizes,  # type: ignore[arg-type]
+        fmt="none",
+        ecolor=Theme.of(ax)(palette.INK),
+        elinewidth=1.3,
+        capsize=2.5,
+        zorder=4,
+    )
 
 
 def draw_columns(attribution: Attribution, columns: list[int], axes: list[Axes]) -> None:
@@ -26,27 +95,27 @@ def draw_columns(attribution: Attribution, columns: list[int], axes: list[Axes])
     legend = True
     for column, ax in zip(columns, axes, strict=True):
         drawn, title = picture(attribution, column), attribution.column_names[column]
+        theme = framed(ax, "x")
         if isinstance(drawn, Shares):
-            _draw_shares(ax, drawn)
+            _draw_shares(ax, drawn, theme)
             if legend:
                 _legend_above(ax)
             legend = False
         elif isinstance(drawn, Points):
-            _draw_points(ax, drawn)
-            ax.set_ylabel(short(attribution.sample_names[0]), fontsize="small")
+            _draw_points(ax, drawn, theme)
+            ax.set_ylabel(short(attribution.sample_names[0]))
         else:
-            _draw_boxes(ax, drawn)
+            _draw_boxes(ax, drawn, theme)
             title = f"{attribution.sample_names[0]} by {title}"
-        ax.set_xlabel(short(title), fontsize="small")
-        ax.tick_params(labelsize="small")
+        ax.set_xlabel(short(title))
         ax.locator_params(axis="x", nbins=4)
-        ax.spines[["top", "right"]].set_visible(False)
 
 
 def _legend_above(ax: Axes) -> None:
     ax.legend(
         frameon=False,
         fontsize="small",
+        labelcolor=Theme.of(ax)(palette.INK),
         handlelength=1.0,
         ncols=3,
         loc="lower left",
@@ -55,52 +124,41 @@ def _legend_above(ax: Axes) -> None:
     )
 
 
-def _draw_shares(ax: Axes, drawn: Shares) -> None:
+def _draw_shares(ax: Axes, drawn: Shares, theme: Theme) -> None:
     """Draw histograms as outlines, or categories as bars side by side, in shares of the rows."""
     if drawn.edges is not None:
         for k, (name, shares) in enumerate(zip(drawn.series, drawn.shares, strict=True)):
-            ax.stairs(shares, drawn.edges, fill=True, color=colour(k), alpha=0.15)
-            ax.stairs(shares, drawn.edges, color=colour(k), linewidth=1.6, label=name)
+            ax.stairs(shares, drawn.edges, fill=True, color=theme.series(k), alpha=0.15)
+            ax.stairs(shares, drawn.edges, color=theme.series(k), linewidth=1.6, label=name)
         ax.set_yticks([])
-        ax.spines["left"].set_visible(False)
+        ax.set_ylim(bottom=0.0)
         return
     places, height = np.arange(len(drawn.categories)), 0.8 / len(drawn.series)
     for k, (name, shares) in enumerate(zip(drawn.series, drawn.shares, strict=True)):
         at = places + (k - 0.5 * (len(drawn.series) - 1)) * height
-        ax.barh(at, 100.0 * shares, height, color=colour(k), label=name)
+        ax.barh(at, 100.0 * shares, height, color=theme.series(k), label=name)
     _name_categories(ax, drawn.categories)
     ax.xaxis.set_major_formatter("{x:g} %")
 
 
-def _draw_points(ax: Axes, drawn: Points) -> None:
+def _draw_points(ax: Axes, drawn: Points, theme: Theme) -> None:
     size = float(np.clip(2000.0 / len(drawn.x), 3.0, 12.0))
-    ax.scatter(drawn.x, drawn.y, s=size, color=colour(0), alpha=0.5, linewidth=0)
+    ax.grid(axis="y", color=theme(palette.GRID))
+    ax.scatter(drawn.x, drawn.y, s=size, color=theme.series(0), alpha=0.5, linewidth=0)
 
 
-def _draw_boxes(ax: Axes, drawn: Boxes) -> None:
+def _draw_boxes(ax: Axes, drawn: Boxes, theme: Theme) -> None:
     """Draw the middle half of the rows as a box, nine tenths as a line, and the median."""
     for place, (low, first, middle, third, high) in enumerate(drawn.quantiles):
-        ax.hlines(place, low, high, color=palette.NEUTRAL.light, linewidth=1.0)
-        ax.barh(place, third - first, 0.55, left=first, color=colour(0), alpha=0.6)
-        ax.vlines(middle, place - 0.275, place + 0.275, color="black", linewidth=1.6)
+        ax.hlines(place, low, high, color=theme(palette.NEUTRAL), linewidth=1.0)
+        ax.barh(place, third - first, 0.55, left=first, color=theme.series(0), alpha=0.6)
+        ax.vlines(middle, place - 0.275, place + 0.275, color=theme(palette.INK), linewidth=1.6)
     _name_categories(ax, drawn.categories)
 
 
 def _name_categories(ax: Axes, categories: Sequence[str]) -> None:
     ax.set_yticks(np.arange(len(categories)), [short(name, 16) for name in categories])
     ax.invert_yaxis()  # the first on top
-    ax.tick_params(left=False)
-
-
-def bare(ax: Axes) -> None:
-    """Leave nothing around horizontal bars but their axis."""
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(left=False)
-
-
-def colour(k: int) -> str:
-    """Return the colour of a series on a light page."""
-    return palette.SERIES[k % len(palette.SERIES)].light
 
 
 def at_least(value: object, name: str, least: int) -> None:

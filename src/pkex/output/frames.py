@@ -12,9 +12,10 @@ from pkex._extras import optional
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
     from pkex.statistics.attribution import Attribution
 
-__all__ = ["attribution_frame", "explanation_frame", "importance_frame"]
+__all__ = ["attribution_frame", "explanation_frame", "importance_frame", "sensitivity_frame"]
 
 Floats = NDArray[np.float64]
 
@@ -24,18 +25,26 @@ def explanation_frame(explanation: Explanation, totals: bool) -> Any:
     pandas = optional("pandas", "pandas")
     names = explanation.feature_names
     ends = ("base_value", "prediction") if totals else ()
-    taken = set(names).intersection(ends)
+    spreads = tuple(f"{name} std" for name in names) if explanation.std is not None else ()
+    taken = set(names).intersection((*ends, *spreads))
     if taken:
         raise ValueError(
             f"a feature is named {taken.pop()!r}, as a column that to_frame adds; use "
             "to_frame(totals=False)."
         )
     values, base, predictions = explanation._with_output_axis()
+    stds = None if explanation.std is None else explanation.std.reshape(values.shape)
     blocks = [
-        np.column_stack([values[:, :, k], *((base[:, k], predictions[:, k]) if totals else ())])
+        np.column_stack(
+            [
+                values[:, :, k],
+                *((base[:, k], predictions[:, k]) if totals else ()),
+                *((stds[:, :, k],) if stds is not None else ()),
+            ]
+        )
         for k in range(values.shape[2])
     ]
-    columns: Any = [*names, *ends]
+    columns: Any = [*names, *ends, *spreads]
     if explanation.values.ndim == 3:
         columns = pandas.MultiIndex.from_product(
             [explanation.outputs, columns], names=["output", "feature"]
@@ -77,3 +86,22 @@ def importance_frame(importance: Importance) -> Any:
         for kind, table in tables.items()
     }
     return pandas.DataFrame(blocks, index=names)
+
+
+def sensitivity_frame(sensitivity: Sensitivity) -> Any:
+    """See `Sensitivity.to_frame`."""
+    pandas = optional("pandas", "pandas")
+    order = sensitivity.order
+    kinds = ("first_order", "shapley", "total_order")
+    index = [sensitivity.feature_names[player] for player in order]
+    tables = {kind: getattr(sensitivity, kind)[order] for kind in kinds}
+    if sensitivity.shapley.ndim == 1:
+        return pandas.DataFrame(tables, index=index)
+    blocks = {
+        (output, kind): tables[kind][:, k]
+        for k, output in enumerate(sensitivity.outputs)
+        for kind in kinds
+    }
+    frame = pandas.DataFrame(blocks, index=index)
+    frame.columns.names = ["output", "index"]
+    return frame

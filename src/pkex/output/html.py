@@ -12,25 +12,40 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkex._words import counted, listed
 from pkex.models.classes import elsewhere, meaning
 from pkex.output import palette
 from pkex.output.text import (
+    OUTPUTS,
     attribution_headline,
     headline,
+    kernel_text,
     leaves_out,
+    more_outputs,
     most_important,
     notes,
+    raw_text,
     remarks,
+    sensitivity_headline,
+    sensitivity_remarks,
     shares,
 )
-from pkex.tables.cells import cell_text, name_of_rest
+from pkex.tables.cells import name_of_rest
 
 if TYPE_CHECKING:
+    from pkex.explainer import Explainer
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
     from pkex.statistics.attribution import Attribution
 
-__all__ = ["attribution_html", "explanation_html", "importance_html"]
+__all__ = [
+    "attribution_html",
+    "explainer_html",
+    "explanation_html",
+    "importance_html",
+    "sensitivity_html",
+]
 
 _LINES, _FEATURES = 9, 8  # of an explanation
 _PLAYERS = 20  # of an attribution or importance
@@ -64,7 +79,11 @@ def explanation_html(explanation: Explanation) -> str:
             cells.append(_cell(explanation.outputs[output]))
         cells.append(_cell(f"{base[row, output]:.4g}"))
         cells += [
-            _cell(f"{value:+.4g}", _raw(explanation, row, i), value / scale)
+            _cell(
+                f"{value:+.4g}{_spread(explanation, row, i, output)}",
+                raw_text(explanation, row, i),
+                value / scale,
+            )
             for value, i in zip(phi, top, strict=True)
         ]
         if others:
@@ -78,6 +97,36 @@ def explanation_html(explanation: Explanation) -> str:
     said = "" if what is None else f"<div>{escape(what)}</div>"
     said += _small(notes(explanation))
     return _page(headline(explanation), said, titles, lines, _line(more))
+
+
+def explainer_html(explainer: Explainer) -> str:
+    """Return a table of what was read of a model, and how it will be explained."""
+    expansion = explainer.expansion
+    parts, names = expansion.parts, explainer.player_names
+    merged = len(names) < len(expansion.feature_names)
+    made = f" made of {counted(len(expansion.feature_names), 'column')}" if merged else ""
+    index = {"SV": "Shapley values", "BV": "Banzhaf values"}.get(explainer.index, explainer.index)
+    exact = "to full precision" if explainer.tol is None else f"to {explainer.tol:g}"
+    base = np.atleast_1d(explainer.expected_value)
+    outputs = expansion.output_names or ()
+    facts = {
+        "model": explainer._model,
+        "kernel": "; ".join(map(kernel_text, explainer._kernels)),
+        "points": " + ".join(str(len(part.points)) for part in parts),
+        "absent features": f"{explainer.absent} ({explainer.removal} removal)",
+        "players": f"{len(names)}{made}: {listed(names)}",
+        "outputs": f"{len(base)}: {listed(outputs)}" if len(base) > 1 else "",
+        "values": f"{index}, {exact}",
+        "base value": ", ".join(f"{value:.4g}" for value in base[:OUTPUTS])
+        + (", …" if len(base) > OUTPUTS else ""),
+    }
+    lines = [_name(label) + _text(said) for label, said in facts.items() if said]
+    table = "".join(f"<tr>{line}</tr>" for line in lines)
+    call = _small(["call it with rows to explain: explainer(X)"])
+    return (
+        '<div style="overflow-x: auto"><div>Explainer</div>'
+        f"<table><tbody>{table}</tbody></table>{call}</div>"
+    )
 
 
 def attribution_html(attribution: Attribution) -> str:
@@ -101,9 +150,9 @@ def attribution_html(attribution: Attribution) -> str:
 def importance_html(importance: Importance) -> str:
     """Return a table of the means, tinted by their size."""
     several, count = importance.values.ndim == 2, len(importance.feature_names)
-    outputs = importance.output_names if several else ("mean |value|",)
+    outputs = importance.output_names[:OUTPUTS] if several else ("mean |value|",)
     tables = (importance.values, importance.standard_errors, importance.centred)
-    means, errors, centred = (table.reshape(count, -1) for table in tables)
+    means, errors, centred = (table.reshape(count, -1)[:, :OUTPUTS] for table in tables)
     scale = means.max(initial=0.0) or 1.0
     titles = ["feature"]
     for output in outputs:
@@ -118,7 +167,35 @@ def importance_html(importance: Importance) -> str:
         lines.append("".join(cells))
     title = f"Importance({count} feature{'s' if count != 1 else ''}, mean |value| over rows)"
     more = f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else ""
-    return _page(title, "", titles, lines, _line(more))
+    return _page(title, "", titles, lines, _line(more) + _small(more_outputs(importance)))
+
+
+def sensitivity_html(sensitivity: Sensitivity) -> str:
+    """Return a table of the indices, tinted by their size."""
+    several, count = sensitivity.shapley.ndim == 2, len(sensitivity.feature_names)
+    outputs = sensitivity.outputs if several else ("",)
+    kinds = {
+        "first order": sensitivity.first_order,
+        "Shapley": sensitivity.shapley,
+        "total order": sensitivity.total_order,
+    }
+    tables = {kind: table.reshape(count, -1) for kind, table in kinds.items()}
+    titles = ["input"]
+    for output in outputs:
+        titles += [f"{output} {kind}".strip() for kind in tables]
+    lines = []
+    for player in sensitivity.order[:_PLAYERS]:
+        cells = [_name(sensitivity.feature_names[player])]
+        for k in range(len(outputs)):
+            shown = [table[player, k] for table in tables.values()]
+            cells += [
+                _cell(f"{share:.4g}", strength=float(np.nan_to_num(share))) for share in shown
+            ]
+        lines.append("".join(cells))
+    more = f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else ""
+    said = _small([f"inputs: {sensitivity.inputs}, independent of each other"])
+    below = _line(more) + _small(sensitivity_remarks(sensitivity))
+    return _page(sensitivity_headline(sensitivity), said, titles, lines, below)
 
 
 def _page(title: str, said: str, titles: list[str], lines: list[str], below: str) -> str:
@@ -144,6 +221,10 @@ def _name(name: str) -> str:
     return f'<th style="{_LEFT}">{escape(name)}</th>'
 
 
+def _text(said: str) -> str:
+    return f'<td style="{_LEFT}; max-width: 50em; overflow-wrap: anywhere">{escape(said)}</td>'
+
+
 def _cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool = False) -> str:
     """Return a cell, with a small note below and tinted where `strength` is not 0."""
     tint = ""
@@ -155,9 +236,8 @@ def _cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool =
     return f'<td style="{_STYLE}{tint}">{shown}{below}</td>'
 
 
-def _raw(explanation: Explanation, row: int, player: int) -> str:
-    """Return the raw values of a player's columns, each cut to a readable length."""
-    texts = [cell_text(explanation.data[row, column]) for column in explanation.players[player]]
-    return ", ".join(entry if len(entry) <= 24 else entry[:23] + "…" for entry in texts[:3]) + (
-        ", …" if len(texts) > 3 else ""
-    )
+def _spread(explanation: Explanation, row: int, player: int, output: int) -> str:
+    """Return the standard deviation of a value, where it is known."""
+    if explanation.std is None:
+        return ""
+    return f" ± {explanation.std[row, player].reshape(-1)[output]:.2g}"

@@ -25,13 +25,18 @@ _KNOWN: dict[str, type[Kernel]] = {
         kernels.Constant,
         kernels.Laplacian,
         kernels.Linear,
-        kernels.Matern,
         kernels.Periodic,
+        kernels.Polynomial,
         kernels.Product,
+        kernels.ProductMatern,
+        kernels.RationalQuadratic,
         kernels.Scale,
         kernels.Sum,
     )
 }
+# Files once said "Matern" of what is ProductMatern now, so that Matern itself has another name.
+_KNOWN |= {"EuclideanMatern": kernels.Matern, "Matern": kernels.ProductMatern}
+_NAMES = {kind: name for name, kind in _KNOWN.items() if name != "Matern"}
 _DESCRIBED = "described"
 _DEPTH = 50  # kernels inside kernels, more than anybody writes
 
@@ -55,7 +60,7 @@ class Described(Kernel):
     def __repr__(self) -> str:
         return self.text
 
-    def _expand(self, n_columns: int) -> Any:  # noqa: ARG002
+    def _expand(self, n_columns: int, tol: float | None) -> Any:  # noqa: ARG002
         raise ValueError(
             f"{brief(self)} came from a file, which kept its description only and cannot be "
             "evaluated; make the kernel again to use it."
@@ -70,8 +75,8 @@ def to_data(kernel: Kernel) -> dict[str, Any]:
     >>> to_data(2.0 * kernels.RBF(0.5).on(0, 3))["kernel"]
     {'kind': 'RBF', 'columns': [0, 3], 'length_scale': 0.5}
     """
-    name = type(kernel).__name__
-    if _KNOWN.get(name) is not type(kernel):
+    name = _NAMES.get(type(kernel))
+    if name is None:
         return {"kind": _DESCRIBED, "text": repr(kernel)}
     parameters = {f.name: _plain(getattr(kernel, f.name)) for f in fields(kernel)}  # type: ignore[arg-type]
     return {"kind": name, **parameters}

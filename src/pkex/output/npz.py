@@ -1,9 +1,9 @@
 """What of a result goes into a file, and how it comes back.
 
-`Explanation`, `Attribution` and `Importance` have a format each; `pkex.output.archive` reads and
-writes the files. A field of `Explanation` is one line: in `_HEADER`, or in `_MORE_ARRAYS` if it is
-an array. One that may be None may be absent, as it is from files that were written before there was
-such a field. Values must add up, as they did when they were computed.
+`Explanation`, `Attribution`, `Importance` and `Sensitivity` have a format each;
+`pkex.output.archive` reads and writes the files. A field of `Explanation` is one line: in
+`_HEADER`, or in `_MORE_ARRAYS` if it is an array. One that may be None may be absent, as it is from
+files that were written before there was such a field. Values must add up, as they did when they were computed.
 
 A file of an `Attribution` does not hold the samples, which may be large and private. What is
 computed from them is in it as far as it was computed before: the loaded attribution has no source.
@@ -16,7 +16,7 @@ Format versions of `Explanation`
     Further fields, each of which may be absent. The kernels are data; their text, which stood alone
     at first, is still there for older readers.
 
-`Attribution` and `Importance` have version 1.
+`Attribution`, `Importance` and `Sensitivity` have version 1.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ from pkex.rules import Rule
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
     from pkex.kernels import Kernel
     from pkex.statistics.attribution import Attribution
 
@@ -58,17 +59,21 @@ __all__ = [
     "load_attribution",
     "load_explanation",
     "load_importance",
+    "load_sensitivity",
     "pack_attribution",
     "pack_explanation",
     "pack_importance",
+    "pack_sensitivity",
     "save_attribution",
     "save_explanation",
     "save_importance",
+    "save_sensitivity",
 ]
 
 EXPLANATION = Format("Explanation", 2)
 ATTRIBUTION = Format("Attribution", 1)
 IMPORTANCE = Format("Importance", 1)
+SENSITIVITY = Format("Sensitivity", 1)
 
 
 # Explanation
@@ -84,7 +89,7 @@ def _sides(value: Any) -> tuple[tuple[str, str | None], ...]:
 
 
 _ARRAYS = ("values", "base_values", "predictions")
-_MORE_ARRAYS: tuple[str, ...] = ("error",)
+_MORE_ARRAYS: tuple[str, ...] = ("error", "std", "cov")
 _HEADER: dict[str, Reader] = {
     "feature_names": as_names,
     "column_names": as_names,
@@ -101,6 +106,7 @@ _HEADER: dict[str, Reader] = {
     "row_labels": maybe(as_index),
     "index": lambda value: "SV" if value is None else as_text(value),
     "efficient": lambda value: value is None or as_flag(value),
+    "quantity": maybe(as_text),
 }
 _KERNELS: dict[str, Reader] = {"kernel": maybe(as_text), "kernels": maybe(_kernels)}
 
@@ -366,6 +372,59 @@ def pack_importance(importance: Importance) -> Arrays:
     """Return the arrays of a file."""
     header = {name: to_json(getattr(importance, name), name) for name in _TITLES}
     return IMPORTANCE.packed(header, {name: getattr(importance, name) for name in _TABLES})
+
+
+# Sensitivity
+
+_INDICES = ("first_order", "total_order", "shapley")
+_ABOUT: dict[str, Reader] = {
+    "feature_names": as_names,
+    "column_names": as_names,
+    "players": as_players,
+    "output_names": maybe(as_names),
+    "inputs": as_text,
+    "error": as_number,
+}
+
+
+def save_sensitivity(sensitivity: Sensitivity, path: str | os.PathLike[str]) -> None:
+    """Write `sensitivity` to `path`."""
+    SENSITIVITY.save(path, pack_sensitivity(sensitivity))
+
+
+def load_sensitivity(kind: type[Sensitivity], path: str | os.PathLike[str]) -> Sensitivity:
+    """Return the sensitivity in `path`."""
+
+    def unpack(header: Header, arrays: Arrays) -> Sensitivity:
+        about = fields_of(header, _ABOUT)
+        shape = arrays["shapley"].shape
+        _fits("shapley", shape[:1], (max(1, len(about["feature_names"])),))
+        _fits("players", (len(about["players"]),), shape[:1])
+        names = about["output_names"]
+        _fits("shapley", shape[1:], () if names is None or len(names) == 1 else (len(names),))
+        for name in _INDICES:
+            about[name] = _floats(arrays, name, shape, missing=True)
+        sums = about["shapley"].sum(axis=0)
+        if not np.all(np.isnan(sums) | (np.abs(sums - 1.0) <= 1e-6 + about["error"])):
+            raise ValueError(f"the Shapley effects sum to {float(np.ravel(sums)[0]):.6g}, not to 1")
+        pairs = None
+        if "second_order" in arrays:
+            pairs = _floats(arrays, "second_order", (shape[0], *shape), missing=True)
+        for name in ("variance", "mean", "rows_variance"):
+            there = name in arrays or name != "rows_variance"
+            about[name] = _floats(arrays, name, shape[1:]) if there else None
+        return kind(**about, second_order=pairs)
+
+    return SENSITIVITY.load(path, unpack)
+
+
+def pack_sensitivity(sensitivity: Sensitivity) -> Arrays:
+    """Return the arrays of a file."""
+    header = {name: to_json(getattr(sensitivity, name), name) for name in _ABOUT}
+    names = (*_INDICES, "second_order", "variance", "mean", "rows_variance")
+    arrays = {name: getattr(sensitivity, name) for name in names}
+    there = {name: np.asarray(array) for name, array in arrays.items() if array is not None}
+    return SENSITIVITY.packed(header, there)
 
 
 # What they have in common

@@ -1,14 +1,27 @@
 """One palette for plots, reports and tables in notebooks, after Okabe and Ito (2008).
 
 People who are colour-blind can tell these colours apart. Each has a shade for light pages and one
-for dark pages; matplotlib takes the light one.
+for dark pages; `pkex.output.theme` chooses between them for matplotlib, style sheets for the rest.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["BAND", "LOWERS", "NEUTRAL", "RAISES", "SERIES", "Shade", "css"]
+__all__ = [
+    "BAND",
+    "GRID",
+    "INK",
+    "LOWERS",
+    "MIDDLE",
+    "MISSING",
+    "NEUTRAL",
+    "PAGE",
+    "RAISES",
+    "SERIES",
+    "Shade",
+    "css",
+]
 
 
 class Shade(NamedTuple):
@@ -40,6 +53,11 @@ RAISES, LOWERS = _VERMILION, _BLUE  # values above and below 0
 SERIES = (_BLUE, _VERMILION, _GREEN, _PURPLE, _SKY, _ORANGE)  # samples and classes
 BAND = Shade("#cfd5de", "#414a58")  # where chance lies
 NEUTRAL = Shade("#555f6b", "#a4adba")  # words beside a picture
+PAGE = Shade("#ffffff", "#171b22")
+INK = Shade("#191c22", "#e9ebef")  # words, marks
+GRID = Shade("#eceef2", "#2a303a")
+MIDDLE = Shade("#a39bab", "#9b93a5")  # between low and high, which are LOWERS and RAISES
+MISSING = Shade("#7d8694", "#8b94a3")  # what has no raw value; the line at 0
 
 
 def css() -> str:
@@ -51,6 +69,8 @@ def css() -> str:
     '  --up: light-dark(#d55e00, #f58a3c);'
     """
     named = {"up": RAISES, "down": LOWERS, "band": BAND, "low": LOWERS, "high": RAISES}
+    named |= {"card": PAGE, "ink": INK, "muted": NEUTRAL, "grid": GRID}
+    named |= {"mid": MIDDLE, "none": MISSING}
     named |= {f"c{k}": shade for k, shade in enumerate(SERIES)}
     lines = (f"  --{name}: light-dark({light}, {dark});" for name, (light, dark) in named.items())
     return "\n".join([":root {", *lines, "}", ""])

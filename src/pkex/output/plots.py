@@ -1,15 +1,15 @@
 """Results drawn with matplotlib, by the conventions of scikit-learn's displays.
 
 A display is made from a result; its `plot` draws in the axes that are given or in a new figure of
-pyplot, and returns the display, which has `ax_` and `figure_`. As the figure is one of pyplot, a
-notebook shows it once, at the end of the cell, and ``plt.show()`` shows it in a script; a display
-has no picture of its own that could be shown a second time. `pkex.output.accessors` has the calls
-that users make; what shap draws is in `pkex.output.shap_plots`.
+pyplot, and returns the display, which has `ax_` and `figure_`. `pkex.output.accessors` has the
+calls that users make; the pictures of an `Explanation` are in `pkex.output.displays`.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,7 +19,9 @@ from pkex._extras import optional
 from pkex._indexing import Axis, select
 from pkex._validation import is_index
 from pkex.output import palette
-from pkex.output.drawing import at_least, bare, colour, draw_columns, short
+from pkex.output.drawing import annotated, at_least, draw_columns, framed, lanes, short, whiskers
+from pkex.output.text import aligned
+from pkex.output.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +36,10 @@ __all__ = ["AttributionDisplay", "Display", "ImportanceDisplay", "MarginalsDispl
 class Display:
     """What a plot returns: the axes and the figure that were drawn in.
 
+    The figure is one of pyplot, so that ``plt.show()`` shows it in a script. In a notebook the last
+    line of a cell shows it, and closes it, so that it is not shown again at the end of the cell;
+    this does not depend on pyplot's interactive mode, which other libraries switch off.
+
     Attributes
     ----------
     ax_ : matplotlib Axes
@@ -45,13 +51,14 @@ class Display:
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
     >>> display = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).plot()
     >>> display
-    <ImportanceDisplay in ax_ of figure_>
+    <BeeswarmDisplay in ax_ of figure_>
     >>> display.figure_ is display.ax_.figure
     True
     """
 
     ax_: Axes
     figure_: Figure
+    _own = False  # whether the figure was made for the display
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} in ax_ of figure_>"
@@ -60,10 +67,33 @@ class Display:
         self.ax_ = ax
         self.figure_ = ax.figure.figure  # the whole, also from a part of it
 
-    def _figure(self, width: float, height: float) -> Any:
-        """Return a new figure of pyplot."""
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        """Return the picture for a notebook, which shows it where pyplot then does not."""
+        said = {"text/plain": repr(self)}
         pyplot = optional("matplotlib.pyplot", "pkex[plots]")
-        return pyplot.figure(figsize=(width, height), layout="constrained")
+        if not self._own or hasattr(self.figure_.canvas.manager, "window"):
+            return said, {}  # shown with the rest of its figure, or in a window
+        drawn = BytesIO()
+        self.figure_.savefig(drawn, format="png", dpi=2.0 * self.figure_.dpi)
+        width, height = (round(side * self.figure_.dpi) for side in self.figure_.get_size_inches())
+        pyplot.close(self.figure_)
+        picture = {"image/png": b64encode(drawn.getvalue()).decode()}
+        return said | picture, {"image/png": {"width": width, "height": height}}
+
+    def _figure(self, width: float, height: float) -> Any:
+        """Return a new figure of pyplot; one without a background would not suit dark pages."""
+        pyplot = optional("matplotlib.pyplot", "pkex[plots]")
+        figure = pyplot.figure(figsize=(width, height), layout="constrained")
+        figure.get_layout_engine().set(w_pad=0.09, h_pad=0.09)
+        if figure.patch.get_alpha() == 0.0 or figure.get_facecolor()[3] == 0.0:
+            figure.patch.set_alpha(1.0)
+        self._own = True
+        return figure
+
+    def _discard(self) -> None:
+        """Close a figure of our own in which drawing failed."""
+        if self._own:
+            optional("matplotlib.pyplot", "pkex[plots]").close(self.figure_)
 
 
 class ImportanceDisplay(Display):
@@ -84,7 +114,7 @@ class ImportanceDisplay(Display):
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
     >>> importance = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance()
     >>> [label.get_text() for label in importance.plot().ax_.get_yticklabels()]
-    ['x0', 'x1']
+    ['x1', 'x0']
     """
 
     def __init__(self, importance: Importance) -> None:
@@ -93,28 +123,44 @@ class ImportanceDisplay(Display):
     def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> ImportanceDisplay:
         """Draw; see `ImportancePlots.bar`."""
         at_least(max_display, "max_display", 1)
-        found, shown = self.importance, self.importance.order[:max_display][::-1]
+        found, shown = self.importance, self.importance.order[:max_display]
         if ax is None:
-            ax = self._figure(6.4, max(2.4, 1.1 + 0.28 * len(shown))).subplots()
+            ax = self._figure(6.4, max(2.0, 1.1 + 0.29 * len(shown))).subplots()
         self._draws_in(ax)
-        columns = found.values.reshape(len(found.values), -1)[shown]
-        errors = found.standard_errors.reshape(len(found.values), -1)[shown]
+        theme = lanes(ax, [short(found.feature_names[player]) for player in shown])
+        columns, titles = _outputs(found)
+        columns = columns[shown]
         places, left = np.arange(len(shown)), np.zeros(len(shown))
-        several = columns.shape[1] > 1
-        for k in range(columns.shape[1]):
-            style: dict[str, Any] = {"height": 0.7, "color": colour(k)}
-            if several:  # stacked bars, where error bars would not be readable
-                style["label"] = found.output_names[k]
-            elif not np.isnan(errors).any():
-                style["xerr"] = errors[:, k]
-            ax.barh(places, columns[:, k], left=left, **style)
+        for k, title in enumerate(titles):
+            style: dict[str, Any] = {"label": short(title)} if title else {}
+            ax.barh(places, columns[:, k], 0.66, left=left, color=theme.series(k), **style)
             left += columns[:, k]
-        ax.set_yticks(places, [short(found.feature_names[player]) for player in shown])
+        errors = found.standard_errors.reshape(len(found.values), -1)[shown, 0]
+        if len(titles) > 1:  # stacked bars, where error bars would not be readable
+            ink = theme(palette.INK)
+            ax.legend(frameon=False, fontsize="small", labelcolor=ink, loc="lower right")
+        elif not np.isnan(errors).any():
+            whiskers(ax, list(left), list(places), errors)
+        ax.set_xlim(left=0.0)
+        if len(titles) == 1:
+            annotated(ax, [sign[1:] for sign in aligned(left)], inside=not self._own)
         ax.set_xlabel("mean |value|")
-        bare(ax)
-        if several:
-            ax.legend(frameon=False, loc="lower right")
         return self
+
+
+def _outputs(importance: Importance) -> tuple[NDArray[np.float64], list[str]]:
+    """Return the importance by output, the smaller ones joined where there are many."""
+    count, room = len(importance.values), len(palette.SERIES)
+    columns = importance.values.reshape(count, -1)
+    if columns.shape[1] == 1:
+        return columns, [""]
+    titles = list(importance.output_names)
+    if len(titles) <= room:
+        return columns, titles
+    order = np.argsort(-columns.sum(axis=0), kind="stable")
+    kept, rest = np.sort(order[: room - 1]), order[room - 1 :]
+    joined = np.column_stack([columns[:, kept], columns[:, rest].sum(axis=1)])
+    return joined, [*(titles[k] for k in kept), f"{len(rest)} other outputs"]
 
 
 class AttributionDisplay(Display):
@@ -176,7 +222,7 @@ class AttributionDisplay(Display):
 
     def _draw_bars(self, ax: Axes, shown: NDArray[np.intp], own: bool) -> None:
         """Draw the bars; p-values stand beside them in a figure of our own, else in the labels."""
-        found = self.attribution
+        found, theme = self.attribution, framed(ax, "x")
         names = [short(name) for name in np.array(found.feature_names)[shown]]
         if found.p_holm is not None and not own:
             pairs = zip(names, found.p_holm[shown], strict=True)
@@ -186,17 +232,20 @@ class AttributionDisplay(Display):
         chance = np.zeros(len(shown), dtype=bool)
         if found.null_band is not None:
             low, high = found.null_band[:, shown]
-            label, band = "95 % of permutations", palette.BAND.light
+            label, band = "95 % of permutations", theme(palette.BAND)
             ax.barh(places, high - low, left=low, height=0.86, color=band, label=label)
             chance = values <= high
-        shades = [palette.RAISES if value > 0.0 else palette.LOWERS for value in values]
         colours = [
-            (shade.light, 0.45 if pale else 1.0) for shade, pale in zip(shades, chance, strict=True)
+            (theme.signed(value), 0.45 if pale else 1.0)
+            for value, pale in zip(values, chance, strict=True)
         ]
         errors = None if found.standard_errors is None else found.standard_errors[shown]
-        ax.barh(places, values, xerr=errors, height=0.5, color=colours)
+        ax.barh(places, values, height=0.5, color=colours)
+        if errors is not None:
+            whiskers(ax, list(values), list(places), errors)
         ax.set_yticks(places, names)
-        ax.axvline(0.0, color="black", linewidth=0.8)
+        ax.tick_params(axis="y", labelsize=9.5, labelcolor=theme(palette.INK))
+        ax.axvline(0.0, color=theme(palette.MISSING), linewidth=0.9)
         title = found.statistic.replace("^2", "²")
         ax.set_xlabel(f"share of {title}")
         headline = f"{title} = {found.total:.3g}"
@@ -204,11 +253,11 @@ class AttributionDisplay(Display):
             headline += f" ± {found.standard_error:.1g}"
         if found.p_value is not None:
             headline += f", p = {found.p_value:.2g}"
-        ax.set_title(headline, loc="left", fontsize="medium")
-        bare(ax)
+        ax.set_title(headline, loc="left", fontsize="medium", color=theme(palette.INK))
         ax.locator_params(axis="x", nbins=5)
         if found.null_band is not None:
-            ax.legend(frameon=False, loc="lower right", fontsize="small")
+            ink = theme(palette.INK)
+            ax.legend(frameon=False, loc="lower right", fontsize="small", labelcolor=ink)
             if own:
                 self._write_p_values(ax, shown)
 
@@ -222,7 +271,7 @@ class AttributionDisplay(Display):
                 xycoords=("axes fraction", "data"),
                 va="center",
                 fontsize="small",
-                color=palette.NEUTRAL.light,
+                color=Theme.of(ax)(palette.NEUTRAL),
             )
 
 

@@ -6,30 +6,43 @@ remarks on how to read it; so are the means of an importance.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._words import counted
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.tables.cells import name_of_rest
+from pkex.tables.cells import cell_text, name_of_rest
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
     from pkex.importance import Importance
+    from pkex.indices import Sensitivity
     from pkex.statistics.attribution import Attribution
 
 __all__ = [
+    "OUTPUTS",
+    "aligned",
     "attribution_headline",
     "attribution_text",
+    "counted_rest",
     "explanation_text",
     "headline",
     "importance_text",
+    "kernel_text",
     "leaves_out",
+    "more_outputs",
     "most_important",
     "notes",
+    "raw_text",
     "remarks",
+    "sensitivity_headline",
+    "sensitivity_remarks",
+    "sensitivity_text",
     "shares",
 ]
 
@@ -37,7 +50,11 @@ Floats = NDArray[np.float64]
 
 _LINES, _FEATURES = 6, 4  # of an explanation
 _PLAYERS = 8  # of an attribution
+OUTPUTS = 3  # of an importance
 _NAMES = 5  # players named in a remark
+_OUTPUTS = 4  # of a sensitivity
+_DEPENDENT = 1.25  # variances of rows and of independent columns that differ by this factor
+_COARSE = 1e-4  # error of an index that is worth a word
 _WORDS = {
     "MMD^2": {
         "neutral": "neutral removal charges a column for being looked at: one that did not change "
@@ -86,6 +103,10 @@ def notes(explanation: Explanation) -> list[str]:
     """Return what an absent feature is and what to beware of, each in a line."""
     absent, caution = explanation.absent, explanation.caution
     found = [] if absent is None else [f"absent features: {absent}"]
+    if explanation.quantity is not None:
+        found.insert(0, f"of the {explanation.quantity}, the noise of an observation included")
+    if explanation.std is not None:
+        found.append("± one posterior standard deviation of the value")
     if not explanation.efficient:
         found.append(f"{explanation.index} values do not add up to prediction minus base value")
     return found + ([] if caution is None else [f"caution: {caution}"])
@@ -107,11 +128,13 @@ def explanation_text(explanation: Explanation) -> str:
         base, prediction = base_values[row, output], predictions[row, output]
         top = most_important(np.abs(phi), _FEATURES)
         terms = [(phi[i], explanation.feature_names[i]) for i in top]
+        spread = _spreads(explanation, row, output)
         if explanation.efficient and leaves_out(explanation, top):
             rest = prediction - base - phi[top].sum()
             terms.append((rest, name_of_rest(explanation.feature_names)))
         total = "".join(
-            f" {'-' if value < 0.0 else '+'} {abs(value):.4g} ({name})" for value, name in terms
+            f" {'-' if value < 0.0 else '+'} {abs(value):.4g}{spread.get(name, '')} ({name})"
+            for value, name in terms
         )
         name = f", {explanation.outputs[output]}" if explanation.outputs else ""
         own = f" ({classes[row]})" if classes[row] and predictions.shape[1] == 1 else ""
@@ -119,9 +142,18 @@ def explanation_text(explanation: Explanation) -> str:
         if explanation.efficient:
             lines.append(f"{start} = {base:.4g} (base){total}")
         else:  # which is no equation
-            each = ", ".join(f"{name} {value:+.4g}" for value, name in terms)
+            each = ", ".join(f"{name} {value:+.4g}{spread.get(name, '')}" for value, name in terms)
             lines.append(f"{start} (prediction); {each}")
     return "\n".join(lines)
+
+
+def _spreads(explanation: Explanation, row: int, output: int) -> dict[str, str]:
+    """Return for each feature the standard deviation of its value, where there is one."""
+    if explanation.std is None:
+        return {}
+    stds = explanation.std[row].reshape(len(explanation.players), -1)[:, output]
+    pairs = zip(explanation.feature_names, stds, strict=True)
+    return {name: f" ± {std:.2g}" for name, std in pairs}
 
 
 def _classes_of(explanation: Explanation) -> list[str]:
@@ -151,6 +183,49 @@ def most_important(size: Floats, count: int) -> NDArray[np.intp]:
 def leaves_out(explanation: Explanation, shown: Sequence[int] | NDArray[np.intp]) -> bool:
     """Tell whether the features shown are not all that the prediction is made of."""
     return len(shown) < len(explanation.feature_names) or not explanation.complete
+
+
+def kernel_text(kernel: object) -> str:
+    """Return a kernel with six digits of each number.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> kernel_text(pkex.kernels.RBF(282.17182478057583))
+    'RBF(length_scale=282.172)'
+    """
+    return re.sub(r"\d+\.\d+(e[-+]\d+)?", lambda found: f"{float(found[0]):.6g}", str(kernel))
+
+
+def counted_rest(explanation: Explanation, shown: int) -> str:
+    """Return what to call the sum of all features but those shown."""
+    left = len(explanation.feature_names) - shown
+    if not explanation.complete:
+        return "features that were not selected" if not left else "all other features"
+    return counted(left, "other feature")
+
+
+def raw_text(explanation: Explanation, row: int, player: int) -> str:
+    """Return the raw values of a player's columns, each cut to a readable length."""
+    texts = [cell_text(explanation.data[row, column]) for column in explanation.players[player]]
+    return ", ".join(entry if len(entry) <= 24 else entry[:23] + "…" for entry in texts[:3]) + (
+        ", …" if len(texts) > 3 else ""
+    )
+
+
+def aligned(numbers: Any) -> list[str]:
+    """Return signed numbers of a column with the same number of decimals.
+
+    Examples
+    --------
+    >>> aligned([12.345, -0.5])
+    ['+12.35', '-0.50']
+    """
+    largest = max(map(abs, numbers), default=0.0)
+    if not 1e-4 <= largest < 1e6:
+        return [f"{number:+.3e}" for number in numbers]
+    decimals = max(0, 3 - math.floor(math.log10(largest)))
+    return [f"{number:+.{decimals}f}" for number in numbers]
 
 
 def attribution_headline(attribution: Attribution) -> str:
@@ -235,15 +310,14 @@ def _listed(attribution: Attribution, chosen: NDArray[np.bool_]) -> str:
 
 
 def importance_text(importance: Importance) -> str:
-    """Return the means with their standard errors, the largest first."""
+    """Return the means with their standard errors, the largest first, of the first outputs."""
     names, neutral = importance.feature_names, importance.neutral
     width = max(map(len, names))
     outputs = importance.output_names if importance.values.ndim == 2 else ("mean |value|",)
     extra = f"{'centred':>13}" if neutral else ""
-    lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs)]
-    columns = importance.values.reshape(len(importance.values), -1)
-    errors = importance.standard_errors.reshape(columns.shape)
-    centred = importance.centred.reshape(columns.shape)
+    lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs[:OUTPUTS])]
+    tables = (importance.values, importance.standard_errors, importance.centred)
+    columns, errors, centred = (table.reshape(len(names), -1)[:, :OUTPUTS] for table in tables)
     for player in importance.order:
         cells = zip(columns[player], errors[player], centred[player], strict=True)
         shown = "".join(
@@ -251,4 +325,67 @@ def importance_text(importance: Importance) -> str:
             for value, error, alone in cells
         )
         lines.append(f"{names[player]:<{width}}{shown}".rstrip())
-    return "\n".join(lines)
+    return "\n".join(lines + more_outputs(importance))
+
+
+def more_outputs(importance: Importance) -> list[str]:
+    """Return a line about the outputs that are not shown, if there are."""
+    count = len(importance.output_names) - OUTPUTS
+    several = importance.values.ndim == 2 and count > 0
+    return [f"and {counted(count, 'more output')}; see to_frame()"] if several else []
+
+
+def sensitivity_headline(sensitivity: Sensitivity) -> str:
+    """Return how many inputs there are and what the variance is, in one line."""
+    count = len(sensitivity.players)
+    facts = [f"{count} input{'s' if count != 1 else ''}"]
+    if sensitivity.shapley.ndim == 1:
+        facts.append(f"variance {float(sensitivity.variance):.4g}")
+    else:
+        facts.append(f"{sensitivity.shapley.shape[1]} outputs")
+    return f"Sensitivity({', '.join(facts)})"
+
+
+def sensitivity_remarks(sensitivity: Sensitivity) -> list[str]:
+    """Return what is left to interactions, and what to beware of, each in a line."""
+    found = []
+    first, variance = sensitivity.interactions, sensitivity.variance
+    if sensitivity.shapley.ndim == 1:
+        found.append(f"interactions: {max(0.0, float(first)):.2g} of the variance")
+    rows = sensitivity.rows_variance
+    if rows is not None:
+        ratio = np.asarray(rows) / np.where(np.asarray(variance) > 0.0, variance, np.nan)
+        if np.nanmax(np.abs(np.log(np.maximum(ratio, 1e-300)))) > np.log(_DEPENDENT):
+            shown = ", ".join(f"{share:.2g}" for share in np.ravel(ratio)[:_NAMES])
+            found.append(
+                f"over the rows as they are the variance is {shown} times as large: there columns "
+                "depend on each other; group those that do"
+            )
+    if sensitivity.error > _COARSE:
+        found.append(f"indices may be off by {sensitivity.error:.1g}")
+    return found
+
+
+def sensitivity_text(sensitivity: Sensitivity) -> str:
+    """Return the headline, the inputs, the largest indices and remarks."""
+    lines = [sensitivity_headline(sensitivity)]
+    lines.append(f"  inputs: {sensitivity.inputs}, independent of each other")
+    several = sensitivity.shapley.ndim == 2
+    outputs = sensitivity.outputs if several else ("",)
+    order = sensitivity.order[:_PLAYERS]
+    width = max(map(len, sensitivity.feature_names))
+    kinds = ("first order", "Shapley", "total order")
+    for k, output in enumerate(outputs[:_OUTPUTS]):
+        tables = (sensitivity.first_order, sensitivity.shapley, sensitivity.total_order)
+        first, shapley, total = (table[:, k] if several else table for table in tables)
+        if several:
+            lines.append(f"  {output}: variance {sensitivity.variance[k]:.4g}")
+        lines.append("  " + " " * width + "".join(f"  {kind}" for kind in kinds))
+        for i in order:
+            numbers = zip((first, shapley, total), kinds, strict=True)
+            cells = "".join(f"  {table[i]:>{len(kind)}.4g}" for table, kind in numbers)
+            lines.append(f"  {sensitivity.feature_names[i]:<{width}}{cells}")
+    count = len(sensitivity.players)
+    if count > _PLAYERS or len(outputs) > _OUTPUTS:
+        lines.append("  and more; see to_frame()")
+    return "\n".join(lines + [f"  {remark}" for remark in sensitivity_remarks(sensitivity)])

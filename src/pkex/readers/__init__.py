@@ -25,12 +25,22 @@ from numpy.typing import ArrayLike
 from pkex._floats import usual_errors
 from pkex.errors import UnsupportedModelError
 from pkex.kernels.algebra import Kernel
-from pkex.models.classes import CHOICES, Classes, check_choice
+from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
-from pkex.readers._guard import SKLEARN, Guard
+from pkex.readers._guard import BOTORCH, GPYTORCH, SKLEARN, Guard
 from pkex.readers.reading import Given, Reader, Reading, check_agreement
 
-__all__ = ["Classes", "Given", "Guard", "Reading", "as_expansion", "read", "register", "supported"]
+__all__ = [
+    "Classes",
+    "Given",
+    "Guard",
+    "Reading",
+    "as_expansion",
+    "compared",
+    "read",
+    "register",
+    "supported",
+]
 
 
 @dataclass(frozen=True)
@@ -120,10 +130,12 @@ def as_expansion(
         The training points, for models with ``kernel="precomputed"``; a data frame gives the names
         of the columns. Such a model has seen a matrix only, so that nothing but the number of the
         points can be checked.
-    outputs : {"classes", "pairs"}, optional
+    outputs : {"classes", "pairs", "log-odds"}, optional
         What to explain of a classifier that decides between pairs of three classes or more, such
         as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
-        where it speaks for the class. "pairs": the function of each pair.
+        where it speaks for the class. "pairs": the function of each pair. "log-odds", the default
+        for a calibrated classifier: the logarithm of the ratio of its probabilities, where that
+        is an expansion.
 
     Returns
     -------
@@ -132,7 +144,7 @@ def as_expansion(
     Raises
     ------
     UnsupportedModelError
-        When the model is no kernel expansion or its kernel does not factorise over columns.
+        When the model is no kernel expansion, or one with a kernel that cannot be explained.
 
     Examples
     --------
@@ -148,7 +160,7 @@ def as_expansion(
             )
         check_choice(outputs, (), model)
         return model
-    check_choice(outputs, CHOICES, model)
+    check_choice(outputs, OUTPUTS, model)
     reading = read(model, Given(kernel=kernel, points=points, outputs=outputs))
     check_choice(outputs, reading.choices, model)
     return reading.expansion
@@ -179,18 +191,18 @@ def read(model: Any, given: Given | None = None) -> Reading:
         entry = _readers.get(_public_name(cls))
         if entry is not None:
             entry.guard.check(model, cls)
-            return _compared(entry.load()(model, given or Given()))
+            return compared(entry.load()(model, given or Given()))
     raise UnsupportedModelError(
         f"{type(model).__name__} is not a model that pkex can read. It reads scikit-learn's "
         "support vector machines, kernel ridge regression, Gaussian processes, kernel PCA and "
-        "density, and pipelines, searches and other wrappers around them "
+        "density, linear models, pipelines, searches and other wrappers around them "
         "(pkex.readers.supported() lists all); "
         "another model f(x) = sum_i alpha_i k(x, x_i) + offset can be passed as "
         "pkex.KernelExpansion(points, coefficients, kernel, offset)."
     )
 
 
-def _compared(reading: Reading) -> Reading:
+def compared(reading: Reading) -> Reading:
     """Return the reading after comparing the expansion with the model on a few of its points."""
     expansion = reading.expansion
     if expansion.preparation is not None:
@@ -221,16 +233,44 @@ _SKLEARN = {
     },
     "wrappers": {
         "pipeline.Pipeline": "pipeline",
+        "linear_model.RANSACRegressor": "consensus",
         "model_selection.BaseSearchCV": "search",
         "frozen.FrozenEstimator": "frozen",
         "compose.TransformedTargetRegressor": "transformed_target",
         "multioutput.MultiOutputRegressor": "multi_output",
         "multiclass.OneVsRestClassifier": "one_vs_rest",
         "multiclass.OneVsOneClassifier": "one_vs_one",
-        "calibration.CalibratedClassifierCV": "calibrated",
+    },
+    "calibrated": {"calibration.CalibratedClassifierCV": "calibrated"},
+    "linear": {
+        "linear_model.LinearModel": "linear_regression",
+        "linear_model.BaseSGDRegressor": "linear_regression",
+        "linear_model.LinearClassifierMixin": "linear_classifier",
+        "linear_model.RidgeClassifier": "linear_classifier",  # a linear regression inside
+        "linear_model.RidgeClassifierCV": "linear_classifier",
+        "linear_model.SGDOneClassSVM": "linear_one_class",
     },
 }
 for _module, _names in _SKLEARN.items():
     for _name, _function in _names.items():
         _path = f"pkex.readers.sklearn.{_module}:{_function}"
         _readers[f"sklearn.{_name}"] = _Entry(_path, SKLEARN)
+
+_TORCH = {
+    "models": {
+        "gpytorch.models.exact_gp.ExactGP": "exact_process",
+        "gpytorch.models.model_list.IndependentModelList": "model_list",
+        "botorch.models.gp_regression.SingleTaskGP": "exact_process",
+        "botorch.models.fully_bayesian.AbstractFullyBayesianSingleTaskGP": "sampled_process",
+        "botorch.models.multitask.MultiTaskGP": "multi_task",
+        "botorch.models.multitask.KroneckerMultiTaskGP": "multi_task",
+    },
+    "variational": {
+        "gpytorch.models.approximate_gp.ApproximateGP": "approximate_process",
+        "botorch.models.approximate_gp.SingleTaskVariationalGP": "variational_model",
+    },
+}
+for _module, _names in _TORCH.items():
+    for _name, _function in _names.items():
+        _path = f"pkex.readers.gpytorch.{_module}:{_function}"
+        _readers[_name] = _Entry(_path, GPYTORCH if _name.startswith("gpytorch.") else BOTORCH)

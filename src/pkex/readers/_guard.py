@@ -17,7 +17,7 @@ from typing import Any
 
 from pkex.errors import UnsupportedModelError
 
-__all__ = ["SKLEARN", "Guard"]
+__all__ = ["BOTORCH", "GPYTORCH", "SKLEARN", "Guard"]
 
 _OUTPUTS = frozenset({"predict", "decision_function", "transform", "score_samples"})
 
@@ -97,14 +97,25 @@ class Guard:
             known = issubclass(cls, base) and cls.__module__.partition(".")[0] == self.library
             if cls not in base.__mro__ and not known:
                 own.append((cls.__name__, vars(cls)))
+        libraries = {self.library, base.__module__.partition(".")[0]}
+        classes = (c for c in type(model).__mro__ if c.__module__.partition(".")[0] in libraries)
+        plain = next(classes, base).__name__  # as the user knows it
         for title, attributes in own:
             for name in sorted(fixed.intersection(attributes)):
                 raise UnsupportedModelError(
                     f"{title} has a {name} of its own, so that what pkex knows about "
-                    f"{base.__name__} does not tell what it predicts. Explain a plain "
-                    f"{base.__name__}, or the model inside if it is a wrapper, or register a "
+                    f"{plain} does not tell what it predicts. Explain a plain "
+                    f"{plain}, or the model inside if it is a wrapper, or register a "
                     "reader for the class with pkex.readers.register."
                 )
 
 
 SKLEARN = Guard(library="sklearn")  # whose own subclasses are in the tests
+
+# Users of these write classes, whose `forward` is read by what it returns. What must be the
+# library's own is how a prediction is made of it.
+_POSTERIOR = ("__call__", "_get_train_prior_distribution", "_get_test_prior_mean_and_covariances")
+GPYTORCH = Guard(outputs=_POSTERIOR, free=["*"], library="gpytorch")
+BOTORCH = Guard(
+    outputs=[*_POSTERIOR, "posterior", "transform_inputs"], free=["*"], library="botorch"
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,9 @@ __all__ = [
     "Reading",
     "check_agreement",
     "largest",
+    "nothing",
     "outside",
+    "said_before",
 ]
 
 TOL = 2.0**-40
@@ -100,7 +103,7 @@ class Given:
     ----------
     kernel : Kernel or None
     points : array of shape (n_samples, n_columns) or None
-    outputs : {"classes", "pairs"} or None
+    outputs : {"classes", "pairs", "log-odds"} or None
         Which outputs of a classifier to read, for readers that have a choice.
 
     Examples
@@ -124,6 +127,15 @@ class Given:
 Reader = Callable[[Any, Given], Reading]
 
 
+def nothing(given: Given, model: Any) -> None:
+    """Refuse a kernel or points that a model tells itself."""
+    if given.kernel is not None or given.points is not None:
+        raise ValueError(
+            f"the kernel and points of this {type(model).__name__} are read from it; kernel= and "
+            "points= are for models with a callable or precomputed kernel."
+        )
+
+
 def check_agreement(expansion: KernelExpansion, ours: Any, own: Any, tol: float = TOL) -> None:
     """Raise when predictions differ by more than `tol` times the size of the sums."""
     own = np.asarray(own, dtype=np.float64).reshape(np.shape(ours))
@@ -138,6 +150,20 @@ def check_agreement(expansion: KernelExpansion, ours: Any, own: Any, tol: float 
             "a kernel that was given may not be the model's, or pkex reads it wrongly: please "
             "report it."
         )
+
+
+def said_before(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of the model's own without scikit-learn's warning about names of columns.
+
+    The preparation of the rows has given it already; once is enough.
+    """
+
+    def quiet(X: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X (does not have valid|has) feature names, but")
+            return function(X)
+
+    return quiet
 
 
 def largest(part: KernelExpansion) -> Any:

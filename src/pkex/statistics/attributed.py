@@ -69,15 +69,16 @@ def attributed(
     numbers = codes(table)
     check_varies(numbers, "all columns are constant: there is nothing to attribute.")
     players, names = players_of(groups, table.names)
-    chosen, alone = _resolve_kernel(kernel, table, numbers, players, removal)
+    tol = tolerance(tol, FULL_PRECISION)
+    chosen, alone = _resolve_kernel(kernel, table, numbers, players, removal, tol)
     source = BlockMean(
         numbers,
-        chosen.terms(numbers.shape[1]),
+        chosen.terms(numbers.shape[1], tol),
         alone,
         players,
         tuple(blocks),
         removal == "marginal",
-        tolerance(tol, FULL_PRECISION),
+        tol,
         n_jobs,
     )
     backend = game_class()  # once for the call
@@ -123,6 +124,7 @@ def _resolve_kernel(
     numbers: Floats,
     players: Sequence[Sequence[int]],
     removal: str,
+    tol: float | None,
 ) -> tuple[Kernel, tuple[Term, ...]]:
     """Return the kernel, and terms whose factors are the kernels of the players by themselves.
 
@@ -136,7 +138,7 @@ def _resolve_kernel(
                 f"{brief(kernel)} has a linear part, which has no value without a column; choose a "
                 "kernel that is 1 for equal values, such as RBF, or removal='marginal'."
             )
-        return kernel, kernel.terms(numbers.shape[1])
+        return kernel, kernel.terms(numbers.shape[1], tol)
     heuristic = heuristic_of(kernel, "kernel", table, numbers)
     return heuristic.kernel, (heuristic.alone(players),)
 

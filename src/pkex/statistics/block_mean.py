@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from pkex._lazy import lazy
 from pkex.games.backend import Backend
 from pkex.games.engine import reduced
-from pkex.games.permutations import ByPermutation, PermutedSums, PlayerKernels
+from pkex.games.permutations import (
+    ByPermutation,
+    Filler,
+    PermutedSums,
+    PlayerKernels,
+    Together,
+)
 from pkex.games.plan import Plan
 from pkex.games.protocols import Game
 from pkex.games.reductions import ByPair, ByRow, Component, MeanFactors, weight_sums
@@ -172,13 +178,14 @@ class BlockMean:
                     sums = reduced(ByPair(plan, source, weights), n_jobs=inner, progress=inner_bar)
                     return _Block(sums, np.zeros(plan.n_players), None)
                 shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
-                permuted = ByPermutation(source, shuffled)
-                found: PermutedSums = reduced(permuted, n_jobs=inner, progress=inner_bar)
-                sums = found.of_games(plan, len(rows), shuffled.total)
-                by_itself = None
+                filler: Filler = source
                 if alone:
-                    kernels = PlayerKernels(by_player, source.x, source.x)
-                    by_itself = reduced(ByPermutation(kernels, shuffled), n_jobs=inner)
+                    filler = Together(source, PlayerKernels(by_player, source.x, source.x))
+                permuted = ByPermutation(filler, shuffled)
+                both: PermutedSums = reduced(permuted, n_jobs=inner, progress=inner_bar)
+                found, others = both.parts(source.n_values)
+                sums = found.of_games(plan, len(rows), shuffled.total)
+                by_itself = others if alone else None
                 return _Block(sums, found.rounding[:-1], by_itself)
 
         single = len(self.blocks) == 1
@@ -186,7 +193,10 @@ class BlockMean:
         tasks = list(zip(self.blocks, seeds, strict=True))
         with single_blas():
             results = in_order(run, tasks, self.n_jobs)
-            parts = list(results if single or not progress else with_bar(results, len(tasks)))
+            if progress and not single:
+                sizes = [len(rows) for rows, _ in self.blocks]
+                results = with_bar(results, sizes, sum(sizes))
+            parts = list(results)
         by_itself = [part.alone for part in parts if part.alone is not None]
         return _mean(parts, Alone.mean(by_itself) if by_itself else None)
 

@@ -7,7 +7,7 @@ labels of two samples, or the values of a target, permutes the weights.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -28,8 +28,9 @@ _PAIRS = 2**18  # entries of a target's kernel matrix evaluated at once: 2 MiB
 _KEPT = 2**24  # and kept, if those of all different targets are no more: 128 MiB
 _SETS = 256  # weight sets made at once
 _WEIGHTS = 2**20  # and weights of all of these: 8 MiB
-UNITS = 1024  # rows, or joined rows, that a permutation test of MMD permutes at most
+UNITS = 1024  # rows, or joined rows, that permutation tests of samples or classes permute at most
 _FEWEST_UNITS = 256  # of either sample, where rows are joined
+_FEWEST_OF_CLASS = 32  # of every class of a target
 
 
 class Weights(ABC):
@@ -104,6 +105,32 @@ class Shuffled(ABC):
         return sums[:, :-1]
 
 
+class Units(NamedTuple):
+    """Rows of one sample, or one class, joined into units: see `Shuffled.layers`.
+
+    First come the units of several rows, sample by sample, then those of a single row.
+    """
+
+    layers: tuple[Indices, ...]
+    joined: list[int]
+    """How many units of several rows each sample has."""
+    singles: list[int]
+
+
+def _joined(samples: Sequence[Indices], size: int, generator: np.random.Generator) -> Units:
+    """Join the rows of each sample at random into units of `size` rows; some are left over."""
+    if size > 1:
+        samples = [generator.permutation(sample) for sample in samples]
+    counts = [len(sample) // size for sample in samples]
+    layers = [
+        np.concatenate([s[k * u : (k + 1) * u] for s, u in zip(samples, counts, strict=True)])
+        for k in range(size)
+    ]
+    singles = [s[size * u :] for s, u in zip(samples, counts, strict=True)]
+    layers[0] = np.concatenate([layers[0], *singles])
+    return Units(tuple(layers), counts, [len(rows) for rows in singles])
+
+
 class MMDParts(NamedTuple):
     """A pair's weight is ``constant + scale f_i f_k``; f is `first` or `second`, by its sample."""
 
@@ -172,19 +199,10 @@ class MMDWeights(Weights):
         exact test as well, for less work.
         """
         size = min(-(-self.n_rows // UNITS), min(self.n, self.m) // _FEWEST_UNITS)
-        size = max(1, size)
         samples = [np.arange(self.n), np.arange(self.n, self.n_rows)]
-        if size > 1:
-            samples = [generator.permutation(sample) for sample in samples]
-        n_units = [len(sample) // size for sample in samples]
-        layers = [
-            np.concatenate([s[k * u : (k + 1) * u] for s, u in zip(samples, n_units, strict=True)])
-            for k in range(size)
-        ]
-        singles = [s[size * u :] for s, u in zip(samples, n_units, strict=True)]
-        layers[0] = np.concatenate([layers[0], *singles])
+        units = _joined(samples, max(1, size), generator)
         parts = []
-        for sizes in (n_units, [len(rows) for rows in singles]):
+        for sizes in (units.joined, units.singles):
             labels = np.repeat([True, False], sizes)
             table = np.empty((len(labels), n_permutations + 1), dtype=bool)
             table[:, 0] = labels
@@ -192,7 +210,7 @@ class MMDWeights(Weights):
                 table[:, b] = generator.permutation(labels)
             parts.append(table)
         return _ShuffledLabels(
-            tuple(layers), self.with_self, self.total, np.concatenate(parts), self._parts
+            units.layers, self.with_self, self.total, np.concatenate(parts), self._parts
         )
 
 
@@ -326,6 +344,21 @@ class HSICWeights(Weights):
         for target, weights in zip(left.tolist(), out, strict=True):
             self._matrix[target].take(right, out=weights, mode="clip")
 
+    def of_sets(self, left: Indices, right: Indices, out: Floats) -> None:
+        """Write weights of many sets, whose targets are (sets, rows) and (sets, points), to `out`.
+
+        The last has the shape (rows, sets, points).
+        """
+        if self._matrix is None:
+            for row, targets in zip(out, left.T, strict=True):
+                for weights, target, others in zip(row, targets[:, None], right, strict=True):
+                    self._evaluate(target, others, weights[None])
+            return
+        places, every = np.empty_like(right), self._matrix.reshape(-1)
+        for row, targets in zip(out, left.T, strict=True):
+            np.add(right, len(self._matrix) * targets[:, None], out=places)
+            every.take(places, out=row, mode="clip")
+
     def block(self, rows: slice, points: slice) -> Floats:
         """Return the weights of some pairs."""
         left, right = self._kinds[rows], self._kinds[points]
@@ -340,13 +373,26 @@ class HSICWeights(Weights):
         return rows, HSICWeights(y, self.kernel, self.with_self)
 
     def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
-        """Return the weights for permuted targets, the given ones first."""
-        rows = np.arange(self.n_rows)
-        targets = np.empty((n_permutations + 1, self.n_rows), dtype=np.intp)
-        targets[0] = self._kinds
+        """Return the weights for permuted targets, the given ones first.
+
+        Where there are few classes in many rows, rows of one class are joined as those of one
+        sample are in MMD: a tile then holds the sums over the pairs of two units.
+        """
+        size = min(-(-self.n_rows // UNITS), int(self._counts.min()) // _FEWEST_OF_CLASS)
+        if size <= 1:
+            layers: tuple[Indices, ...] = (np.arange(self.n_rows),)
+            strata = [self._kinds]
+        else:
+            every = range(len(self._targets))
+            classes = [np.flatnonzero(self._kinds == kind) for kind in every]
+            units = _joined(classes, size, generator)
+            layers = units.layers
+            strata = [np.repeat(np.arange(len(every)), n) for n in (units.joined, units.singles)]
+        targets = np.empty((n_permutations + 1, len(layers[0])), dtype=np.intp)
+        targets[0] = np.concatenate(strata)
         for b in range(1, n_permutations + 1):
-            targets[b] = self._kinds[generator.permutation(rows)]
-        return _ShuffledTargets((rows,), self.with_self, self.total, self, targets)
+            targets[b] = np.concatenate([generator.permutation(kinds) for kinds in strata])
+        return _ShuffledTargets(layers, self.with_self, self.total, self, targets)
 
 
 @dataclass(frozen=True)
@@ -360,14 +406,14 @@ class _ShuffledTargets(Shuffled):
     def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
         """Return the weighted sums for each set, and the plain sum."""
         n_values, n_rows, n_points = values.shape
-        flat = (values * counted).reshape(n_values, -1)
-        sums = np.empty((n_values, len(self.targets) + 1))
-        sums[:, -1] = flat.sum(axis=1)
+        values = values * counted
+        sums = np.zeros((n_values, len(self.targets) + 1))
+        sums[:, -1] = values.sum(axis=(1, 2))
         step = max(1, min(_SETS, _WEIGHTS // (n_rows * n_points)))
         for start in range(0, len(self.targets), step):
             some = self.targets[start : start + step]
-            sets = workspace("weights", len(some), n_rows, n_points)
-            for targets, out in zip(some, sets, strict=True):
-                self.weights.at(targets[rows], targets[points], out)
-            np.matmul(flat, sets.reshape(len(some), -1).T, out=sums[:, start : start + len(some)])
+            sets = workspace("weights", n_rows, len(some), n_points)
+            self.weights.of_sets(some[:, rows], some[:, points], sets)
+            for row, weights in enumerate(sets):
+                sums[:, start : start + len(some)] += values[:, row] @ weights.T
         return sums

@@ -106,7 +106,8 @@ def as_table(value: Any, name: str, *, prefix: str = "x", vector: bool = False) 
     if cells.ndim == 1 and vector:
         cells = cells[:, np.newaxis]
     if cells.ndim != 2:
-        hint = f" A single column is {name}[:, None]." if cells.ndim == 1 else ""
+        hint = f" A single column is {name}[:, None], a single row {name}[None, :]."
+        hint = hint if cells.ndim == 1 else ""
         raise ValueError(
             f"{name} must be two-dimensional (rows, columns), got shape {cells.shape}.{hint}"
         )

@@ -28,7 +28,7 @@ from pkex.errors import not_finite
 from pkex.games.numpy_backend import both_by_column, by_column, mean_factors
 from pkex.games.protocols import Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
-from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Matern, Periodic
+from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.algebra import ColumnKernel, Term
 
 __all__ = ["Game", "config"]
@@ -49,7 +49,7 @@ def _precise(value: object) -> Any:
     return np.asarray(value, dtype=np.longdouble)
 
 
-def _matern(leaf: Matern) -> Coded:
+def _matern(leaf: ProductMatern) -> Coded:
     if leaf.nu == 0.5:
         return "laplacian", 1.0 / _precise(leaf.length_scale), 0.0
     root = np.sqrt(_precise(2.0 * leaf.nu))
@@ -60,7 +60,7 @@ _CODES: dict[type[ColumnKernel], Callable[[Any], Coded]] = {
     RBF: lambda leaf: ("rbf", 0.5 / _precise(leaf.length_scale) ** 2, 0.0),
     Laplacian: lambda leaf: ("laplacian", 1.0 / _precise(leaf.length_scale), 0.0),
     Cauchy: lambda leaf: ("cauchy", 1.0 / _precise(leaf.length_scale) ** 2, 0.0),
-    Matern: _matern,
+    ProductMatern: _matern,
     Chi2: lambda leaf: ("chi2", leaf.gamma, 0.0),
     Periodic: lambda leaf: ("periodic", 2.0 / _precise(leaf.length_scale) ** 2, leaf.periodicity),
     Categorical: lambda leaf: ("categorical", 1.0 - np.asarray(leaf.mismatch), leaf.mismatch),
@@ -124,14 +124,16 @@ class Game:
     ) -> BlockSums:
         """Explain pairs whose factors are given, in a game whose kernel is evaluated in Python.
 
-        The compiled module takes absent factors that are the same for all rows, so that with others
-        the rows are explained one by one.
+        The compiled module takes absent factors that are the same for all rows, of shape (players,
+        points); with others the rows are explained one by one.
         """
         n_rows, n_points = present.values.shape[1:]
         x, z = (np.zeros((count, self.term.n_columns)) for count in (n_rows, n_points))
         values, deficits = (np.ascontiguousarray(part) for part in present)
         if absent is None:
             return self._explain(x, z, weights, None, None, deficits)
+        if absent.values.ndim == 2:
+            return self._explain(x, z, weights, *absent, deficits, values)
         blocks = []
         for row in range(n_rows):
             at = slice(row, row + 1)

@@ -1,4 +1,4 @@
-"""Reports: an `Explanation` or an `Attribution` as one HTML file that opens without a network."""
+"""Reports: a result as one HTML file that opens without a network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from pkex._files import write_whole
 from pkex._validation import brief, is_index, number
 from pkex.explanation import Explanation
-from pkex.output.report import _attribution, _explanation, _page
+from pkex.indices import Sensitivity
+from pkex.output.report import _attribution, _explanation, _page, _sensitivity
 from pkex.output.report._facts import Fact, fact
 from pkex.output.totals import Totals
 from pkex.statistics.attribution import Attribution
@@ -21,7 +22,7 @@ _ALPHA = 0.05
 
 
 def write(
-    result: Explanation | Attribution,
+    result: Explanation | Attribution | Sensitivity,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -35,7 +36,7 @@ def write(
 
     Parameters
     ----------
-    result : Explanation or Attribution
+    result : Explanation, Attribution or Sensitivity
     path : str or path
         Name of the file, customarily ``*.html``.
     title : str, optional
@@ -78,10 +79,18 @@ def write(
         if row_names is not None:
             raise ValueError("row_names are for explanations; an attribution shows no rows.")
         payload = _attribution.payload(result, title, facts, _pair(sample_names), _level(alpha))
+    elif isinstance(result, Sensitivity):
+        if sample_names is not None or row_names is not None or alpha != _ALPHA:
+            raise ValueError(
+                "sample_names, row_names and alpha are for other results; a sensitivity has "
+                "neither samples nor rows nor a test."
+            )
+        payload = _sensitivity.payload(result, title, facts)
     else:
         raise TypeError(
-            f"a report shows an Explanation or an Attribution, got {type(result).__name__}; pass "
-            "what an Explainer, pkex.mmd or pkex.hsic returned."
+            "a report shows an Explanation, an Attribution or a Sensitivity, got "
+            f"{type(result).__name__}; pass what an Explainer, pkex.mmd, pkex.hsic or "
+            "pkex.sensitivity returned."
         )
     content = _page.html(payload).encode()
     write_whole(path, lambda file: file.write(content), "report.html")

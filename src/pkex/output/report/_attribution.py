@@ -8,8 +8,9 @@ import numpy as np
 
 import pkex
 from pkex.output.columns import Points, Shares, picture
-from pkex.output.report._facts import Fact, accuracy, fact, features, kernel_text
+from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite
+from pkex.output.text import kernel_text
 from pkex.statistics.attribution import Attribution
 
 __all__ = ["payload"]

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 import pkex
 from pkex.explanation import Explanation
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.output.report._facts import Fact, accuracy, fact, features, kernel_text
+from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite, pack
+from pkex.output.text import kernel_text
 from pkex.output.totals import Totals
 from pkex.tables.cells import cell_text, is_missing, is_number
 
@@ -43,6 +44,7 @@ def payload(
     importance = totals.importance
     values, base, predictions = explanation._with_output_axis()
     n_rows, n_players, n_outputs = values.shape
+    stds = None if explanation.std is None else explanation.std.reshape(values.shape)
     shown = importance.order[:MAX_FEATURES]
     rows = _sample(n_rows, _MAX_CELLS // (len(shown) * n_outputs))
     tables = (importance.values, importance.standard_errors, importance.centred)
@@ -51,7 +53,7 @@ def payload(
     kept, columns = values[rows], sorted({c for p in shown for c in explanation.players[p]})
     return {
         "kind": "explanation",
-        "title": title or "Which features drive the predictions",
+        "title": title or f"Which features drive the {explanation.quantity or 'predictions'}",
         "version": pkex.__version__,
         "facts": details + _facts(explanation, totals),
         "n_rows": totals.n_rows,
@@ -77,6 +79,8 @@ def payload(
             for c in columns
         ],
         "values": [pack(kept[:, shown, k]) for k in range(n_outputs)],
+        "stds": None if stds is None else [pack(stds[rows][:, shown, k]) for k in range(n_outputs)],
+        "quantity": explanation.quantity,
         "base": [pack(base[rows, k], exact=True) for k in range(n_outputs)],
         "predictions": [pack(predictions[rows, k], exact=True) for k in range(n_outputs)],
         "extras": [_extras(explanation, kept[:, :, k], rows, shown) for k in range(n_outputs)],
@@ -162,6 +166,12 @@ def _facts(explanation: Explanation, totals: Totals) -> list[Fact]:
         facts.append(fact("Output", _sentence(what)))
         said = f"{_sentence(apart(totals.apart, totals.n_rows))}." if totals.apart else ""
         facts.append(fact("Classes", ", ".join(explanation.classes), said))
+    if explanation.quantity is not None:
+        said = "Not what the model predicts, but how sure it is; with the noise of an observation."
+        facts.append(fact("Explained", _sentence(explanation.quantity), said))
+    if explanation.std is not None:
+        said = "Of every value, under the posterior of the Gaussian process; noise is not in them."
+        facts.append(fact("Whiskers", "one standard deviation", said))
     if explanation.index != "SV":
         adds = "" if explanation.efficient else "These values do not add up to a prediction."
         facts.append(fact("Index", explanation.index, adds))

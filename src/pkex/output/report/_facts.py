@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 from pkex.explanation import Explanation
 from pkex.rules import Rule
 from pkex.statistics.attribution import Attribution
 
-__all__ = ["Fact", "accuracy", "fact", "features", "kernel_text"]
+__all__ = ["Fact", "accuracy", "fact", "features"]
 
 Fact = dict[str, str]
 
@@ -26,18 +25,6 @@ def features(result: Explanation | Attribution) -> Fact:
     return fact(
         "Features", n_players, f"Made of {n_columns} columns." if n_columns != n_players else ""
     )
-
-
-def kernel_text(kernel: object) -> str:
-    """Return a kernel with six digits of each number.
-
-    Examples
-    --------
-    >>> import pkex
-    >>> kernel_text(pkex.kernels.RBF(282.17182478057583))
-    'RBF(length_scale=282.172)'
-    """
-    return re.sub(r"\d+\.\d+(e[-+]\d+)?", lambda found: f"{float(found[0]):.6g}", str(kernel))
 
 
 def accuracy(result: Explanation | Attribution, relative_to: str) -> list[Fact]:

@@ -14,10 +14,12 @@ const stored = report.values.map((packed, k) => ({
   values: unpack(packed), base: unpack(report.base[k]), predictions: unpack(report.predictions[k]),
 }));
 const state = { output: 0, row: 0, feature: 0, colour: -1 };
-const noun = report.meaning ? "output" : "prediction"; // a classifier predicts a class, not a number
+const noun = report.quantity ?? (report.meaning ? "output" : "prediction"); // a classifier predicts a class, not a number
 const classOf = (row) => (report.predicted ? `predicted ${report.predicted[row]}${
   report.largest?.[row] != null ? `, largest output ${report.largest[row]}` : ""}` : "");
 const value = (row, feature) => stored[state.output].values[row * nFeatures + feature];
+const stds = report.stds?.map(unpack) ?? null; // of values, under the posterior of a Gaussian process
+const std = (row, feature) => (stds ? stds[state.output][row * nFeatures + feature] : null);
 
 // --- raw values
 
@@ -217,10 +219,10 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
 
 // --- one row
 
-/** The values of a row that are known one by one, largest first: [player, value, raw text]. */
+/** The values of a row that are known one by one, largest first: [player, value, raw text, std]. */
 function known(row) {
   const extras = (report.extras[state.output]?.[row] ?? []).map(([player, size, text]) => [player, size, typographic(text)]);
-  return [...features.map((player, feature) => [player, value(row, feature), rawText(feature, row)]), ...extras]
+  return [...features.map((player, feature) => [player, value(row, feature), rawText(feature, row), std(row, feature)]), ...extras]
     .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
 }
 
@@ -288,7 +290,7 @@ function known(row) {
     const bars = known(state.row);
     const left = bars.splice(report.waterfall).length + names.length - nFeatures - (report.extras[state.output]?.[state.row]?.length ?? 0);
     const rest = bars.reduce((sum, [, size]) => sum - size, end - start);
-    const steps = bars.map(([player, size, text]) => ({ name: names[player], text, size }));
+    const steps = bars.map(([player, size, text, spread]) => ({ name: names[player], text, size, spread: spread ?? 0 }));
     if (report.efficient && (left > 0 || !report.complete)) {
       steps.push({ name: left > 0 ? plural(left, report.complete ? "other feature" : "or more other feature") : "other features", size: rest });
     }
@@ -302,18 +304,19 @@ function known(row) {
     const frame = lanes(width, {
       names: ["base value", ...steps.map(label), noun],
       notes: [[fixed(start, decimals), ...steps.map(({ size }) => signed(size, decimals)), fixed(end, decimals)]],
-      domain: padded(extent([start, end, ...steps.map(({ to }) => to)])), lane: 28, zero: false, axis: `${noun}${ofOutput()}`, room: 0.42,
+      domain: padded(extent([start, end, ...steps.flatMap(({ to, spread = 0 }) => [to - spread, to + spread])])), lane: 28, zero: false, axis: `${noun}${ofOutput()}`, room: 0.42,
     });
     const [first, last] = [frame.y(0), frame.y(steps.length + 1)];
     frame.svg.append(
       s("line", { class: "mark", x1: frame.x(start), x2: frame.x(start), y1: first - 9, y2: first + 9 }),
       s("line", { class: "mark", x1: frame.x(end), x2: frame.x(end), y1: last - 9, y2: last + 9 }));
-    steps.forEach(({ from, to, size }, i) => {
+    steps.forEach(({ from, to, size, spread }, i) => {
       const [a, b] = [frame.x(from), frame.x(to)];
       frame.svg.append(
         s("line", { class: "link", x1: a, x2: a, y1: frame.y(i) + 9, y2: frame.y(i + 1) - 9 }),
         s("rect", { class: size < 0 ? "down" : "up", rx: 2, x: Math.min(a, b), y: frame.y(i + 1) - 9,
           width: Math.max(1, Math.abs(a - b)), height: 18 }));
+      if (spread) frame.svg.append(whisker(frame, i + 1, to - spread, to + spread));
     });
     frame.svg.append(s("line", { class: "link", x1: frame.x(end), x2: frame.x(end), y1: frame.y(steps.length) + 9, y2: last - 9 }));
     frame.svg.setAttribute("aria-label", `Waterfall of row ${rows[state.row]} from base value ${fmt(start)} to ${noun} ${fmt(end)}; the table beside it has the numbers.`);
@@ -331,13 +334,14 @@ function known(row) {
     const decimals = decimalsFor(Math.abs(entries[0][1]));
     const missing = names.length - entries.length;
     raw.replaceChildren(table(`Row ${rows[state.row]}: raw values and ${valueName}s${missing ? `, without ${plural(missing, "smaller one")}` : ""}`,
-      ["Feature", "Raw value", "Value"],
-      entries.map(([player, size, text]) => [names[player], text, signed(size, decimals)]), [1]));
+      ["Feature", "Raw value", "Value", ...(stds ? ["±"] : [])],
+      entries.map(([player, size, text, spread]) => [names[player], text, signed(size, decimals), ...(stds ? [fmt(spread, 2)] : [])]), [1]));
     draw();
   };
   const legend = h("p", { class: "scale" },
     h("span", { class: "key" }, h("span", { class: "swatch up" }), `raises the ${noun}`),
-    h("span", { class: "key" }, h("span", { class: "swatch down" }), "lowers it"));
+    h("span", { class: "key" }, h("span", { class: "swatch down" }), "lowers it"),
+    stds ? h("span", {}, "\u00b7 whiskers: one posterior standard deviation of the value") : null);
   card.insertBefore(h("div", { class: "controls" }, stepper,
     quick("Lowest", 0), quick("Median", 0.5), quick("Highest", 1)), body);
   body.append(problem, sentence, h("div", { class: "two" }, h("div", {}, figure, legend), raw));

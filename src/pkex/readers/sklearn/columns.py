@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from pkex.errors import UnsupportedModelError
 from pkex.readers._guard import SKLEARN
 
-__all__ = ["origins"]
+__all__ = ["origins", "refuse_changed"]
 
 _ONE_TO_ONE = {
     "Binarizer",
@@ -44,7 +44,7 @@ def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
     # somebody else's class of the same name may do anything
     kind = cls.__name__ if cls.__module__.partition(".")[0] == "sklearn" else ""
     if kind:
-        _refuse_changed(transformer)
+        refuse_changed(transformer)
     if kind == "FrozenEstimator":
         return origins(transformer.estimator, names)
     if transformer in ("passthrough", None) or kind in _ONE_TO_ONE:
@@ -67,7 +67,7 @@ def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
     if kind == "MissingIndicator":
         return [int(i) for i in transformer.features_]
     if getattr(cls, "transform", None) is SelectorMixin.transform:  # also somebody else's selector
-        _refuse_changed(transformer)
+        refuse_changed(transformer)
         return [int(i) for i in transformer.get_support(indices=True)]
     if kind == "Pipeline":
         return _in_sequence([step for _, step in transformer.steps], names)
@@ -78,7 +78,7 @@ def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
     return None
 
 
-def _refuse_changed(transformer: Any) -> None:
+def refuse_changed(transformer: Any) -> None:
     """Refuse a transformer with functions of its own in place of the methods of its class."""
     cls = type(transformer)
     for name, value in vars(transformer).items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from operator import add, mul
 from typing import Any
@@ -15,15 +16,35 @@ from typing import Any
 import numpy as np
 
 from pkex.errors import UnsupportedModelError
-from pkex.kernels import RBF, Chi2, Constant, Laplacian, Linear, Matern, Periodic
+from pkex.kernels import (
+    RBF,
+    Chi2,
+    Constant,
+    Laplacian,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    ProductMatern,
+    RationalQuadratic,
+)
 from pkex.kernels.algebra import Kernel, Product, Scale, Sum, has_neutral_removal
 
-__all__ = ["from_gaussian_process", "no_product", "of_rate"]
+__all__ = ["from_gaussian_process", "no_sum_of_products", "of_rate", "polynomial"]
 
 _PAIRWISE: dict[str, Callable[[float], Kernel]] = {
     "rbf": RBF.from_gamma,
     "laplacian": lambda gamma: Laplacian(1.0 / gamma),
     "chi2": Chi2,
+}
+
+
+_REASONS = {
+    "sigmoid": "is a tanh of a sum over columns, which is no mixture of products and no power",
+    "cosine": "divides a sum over columns by another one, the norm of the row",
+    "ExpSineSquared": "oscillates with the distance, so that it is no mixture of Gaussian kernels",
+    "cut off": "is cut off at a distance, and to count the coalitions within a distance is as "
+    "hard as to count the ways to pack a knapsack",
 }
 
 
@@ -43,13 +64,26 @@ def of_rate(name: str, gamma: float) -> Kernel:
     return _PAIRWISE[name](gamma) if gamma != 0.0 else Constant(1.0)
 
 
-def no_product(what: str) -> UnsupportedModelError:
-    """Return the error for a kernel that is not a product over columns."""
+def polynomial(degree: float, gamma: float, coef0: float, shown: str) -> Kernel:
+    """Return ``(gamma x z + coef0)^degree``, or raise for a degree that is none."""
+    if degree == 0.0:
+        return Constant(1.0)
+    if degree != int(degree):
+        raise UnsupportedModelError(
+            f"the kernel of {shown} is a power of a sum with the exponent {degree:g}; pkex takes "
+            "sums to powers that are integers. Refit with one of these."
+        )
+    return Polynomial(int(degree), gamma, coef0)
+
+
+def no_sum_of_products(what: str, name: str = "") -> UnsupportedModelError:
+    """Return the error for a kernel that pkex cannot write as a sum of products over columns."""
+    reason = _REASONS.get(name, "is neither a product over columns nor a sum of products")
     return UnsupportedModelError(
-        f"the kernel of {what} does not factorise over columns, so removing a feature by its "
-        "kernel factor has no meaning. Kernels that factorise: rbf (with one length scale or one "
-        "per column), laplacian, chi2, and sums, products and multiples of them. Refit with one "
-        "of these, or use a sampling explainer such as shap.PermutationExplainer."
+        f"the kernel of {what} {reason}, so there is no exact way to take features out of it. "
+        "Kernels that are explained: rbf, laplacian, chi2, Matern, rational quadratic, linear and "
+        "polynomial, and sums, multiples and most products of them. Refit with one of these, or "
+        "use a sampling explainer such as shap.PermutationExplainer."
     )
 
 
@@ -76,41 +110,72 @@ def _convert(kernel: Any, n_columns: int) -> Kernel | None:
         return Linear() if offset == 0.0 else Linear() + Constant(offset)
     if name == "RBF":
         return RBF(kernel.length_scale)
-    if name == "PairwiseKernel" and kernel.metric in _PAIRWISE:
-        return of_rate(kernel.metric, float(kernel.gamma))
-    if name == "Matern" and (
-        kernel.nu == math.inf or (n_columns == 1 and kernel.nu in (0.5, 1.5, 2.5))
-    ):
+    if name == "PairwiseKernel":
+        return _pairwise(kernel)
+    if name == "Matern":
         if kernel.nu == math.inf:
             return RBF(kernel.length_scale)
-        return Matern(kernel.length_scale, nu=kernel.nu)
+        # of one column both are the same, and a product needs no mixture
+        product = n_columns == 1 and kernel.nu in (0.5, 1.5, 2.5)
+        return (ProductMatern if product else Matern)(kernel.length_scale, nu=kernel.nu)
+    if name == "RationalQuadratic":
+        return RationalQuadratic(kernel.length_scale, alpha=kernel.alpha)
     if name == "ExpSineSquared" and n_columns == 1:
         return Periodic(kernel.length_scale, kernel.periodicity)
-    raise no_product(str(kernel))
+    raise no_sum_of_products(str(kernel), name)
+
+
+def _pairwise(kernel: Any) -> Kernel:
+    """Return the kernel of a PairwiseKernel, which calls `sklearn.metrics.pairwise`."""
+    options = dict(kernel.pairwise_kernels_kwargs or {})
+    if kernel.metric in _PAIRWISE and not options:
+        return of_rate(kernel.metric, float(kernel.gamma))
+    if kernel.metric == "linear" and not options:
+        return Linear()
+    if kernel.metric in ("poly", "polynomial") and options.keys() <= {"degree", "coef0"}:
+        degree, coef0 = options.get("degree", 3), options.get("coef0", 1.0)
+        return polynomial(degree, float(kernel.gamma), coef0, str(kernel))
+    raise no_sum_of_products(str(kernel), str(kernel.metric))
 
 
 def _power(kernel: Kernel, exponent: float, shown: str) -> Kernel:
     """Return ``kernel ** exponent`` as a kernel, where that is a sum of products."""
-    if not has_neutral_removal(kernel):
-        raise no_product(shown)
     if isinstance(kernel, Constant):
         return Constant(kernel.value**exponent)
     if isinstance(kernel, Scale):
         return Scale(kernel.factor**exponent, _power(kernel.kernel, exponent, shown))
     if isinstance(kernel, Product):
         return Product(tuple(_power(part, exponent, shown) for part in kernel.kernels))
+    whole = exponent == int(exponent) and exponent >= 1.0
+    match kernel:
+        case Linear() if whole:
+            return Polynomial(int(exponent), 1.0, 0.0)
+        case Sum(kernels=(Linear(), Constant(value=offset))) if whole:
+            return Polynomial(int(exponent), 1.0, offset)
+        case Polynomial() if whole:
+            return replace(kernel, degree=kernel.degree * int(exponent))
+        case RationalQuadratic() if exponent > 0.0:
+            wide = _divided(kernel.length_scale, math.sqrt(exponent))
+            return RationalQuadratic(wide, alpha=kernel.alpha * exponent)
+        case Matern(nu=0.5) if exponent > 0.0:
+            return Matern(_divided(kernel.length_scale, exponent), nu=0.5)
+    if not has_neutral_removal(kernel):
+        raise no_sum_of_products(shown)
     if isinstance(kernel, RBF) and exponent > 0.0:
-        scale, root = kernel.length_scale, math.sqrt(exponent)
-        return RBF(tuple(s / root for s in scale) if isinstance(scale, tuple) else scale / root)
+        return RBF(_divided(kernel.length_scale, math.sqrt(exponent)))
     if isinstance(kernel, Laplacian) and exponent > 0.0:
         return Laplacian(float(np.asarray(kernel.length_scale)) / exponent)
     if isinstance(kernel, Chi2) and exponent > 0.0:
         return Chi2(float(np.asarray(kernel.gamma)) * exponent)
-    if exponent == int(exponent) and 1 <= exponent <= 8:
+    if whole and exponent <= 8:
         return Product((kernel,) * int(exponent))
     if isinstance(kernel, Sum):
         raise UnsupportedModelError(
             f"the kernel {shown} is a power of a sum that is no sum of products; pkex takes sums "
             "to the powers 1 to 8."
         )
-    raise no_product(shown)
+    raise no_sum_of_products(shown)
+
+
+def _divided(scale: float | tuple[float, ...], by: float) -> float | tuple[float, ...]:
+    return tuple(s / by for s in scale) if isinstance(scale, tuple) else scale / by

@@ -19,26 +19,37 @@ from numpy.typing import NDArray
 
 from pkex._validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
-from pkex.kernels import RBF, Laplacian, Linear
+from pkex.kernels import RBF, Laplacian, Linear, Matern
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import CHOICES, Classes, ClassMeans, pairs_of
 from pkex.models.expansion import KernelExpansion, combined, evolve, stack
-from pkex.readers.reading import TOL, Chain, Given, Reading, outside
-from pkex.readers.sklearn.kernels import from_gaussian_process, no_product, of_rate
+from pkex.models.posterior import Posterior
+from pkex.readers.reading import TOL, Chain, Given, Reading, nothing, outside
+from pkex.readers.sklearn.kernels import (
+    from_gaussian_process,
+    no_sum_of_products,
+    of_rate,
+    polynomial,
+)
+from pkex.readers.sklearn.log_odds import platt_scaled
+from pkex.readers.sklearn.plain import call, dense, fitted, names_of, own_predict
 
 __all__ = [
     "against_the_rest",
     "by_pairs",
     "classification_machine",
-    "fitted",
     "gaussian_process",
     "gaussian_process_classifier",
+    "inlier",
     "kernel_density",
     "kernel_pca",
     "kernel_ridge",
+    "of_each_class",
     "one_class_machine",
+    "pairwise",
     "regression_machine",
     "two_classes",
+    "with_digits",
 ]
 
 Floats = NDArray[np.float64]
@@ -57,34 +68,35 @@ _ORDERS = {"euclidean": 2, "l2": 2, "minkowski": 2, "p": 2, "manhattan": 1, "l1"
 def regression_machine(model: Any, given: Given) -> Reading:
     """SVR and NuSVR: `predict`."""
     kernel, points = _machine(model, given)
-    alpha = _dense(model.dual_coef_)[0]
+    alpha = dense(model.dual_coef_)[0]
     data: str | None = _VECTORS
     if not len(points):  # every target lies within epsilon of the intercept: a constant
         points, alpha, data = np.zeros((1, points.shape[1])), np.zeros(1), None
-    names = _names(model, given)
+    names = names_of(model, given)
     f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=data)
-    return Reading(f, partial(_call, model, "predict", given))
+    return Reading(f, partial(call, model, "predict", given))
 
 
 def one_class_machine(model: Any, given: Given) -> Reading:
     """OneClassSVM: `decision_function`, which is positive for inliers."""
     kernel, points = _machine(model, given)
-    alpha, names = _dense(model.dual_coef_)[0], _names(model, given)
+    alpha, names = dense(model.dual_coef_)[0], names_of(model, given)
     f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=_VECTORS)
-    predict = Chain(_own_predict(model, given), _inlier)
+    predict = Chain(own_predict(model, given), inlier)
     classes = Classes(("outlier", "inlier"), (("inlier", "outlier"),), DECISION, predict)
-    return Reading(f, partial(_call, model, "decision_function", given), classes=classes)
+    return Reading(f, partial(call, model, "decision_function", given), classes=classes)
 
 
 def classification_machine(model: Any, given: Given) -> Reading:
     """SVC and NuSVC: the decision function; for k classes, the mean of those of its pairs.
 
-    A positive value speaks for the class, or for the one named first. The scores of
+    With ``probability=True`` and two classes ``outputs="log-odds"`` explains the log-odds. A
+    positive value speaks for the class, or for the one named first. The scores of
     ``decision_function_shape="ovr"`` count votes of the pairs; votes are steps, not sums of
     kernels, so no values can add up to them.
     """
     kernel, points = _machine(model, given)
-    classes, dual = model.classes_, _dense(model.dual_coef_)
+    classes, dual = model.classes_, dense(model.dual_coef_)
     if len(classes) == 2:
         alpha = dual[0]
     else:
@@ -100,26 +112,27 @@ def classification_machine(model: Any, given: Given) -> Reading:
         alpha,
         kernel,
         model.intercept_,
-        _names(model, given),
+        names_of(model, given),
         background=_VECTORS,
     )
     one_vs_one = copy(model)
     one_vs_one.decision_function_shape, one_vs_one.break_ties = "ovo", False
-    own = partial(_call, one_vs_one, "decision_function", given)
-    predict = _own_predict(model, given)
+    own = partial(call, one_vs_one, "decision_function", given)
+    predict = own_predict(model, given)
     if len(classes) == 2:
-        return two_classes(Reading(f, own), classes, DECISION, predict)
+        reading = two_classes(Reading(f, own), classes, DECISION, predict)
+        return platt_scaled(model, reading, given)
     return by_pairs(Reading(f, own), classes, DECISION, predict, given, positive=0)
 
 
 def kernel_ridge(model: Any, given: Given) -> Reading:
     """KernelRidge: `predict`, for one or several targets."""
     fitted(model, "dual_coef_")
-    kernel, points = _pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
+    kernel, points = pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
     f = KernelExpansion(
-        points, model.dual_coef_, kernel, 0.0, _names(model, given), background=_TRAINING
+        points, model.dual_coef_, kernel, 0.0, names_of(model, given), background=_TRAINING
     )
-    return _with_digits(model, f, partial(_call, model, "predict", given))
+    return with_digits(model, f, partial(call, model, "predict", given))
 
 
 def kernel_pca(model: Any, given: Given) -> Reading:
@@ -131,7 +144,7 @@ def kernel_pca(model: Any, given: Given) -> Reading:
     """
     fitted(model, "eigenvectors_")
     gamma = model.gamma if model.gamma is not None else getattr(model, "gamma_", None)
-    kernel, points = _pairwise(model, model.kernel, gamma, model.X_fit_, given)
+    kernel, points = pairwise(model, model.kernel, gamma, model.X_fit_, given)
     used = model.eigenvalues_ > 0.0
     scaled = np.zeros_like(model.eigenvectors_)
     scaled[:, used] = model.eigenvectors_[:, used] / np.sqrt(model.eigenvalues_[used])
@@ -142,17 +155,17 @@ def kernel_pca(model: Any, given: Given) -> Reading:
         scaled - scaled.mean(axis=0),
         kernel,
         (np.float64(centre.K_fit_all_) - centre.K_fit_rows_.astype(np.float64)) @ scaled,
-        _names(model, given),
+        names_of(model, given),
         model.get_feature_names_out() if scaled.shape[1] > 1 else None,
         background=_TRAINING,
     )
-    return _with_digits(model, f, partial(_call, model, "transform", given))
+    return with_digits(model, f, partial(call, model, "transform", given))
 
 
 def kernel_density(model: Any, given: Given) -> Reading:
     """KernelDensity: the density itself, not its logarithm, which is no sum."""
     fitted(model, "tree_")
-    _nothing(given, model)
+    nothing(given, model)
     points = np.asarray(model.tree_.data)
     parameters = dict(model.metric_params or {})
     order = parameters.pop("p", _ORDERS.get(model.metric))
@@ -160,11 +173,15 @@ def kernel_density(model: Any, given: Given) -> Reading:
         kernel: Kernel = RBF(float(model.bandwidth_))
     elif model.kernel == "exponential" and order == 1 and not parameters:
         kernel = Laplacian(float(model.bandwidth_))
+    elif model.kernel == "exponential" and order == 2 and not parameters:
+        kernel = Matern(float(model.bandwidth_), nu=0.5)
+    elif model.kernel in ("tophat", "epanechnikov", "linear", "cosine"):
+        raise no_sum_of_products(f"KernelDensity(kernel={model.kernel!r})", "cut off")
     else:
         raise UnsupportedModelError(
-            f"KernelDensity with kernel={model.kernel!r} and metric={model.metric!r} does not "
-            "factorise over columns; gaussian with the Euclidean metric and exponential with "
-            "metric='manhattan' do."
+            f"KernelDensity with kernel={model.kernel!r} and metric={model.metric!r} is no sum of "
+            "products over columns; gaussian with the Euclidean metric is, and exponential with "
+            "the Euclidean metric or metric='manhattan'."
         )
     weights = model.tree_.sample_weight
     alpha = np.ones(len(points)) if weights is None else np.array(weights)
@@ -181,27 +198,28 @@ def kernel_density(model: Any, given: Given) -> Reading:
             f"{'small' if unit == 0.0 else 'large'} for double precision; scale the columns or "
             "choose another bandwidth."
         )
-    names = _names(model, given)
+    names = names_of(model, given)
     f = KernelExpansion(points, alpha * unit, kernel, 0.0, names, background=_TRAINING)
     return Reading(f, own)
 
 
 def gaussian_process(model: Any, given: Given) -> Reading:
-    """GaussianProcessRegressor: the mean, in the units of the target."""
+    """GaussianProcessRegressor: the mean, in the units of the target, and its posterior."""
     fitted(
         model, "X_train_", "It was not fitted; the prior of a Gaussian process is zero everywhere"
     )
-    _nothing(given, model)
+    nothing(given, model)
     kernel = from_gaussian_process(model.kernel_, model.X_train_.shape[1])
     f = KernelExpansion(
         model.X_train_,
         model.alpha_ * model._y_train_std,
         kernel,
         model._y_train_mean,
-        _names(model, given),
+        names_of(model, given),
         background=_TRAINING,
+        posterior=_posterior(model, kernel),
     )
-    return Reading(f, partial(_call, model, "predict", given))
+    return Reading(f, partial(call, model, "predict", given))
 
 
 def gaussian_process_classifier(model: Any, given: Given) -> Reading:
@@ -210,9 +228,9 @@ def gaussian_process_classifier(model: Any, given: Given) -> Reading:
     With ``multi_class="one_vs_one"`` that is, for each class, the mean over its pairs.
     """
     fitted(model, "base_estimator_")
-    _nothing(given, model)
-    base, classes, names = model.base_estimator_, model.classes_, _names(model, given)
-    predict = _own_predict(model, given)
+    nothing(given, model)
+    base, classes, names = model.base_estimator_, model.classes_, names_of(model, given)
+    predict = own_predict(model, given)
     if len(classes) == 2:
         reading = Reading(_laplace(base, names), partial(_latent, base))
         return two_classes(reading, classes, LATENT, predict)
@@ -225,7 +243,7 @@ def gaussian_process_classifier(model: Any, given: Given) -> Reading:
 
 
 def two_classes(
-    reading: Reading, labels: Sequence[Any], number: str, predict: Callable[[Any], Any]
+    reading: Reading, labels: Sequence[Any], number: str, predict: Callable[[Any], Any] | None
 ) -> Reading:
     """Return the reading of a machine whose positive values speak for the second class."""
     no, yes = map(str, labels)
@@ -240,16 +258,18 @@ def against_the_rest(
     reading: Reading, labels: Sequence[Any], number: str, predict: Callable[[Any], Any]
 ) -> Reading:
     """Return the reading of machines that each tell one class from all others."""
+    return of_each_class(reading, labels, f"{number} of each class against the rest", predict)
+
+
+def of_each_class(
+    reading: Reading, labels: Sequence[Any], number: str, predict: Callable[[Any], Any] | None
+) -> Reading:
+    """Return the reading of a model with one function for each class."""
     names = tuple(map(str, labels))
     return replace(
         reading,
         expansion=evolve(reading.expansion, output_names=names),
-        classes=Classes(
-            names,
-            tuple((name, None) for name in names),
-            f"{number} of each class against the rest",
-            predict,
-        ),
+        classes=Classes(names, tuple((name, None) for name in names), number, predict),
     )
 
 
@@ -275,26 +295,33 @@ def by_pairs(
         expansion = evolve(reading.expansion, output_names=titles)
         return replace(reading, expansion=expansion, classes=classes, choices=CHOICES)
     means = ClassMeans(len(names), positive)
-    return replace(
+    reading = replace(
         reading,
         expansion=combined(reading.expansion, means.weights, names),
         own=Chain(reading.own, means),
-        classes=Classes(
-            names,
-            tuple((name, None) for name in names),
-            f"mean {number} of each class against each other class",
-            predict,
-        ),
         choices=CHOICES,
     )
+    said = f"mean {number} of each class against each other class"
+    return of_each_class(reading, names, said, predict)
 
 
-def fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:
-    """Refuse a model that lacks what its fit would have left."""
-    if not hasattr(model, attribute):
-        raise UnsupportedModelError(
-            f"this {type(model).__name__} cannot be explained. {reason}: call fit first."
-        )
+def _posterior(model: Any, kernel: Kernel) -> Posterior | None:
+    """Return what the covariance of a Gaussian process needs; None where its noise is no number.
+
+    A WhiteKernel counts on the diagonal alone. In a product with a kernel that is not stationary
+    the noise differs from row to row, and there is no such number.
+    """
+    points = as_matrix(model.X_train_, "X_train_")
+    ours = np.array([kernel(row[None, :])[0, 0] for row in points[:20]])
+    noise = model.kernel_.diag(points[:20]) - ours
+    size = float(np.abs(ours).max()) + float(np.abs(noise).max())
+    if np.ptp(noise) > 1e-9 * size:
+        return None
+    level = float(noise.mean())
+    scales = np.atleast_1d(np.asarray(model._y_train_std, dtype=np.float64))
+    n_outputs = model.alpha_[0].size
+    mixing = np.diag(np.broadcast_to(scales, n_outputs))
+    return Posterior(model.L_, mixing, level if level > 1e-12 * size else 0.0)
 
 
 def _laplace(machine: Any, names: Any) -> KernelExpansion:
@@ -315,30 +342,12 @@ def _latents(machines: tuple[Any, ...], X: Any) -> Floats:
 
 
 def _density(model: Any, X: Any) -> Floats:
-    density: Floats = np.exp(_call(model, "score_samples", Given(), X))
+    density: Floats = np.exp(call(model, "score_samples", Given(), X))
     return density
 
 
-def _call(model: Any, method: str, given: Given, X: Any) -> Any:
-    """Call a method of the model, on the kernel matrix where that is what the model takes.
-
-    The call is made with a plain array that may be written to (scikit-learn's chi2 insists), and
-    on a copy of the model that does not expect names with it.
-    """
-    rows = np.array(_dense(X), dtype=np.float64)
-    if getattr(model, "kernel", None) == "precomputed" and given.kernel is not None:
-        rows = given.kernel(rows, given.points)
-    plain = copy(model)
-    plain.__dict__.pop("feature_names_in_", None)
-    return getattr(plain, method)(rows)
-
-
-def _own_predict(model: Any, given: Given) -> Callable[[Any], Any]:
-    """Return `predict` of the model as it is now: a later fit does not change it."""
-    return partial(_call, copy(model), "predict", given)
-
-
-def _inlier(signs: Any) -> Any:
+def inlier(signs: Any) -> Any:
+    """Return the words for what one-class machines predict, 1 and -1."""
     return np.where(np.asarray(signs) > 0, "inlier", "outlier")
 
 
@@ -352,33 +361,45 @@ def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
     if model.kernel == "precomputed":
         kernel, points = _precomputed(model, given, int(model.shape_fit_[0]))
         return kernel, points[model.support_]
-    _nothing(given, model)
+    nothing(given, model)
     if model.kernel == "rbf":
-        return of_rate("rbf", float(model._gamma)), _dense(model.support_vectors_)
+        return of_rate("rbf", float(model._gamma)), dense(model.support_vectors_)
     if model.kernel == "linear":
-        return Linear(), _dense(model.support_vectors_)
-    raise no_product(f"{type(model).__name__}(kernel={model.kernel!r})")
+        return Linear(), dense(model.support_vectors_)
+    shown = f"{type(model).__name__}(kernel={model.kernel!r})"
+    if model.kernel == "poly":
+        kernel = polynomial(model.degree, float(model._gamma), float(model.coef0), shown)
+        return kernel, dense(model.support_vectors_)
+    raise no_sum_of_products(shown, model.kernel)
 
 
-def _pairwise(
+def pairwise(
     model: Any, name: Any, gamma: float | None, training: Any, given: Given
 ) -> tuple[Kernel, Floats]:
     """Return the kernel of a model that calls `sklearn.metrics.pairwise`, and its points."""
     if name == "precomputed":
         return _precomputed(model, given, len(training))
-    points = _dense(training)
+    points = dense(training)
     if callable(name):
         return _own_kernel(model, given.kernel or name), points
-    _nothing(given, model)
+    nothing(given, model)
     if name == "linear":
         return Linear(), points
     if name in ("rbf", "laplacian", "chi2"):
         default = 1.0 if name == "chi2" else 1.0 / points.shape[1]
         return of_rate(name, default if gamma is None else float(gamma)), points
-    raise no_product(f"{type(model).__name__}(kernel={name!r})")
+    shown = f"{type(model).__name__}(kernel={name!r})"
+    if name in ("poly", "polynomial"):
+        rate = 1.0 / points.shape[1] if gamma is None else float(gamma)
+        others = getattr(model, "kernel_params", None) or {}  # of Nystroem, where its own are None
+        degree, coef0 = others.get("degree", 3), others.get("coef0", 1.0)
+        degree = degree if model.degree is None else model.degree
+        coef0 = coef0 if model.coef0 is None else model.coef0
+        return polynomial(float(degree), rate, float(coef0), shown), points
+    raise no_sum_of_products(shown, name)
 
 
-def _with_digits(model: Any, f: KernelExpansion, own: Callable[[Any], Any]) -> Reading:
+def with_digits(model: Any, f: KernelExpansion, own: Callable[[Any], Any]) -> Reading:
     """Return the reading of a model that calls `sklearn.metrics.pairwise`, if that is exact enough.
 
     scikit-learn's rbf_kernel computes squared distances as ``|x|^2 + |z|^2 - 2 x z``, which loses
@@ -436,28 +457,3 @@ def _precomputed(model: Any, given: Given, n_points: int) -> tuple[Kernel, Float
             f"kernel matrix of {n_points} points; pass exactly these, in their order."
         )
     return _own_kernel(model, given.kernel), points
-
-
-def _nothing(given: Given, model: Any) -> None:
-    if given.kernel is not None or given.points is not None:
-        raise ValueError(
-            f"the kernel and points of this {type(model).__name__} are read from it; kernel= and "
-            "points= are for models with a callable or precomputed kernel."
-        )
-
-
-def _dense(array: Any) -> Floats:
-    dense: Floats = array.toarray() if hasattr(array, "toarray") else np.asarray(array)
-    return dense
-
-
-def _names(model: Any, given: Given) -> Any:
-    """Return the names of the columns of the points; None if they have none."""
-    kernel = getattr(model, "kernel", None)
-    if kernel == "precomputed":
-        return column_names(given.points, "points")  # the model has seen columns of a kernel matrix
-    names = getattr(model, "feature_names_in_", None)
-    if names is None and callable(kernel):  # support vector machines keep the table itself then
-        table = getattr(model, "_BaseLibSVM__Xfit", None)
-        names = column_names(table if given.points is None else given.points, "points")
-    return names

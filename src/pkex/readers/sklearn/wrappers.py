@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,14 +14,16 @@ from numpy.typing import NDArray
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.models.classes import pairs_of
-from pkex.models.expansion import KernelExpansion, Preparation, evolve, stack, sum_of
+from pkex.models.expansion import KernelExpansion, Preparation, combined, evolve, stack, sum_of
 from pkex.readers import Given, Reading, read
 from pkex.readers.reading import Chain, largest, outside
 from pkex.readers.sklearn.columns import origins
-from pkex.readers.sklearn.models import against_the_rest, by_pairs, fitted, two_classes
+from pkex.readers.sklearn.models import against_the_rest, by_pairs, two_classes
+from pkex.readers.sklearn.nystroem import landmarks
+from pkex.readers.sklearn.plain import fitted, nameless
 
 __all__ = [
-    "calibrated",
+    "consensus",
     "frozen",
     "multi_output",
     "one_vs_one",
@@ -52,15 +53,21 @@ def pipeline(model: Any, given: Given) -> Reading:
     """Pipeline: explained in its input columns as long as no step mixes them.
 
     Columns that a step makes from one input column (one-hot codes, say) become one player. After a
-    step that mixes columns (PCA) its outputs are what is explained, and a warning says so.
+    step that mixes columns (PCA) its outputs are what is explained, and a warning says so. A
+    Nystroem step in front of a linear model mixes none: together they are a kernel expansion.
     """
     *before, (_, final) = model.steps
     if final in (None, "passthrough"):
         raise UnsupportedModelError(
             "this Pipeline cannot be explained: it has to end in a kernel machine."
         )
-    inner = read(final, given)  # refuses what is not fitted
     steps = tuple(step for _, step in before if step not in (None, "passthrough"))
+    found = landmarks(steps, final, given)
+    if found is None:
+        inner = read(final, given)  # refuses what is not fitted
+    else:  # the model begins with the landmarks
+        place, inner = found
+        steps, final = steps[:place], steps[place]
     names = inputs = _input_names((*steps, final)[0])
     cut, columns = 0, list(range(len(names)))
     for place, step in enumerate(steps):
@@ -98,6 +105,14 @@ def search(model: Any, given: Given) -> Reading:
     return read(model.best_estimator_, given)
 
 
+def consensus(model: Any, given: Given) -> Reading:
+    """RANSACRegressor: the regressor that was fitted to the rows that agree."""
+    fitted(model, "estimator_")
+    inner = read(model.estimator_, given)  # which was given arrays and has seen no names
+    expansion = _renamed(_without_names(inner.expansion, model), model, given)
+    return replace(inner, expansion=expansion, own=Chain(_unnamed, inner.own))
+
+
 def frozen(model: Any, given: Given) -> Reading:
     """FrozenEstimator: the estimator inside."""
     return read(model.estimator, given)
@@ -124,14 +139,8 @@ def transformed_target(model: Any, given: Given) -> Reading:
             "nonlinear function of a kernel expansion, and values cannot add up to that. Explain "
             "model.regressor_, in the units of the transformed target."
         )
-    expansion = inner.expansion
-    parts: list[KernelExpansion] = []
-    for number, part in enumerate(expansion.parts):
-        alpha = part.alpha @ slope
-        offset = part.offsets @ slope + (zero[0] if number == 0 else 0.0)
-        names = part.output_names if slope.shape[0] == slope.shape[1] else None
-        parts += evolve(part, coefficients=alpha, offset=offset, output_names=names).parts
-    changed = sum_of(parts)
+    names = inner.expansion.output_names if slope.shape[0] == slope.shape[1] else None
+    changed = combined(inner.expansion, slope, names, zero[0])
     own = partial(_original_units, inner.own, model.transformer_)
     return Reading(_renamed(changed, model, given), own, inner.tol)
 
@@ -161,7 +170,7 @@ def one_vs_rest(model: Any, given: Given) -> Reading:
         one = len(model.estimators_) == 1
         titles = [f"{titles[1]} vs {titles[0]}"] if one else titles
         return replace(reading, expansion=evolve(reading.expansion, output_names=titles))
-    plain = _nameless(model)
+    plain = nameless(model)
     predict: Callable[[Any], Any] = partial(_predict, plain, given)
     if reading.expansion.preparation is not None:
         predict = plain.predict
@@ -188,20 +197,10 @@ def one_vs_one(model: Any, given: Given) -> Reading:
     if number is None:
         names = [f"{yes} vs {no}" for yes, no in pairs_of(classes, 1)]
         return replace(reading, expansion=evolve(reading.expansion, output_names=names))
-    predict = Chain(_unnamed, _nameless(model).predict)
+    predict = Chain(_unnamed, nameless(model).predict)
     if len(classes) == 2:
         return two_classes(reading, classes, number, predict)
     return by_pairs(reading, classes, number, predict, given, positive=1)
-
-
-def calibrated(model: Any, given: Given) -> Reading:
-    """CalibratedClassifierCV is refused: a sigmoid of an expansion is no expansion."""
-    del given
-    raise UnsupportedModelError(
-        f"{type(model).__name__} predicts probabilities, a nonlinear function of a kernel "
-        "expansion, and values cannot add up to that. Explain the machine inside: "
-        "pkex.Explainer(model.calibrated_classifiers_[0].estimator)."
-    )
 
 
 def _several(model: Any, given: Given, *, plain: bool = False) -> tuple[Reading, str | None]:
@@ -226,20 +225,6 @@ def _several(model: Any, given: Given, *, plain: bool = False) -> tuple[Reading,
     reading = Reading(_renamed(expansion, model, given), own, max(r.tol for r in readings))
     classes = readings[0].classes
     return reading, None if classes is None else classes.number
-
-
-def _nameless(model: Any) -> Any:
-    """Return a copy of a model, as it is now, that takes arrays without asking for names."""
-    if hasattr(model, "steps"):
-        return model  # it may choose columns by name
-    plain = copy(model)
-    plain.__dict__.pop("feature_names_in_", None)
-    for name in ("best_estimator_", "estimator"):
-        if hasattr(model, name):
-            setattr(plain, name, _nameless(getattr(model, name)))
-    if hasattr(model, "estimators_"):
-        plain.estimators_ = [_nameless(each) for each in model.estimators_]
-    return plain
 
 
 def _predict(model: Any, given: Given, X: Any) -> Any:

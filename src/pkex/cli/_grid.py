@@ -1,0 +1,170 @@
+"""Tables and bars for a terminal, which fit into its width.
+
+What does not fit is left out in this order: bars, then all outputs but the first, then standard
+errors. Names and values are never cut. A pipe has no width: all is printed.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console, ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+from pkex._words import counted
+from pkex.cli._text import has_blocks, printable, put
+from pkex.output import palette
+
+__all__ = ["SHOWN", "Bar", "bar", "cell", "grid", "show"]
+
+SHOWN = 20  # lines of a table in the terminal
+_PIPE = 10_000  # columns
+_GAP = 2  # between columns
+_SHORTEST, _USUAL, _LONGEST = 6, 24, 40  # characters of the longest bar
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar in a cell, whose length is known when it is printed."""
+
+    value: float
+    largest: float
+
+
+def bar(value: float, largest: float) -> Bar:
+    """Return a bar of a value, to the left where it is below 0; `largest` has the whole length."""
+    return Bar(float(value), float(largest))
+
+
+def cell(value: object, style: str = "") -> Text:
+    """Return a cell of a table in the terminal, in which nothing is markup."""
+    return Text(printable(str(value)), style=style)
+
+
+def grid(
+    title: str,
+    columns: Sequence[str],
+    lines: Sequence[Sequence[Any]],
+    count: int,
+    said: Sequence[str] = (),
+    *,
+    outputs: Sequence[Sequence[int]] = (),
+    n_outputs: int = 0,
+) -> list[Any]:
+    """Return a title, what is said below it, and a table of the first of `count` lines.
+
+    Parameters
+    ----------
+    title : str
+    columns : sequence of str
+        Their heads.
+    lines : sequence of sequences of Text, Bar or anything else, which is shown as text
+    count : int
+        Of all lines.
+    said : sequence of str
+    outputs : sequence of sequences of int
+        The columns of each output, of which as many are shown as fit.
+    n_outputs : int
+        How many outputs there are, with those that have no columns here.
+    """
+    rest = count - len(lines)
+    return [
+        cell(title, "bold"),
+        *map(cell, said),
+        _Sheet(columns, lines, outputs, n_outputs),
+        *([cell(f"and {rest} more")] if rest else []),
+    ]
+
+
+def show(*renderables: Any) -> None:
+    """Print for the terminal; into a file or a pipe, without cutting to a width."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_PIPE)
+    with console.capture() as capture:
+        for renderable in renderables:
+            console.print(renderable)
+    lines = capture.get().rstrip("\n").split("\n")
+    put("\n".join(line.rstrip() for line in lines))
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """A table that leaves out columns which do not fit."""
+
+    heads: Sequence[str]
+    lines: Sequence[Sequence[Any]]
+    outputs: Sequence[Sequence[int]]
+    n_outputs: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        bars = [
+            i for i in range(len(self.heads)) if any(isinstance(li[i], Bar) for li in self.lines)
+        ]
+        room = options.max_width
+        kept = [i for i in range(len(self.heads)) if i not in bars]
+        shown = len(self.outputs)
+        while shown > 1 and self._width(kept) > room:
+            shown -= 1
+            kept = [i for i in kept if i not in self.outputs[shown]]
+        if self._width(kept) > room:
+            kept = [i for i in kept if i == 0 or self.heads[i]]
+        left = room - self._width(kept) - _GAP
+        length = _USUAL if room == _PIPE else min(left, _LONGEST)
+        kept = sorted(kept + bars) if length >= _SHORTEST else kept
+        table = Table(box=None, pad_edge=False)
+        for i in kept:
+            right = i > 0 and self.heads[i] and i not in bars
+            table.add_column(
+                cell(self.heads[i], "dim"),
+                justify="right" if right else "left",
+                no_wrap=i > 0,
+                overflow="fold",
+            )
+        drawn = {i: _bars([line[i] for line in self.lines], length) for i in bars}
+        for at, line in enumerate(self.lines):
+            table.add_row(*(drawn[i][at] if i in drawn else _text(line[i]) for i in kept))
+        yield table
+        hidden = self.n_outputs - shown
+        if self.outputs and hidden > 0:
+            yield cell(f"and {counted(hidden, 'more output')}; use --output")
+
+    def _width(self, columns: Sequence[int]) -> int:
+        """Return how many letters the columns take."""
+        widths = [
+            max([cell(self.heads[i]).cell_len, *(_text(line[i]).cell_len for line in self.lines)])
+            for i in columns
+        ]
+        return sum(widths) + _GAP * (len(columns) - 1)
+
+
+def _text(entry: Any) -> Text:
+    return entry if isinstance(entry, Text) else cell(entry)
+
+
+def _bars(bars: Sequence[Bar], length: int) -> list[Text]:
+    """Return bars around one line for 0, half a letter exact; negative ones go to its left."""
+    values = [each.value for each in bars]
+    low, high = -min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    largest = max(each.largest for each in bars) if not low else 0.0
+    both = bool(low and high)  # one letter is left for rounding up on either side
+    unit = 2.0 * (length - both) / (max(low + high, largest) or 1.0)
+    before = math.ceil(0.5 * low * unit - 1e-9)
+    blocks = has_blocks(sys.stdout.encoding)
+    return [_drawn(value, unit, before, blocks) for value in values]
+
+
+def _drawn(value: float, unit: float, before: int, blocks: bool) -> Text:
+    """Return one bar behind the room that is left of 0."""
+    whole, half = divmod(round(abs(value) * unit), 2)
+    full, stub = ("█", "▌▐") if blocks else ("#", "--")
+    shade = palette.RAISES if value > 0.0 else palette.LOWERS
+    if value < 0.0:
+        drawn = stub[1] * half + full * whole
+        return Text(drawn.rjust(before), style=shade.light)
+    return Text(" " * before + full * whole + stub[0] * half, style=shade.light)

@@ -1,0 +1,308 @@
+"""The covariance of the values of a Gaussian process under its posterior.
+
+A value is a linear functional of the function f that is explained, so that under a posterior with
+the covariance ``k(x, z) - k_x' A^-1 k_z`` the values of a row have the covariance
+
+    C0 - V' A^-1 V.
+
+``V[i, j]`` is the value j of the function ``k(., x_i)``: a value of a pair. ``C0`` is the same
+functional applied to both arguments of k. For a product kernel and the background rows b and c it
+is the integral over t and s, each under the measure, of the product over the players i of
+
+    f_i(t, s) = t s k(x, x) + t (1-s) k(x, c) + (1-t) s k(b, x) + (1-t) (1-s) k(b, c),
+
+with factor j differentiated in t and factor j' in s, averaged over b and c (interventional). Under
+marginal removal the means over b, c and (b, c) of each player's factors take their places, and
+there is one integral. On the diagonal the derivative in both is a constant, so that the products of
+all factors but one are needed; elsewhere those of all but two, ``prod f (d_t f_j / f_j) (d_s f_j' /
+f_j')``, a matrix product over the nodes. With factors that are not negative ``|d_t f| / f`` is at
+most ``1 / min(t, 1-t)``, and 0 / 0 stands for 0; other factors are left out one by one.
+
+In t, for fixed s, this is a general game of `pkex.games.rules` with the factors ``s k(x, x) +
+(1-s) k(x, c)`` and ``s k(b, x) + (1-s) k(b, c)``; a derivative in the other variable is one more
+factor in [-2, 2] whose ends differ by at most 2. So a rule that covers lam + 2 in both directions
+errs by at most four times its certificate in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.games.atoms import diagonal_factors
+from pkex.games.blocks import rectangle
+from pkex.games.layout import by_column
+from pkex.games.means import mean_factors
+from pkex.games.points import Background, WeightedPoints
+from pkex.games.protocols import Factors, Game, Task
+from pkex.games.rules import Ladder, Rule
+from pkex.games.single_player import SinglePlayer
+
+__all__ = ["PriorCovariance"]
+
+Floats = NDArray[np.float64]
+
+_NODES = 2**17  # factors at nodes that are held at once: 1 MiB
+_PAIRS = 2**22  # factors of pairs of background rows that are held at once
+_DERIVATIVE = 2.0  # what a derivative in the other variable adds to lam
+
+
+class _Corners(NamedTuple):
+    """Deficits of the players' factors with both rows at x, one, the other and none of them.
+
+    Arrays of shape (players, pairs), pairs of background rows.
+    """
+
+    both: Floats
+    first: Floats
+    second: Floats
+    none: Floats
+
+    def cut(self, pairs: slice) -> _Corners:
+        return _Corners(*(part[:, pairs] for part in self))
+
+    @property
+    def lam(self) -> float:
+        """The largest lam in either direction; see the head of the module."""
+        changes = (
+            self.both - self.second,
+            self.first - self.none,
+            self.both - self.first,
+            self.second - self.none,
+        )
+        return max(float(np.abs(change).sum(axis=0).max()) for change in changes)
+
+    @property
+    def lowest(self) -> float:
+        """The smallest factor."""
+        return 1.0 - max(float(part.max()) for part in self)
+
+    @property
+    def highest(self) -> float:
+        """The largest factor."""
+        return 1.0 - min(float(part.min()) for part in self)
+
+
+@dataclass(frozen=True)
+class _Square:
+    """The tensor product of a rule with itself."""
+
+    rule: Rule
+
+    @property
+    def size(self) -> int:
+        return self.rule.size**2
+
+    def parts(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return what the corners are multiplied by, for f, its two derivatives; and weights."""
+        t, s = (part.ravel() for part in np.meshgrid(*[self.rule.nodes] * 2, indexing="ij"))
+        weights = np.outer(self.rule.weights, self.rule.weights).ravel()
+        at = np.stack([t * s, t * (1.0 - s), (1.0 - t) * s, (1.0 - t) * (1.0 - s)])
+        in_t = np.stack([s, 1.0 - s, -s, s - 1.0])
+        in_s = np.stack([t, -t, 1.0 - t, t - 1.0])
+        return at, in_t, in_s, weights
+
+
+class PriorCovariance:
+    """The matrices C0 of some rows, in the units of the kernel: a reduction.
+
+    Parameters
+    ----------
+    points : WeightedPoints
+        With a background.
+    x : array of shape (rows, columns)
+    full : bool
+        Whether the whole matrices are wanted, not their diagonals alone.
+    """
+
+    def __init__(self, points: WeightedPoints, x: Floats, *, full: bool) -> None:
+        assert points.background is not None
+        self.plan, self.x, self.full = points.plan, by_column(x), full
+        self.background: Background = points.background
+        self.games: Sequence[Game] = self.plan.games()
+        n_players = self.plan.n_players
+        shape = (len(x), n_players, n_players) if full else (len(x), n_players)
+        self.found = np.zeros(shape)
+        self.error = np.zeros(len(x))
+
+    def tasks(self) -> Sequence[Task]:
+        """Return strips of background rows for each term and row, or some rows if marginal."""
+        n_terms, n_rows = len(self.games), len(self.x)
+        if self.background.marginal:
+            step = max(1, _PAIRS // (self.plan.n_players * len(self.background.rows)))
+            blocks = [rows for rows, _ in rectangle(n_rows, 1, step)]
+            return [Task(rows, slice(0, 0), term) for term in range(n_terms) for rows in blocks]
+        n_background = len(self.background.rows)
+        step = max(1, _PAIRS // (self.plan.n_players * n_background))
+        strips = [rows for rows, _ in rectangle(n_background, 1, step)]
+        return [
+            Task(slice(row, row + 1), strip, term)
+            for term in range(n_terms)
+            for strip in strips
+            for row in range(n_rows)
+        ]
+
+    def run(self, task: Task) -> tuple[slice, Floats, Floats]:
+        """Return the matrices of some rows, or what a strip of the background adds to one."""
+        game, x = self.games[task.term], self.x[task.rows]
+        own = diagonal_factors(game.term, self.plan.players, x).deficits
+        if self.background.marginal:
+            corners = self._means(game, x, own)
+            found, error = zip(
+                *(
+                    self._integrals(game.ladder, corners.cut(slice(i, i + 1)), np.ones(1))
+                    for i in range(len(x))
+                ),
+                strict=True,
+            )
+            matrices, worst = np.stack(found), np.array(error)
+        else:
+            corners, shares = self._strip(game, x, own, task.points)
+            matrix, off = self._integrals(game.ladder, corners, shares)
+            worst = np.array([off])
+            if self.full:  # of (b, c) and of (c, b)
+                matrix = 0.5 * (matrix + matrix.T)
+            matrices = matrix[None]
+        scale = game.term.coefficient
+        return task.rows, scale * matrices, abs(scale) * worst + 4.0 * game.term.error
+
+    def add(self, part: tuple[slice, Floats, Floats]) -> None:
+        """Add what a task returned."""
+        rows, matrices, error = part
+        self.found[rows] += matrices
+        self.error[rows] += error
+
+    def result(self) -> tuple[Floats, Floats]:
+        """Return the matrices or their diagonals, and what the rules may err by for each row."""
+        for single in self.plan.singles:
+            if single.player is not None:
+                j = single.player
+                place = (slice(None), j, j) if self.full else (slice(None), j)
+                self.found[place] += self._single(single)
+        return self.found, self.error
+
+    def _means(self, game: Game, x: Floats, own: Floats) -> _Corners:
+        """Return the corners of rows under marginal removal, one pair for each row."""
+        rows, shares = self.background.rows, self.background.weights
+        beside = mean_factors(game, rows, x, shares).deficits
+        between = np.zeros(len(own))
+        step = max(1, _PAIRS // (len(own) * len(rows)))
+        for start in range(0, len(rows), step):
+            some = slice(start, start + step)
+            means = mean_factors(game, rows, rows[some], shares).deficits
+            between += means @ shares[some]
+        none = np.broadcast_to(between[:, None], own.shape)
+        return _Corners(own, beside, beside, none)
+
+    def _strip(self, game: Game, x: Floats, own: Floats, strip: slice) -> tuple[_Corners, Floats]:
+        """Return the corners of a row and pairs of background rows, each unordered pair once."""
+        rows, shares = self.background.rows, self.background.weights
+        beside = game.factors(x, rows).deficits[:, 0]
+        between: Factors = game.factors(rows[strip], rows[strip.start :])
+        first, second = np.triu_indices(strip.stop - strip.start, m=len(rows) - strip.start)
+        weights = shares[strip.start + first] * shares[strip.start + second]
+        weights[first != second] *= 2.0
+        corners = _Corners(
+            np.broadcast_to(own, (len(own), len(first))),
+            beside[:, strip.start + second],
+            beside[:, strip.start + first],
+            between.deficits[:, first, second],
+        )
+        return corners, weights
+
+    def _single(self, single: SinglePlayer) -> Floats:
+        """Return the variance of the value of a term of one player: of ``f(x) - mean f(b)``."""
+        rows, shares = self.background.rows, self.background.weights
+        if single.dot is not None:
+            change = self.x[:, single.dot] - shares @ rows[:, single.dot]
+            square: Floats = single.term.coefficient * change * change
+            return square
+        own = diagonal_factors(single.term, self.plan.players, self.x).deficits[single.player]
+        beside = single.drop(self.x, rows) @ shares
+        between = shares @ single.drop(rows, rows) @ shares
+        return 2.0 * beside - between - single.term.coefficient * own
+
+    def _integrals(self, ladder: Ladder, corners: _Corners, shares: Floats) -> tuple[Floats, float]:
+        """Return the weighted sum over pairs of the integrals, and what their rule may err by."""
+        low, high = corners.lowest, corners.highest
+        outside = low < ladder.lower - 2.0**-40 or high > 1.0 + 2.0**-40
+        step = int(np.searchsorted(ladder.limits, corners.lam + _DERIVATIVE))
+        rule = ladder.fallback if outside else ladder.rules[step]
+        square, n_players = _Square(rule), self.plan.n_players
+        step = max(1, _NODES // (n_players * square.size))
+        total = np.zeros(self.found.shape[1:])
+        parts = square.parts()
+        for start in range(0, len(shares), step):
+            pairs = slice(start, start + step)
+            some = corners.cut(pairs)
+            if not self.full:
+                total += _variances(some, parts) @ shares[pairs]
+            elif low >= 0.0:
+                total += _covariances(some, parts, shares[pairs])
+            else:
+                total += _any_covariances(some, parts, shares[pairs])
+        return total, 8.0 * rule.relative_error * float(shares.sum())
+
+
+def _at(corners: _Corners, basis: Floats, start: float) -> Floats:
+    """Return factors or derivatives at all nodes, shape (players, pairs * nodes)."""
+    stacked = np.stack(corners, axis=-1)
+    found: Floats = stacked.reshape(-1, 4) @ basis
+    np.subtract(start, found, out=found)
+    return found.reshape(len(stacked), -1)
+
+
+def _variances(corners: _Corners, parts: tuple[Any, ...]) -> Floats:
+    """Return the integrals of the diagonal for each pair, shape (players, pairs)."""
+    at, _, _, weights = parts
+    f, n_pairs = _at(corners, at, 1.0), corners.both.shape[1]
+    others = _leave_one_out(f, np.tile(weights, n_pairs))
+    integrals = others.reshape(len(f), n_pairs, -1).sum(axis=2)
+    change = corners.first + corners.second - corners.both - corners.none
+    found: Floats = change * integrals
+    return found
+
+
+def _covariances(corners: _Corners, parts: tuple[Any, ...], shares: Floats) -> Floats:
+    """Return the weighted sum of the whole matrices, for factors that are not negative."""
+    at, in_t, in_s, weights = parts
+    f = _at(corners, at, 1.0)
+    worth = np.multiply.reduce(f, axis=0) * np.outer(shares, weights).ravel()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse = np.where(f > 0.0, 1.0 / f, 0.0)
+    left = _at(corners, in_t, 0.0) * inverse
+    left *= worth
+    matrix: Floats = left @ (_at(corners, in_s, 0.0) * inverse).T
+    np.fill_diagonal(matrix, _variances(corners, parts) @ shares)
+    return matrix
+
+
+def _any_covariances(corners: _Corners, parts: tuple[Any, ...], shares: Floats) -> Floats:
+    """Return the same for any factors, leaving out two players without a division."""
+    at, in_t, in_s, weights = parts
+    f, left, right = _at(corners, at, 1.0), _at(corners, in_t, 0.0), _at(corners, in_s, 0.0)
+    weight = np.outer(shares, weights).ravel()
+    matrix = np.empty((len(f), len(f)))
+    for j in range(len(f)):
+        rest = f.copy()
+        rest[j] = 1.0
+        matrix[j] = (_leave_one_out(rest, weight * left[j]) * right).sum(axis=1)
+    np.fill_diagonal(matrix, _variances(corners, parts) @ shares)
+    return matrix
+
+
+def _leave_one_out(f: Floats, weights: Floats) -> Floats:
+    """Return ``weights`` times the product of all rows of `f` but one, for each row."""
+    result = np.empty_like(f)
+    result[0] = weights
+    for j in range(1, len(f)):
+        np.multiply(result[j - 1], f[j - 1], out=result[j])
+    after = f[-1].copy()
+    for j in range(len(f) - 2, -1, -1):
+        result[j] *= after
+        after *= f[j]
+    return result

@@ -1,0 +1,288 @@
+"""The variance of a function over independent inputs, as a game: Sobol indices, Shapley effects.
+
+A coalition S is worth ``Var E[f(X) | X_S]``, what its inputs explain when the others are averaged
+out. With the atoms of f (`pkex.games.atoms`) and independent players that is a sum over pairs of
+atoms a and c,
+
+    sum_ac w_a w_c (prod_{j in S} E[g_aj g_cj] prod_{j not in S} E[g_aj] E[g_cj]),
+
+minus the worth of nobody, ``(E f)^2``. Three measures of the same product games give three
+indices: t = 0 the *first order*, what a player explains alone; t = 1 the *total*, what is lost
+without it; and the mean over t the *Shapley effect*, which lies between the two and sums to the
+variance. For independent inputs f is a sum of parts of its own for every set of players,
+uncorrelated with each other, and the three count of a set's variance all of it if it has one
+player, all of it, and an equal share for each player. The part of a pair of players is
+
+    sum_ac w_a w_c C_j C_m prod_{others} E[g_a] E[g_c],      C_j = E[g_aj g_cj] - E[g_aj] E[g_cj].
+
+The covariances ``C_j`` are matrix products over the rows of centred factors, and the present factor
+is absent factor plus covariance. An atom of a single player may be shifted by a constant, which
+changes no variance; it is centred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.games.atoms import Atoms
+from pkex.games.blocks import triangle
+from pkex.games.measures import Alone, Last, Shapley
+from pkex.games.protocols import BlockSums, Factors, Task
+from pkex.games.reductions import Totals
+from pkex.games.rules import Rule
+from pkex.games.sources import given_game
+from pkex.games.sums import GameSums, ranked, sum_tolerance
+from pkex.games.threads import raise_if_cancelled
+
+__all__ = ["Bundles", "VarianceGame", "VarianceSums"]
+
+Floats = NDArray[np.float64]
+
+_TILE = 2**20  # factors of a tile of pairs of atoms
+_ROWS = 2**22  # factors of rows and atoms that are evaluated at once
+_KEPT = 2**25  # centred factors that are kept: 256 MiB
+
+
+@dataclass(frozen=True, eq=False)
+class Bundles:
+    """Independent bundles of inputs, each a sample or a rule with weights that sum to 1.
+
+    Attributes
+    ----------
+    weights : array of shape (rows, bundles)
+        What each row counts for each bundle.
+    owners : array of shape (bundles,)
+        The player that each belongs to.
+    n_players : int
+    """
+
+    weights: Floats
+    owners: NDArray[np.intp]
+    n_players: int
+
+    def joined(self, factors: Factors) -> Factors:
+        """Return the factors of the players from those of the bundles, on the first axis."""
+        if np.array_equal(self.owners, np.arange(self.n_players)):
+            return factors
+        shape = (self.n_players, *factors.values.shape[1:])
+        values, deficits = np.ones(shape), np.zeros(shape)
+        for owner, value, lack in zip(self.owners, *factors, strict=True):
+            values[owner] *= value
+            deficits[owner] += lack * (1.0 - deficits[owner])
+        return Factors(values, deficits)
+
+
+class VarianceSums(NamedTuple):
+    """What the variance of some outputs is made of.
+
+    Attributes
+    ----------
+    first, total, shapley : arrays of shape (players, outputs)
+    pairs : array of shape (players, players, outputs) or None
+        The variances of the parts of two players.
+    variance, mean : arrays of shape (outputs,)
+    magnitudes : array of shape (outputs,)
+        Sums of absolute terms, which rounding errors are measured by.
+    rules : tuple of Rule
+        Those of the Shapley effects.
+    """
+
+    first: Floats
+    total: Floats
+    shapley: Floats
+    pairs: Floats | None
+    variance: Floats
+    mean: Floats
+    magnitudes: Floats
+    rules: tuple[Rule, ...]
+
+
+class VarianceGame:
+    """The game of variances of functions that are sums of atoms: a reduction.
+
+    Parameters
+    ----------
+    parts : sequence of (Atoms, array of shape (rows, columns))
+        The atoms of each part of the functions, in games whose players are the bundles, and the
+        rows as the part has prepared them.
+    weights : array of shape (atoms, outputs)
+        Of the atoms of all parts.
+    bundles : Bundles
+    pairs : bool
+        Whether the parts of two players are wanted.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[tuple[Atoms, Floats]],
+        weights: Floats,
+        bundles: Bundles,
+        *,
+        pairs: bool = False,
+    ) -> None:
+        self.parts, self.weights, self.bundles = parts, weights, bundles
+        self.count, n_outputs = weights.shape
+        n_players = bundles.n_players
+        self.n_rows, self.n_bundles = bundles.weights.shape
+        self.games = [
+            given_game(n_players, measure, general=True, tol=None)
+            for measure in (Alone(), Last(), Shapley())
+        ]
+        self.sums = np.zeros((3, n_players, n_outputs))
+        self.found = Totals.zeros(1, n_players, n_outputs)
+        self.pairs = np.zeros((n_players, n_players, n_outputs)) if pairs else None
+        self._all: Floats | None = None  # the centred factors, where they are few enough
+        self.means = self._means()
+        absent = bundles.joined(self.means)
+        self.worth: Floats = np.multiply.reduce(absent.values, axis=0) @ weights
+        self.absent = absent.values
+
+    def tasks(self) -> Sequence[Task]:
+        """Return tiles of pairs of atoms, each unordered pair once."""
+        side = max(1, min(self.count, int((_TILE / max(1, self.n_bundles)) ** 0.5)))
+        return [Task(*block) for block in triangle(self.count, side, side)]
+
+    def run(self, task: Task) -> tuple[list[BlockSums], Floats | None]:
+        """Return the sums of a tile for each index, and those of pairs of players."""
+        first, second = task.rows, task.points
+        raise_if_cancelled()
+        weights = self.weights[first, None] * self.weights[None, second]
+        if second.start != first.start:
+            weights *= 2.0
+        present, absent = self._factors(first, second)
+        flat = Factors(*(part[:, None, :] for part in present))
+        local = weights.reshape(-1, weights.shape[2])
+        sums = [game.explain_given(flat, local, absent) for game in self.games]
+        if self.pairs is None:
+            return sums, None
+        change = (absent.deficits - present.deficits).reshape(len(self.absent), *weights.shape[:2])
+        return sums, self._of_pairs(change, first, second)
+
+    def add(self, part: tuple[list[BlockSums], Floats | None]) -> None:
+        """Add the sums of a tile."""
+        sums, pairs = part
+        for total, block in zip(self.sums, sums, strict=True):
+            total += block.values[0]
+        self.found.add(slice(0, 1), sums[-1])
+        if self.pairs is not None and pairs is not None:
+            self.pairs += pairs
+
+    def result(self) -> VarianceSums:
+        """Return the indices in the units of the variance."""
+        found, square = self.found, self.worth * self.worth
+        rules = ranked(found.rules)
+        n_players = self.bundles.n_players
+        tolerance = sum_tolerance(rules, n_players, self.count, found.magnitudes, True)
+        sums = GameSums(
+            found.values, found.totals, square, found.magnitudes, tolerance, rules, True
+        )
+        sums.check("the variance of the function")
+        variance = sums.checked[0][0]
+        first, total, shapley = self.sums
+        size = found.magnitudes[0]
+        mean = self.worth
+        return VarianceSums(first, total, shapley, self.pairs, variance, mean, size, rules)
+
+    def _factors(self, first: slice, second: slice) -> tuple[Factors, Factors]:
+        """Return the present and absent factors of a tile, shape (players, pairs)."""
+        covariances = self._covariances(first, second)
+        values, lacks = self.means
+        m, n = values[:, first, None], values[:, None, second]
+        u, v = lacks[:, first, None], lacks[:, None, second]
+        absent = Factors(m * n, u + m * v)
+        deficits = absent.deficits - covariances
+        present = Factors(absent.values + covariances, deficits)
+        flat = (
+            Factors(*(part.reshape(self.n_bundles, -1) for part in one))
+            for one in (present, absent)
+        )
+        joined = [self.bundles.joined(one) for one in flat]
+        return joined[0], joined[1]
+
+    def _covariances(self, first: slice, second: slice) -> Floats:
+        """Return those of the factors of a tile under each bundle, (bundles, atoms, atoms)."""
+        shares = self.bundles.weights.T[:, :, None]
+        if self._all is not None:
+            left, right = self._all[:, :, first], self._all[:, :, second]
+            product: Floats = (left * shares).transpose(0, 2, 1) @ right
+            return product
+        widths = first.stop - first.start, second.stop - second.start
+        total = np.zeros((self.n_bundles, *widths))
+        step = max(1, _ROWS // (self.n_bundles * sum(widths)))
+        for start in range(0, self.n_rows, step):
+            raise_if_cancelled()
+            rows = slice(start, min(start + step, self.n_rows))
+            left, right = self._centred(rows, first), self._centred(rows, second)
+            total += (left * shares[:, rows]).transpose(0, 2, 1) @ right
+        return total
+
+    def _centred(self, rows: slice, atoms: slice) -> Floats:
+        """Return factors minus their means, shape (bundles, rows, atoms)."""
+        deficits = self._evaluated(rows, atoms).deficits
+        centred: Floats = self._lacks[:, None, atoms] - deficits
+        return centred
+
+    def _means(self) -> Factors:
+        """Return the means of the factors, shape (bundles, atoms); 0 for single players."""
+        sums = np.zeros((2, self.n_bundles, self.count))
+        keep = self.n_bundles * self.n_rows * self.count <= _KEPT
+        step = self.n_rows if keep else max(1, _ROWS // (self.n_bundles * self.count))
+        for start in range(0, self.n_rows, step):
+            rows = slice(start, min(start + step, self.n_rows))
+            found = self._evaluated(rows, slice(0, self.count))
+            shares = self.bundles.weights[rows].T[:, None, :]
+            for total, part in zip(sums, found, strict=True):
+                total += (shares @ part)[:, 0]
+            if keep:
+                self._all = np.subtract(sums[1][:, None], found.deficits, out=found.deficits)
+        values, self._lacks = sums[0], sums[1].copy()
+        values = np.where(np.abs(sums[1]) < 0.5, 1.0 - sums[1], values)
+        single = np.concatenate([atoms.single for atoms, _ in self.parts])
+        alone = np.flatnonzero(single >= 0)
+        values[single[alone], alone] = 0.0
+        sums[1][single[alone], alone] = 1.0
+        return Factors(values, sums[1])
+
+    def _evaluated(self, rows: slice, wanted: slice) -> Factors:
+        """Return the factors of some atoms of all parts at some rows."""
+        found: list[Factors] = []
+        start = 0
+        for atoms, x in self.parts:
+            first, last = max(wanted.start, start), min(wanted.stop, start + atoms.count)
+            if first < last:
+                found.append(atoms.factors(x[rows], slice(first - start, last - start)))
+            start += atoms.count
+        if len(found) == 1:
+            return found[0]
+        return Factors(*(np.concatenate(part, axis=2) for part in zip(*found, strict=True)))
+
+    def _of_pairs(self, change: Floats, first: slice, second: slice) -> Floats:
+        """Return the sums over a tile of the parts of two players, (players, players, outputs)."""
+        n_players, n_outputs = len(change), self.weights.shape[1]
+        sums = np.zeros((n_players, n_players, n_outputs))
+        twice = 1.0 if first.start == second.start else 2.0
+        for j in range(n_players - 1):
+            others = _all_but(self.absent, j)[j + 1 :]
+            both = change[j + 1 :] * change[j]
+            for output in range(n_outputs):
+                w = others * self.weights[:, output]
+                inner = (both @ w[:, second, None])[:, :, 0]
+                found = twice * (inner * w[:, first]).sum(axis=1)
+                sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = found
+        return sums
+
+
+def _all_but(factors: Floats, j: int) -> Floats:
+    """Return the products over the first axis without j and another one, for each other one."""
+    rest = factors.copy()
+    rest[j] = 1.0
+    result = np.ones_like(rest)
+    np.multiply.accumulate(rest[:-1], axis=0, out=result[1:])
+    after = np.multiply.accumulate(rest[:0:-1], axis=0)[::-1]
+    result[:-1] *= after
+    return result

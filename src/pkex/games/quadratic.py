@@ -1,0 +1,169 @@
+"""A quadratic form of kernel values as a game, such as the variance of a Gaussian process.
+
+    q(h) = g(h)' W g(h) = sum_{a, c} W_ac g_a(h) g_c(h),
+
+with the atoms g of a kernel (`pkex.games.atoms`). The product of two atoms is a product over
+players, with the factors ``g_aj(x_j) g_cj(x_j)`` where player j is present. Where it is absent it
+has the same factors of a background row, one row after the other (interventional), or their mean
+over the rows (marginal), which is the mean of a product and no product of means.
+
+The kernel of a row with itself, `own_worth`, is a game as well where the kernel is not stationary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.games.atoms import Atoms, diagonal_factors
+from pkex.games.blocks import triangle
+from pkex.games.engine import reduced
+from pkex.games.plan import Plan
+from pkex.games.points import Background
+from pkex.games.protocols import BlockSums, Factors, Task
+from pkex.games.reductions import ByRow, Totals
+from pkex.games.sources import GivenFactors, given_game
+from pkex.games.sums import GameSums
+from pkex.games.threads import raise_if_cancelled
+
+__all__ = ["QuadraticForm", "own_worth"]
+
+Floats = NDArray[np.float64]
+
+_FACTORS = 2**19  # of a tile of pairs of atoms, for all rows
+_ROWS = 8  # rows that a tile has room for
+
+
+class QuadraticForm:
+    """The values of a quadratic form of atoms at some rows: a reduction.
+
+    Every unordered pair of atoms is met once.
+
+    Parameters
+    ----------
+    atoms : Atoms
+    weights : array of shape (atoms, atoms)
+        W, symmetric.
+    x : array of shape (rows, columns)
+    background : Background
+    """
+
+    def __init__(self, atoms: Atoms, weights: Floats, x: Floats, background: Background) -> None:
+        self.atoms, self.weights, self.x, self.background = atoms, weights, x, background
+        plan = self.plan = atoms.plan
+        self.game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
+        self.found = Totals.zeros(len(x), plan.n_players, 1)
+        self.base = 0.0
+        self.here = atoms.factors(x)
+        self.there = atoms.factors(background.rows)
+
+    def tasks(self) -> Sequence[Task]:
+        """Return tiles of pairs of atoms."""
+        side = int((_FACTORS / (_ROWS * self.plan.n_players)) ** 0.5)
+        side = max(1, min(side, self.atoms.count))
+        width = max(side, _FACTORS // (_ROWS * self.plan.n_players * side))
+        return [Task(*block) for block in triangle(self.atoms.count, side, width)]
+
+    @property
+    def roundings(self) -> float:
+        """How many units of rounding a value carries at most, relative to the magnitudes.
+
+        As in "What a result may be off by" of docs/mathematics.md: 8 units for each of the four
+        factors of a player in a pair, the products and the rule, and one for each sum of a tile, of
+        tiles and of background rows.
+        """
+        tasks = self.tasks()
+        tile = max((t.rows.stop - t.rows.start) * (t.points.stop - t.points.start) for t in tasks)
+        count = tile + len(tasks) + 2.0 * len(self.background.rows)
+        return float(68.0 * self.plan.n_players + 600.0 + count)
+
+    def run(self, task: Task) -> tuple[BlockSums, float]:
+        """Return the sums of a tile for all rows, and those of the worth of no player."""
+        first, second = task.rows, task.points
+        weights = 2.0 * self.weights[first, second]
+        if second.start == first.start:  # where both (a, c) and (c, a) are met
+            weights[:, : len(weights)] *= 0.5
+        weights = weights.reshape(-1, 1)
+        present = _products(self.here, first, second)
+        total: BlockSums | None = None
+        base = 0.0
+        for share, absent in self._absent(first, second):
+            raise_if_cancelled()
+            block = self.game.explain_given(present, share * weights, absent)
+            total = block if total is None else total.plus(block)
+            base += share * float(np.multiply.reduce(absent.values, axis=0) @ weights[:, 0])
+        assert total is not None  # a background has rows
+        return total, base
+
+    def add(self, part: tuple[BlockSums, float]) -> None:
+        """Add the sums of a tile."""
+        block, base = part
+        self.found.add(slice(0, len(self.x)), block)
+        self.base += base
+
+    def result(self) -> GameSums:
+        """Return the sums of all rows."""
+        return self.found.sums(self.plan, self.atoms.count, np.array([self.base]))
+
+    def _absent(self, first: slice, second: slice) -> Iterator[tuple[float, Factors]]:
+        """Give what absent players have in a tile, with shares: of each row, or the mean."""
+        shares = self.background.weights
+        if self.background.marginal:
+            yield 1.0, _mean_products(self.there, shares, first, second)
+            return
+        for number, share in enumerate(shares):
+            row = Factors(*(part[:, number : number + 1] for part in self.there))
+            values, deficits = _products(row, first, second)
+            yield float(share), Factors(values[:, 0], deficits[:, 0])
+
+
+def own_worth(plan: Plan, x: Floats, background: Background) -> GameSums:
+    """Return the values of ``k(h, h)`` at some rows, absent players as in `QuadraticForm`."""
+    shares, constant = background.weights, 0.0
+    found = Totals.zeros(len(x), plan.n_players, 1).sums(plan, 1, np.zeros(1))
+    terms = [*plan.terms, *(single.term for single in plan.singles)]
+    for term in terms:
+        here = diagonal_factors(term, plan.players, x)
+        there = diagonal_factors(term, plan.players, background.rows)
+        if not (here.deficits.any() or there.deficits.any()):
+            constant += term.coefficient
+            continue
+        weights = term.coefficient * shares[:, None]
+        if background.marginal:
+            there = Factors(*((part @ shares)[:, None] for part in there))
+            weights = np.full((1, 1), term.coefficient)
+        shape = (*here.values.shape, len(weights))
+        present = Factors(*(np.broadcast_to(part[:, :, None], shape) for part in here))
+        game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
+        base = np.multiply.reduce(there.values, axis=0) @ weights
+        found = found + reduced(ByRow(plan, GivenFactors(game, present, there), weights, base))
+    return replace(found, totals=found.totals + constant, bases=found.bases + constant)
+
+
+def _products(factors: Factors, first: slice, second: slice) -> Factors:
+    """Return the products of the factors of pairs of atoms, shape (players, rows, pairs)."""
+    left, right = (part[:, :, first, None] for part in factors)
+    values, deficits = (part[:, :, None, second] for part in factors)
+    shape = (*factors.values.shape[:2], -1)
+    return Factors((left * values).reshape(shape), (right + left * deficits).reshape(shape))
+
+
+def _mean_products(rows: Factors, shares: Floats, first: slice, second: slice) -> Factors:
+    """Return the means over rows of the products of pairs of atoms, shape (players, pairs).
+
+    In both forms: ``1 - g h = u + v - u v`` with the deficits u and v.
+    """
+    n_players = len(rows.values)
+
+    def crossed(part: Floats) -> Floats:
+        left = (part[:, :, first] * shares[:, None]).transpose(0, 2, 1)
+        product: Floats = left @ part[:, :, second]
+        return product
+
+    means = shares @ rows.deficits  # (players, atoms)
+    deficits = means[:, first, None] + means[:, None, second] - crossed(rows.deficits)
+    values = np.where(np.abs(deficits) < 0.5, 1.0 - deficits, crossed(rows.values))
+    return Factors(values.reshape(n_players, -1), deficits.reshape(n_players, -1))

@@ -1,0 +1,134 @@
+"""The polynomial kernel: a power of a sum over columns, where the others are products.
+
+Multiplied out it is a sum of monomials, and each monomial is a product over columns. That is its
+normal form where there are not too many of them, which statistics and products with other kernels
+need. A model whose kernel is a polynomial, alone or in a sum, is explained without multiplying
+out, for any number of columns: see `pkex.games.powers`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._validation import brief, is_index, number
+from pkex.kernels.algebra import ColumnKernel, Expansion, OnColumns, Power, Split, Summand
+
+__all__ = ["Polynomial"]
+
+Floats = NDArray[np.float64]
+
+_MOST_TERMS = 5000
+_LARGEST_DEGREE = 20
+
+
+@dataclass(frozen=True, repr=False)
+class Polynomial(OnColumns):
+    """Polynomial kernel ``(gamma sum_j x_j z_j + coef0)^degree``, as in scikit-learn.
+
+    It has no neutral removal, as there is no factor that could become 1. With a background an
+    absent column has the value of a background row; under marginal removal the power is averaged
+    over independent absent columns, which is not the power of the mean.
+
+    Parameters
+    ----------
+    degree : int, default 3
+        From 1 to 20.
+    gamma : float, default 1.0
+        Not negative.
+    coef0 : float, default 1.0
+    columns : sequence of int, optional
+        The columns it is limited to; all by default.
+
+    Examples
+    --------
+    >>> from pkex.kernels import Polynomial
+    >>> Polynomial(2, coef0=1.0)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
+
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 1.0
+
+    _neutral = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        degree = self.degree
+        if not is_index(degree) or not 1 <= degree <= _LARGEST_DEGREE:
+            raise ValueError(
+                "Polynomial degree must be an integer from 1 to "
+                f"{_LARGEST_DEGREE}, got {brief(degree)}."
+            )
+        gamma = number(self.gamma, "Polynomial gamma")
+        if gamma < 0.0:
+            raise ValueError(f"Polynomial gamma must not be negative, got {gamma!r}.")
+        object.__setattr__(self, "degree", int(degree))
+        object.__setattr__(self, "gamma", gamma)
+        object.__setattr__(self, "coef0", number(self.coef0, "Polynomial coef0"))
+
+    def _worth(self, x: Floats, z: Floats) -> Floats:
+        if self.columns is not None:
+            x, z = x[:, self.columns], z[:, self.columns]
+        with np.errstate(over="ignore", invalid="ignore"):
+            worth: Floats = (self.gamma * (x @ z.T) + self.coef0) ** self.degree
+        return worth
+
+    def _split(self, n_columns: int, tol: float | None) -> Split:  # noqa: ARG002
+        self.check_width(n_columns)
+        columns = tuple(range(n_columns)) if self.columns is None else self.columns
+        return Split([], [Power(1.0, self.degree, self.gamma, self.coef0, columns)])
+
+    def _expand(self, n_columns: int, tol: float | None) -> Expansion:  # noqa: ARG002
+        self.check_width(n_columns)
+        width = n_columns if self.columns is None else len(self.columns)
+        count = math.comb(width + self.degree, self.degree)
+        if count > _MOST_TERMS:
+            raise ValueError(
+                f"{brief(self)} on {width} columns is a sum of {count:,} products over columns. A "
+                "model with this kernel, alone or in a sum, is explained for any number of "
+                "columns; anything else, such as its product with another kernel or a statistic, "
+                f"up to {_MOST_TERMS:,} products. Limit it to some columns, Polynomial(...).on(0, "
+                "1), or lower the degree."
+            )
+        return list(_monomials(self, n_columns))
+
+
+@dataclass(frozen=True, repr=False)
+class _Monomial(ColumnKernel):
+    """The powers of ``x z`` in one product."""
+
+    powers: tuple[int, ...] = ()
+
+    _neutral = False
+
+    def factors(self, x: Floats, z: Floats) -> Floats:
+        found: Floats = (x * z) ** np.asarray(self.powers)
+        return found
+
+
+@lru_cache(maxsize=64)
+def _monomials(kernel: Polynomial, n_columns: int) -> tuple[Summand, ...]:
+    """Return the kernel multiplied out."""
+    columns = tuple(range(n_columns)) if kernel.columns is None else kernel.columns
+    found = []
+    for chosen in combinations_with_replacement((*columns, None), kernel.degree):
+        powers = Counter(chosen)
+        missing = powers.pop(None, 0)
+        ways = math.factorial(kernel.degree) // math.factorial(missing)
+        for count in powers.values():
+            ways //= math.factorial(count)
+        coefficient = ways * kernel.gamma ** (kernel.degree - missing) * kernel.coef0**missing
+        if coefficient == 0.0:
+            continue
+        covered = tuple(column for column in powers if column is not None)
+        leaf = _Monomial(tuple(powers.values()), columns=covered) if covered else None
+        found.append(Summand(coefficient, () if leaf is None else (leaf,)))
+    return tuple(found) or (Summand(0.0, ()),)

@@ -1,0 +1,196 @@
+"""Kernels of the Euclidean distance: Matern and rational quadratic.
+
+They do not factorise over columns, but they are mixtures of Gaussian kernels that do, and
+`pkex.kernels.mixtures` has sums of these with a proven error. So their normal form is a sum of
+terms as that of any other kernel, one for each width, and whatever can be done with a sum of
+product kernels can be done with them. A kernel matrix is computed from the closed formula.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._validation import number, positive
+from pkex.kernels import mixtures
+from pkex.kernels.algebra import Expansion, OnColumns, Summand
+from pkex.kernels.columns import RBF
+
+__all__ = ["Matern", "RationalQuadratic"]
+
+Floats = NDArray[np.float64]
+Parameter = float | tuple[float, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class _Radial(OnColumns):
+    """A function of ``q = sum_j (x_j - z_j)^2 / l_j^2``."""
+
+    length_scale: Parameter = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = f"{type(self).__name__} length_scale"
+        object.__setattr__(self, "length_scale", positive(self.length_scale, name))
+
+    @abstractmethod
+    def mixture(self, tol: float | None = None) -> mixtures.Mixture:
+        """Return the kernel as a sum of Gaussians of q, with its error."""
+
+    @abstractmethod
+    def _profile(self, q: Floats) -> Floats:
+        """Return the kernel as a function of q, which may be infinite."""
+
+    def _worth(self, x: Floats, z: Floats) -> Floats:
+        if self.columns is not None:
+            x, z = x[:, self.columns], z[:, self.columns]
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = (x[:, None, :] - z[None, :, :]) / np.asarray(self.length_scale)
+            return self._profile(np.einsum("ijk,ijk->ij", scaled, scaled))
+
+    def _expand(self, n_columns: int, tol: float | None) -> Expansion:
+        self.check_width(n_columns)
+        return list(_summands(self, tol))
+
+
+@lru_cache(maxsize=64)
+def _summands(kernel: _Radial, tol: float | None) -> tuple[Summand, ...]:
+    """Return one Gaussian kernel for each width of the mixture."""
+    mixture, lengths = kernel.mixture(tol), np.asarray(kernel.length_scale)
+    shares = mixture.weights / mixture.weights.sum()
+    found = []
+    for tau, weight, share in zip(mixture.scales, mixture.weights, shares, strict=True):
+        narrow = lengths / math.sqrt(2.0 * tau)
+        leaf = RBF(tuple(narrow.tolist()) if narrow.ndim else float(narrow), columns=kernel.columns)
+        # sum_k share_k slack_k <= 2, so that all errors together are at most doubled
+        slack = 10.0 ** max(0.0, math.floor(-math.log10(share * len(shares))))
+        found.append(Summand(float(weight), (leaf,), float(mixture.error * share), slack))
+    return tuple(found)
+
+
+@dataclass(frozen=True, repr=False)
+class Matern(_Radial):
+    """Matern kernel of the Euclidean distance, as in scikit-learn and GPyTorch.
+
+    With ``r^2 = sum_j (x_j - z_j)^2 / l_j^2`` and ``a = sqrt(2 nu) r`` it is
+    ``2^(1 - nu) / Gamma(nu) a^nu K_nu(a)``: ``exp(-a)`` for nu = 1/2, ``(1 + a) exp(-a)`` for
+    nu = 3/2, ``(1 + a + a^2/3) exp(-a)`` for nu = 5/2.
+
+    It is explained as a sum of Gaussian kernels that misses it by less than 1e-15, or by less than
+    `tol`, with fewer of them; see `pkex.kernels.mixtures`. For nu = 1/2, 3/2 and 5/2 these are
+    few, and the error is proven in ball arithmetic. `ProductMatern` is a product over columns.
+
+    Parameters
+    ----------
+    length_scale : float or sequence of float
+        One length scale for all columns, or one per column.
+    nu : float, default 1.5
+        Smoothness, positive.
+    columns : sequence of int, optional
+        The columns it is limited to; all by default.
+
+    Examples
+    --------
+    >>> from pkex.kernels import Matern
+    >>> Matern([1.0, 2.0], nu=2.5)([[0.0, 0.0]], [[1.0, 2.0]]).round(4)
+    array([[0.3173]])
+    """
+
+    nu: float = 1.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "nu", _positive(self.nu, "Matern nu"))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # a pickle from when this name meant a product over columns; see __reduce__
+        length_scale, nu, columns = map(state.get, ("length_scale", "nu", "columns"))
+        raise ValueError(
+            "this Matern kernel was pickled when it was a product over columns, which is "
+            "pkex.kernels.ProductMatern now. Make it again: "
+            f"ProductMatern({length_scale!r}, nu={nu!r}, columns={columns!r})."
+        )
+
+    def __reduce__(self) -> Any:
+        return _matern, (self.length_scale, self.nu, self.columns)
+
+    def mixture(self, tol: float | None = None) -> mixtures.Mixture:
+        """Return the kernel as a sum of Gaussians of q, with its error.
+
+        Examples
+        --------
+        >>> from pkex.kernels import Matern
+        >>> len(Matern(nu=2.5).mixture().scales), len(Matern(nu=2.5).mixture(tol=1e-6).scales)
+        (36, 8)
+        """
+        return mixtures.matern(self.nu, tol)
+
+    def _profile(self, q: Floats) -> Floats:
+        a = np.minimum(np.sqrt(2.0 * self.nu * q), 1e4)  # exp(-1e4) is 0, while inf * 0 is NaN
+        if self.nu == 0.5:
+            return np.exp(-a)
+        if self.nu == 1.5:
+            return (1.0 + a) * np.exp(-a)
+        if self.nu == 2.5:
+            return (1.0 + a * (1.0 + a / 3.0)) * np.exp(-a)
+        from scipy.special import gammaln, kve  # here, as SciPy is slow to import
+
+        with np.errstate(all="ignore"):
+            size = (1.0 - self.nu) * math.log(2.0) - gammaln(self.nu) + self.nu * np.log(a) - a
+            found: Floats = np.asarray(kve(self.nu, a) * np.exp(size), dtype=np.float64)
+        found[~np.isfinite(found)] = 1.0  # as a goes to 0, K_nu overflows
+        return found
+
+
+def _matern(length_scale: Parameter, nu: float, columns: tuple[int, ...] | None) -> Matern:
+    return Matern(length_scale, nu, columns=columns)
+
+
+@dataclass(frozen=True, repr=False)
+class RationalQuadratic(_Radial):
+    """Rational quadratic kernel ``(1 + r^2 / (2 alpha))^-alpha`` of the Euclidean distance r.
+
+    ``r^2 = sum_j (x_j - z_j)^2 / l_j^2``. It is explained as a sum of Gaussian kernels that misses
+    it by about 1e-15, or by less than `tol`, with fewer of them; see `pkex.kernels.mixtures`.
+
+    Parameters
+    ----------
+    length_scale : float or sequence of float
+        One length scale for all columns, or one per column.
+    alpha : float, default 1.0
+        The exponent, positive.
+    columns : sequence of int, optional
+        The columns it is limited to; all by default.
+
+    Examples
+    --------
+    >>> from pkex.kernels import RationalQuadratic
+    >>> RationalQuadratic(alpha=0.5)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.5774]])
+    """
+
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "alpha", _positive(self.alpha, "RationalQuadratic alpha"))
+
+    def mixture(self, tol: float | None = None) -> mixtures.Mixture:
+        """Return the kernel as a sum of Gaussians of q, with its error."""
+        return mixtures.rational_quadratic(self.alpha, tol)
+
+    def _profile(self, q: Floats) -> Floats:
+        return np.exp(-self.alpha * np.log1p(q / (2.0 * self.alpha)))
+
+
+def _positive(value: object, name: str) -> float:
+    found = number(value, name)
+    if found <= 0.0:
+        raise ValueError(f"{name} must be positive, got {found!r}.")
+    return found

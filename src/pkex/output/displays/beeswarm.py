@@ -1,0 +1,114 @@
+"""Every value of every row as a point, in a lane for each feature."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.output import palette
+from pkex.output.displays.panel import (
+    ExplanationDisplay,
+    axis_of_values,
+    shown_features,
+    zero_line,
+)
+from pkex.output.displays.shades import low_to_high, raw_values
+from pkex.output.drawing import lanes, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pkex.explanation import Explanation
+    from pkex.output.theme import Theme
+
+__all__ = ["BeeswarmDisplay"]
+
+_STEP = 2.4  # points on paper that a bin of the swarm is wide
+_GAP = 0.1  # of a lane, between neighbours in a bin
+_HALF = 0.42  # of a lane
+
+
+class BeeswarmDisplay(ExplanationDisplay):
+    """Every value as a point, in a lane for each feature, coloured by its raw value.
+
+    Made by ``explanation.plot.beeswarm()``. Numbers go from blue to red; categories have a colour
+    each, named below the feature; groups of columns are grey.
+
+    Parameters
+    ----------
+    explanation : Explanation
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> display = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).plot.beeswarm()
+    >>> display.ax_.get_xlabel()
+    'Shapley value'
+    """
+
+    _kind = "beeswarm"
+    _width, _height, _lane = 7.0, 1.1, 0.36
+
+    def _draw(self, one: Explanation, ax: Axes) -> None:
+        shown, rest = shown_features(one, np.abs(one.values).mean(axis=0), self._max_display)
+        rest = rest if one.efficient else None
+        names = [short(one.feature_names[i]) for i in shown]
+        theme = lanes(ax, names if rest is None else [*names, rest])
+        lines = [one.values[:, i] for i in shown]
+        raws = [raw_values(one, int(i)) for i in shown]
+        if rest is not None:
+            lines.append(one.predictions - one.base_values - one.values[:, shown].sum(axis=1))
+            raws.append(None)
+        zero_line(ax, theme)
+        low, high = (f(np.concatenate([*lines, [0.0]])) for f in (np.min, np.max))
+        room = 0.03 * (high - low) or 1.0
+        ax.set_xlim(low - room, high + room)
+        width = ax.get_window_extent().width / ax.figure.figure.dpi * 72.0
+        bins = max(20.0, width / _STEP) / (high - low or 1.0)
+        for place, (values, raw) in enumerate(zip(lines, raws, strict=True)):
+            colours: Any = theme(palette.MISSING) if raw is None else raw.colours(theme)
+            size = 9.0 if len(values) > 400 else 14.0
+            swarm = place + _swarm(values * bins)
+            ax.scatter(values, swarm, s=size, c=colours, linewidth=0, zorder=3)
+            if raw is not None and raw.categories:
+                _name_categories(ax, place, raw.categories, theme)
+        ax.set_xlabel(axis_of_values(one))
+        if any(raw is not None and not raw.categories for raw in raws):
+            low_to_high(ax, theme, "raw value")
+
+
+def _swarm(places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far each point lies from the middle of its lane; wider where there are more."""
+    bins = np.round(places).astype(np.int64)
+    order = np.argsort(bins, kind="stable")
+    _, starts, counts = np.unique(bins[order], return_index=True, return_counts=True)
+    rank = np.empty(len(bins), dtype=np.int64)
+    rank[order] = np.arange(len(bins)) - np.repeat(starts, counts)
+    gap = min(_GAP, 2.0 * _HALF / max(1, counts.max(initial=1)))
+    shifts: NDArray[np.float64] = np.where(rank % 2 == 1, gap, -gap) * ((rank + 1) // 2)
+    return shifts
+
+
+def _name_categories(ax: Axes, place: int, names: tuple[str, ...], theme: Theme) -> None:
+    """Write the categories of a lane in their colours, below its name."""
+    from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
+
+    shown = [*names[:4]] + (["…"] if len(names) > 4 else [])
+    words = [
+        TextArea(short(name, 12), textprops={"color": theme.series(k), "fontsize": 7.5})
+        for k, name in enumerate(shown)
+    ]
+    box = AnnotationBbox(
+        HPacker(children=list(words), pad=0.0, sep=5.0),
+        (0.0, place),
+        xybox=(-4.0, -10.0),
+        xycoords=("axes fraction", "data"),
+        boxcoords="offset points",
+        box_alignment=(1.0, 0.5),
+        frameon=False,
+        pad=0.0,
+    )
+    ax.add_artist(box)

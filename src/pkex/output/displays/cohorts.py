@@ -1,0 +1,132 @@
+"""The importance of features in parts of the rows, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._indexing import Axis, select
+from pkex._validation import brief, is_index
+from pkex._words import counted
+from pkex.output import palette
+from pkex.output.columns import categories
+from pkex.output.displays.panel import ExplanationDisplay
+from pkex.output.drawing import lanes, short, whiskers
+from pkex.tables.cells import is_number, number_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pkex.explanation import Explanation
+
+__all__ = ["CohortsDisplay", "cohorts_of"]
+
+Mask = NDArray[np.bool_]
+
+
+class CohortsDisplay(ExplanationDisplay):
+    """Mean absolute values in cohorts of rows, made by ``explanation.plot.bar(cohorts=...)``.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    cohorts : str, int, array or mapping
+        See `ExplanationPlots.bar`.
+
+    Examples
+    --------
+    >>> import numpy as np, pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> explanation = pkex.Explainer(f)(np.arange(8.0).reshape(4, 2))
+    >>> display = explanation.plot.bar(cohorts=[True, True, False, False])
+    >>> [entry.get_text() for entry in display.ax_.get_legend().get_texts()]
+    ['chosen (2 rows)', 'others (2 rows)']
+    """
+
+    _kind = "bar"
+
+    def __init__(self, explanation: Explanation, cohorts: Any) -> None:
+        super().__init__(explanation)
+        self.cohorts = cohorts_of(explanation, cohorts)
+        self._lane = 0.16 + 0.11 * len(self.cohorts)
+
+    def _draw(self, one: Explanation, ax: Axes) -> None:
+        order = one.importance().order[: self._max_display]
+        theme = lanes(ax, [short(one.feature_names[i]) for i in order])
+        height = 0.8 / len(self.cohorts)
+        for k, (name, mask) in enumerate(self.cohorts.items()):
+            found = one[mask].importance()
+            places = np.arange(len(order)) + (k - 0.5 * (len(self.cohorts) - 1)) * height
+            label = f"{short(name)} ({counted(int(mask.sum()), 'row')})"
+            ends = found.values[order]
+            ax.barh(places, ends, 0.9 * height, color=theme.series(k), label=label, zorder=2)
+            errors = found.standard_errors[order]
+            if not np.isnan(errors).any():
+                whiskers(ax, list(ends), list(places), errors)
+        ax.set_xlabel("mean |value|")
+        ax.set_xlim(left=0.0)
+        ax.legend(frameon=False, fontsize="small", labelcolor=theme(palette.INK), loc="lower right")
+
+
+def cohorts_of(explanation: Explanation, by: Any) -> dict[str, Mask]:
+    """Return the rows of each cohort, by its name.
+
+    Examples
+    --------
+    >>> import numpy as np, pkex
+    >>> f = pkex.KernelExpansion([[0.0], [1.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> explanation = pkex.Explainer(f)(np.arange(8.0)[:, None])
+    >>> {name: int(rows.sum()) for name, rows in cohorts_of(explanation, "x0").items()}
+    {'x0 < 3.5': 4, 'x0 ≥ 3.5': 4}
+    """
+    if isinstance(by, Mapping):
+        found = {str(name): _mask(explanation, mask, f"cohort {name}") for name, mask in by.items()}
+    elif isinstance(by, str) or is_index(by):
+        axis = Axis("column", len(explanation.column_names), explanation.column_names)
+        [column] = select(by, [axis])[0]
+        found = _by_cells(explanation.data[:, column], explanation.column_names[column])
+    else:
+        cells = np.asarray(by)
+        if cells.ndim != 1 or len(cells) != len(explanation):
+            raise ValueError(
+                f"cohorts must be a column, one entry for each of the {len(explanation)} rows, or "
+                f"a mapping of names to masks; got {brief(by)}."
+            )
+        if cells.dtype.kind == "b":
+            found = {"chosen": cells, "others": ~cells}
+        else:
+            found = _by_cells(cells, "")
+    found = {name: mask for name, mask in found.items() if mask.any()}
+    if not 1 < len(found) <= len(palette.SERIES):
+        raise ValueError(
+            f"cohorts must be 2 to {len(palette.SERIES)} sets of rows that are not empty; got "
+            f"{len(found)}."
+        )
+    return found
+
+
+def _mask(explanation: Explanation, mask: Any, name: str) -> Mask:
+    rows = select(mask, [Axis("row", len(explanation))])[0]
+    if not isinstance(mask, slice) and np.ndim(mask) == 0:
+        raise ValueError(f"{name} must be a mask or a list of rows; got {brief(mask)}.")
+    chosen = np.zeros(len(explanation), dtype=bool)
+    chosen[rows] = True
+    return chosen
+
+
+def _by_cells(cells: NDArray[Any], name: str) -> dict[str, Mask]:
+    """Return the rows of each category, or the halves of many different numbers."""
+    limit = len(palette.SERIES)
+    if all(map(is_number, cells)) and len(np.unique(cells.astype(np.float64))) > limit:
+        numbers = cells.astype(np.float64)
+        middle = float(np.median(numbers))
+        if not (numbers < middle).any():  # more than half have the smallest
+            middle = float(np.min(numbers[numbers > middle]))
+        start, at = f"{name} " if name else "", number_text(middle)
+        return {f"{start}< {at}": numbers < middle, f"{start}≥ {at}": numbers >= middle}
+    codes, names = categories(cells, limit)
+    start = f"{name} = " if name else ""
+    return {f"{start}{entry}": codes == k for k, entry in enumerate(names)}

@@ -1,0 +1,125 @@
+"""The values of one feature against its raw values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pkex._words import counted
+from pkex.output import palette
+from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, one_column, zero_line
+from pkex.output.displays.shades import Raw, low_to_high, raw_values
+from pkex.output.drawing import framed, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pkex.explanation import Explanation
+    from pkex.output.theme import Theme
+
+__all__ = ["DependenceDisplay"]
+
+_GOLDEN = 0.618034
+
+
+class DependenceDisplay(ExplanationDisplay):
+    """The values of a feature against its raw values, made by ``explanation.plot.dependence()``.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    feature : str or int
+    color : str or int, optional
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> explanation = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]])
+    >>> explanation.plot.dependence("x1", color="x0").ax_.get_xlabel()
+    'x1'
+    """
+
+    _kind = "dependence"
+    _width, _height, _lane = 6.0, 3.7, 0.0
+
+    def __init__(
+        self, explanation: Explanation, feature: str | int, color: str | int | None = None
+    ) -> None:
+        super().__init__(explanation)
+        self.feature = one_column(explanation, feature, "dependence plot")
+        self.color = None if color is None else one_column(explanation, color, "colour")
+
+    def _draw(self, one: Explanation, ax: Axes) -> None:
+        theme = framed(ax)
+        raw = raw_values(one, self.feature)
+        by = None if self.color is None else raw_values(one, self.color)
+        assert raw is not None  # as it is no group
+        values, name = one.values[:, self.feature], one.feature_names[self.feature]
+        known = ~np.isnan(raw.numbers)
+        x, colours = raw.numbers, np.array([theme.series(0)] * len(values), dtype=object)
+        if raw.categories:  # rows of one category stand side by side, always in the same order
+            x = x + (np.arange(len(x)) * _GOLDEN % 1.0 - 0.5) * 0.5
+            ax.set_xticks(range(len(raw.categories)), [short(c, 14) for c in raw.categories])
+            ax.set_xlim(-0.5, len(raw.categories) - 0.5)
+            ax.grid(visible=False, axis="x")
+        if by is not None:
+            colours = np.asarray(by.colours(theme))
+        zero_line(ax, theme, vertical=False)
+        size = float(np.clip(6000.0 / max(1, len(values)), 8.0, 22.0))
+        ax.scatter(
+            x[known],
+            values[known],
+            s=size,
+            c=list(colours[known]),
+            alpha=0.8,
+            linewidth=0,
+            zorder=3,
+        )
+        if not raw.categories:
+            _draw_rows(ax, x[known], theme)
+        if by is not None:
+            self._explain_colours(ax, by, one, theme)
+        left = counted(int((~known).sum()), "row")
+        missing = "" if known.all() else f" ({left} without it not shown)"
+        ax.set_xlabel(f"{short(name)}{missing}")
+        ax.set_ylabel(axis_of_values(one))
+
+    def _explain_colours(self, ax: Axes, by: Raw, one: Explanation, theme: Theme) -> None:
+        assert self.color is not None
+        title = one.feature_names[self.color]
+        if not by.categories:
+            low_to_high(ax, theme, title, by.ends if by.ends[0] < by.ends[1] else None)
+            return
+        handles: list[Any] = [
+            ax.scatter([], [], s=18.0, color=theme.series(k), linewidth=0, label=short(name, 16))
+            for k, name in enumerate(by.categories)
+        ]
+        ax.legend(
+            handles=handles,
+            title=short(title),
+            title_fontsize="small",
+            fontsize="small",
+            labelcolor=theme(palette.INK),
+            frameon=False,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+        ).get_title().set_color(theme(palette.NEUTRAL))
+
+
+def _draw_rows(ax: Axes, x: Any, theme: Theme) -> None:
+    """Draw where the rows are, as a low histogram along the bottom."""
+    if len(x) < 10 or not x.min() < x.max():
+        return
+    counts, edges = np.histogram(x, bins=int(np.clip(2 * len(x) ** (1 / 3), 6, 40)))
+    heights = 0.1 * counts / counts.max()
+    ax.stairs(
+        heights,
+        edges,
+        fill=True,
+        color=theme(palette.BAND),
+        alpha=0.55,
+        transform=ax.get_xaxis_transform(),
+        zorder=0.5,
+    )

@@ -1,0 +1,168 @@
+"""What the pictures of an `Explanation` share: panels for outputs, and the words on their axes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._indexing import Axis, select
+from pkex._validation import brief
+from pkex.output import palette
+from pkex.output.accessors import Output
+from pkex.output.drawing import at_least, short
+from pkex.output.plots import Display
+from pkex.output.text import counted_rest, leaves_out, most_important
+from pkex.output.theme import Theme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pkex.explanation import Explanation
+
+__all__ = ["ExplanationDisplay", "axis_of_values", "one_column", "shown_features", "zero_line"]
+
+MAX_PANELS = 6
+
+
+class ExplanationDisplay(Display):
+    """An `Explanation` drawn, in one panel for each output.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The first panel.
+    axes_ : list of matplotlib Axes
+        All panels.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0], [1.0]], [[1.0, 2.0], [-1.0, 0.5]], pkex.kernels.RBF())
+    >>> display = pkex.Explainer(f)([[0.0], [1.0]]).plot.beeswarm()
+    >>> [ax.get_title(loc="left") for ax in display.axes_]
+    ['y0', 'y1']
+    """
+
+    axes_: list[Axes]
+    _kind = ""  # the name of the plot, for messages
+    _width, _height, _lane = 6.6, 1.15, 0.32  # in inches, of a panel and of each lane in it
+    _extra = 0  # lanes besides features
+
+    def __init__(self, explanation: Explanation) -> None:
+        self.explanation = explanation
+
+    def plot(
+        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
+    ) -> ExplanationDisplay:
+        """Draw; see the method of `ExplanationPlots` that made this display."""
+        at_least(max_display, "max_display", 1)
+        if len(self.explanation) == 0:
+            raise ValueError("the explanation has no rows, so there is nothing to draw.")
+        self._max_display = max_display
+        panels = self._outputs(output)
+        if ax is not None and len(panels) > 1:
+            names = self.explanation.outputs
+            raise ValueError(
+                f"one ax has room for one of the {len(panels)} outputs; choose it, e.g. "
+                f"plot.{self._kind}(ax, output={names[0]!r}), or leave out ax."
+            )
+        if ax is None:
+            lanes = min(len(panels[0].players), max_display) + self._extra
+            width, height = self._width, self._height + self._lane * lanes
+            across = 2 if len(panels) == 4 else min(len(panels), 3)
+            down = -(-len(panels) // across)
+            width = width if across == 1 else 0.74 * width
+            figure = self._figure(width * across, height * down)
+            grid = list(figure.subplots(down, across, squeeze=False).flat)
+            for spare in grid[len(panels) :]:
+                spare.remove()
+            self.axes_ = grid[: len(panels)]
+        else:
+            self.axes_ = [ax]
+        self._draws_in(self.axes_[0])
+        try:
+            for one, panel in zip(panels, self.axes_, strict=True):
+                self._draw(one, panel)
+                if len(panels) > 1:
+                    panel.set_title(short(one.outputs[0], 40), loc="left", fontsize="medium")
+        except Exception:
+            self._discard()
+            raise
+        return self
+
+    @abstractmethod
+    def _draw(self, one: Explanation, ax: Axes) -> None:
+        """Draw one output."""
+
+    def _outputs(self, output: Output) -> list[Explanation]:
+        """Return the explanations of the outputs to draw, one for each panel."""
+        found = self.explanation
+        if found.values.ndim == 2:
+            return [found._one_output(output if output is None else _only(output), self._kind)]
+        chosen = found if output is None else found[:, :, output]
+        if chosen.values.ndim == 2:
+            return [chosen]
+        count = chosen.values.shape[2]
+        if count > MAX_PANELS:
+            raise ValueError(
+                f"{count} outputs do not fit into one figure; choose up to {MAX_PANELS}, e.g. "
+                f"plot.{self._kind}(output={list(found.outputs[:2])!r})."
+            )
+        return [chosen[:, :, k] for k in range(count)]
+
+
+def _only(output: Output) -> str | int | None:
+    """Return the output that a list of one names."""
+    if isinstance(output, str | int) or output is None:
+        return output
+    [name] = output
+    return name
+
+
+def shown_features(
+    one: Explanation, sizes: NDArray[np.float64], max_display: int
+) -> tuple[NDArray[np.intp], str | None]:
+    """Return the features to draw, and what to call the sum of all others; None without others.
+
+    The sum takes one of the lanes.
+    """
+    top = most_important(sizes, max_display)
+    if not leaves_out(one, top):
+        return top, None
+    top = top[: max(1, max_display - 1)]
+    return top, counted_rest(one, len(top))
+
+
+def axis_of_values(one: Explanation) -> str:
+    """Return what values are: of which index, and for a classifier which class they speak for."""
+    name = "Shapley value" if one.index == "SV" else f"{one.index} value"
+    if one.sides is None:
+        return f"{name} of {short(one.outputs[0])}" if one.outputs else name
+    yes, no = one.sides[0]
+    against = f"against {short(yes)}" if no is None else f"for {short(no)}"
+    return f"{name} (+ for {short(yes)}, \N{MINUS SIGN} {against})"
+
+
+def one_column(one: Explanation, feature: str | int, kind: str) -> int:
+    """Return the number of a feature that has a raw value to draw."""
+    axis = Axis("feature", len(one.players), one.feature_names)
+    places = select(feature, [axis])[0]
+    if len(places) != 1:
+        raise IndexError(f"a {kind} is of one feature; got {brief(feature)}.")
+    place = int(places[0])
+    if len(one.players[place]) > 1:
+        raise ValueError(
+            f"{one.feature_names[place]!r} is a group of {len(one.players[place])} columns and has "
+            "no single value to draw; choose a feature of one column."
+        )
+    return place
+
+
+def zero_line(ax: Axes, theme: Theme, *, vertical: bool = True) -> None:
+    """Draw the line where values are 0."""
+    line = ax.axvline if vertical else ax.axhline
+    line(0.0, color=theme(palette.MISSING), linewidth=0.9, zorder=1)

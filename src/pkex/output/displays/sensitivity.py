@@ -1,0 +1,167 @@
+"""A `Sensitivity` drawn with matplotlib: its indices as bars, and the parts of pairs as colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._indexing import Axis, select
+from pkex.output import palette
+from pkex.output.drawing import annotated, at_least, framed, lanes, short
+from pkex.output.plots import Display
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pkex.indices import Sensitivity
+
+__all__ = ["PairsDisplay", "SensitivityDisplay"]
+
+Floats = NDArray[np.float64]
+
+
+class SensitivityDisplay(Display):
+    """The indices of a `Sensitivity` as bars, made by its ``plot``.
+
+    Parameters
+    ----------
+    sensitivity : Sensitivity
+    output : str or int, optional
+        Which output; needed when there are several.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> display = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}).plot()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['x0', 'x1']
+    """
+
+    def __init__(self, sensitivity: Sensitivity, output: str | int | None = None) -> None:
+        self.sensitivity, self.output = sensitivity, _output(sensitivity, output)
+
+    def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> SensitivityDisplay:
+        """Draw; see `SensitivityPlots.bar`."""
+        at_least(max_display, "max_display", 1)
+        found = self.sensitivity
+        kinds = (found.first_order, found.shapley, found.total_order)
+        first, shapley, total = (_of(table, self.output) for table in kinds)
+        shown = np.argsort(-shapley, kind="stable")[:max_display]
+        if ax is None:
+            ax = self._figure(6.4, max(2.4, 1.4 + 0.3 * len(shown))).subplots()
+        self._draws_in(ax)
+        theme = lanes(ax, [short(found.feature_names[player]) for player in shown])
+        places, shade = np.arange(len(shown)), theme.series(0)
+        first, shapley, total = (np.maximum(part[shown], 0.0) for part in (first, shapley, total))
+        ax.barh(places, first, height=0.62, color=shade, label="first order: alone")
+        rest = np.maximum(total - first, 0.0)
+        label = "up to total order: with others"
+        ax.barh(places, rest, left=first, height=0.62, color=(shade, 0.3), label=label)
+        ink = theme(palette.INK)
+        ax.plot(shapley, places, "D", color=ink, markersize=4.5, label="Shapley effect", zorder=4)
+        ax.set_xlabel("share of the variance")
+        ax.set_xlim(left=0.0)
+        variance = float(np.ravel(found.variance)[self.output or 0])
+        name = "" if self.output is None else f"{found.outputs[self.output]}: "
+        title = f"{name}variance {variance:.3g}, inputs independent"
+        ax.set_title(title, loc="left", fontsize="medium", color=ink)
+        annotated(ax, [f"{share:.3f}" for share in shapley], inside=not self._own)
+        ax.legend(frameon=False, loc="lower right", fontsize="small", labelcolor=ink)
+        return self
+
+
+class PairsDisplay(Display):
+    """The parts of pairs of inputs as a table of colours, made by ``sensitivity.plot.pairs()``.
+
+    Parameters
+    ----------
+    sensitivity : Sensitivity
+        Of order 2.
+    output : str or int, optional
+        Which output; needed when there are several.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> found = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
+    >>> [label.get_text() for label in found.plot.pairs().ax_.get_xticklabels()]
+    ['x1', 'x0']
+    """
+
+    def __init__(self, sensitivity: Sensitivity, output: str | int | None = None) -> None:
+        if sensitivity.second_order is None:
+            raise ValueError("the parts of pairs were not computed; pass order=2 to sensitivity.")
+        self.sensitivity, self.output = sensitivity, _output(sensitivity, output)
+
+    def plot(self, ax: Axes | None = None, *, max_display: int = 12) -> PairsDisplay:
+        """Draw; see `SensitivityPlots.pairs`."""
+        at_least(max_display, "max_display", 1)
+        found = self.sensitivity
+        assert found.second_order is not None  # by the constructor
+        pairs = _of(found.second_order, self.output)
+        shown = np.argsort(-_of(found.total_order, self.output), kind="stable")[:max_display]
+        table = 100.0 * np.maximum(pairs[np.ix_(shown, shown)], 0.0)
+        if ax is None:
+            side = 2.2 + 0.42 * len(shown)
+            ax = self._figure(side + 1.0, side).subplots()
+        self._draws_in(ax)
+        np.fill_diagonal(table, np.nan)
+        largest = float(np.nanmax(table)) if len(shown) > 1 else 0.0
+        theme = framed(ax, "")
+        names = [short(found.feature_names[player]) for player in shown]
+        places, colours = np.arange(len(shown)), theme.diverging()
+        picture = ax.imshow(table, cmap=colours, vmin=-(largest or 1.0), vmax=largest or 1.0)
+        ax.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor")
+        ax.set_yticks(places, names)
+        ink = theme(palette.INK)
+        ax.tick_params(labelcolor=ink)
+        for i, j in np.ndindex(table.shape):
+            if i != j and table[i, j] >= 0.05:
+                text = f"{table[i, j]:.2g}"
+                ax.text(j, i, text, ha="center", va="center", fontsize="small", color=ink)
+        ax.set_title("parts of two inputs", loc="left", fontsize="medium", color=ink)
+        bar = self.figure_.colorbar(picture, ax=ax, shrink=0.8, boundaries=_steps(largest))
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
+        bar.set_label("% of the variance", size="small", color=theme(palette.NEUTRAL))
+        return self
+
+
+def _steps(largest: float) -> Floats:
+    """Return where the colours of the bar begin: from 0 on, as there is nothing below."""
+    return np.linspace(0.0, largest or 1.0, 101)
+
+
+def _output(sensitivity: Sensitivity, output: str | int | None) -> int | None:
+    """Return the number of the output to draw; None where there is one."""
+    if sensitivity.shapley.ndim == 1:
+        if output is not None:
+            select(output, [Axis("output", 1, sensitivity.outputs)])
+        return None
+    names = sensitivity.outputs
+    if output is None:
+        raise ValueError(
+            f"the sensitivity has {len(names)} outputs; choose one, e.g. plot(output={names[0]!r})."
+        )
+    chosen = select(output, [Axis("output", len(names), names)])[0]
+    if len(chosen) != 1:
+        raise IndexError(f"a plot shows one output, got {len(chosen)}.")
+    return int(chosen[0])
+
+
+def _of(table: Floats, output: int | None) -> Floats:
+    return table if output is None else table[..., output]

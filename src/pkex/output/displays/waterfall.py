@@ -1,0 +1,198 @@
+"""The values of one row: how they lead from the base value to the prediction, or side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pkex._indexing import Axis, select
+from pkex._validation import brief
+from pkex.models.classes import elsewhere
+from pkex.output import palette
+from pkex.output.accessors import Output
+from pkex.output.displays.panel import (
+    ExplanationDisplay,
+    axis_of_values,
+    shown_features,
+    zero_line,
+)
+from pkex.output.drawing import annotated, lanes, short, whiskers
+from pkex.output.text import aligned, raw_text
+from pkex.output.theme import Theme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pkex.explanation import Explanation
+
+__all__ = ["RowDisplay", "WaterfallDisplay", "adds_up", "axis_of_output", "noun_of_output"]
+
+_BAR = 0.64  # of the height of a lane
+_NOUN = 20  # letters of what the output is called
+
+
+class RowDisplay(ExplanationDisplay):
+    """The values of one row as bars from 0, made by ``explanation.plot.bar()`` for a single row.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        With one row.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> display = pkex.Explainer(f)([[0.0, 1.0]]).plot.bar()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['x0 = 0', 'x1 = 1']
+    """
+
+    _kind = "bar"
+    _extra = 1  # lanes besides features
+
+    def __init__(self, explanation: Explanation) -> None:
+        super().__init__(explanation)
+        self._name = explanation.row_names[0]
+
+    def _outputs(self, output: Output) -> list[Explanation]:
+        """Return the outputs; of a classifier that has one for each class, the predicted one."""
+        found = self.explanation
+        own = None if found.predicted is None else str(found.predicted[0])
+        if output is None and found.values.ndim == 3 and found.sides and own is not None:
+            speaks = [k for k, (yes, no) in enumerate(found.sides) if yes == own and no is None]
+            output = speaks[0] if speaks else None
+        return super()._outputs(output)
+
+    def _draw(self, one: Explanation, ax: Axes) -> None:
+        shown, values, names = _steps(one, self._max_display)
+        theme = lanes(ax, names)
+        places = np.arange(len(values))
+        ax.barh(places, values, _BAR, color=[theme.signed(value) for value in values], zorder=2)
+        _intervals(ax, one, shown, values[: len(shown)], places[: len(shown)])
+        zero_line(ax, theme)
+        ax.margins(x=0.04)
+        annotated(ax, aligned(values), inside=not self._own)
+        ax.set_xlabel(axis_of_values(one))
+        _say_row(ax, self._name, one, theme)
+
+
+class WaterfallDisplay(RowDisplay):
+    """How the values of a row lead from the base value to the prediction.
+
+    Made by ``explanation.plot.waterfall(row)``. Where the explanation has standard deviations of
+    its values, each bar has an interval of one around its end.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    row : int
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> display = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).plot.waterfall(0)
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['base value', 'x0 = 0', 'x1 = 1', 'prediction']
+    """
+
+    _kind = "waterfall"
+    _extra = 2
+
+    def __init__(self, explanation: Explanation, row: int = 0) -> None:
+        places = select(row, [Axis("row", len(explanation))])[0]
+        if len(places) != 1:
+            raise IndexError(f"a waterfall is of one row; got {brief(row)}.")
+        adds_up(explanation)
+        super().__init__(explanation[row])
+        self._name = explanation.row_names[places[0]]
+
+    def _draw(self, one: Explanation, ax: Axes) -> None:
+        shown, values, names = _steps(one, self._max_display)
+        start, end = one.base_values[0], one.predictions[0]
+        noun = noun_of_output(one)
+        theme = lanes(ax, ["base value", *names, noun])
+        ends = start + np.cumsum(values)
+        begins = np.concatenate([[start], ends[:-1]])
+        places = np.arange(1, len(values) + 1)
+        quiet: dict[str, Any] = {"color": theme(palette.NEUTRAL), "linewidth": 1.0, "zorder": 1}
+        for place, at in enumerate([start, *ends]):  # what leads from a lane to the next
+            ax.plot([at, at], [place + 0.4, place + 0.6], linestyle=(0, (2, 2)), **quiet)
+        for place, at in ((0, start), (len(names) + 1, end)):
+            ax.plot([at, at], [place - 0.32, place + 0.32], color=theme(palette.INK), linewidth=2.0)
+        colours = [theme.signed(value) for value in values]
+        ax.barh(places, values, _BAR, left=begins, color=colours, zorder=2)
+        _intervals(ax, one, shown, ends[: len(shown)], places[: len(shown)])
+        steps = aligned(values)
+        decimals = len(steps[0].partition(".")[2]) if "e" not in steps[0] else None
+        around = [f"{x:.4g}" if decimals is None else f"{x:.{decimals}f}" for x in (start, end)]
+        ax.margins(x=0.04)
+        annotated(ax, [around[0], *steps, around[1]], inside=not self._own)
+        ax.set_xlabel(axis_of_output(one))
+        _say_row(ax, self._name, one, theme)
+
+
+def _steps(one: Explanation, max_display: int) -> tuple[Any, Any, list[str]]:
+    """Return the features shown, their values with the sum of the others, and what to call them."""
+    values = one.values[0]
+    shown, rest = shown_features(one, np.abs(values), max_display)
+    if not one.efficient:  # a sum of the others would mean nothing
+        rest = None
+    names = [
+        short(f"{short(one.feature_names[i])} = {short(raw_text(one, 0, i))}", 44) for i in shown
+    ]
+    if rest is None:
+        return shown, values[shown], names
+    others = one.predictions[0] - one.base_values[0] - values[shown].sum()
+    return shown, np.append(values[shown], others), [*names, rest]
+
+
+def _intervals(ax: Axes, one: Explanation, shown: Any, ends: Any, places: Any) -> None:
+    """Draw one standard deviation around the ends of bars, where the explanation has them."""
+    std = getattr(one, "std", None)
+    if std is not None:
+        whiskers(ax, ends, places, np.asarray(std)[0, shown])
+
+
+def noun_of_output(one: Explanation) -> str:
+    """Return what values add up to, in a word or two."""
+    if one.number is None:
+        return "prediction"
+    return one.number if len(one.number) <= _NOUN else "output"
+
+
+def axis_of_output(one: Explanation) -> str:
+    """Return what values add up to, and for a classifier which class that speaks for."""
+    noun = noun_of_output(one)
+    if one.sides is None:
+        return f"{noun} of {short(one.outputs[0])}" if one.outputs else noun
+    yes, no = one.sides[0]
+    against = f"against {short(yes)}" if no is None else f"for {short(no)}"
+    return f"{noun} (above 0 for {short(yes)}, below {against})"
+
+
+def _say_row(ax: Axes, name: str, one: Explanation, theme: Theme) -> None:
+    """Write above the bars which row it is, and which class it has."""
+    said = f"row {name}"
+    if one.predicted is not None:
+        said += f", predicted {one.predicted[0]}"
+        other = elsewhere(one)
+        if other is not None and other[0] is not None:
+            said += f", largest output {other[0]}"
+    ax.set_title(said, loc="left", fontsize="medium", color=theme(palette.INK))
+
+
+def adds_up(explanation: Explanation) -> None:
+    """Refuse a waterfall where values do not lead from the base value to the prediction."""
+    if not explanation.efficient:
+        raise ValueError(
+            f"values of the index {explanation.index} do not add up to the prediction, so there is "
+            "no waterfall; draw plot.bar() or plot.beeswarm(), or explain with Shapley values."
+        )
+    if not explanation.complete:
+        raise ValueError(
+            "the explanation holds a selection of the features, which does not add up to the "
+            "prediction; draw the waterfall before selecting."
+        )

@@ -1,0 +1,188 @@
+"""From kernel modules and lazy covariances to kernels of pkex.
+
+A module sees the columns that its `active_dims` choose of those that the module around it saw.
+`ScaleKernel` hands its columns on without another choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import add, mul
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.errors import UnsupportedModelError
+from pkex.kernels import (
+    RBF,
+    Categorical,
+    Constant,
+    Kernel,
+    Matern,
+    Periodic,
+    Polynomial,
+    Product,
+    RationalQuadratic,
+    Scale,
+    Sum,
+)
+from pkex.kernels.algebra import Dot
+from pkex.readers.gpytorch.copies import slice_of
+
+__all__ = ["leaves", "of_covariance"]
+
+Floats = NDArray[np.float64]
+Columns = tuple[int, ...]
+Index = tuple[int, ...]
+
+_LIBRARIES = ("gpytorch", "botorch", "linear_operator")
+
+
+def of_covariance(covariance: Any, rows: Any, index: Index) -> Kernel:
+    """Return the kernel of a lazy covariance of rows with themselves, for one model of a batch.
+
+    Diagonals in a sum are noise of the rows, which a new row has nothing of.
+    """
+    kind = _kind(covariance)
+    if kind == "LazyEvaluatedKernelTensor":
+        return _of_rows(covariance, rows, index)
+    if kind in ("SumLinearOperator", "AddedDiagLinearOperator", "PsdSumLinearOperator"):
+        parts = [op for op in covariance.linear_ops if "Diag" not in type(op).__name__]
+        return reduce(add, [of_covariance(part, rows, index) for part in parts])
+    if kind == "MulLinearOperator":
+        pair = (covariance.left_linear_op, covariance.right_linear_op)
+        return reduce(mul, [of_covariance(part, rows, index) for part in pair])
+    if kind == "ConstantMulLinearOperator":
+        factor = float(slice_of(covariance._constant, index, 0))
+        return factor * of_covariance(covariance.base_linear_op, rows, index)
+    raise UnsupportedModelError(
+        f"the forward of this model returns a covariance of the type {type(covariance).__name__}, "
+        "whose kernel cannot be read. Return self.covar_module(x), or sums and products of such."
+    )
+
+
+def leaves(kernel: Kernel) -> Iterator[Kernel]:
+    """Yield the kernels that sums, products and multiples are made of."""
+    if isinstance(kernel, Sum | Product):
+        for part in kernel.kernels:
+            yield from leaves(part)
+    elif isinstance(kernel, Scale):
+        yield from leaves(kernel.kernel)
+    else:
+        yield kernel
+
+
+def _of_rows(covariance: Any, rows: Any, index: Index) -> Kernel:
+    """Return the kernel of a covariance that was not evaluated, if its rows are the model's own."""
+    kernel = covariance.kernel
+    columns = _chosen(kernel, tuple(range(rows.shape[-1])))
+    seen = slice_of(covariance.x1, index, 2)
+    expected = slice_of(rows, index, 2)[:, columns]
+    if seen.shape != expected.shape or not np.array_equal(seen, expected):
+        raise UnsupportedModelError(
+            "the forward of this model changes its rows before the kernel sees them, as a network "
+            "in front of a kernel does, so that there is no kernel of the columns. Scale columns "
+            "before the model, or by an input transform of BoTorch such as Normalize; a model "
+            "behind a network is explained in the network's outputs: pass it these."
+        )
+    return _converted(kernel, columns, index)
+
+
+def _chosen(kernel: Any, columns: Columns) -> Columns:
+    if kernel.active_dims is None:
+        return columns
+    return tuple(columns[int(place)] for place in kernel.active_dims)
+
+
+def _convert(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    """Return the kernel of a module that is called with rows of these columns."""
+    return _converted(kernel, _chosen(kernel, columns), index)
+
+
+def _converted(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    """Return the kernel of a module whose own columns are these."""
+    kind = _kind(kernel)
+    if kind == "ScaleKernel":
+        scale = float(slice_of(kernel.outputscale, index, 0))
+        return scale * _converted(kernel.base_kernel, columns, index)
+    if kind in ("AdditiveKernel", "ProductKernel"):
+        parts = [_convert(part, columns, index) for part in kernel.kernels]
+        return reduce(add if kind == "AdditiveKernel" else mul, parts)
+    if kind in _LEAVES:
+        return _LEAVES[kind](kernel, columns, index)
+    raise UnsupportedModelError(
+        f"the kernel {type(kernel).__name__} is none that pkex can read; of GPyTorch it reads "
+        f"{', '.join(sorted({*_LEAVES} - {'CategoricalKernel'}))}, ScaleKernel, and sums and "
+        "products of them, of BoTorch CategoricalKernel. Refit with one of these, or use a "
+        "sampling explainer such as shap.KernelExplainer."
+    )
+
+
+def _rbf(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    return RBF(_scales(kernel.lengthscale, columns, index), columns=columns)
+
+
+def _matern(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    scales = _scales(kernel.lengthscale, columns, index)
+    return Matern(scales, nu=float(kernel.nu), columns=columns)
+
+
+def _rational_quadratic(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    scales = _scales(kernel.lengthscale, columns, index)
+    alpha = float(slice_of(kernel.alpha, index, 1).item())
+    return RationalQuadratic(scales, alpha, columns=columns)
+
+
+def _polynomial(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    offset = float(slice_of(kernel.offset, index, 1).item())
+    return Polynomial(int(kernel.power), 1.0, offset, columns=columns)
+
+
+def _periodic(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    # GPyTorch divides by the length scale where others divide by its square
+    scales = np.sqrt(_scales(kernel.lengthscale, columns, index))
+    return Periodic(tuple(scales), _scales(kernel.period_length, columns, index), columns=columns)
+
+
+def _linear(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    variances = _scales(kernel.variance, columns, index)
+    parts = [float(v) * Dot(columns=(j,)) for v, j in zip(variances, columns, strict=True) if v > 0]
+    return Sum(tuple(parts))
+
+
+def _categorical(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    # exp(-mean over the columns of [x != z] / l)
+    scales = _scales(kernel.lengthscale, columns, index)
+    mismatch = [math.exp(-1.0 / (scale * len(columns))) for scale in scales]
+    return Categorical(tuple(mismatch), columns=columns)
+
+
+def _constant(kernel: Any, columns: Columns, index: Index) -> Kernel:  # noqa: ARG001
+    return Constant(float(slice_of(kernel.constant, index, 1).item()))
+
+
+_LEAVES: dict[str, Callable[[Any, Columns, Index], Kernel]] = {
+    "RBFKernel": _rbf,
+    "MaternKernel": _matern,
+    "RQKernel": _rational_quadratic,
+    "PolynomialKernel": _polynomial,
+    "PeriodicKernel": _periodic,
+    "LinearKernel": _linear,
+    "CategoricalKernel": _categorical,
+    "ConstantKernel": _constant,
+}
+
+
+def _scales(values: Any, columns: Columns, index: Index) -> tuple[float, ...]:
+    """Return a parameter of each column, of the shape (1, 1) or (1, columns) behind the batch."""
+    found = slice_of(values, index, 2).reshape(-1)
+    return tuple(float(v) for v in np.broadcast_to(found, len(columns)))
+
+
+def _kind(thing: Any) -> str:
+    """Return the name of a class of the libraries; somebody else's may do anything."""
+    cls = type(thing)
+    return cls.__name__ if cls.__module__.partition(".")[0] in _LIBRARIES else ""

@@ -1,0 +1,244 @@
+"""Readers of exact Gaussian processes: `ExactGP` as users write it, and BoTorch's models.
+
+With the training points X, targets y, the prior mean m and the covariance K of the prior with the
+noise of the likelihood on its diagonal, the posterior mean is
+
+    m(x) + k(x, X) alpha,    alpha = (K + noise)^-1 (y - m(X)).
+
+A model of several outputs is a batch of such processes, one for each output; one that was sampled
+is a batch of as many processes as there are samples, and its mean is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from gpytorch.distributions import MultivariateNormal
+from linear_operator.utils.cholesky import psd_safe_cholesky
+from numpy.typing import NDArray
+
+from pkex._validation import default_names
+from pkex.errors import UnsupportedModelError
+from pkex.kernels import Linear, Matern
+from pkex.models.expansion import Data, KernelExpansion, combined, stack, sum_of
+from pkex.readers import Given, Reading, read
+from pkex.readers.gpytorch.copies import array, exactly, slice_of, tensor, working_copy
+from pkex.readers.gpytorch.kernels import leaves, of_covariance
+from pkex.readers.gpytorch.means import affine_mean
+from pkex.readers.gpytorch.transforms import outcome_map, preparation
+from pkex.readers.reading import nothing
+
+__all__ = [
+    "Own",
+    "Process",
+    "checked",
+    "exact_process",
+    "model_list",
+    "multi_task",
+    "sampled_process",
+]
+
+Floats = NDArray[np.float64]
+Index = tuple[int, ...]
+
+_TRAINING = "training points"
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """The model's own posterior mean at some rows; a function that can be pickled."""
+
+    model: Any
+
+    def __call__(self, X: Any) -> Floats:
+        """Return the mean, shape (n_rows, n_outputs)."""
+        rows = tensor(X)
+        with exactly():
+            if not hasattr(self.model, "posterior"):
+                found = self.model(rows).mean
+            else:
+                posterior = self.model.posterior(rows)
+                sampled = hasattr(posterior, "mixture_mean")
+                found = posterior.mixture_mean if sampled else posterior.mean
+        return array(found).reshape(len(rows), -1)
+
+
+def exact_process(model: Any, given: Given) -> Reading:
+    """ExactGP and its subclasses, SingleTaskGP, MixedSingleTaskGP: the posterior mean."""
+    return _exact(model, given, sampled=False)
+
+
+def sampled_process(model: Any, given: Given) -> Reading:
+    """SaasFullyBayesianSingleTaskGP and its relatives: the mean over the samples."""
+    if model.covar_module is None:
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} cannot be explained. It was not fitted: call "
+            "fit_fully_bayesian_model_nuts first."
+        )
+    return _exact(model, given, sampled=True)
+
+
+def model_list(model: Any, given: Given) -> Reading:
+    """ModelListGP: the posterior means of its models side by side."""
+    nothing(given, model)
+    readings = [read(each) for each in model.models]
+    names = default_names("y", sum(each.expansion.n_outputs for each in readings))
+    expansion = stack([each.expansion for each in readings], names)
+    own = partial(_side_by_side, tuple(each.own for each in readings))
+    return Reading(expansion, own, max(each.tol for each in readings))
+
+
+def multi_task(model: Any, given: Given) -> Reading:
+    """MultiTaskGP is refused: its kernel of tasks is no kernel of columns."""
+    del given
+    raise UnsupportedModelError(
+        f"{type(model).__name__} shares one process between tasks, by a kernel that pkex does not "
+        "read. Explain a SingleTaskGP of one task, or a ModelListGP with one for each."
+    )
+
+
+def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
+    nothing(given, model)
+    _refuse_foreign(model)
+    if model.train_inputs is None or model.train_targets is None:
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} cannot be explained. It has no training data, and the "
+            "prior of a Gaussian process depends on none."
+        )
+    if len(model.train_inputs) > 1:
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} takes {len(model.train_inputs)} inputs, as models of "
+            "several tasks do, and pkex reads models of one table. Explain a model of one task."
+        )
+    own = working_copy(model)
+    [rows] = own.train_inputs
+    with exactly():
+        prior = checked(own.forward(rows), model)
+        of_covariance(prior.lazy_covariance_matrix, rows, (0,) * len(prior.batch_shape))
+        noisy = own.likelihood(prior, *own.train_inputs).covariance_matrix
+        left = (own.train_targets - prior.mean).unsqueeze(-1)
+        alpha = torch.cholesky_solve(left, psd_safe_cholesky(noisy)).squeeze(-1)
+    process = Process(own, own.forward, rows, prior, alpha, _TRAINING)
+    return process.reading(n_samples=len(alpha) if sampled else 1)
+
+
+def checked(prior: Any, model: Any) -> Any:
+    """Return what `forward` of a model returned, if it is the distribution of one output."""
+    if type(prior) is MultivariateNormal:
+        return prior
+    raise UnsupportedModelError(
+        f"the forward of this {type(model).__name__} returns a {type(prior).__name__}, and pkex "
+        "reads a MultivariateNormal of one output. Use one model for each output, such as "
+        "ModelListGP."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """A Gaussian process, or a batch of them: one for each sample, or output, or both.
+
+    Attributes
+    ----------
+    model : GPyTorch or BoTorch model
+        A `working_copy`, which says what is done to rows and outcomes, and predicts.
+    forward : callable
+        From rows to the prior.
+    points : tensor of shape (..., n_points, n_columns)
+        As the kernel sees them.
+    prior : MultivariateNormal
+        What `forward` returned for the points.
+    alpha : tensor of shape (..., n_points)
+    data : str, Data or None
+        What stands in for absent features: a text says that the points do, and what they are.
+    """
+
+    model: Any
+    forward: Callable[[Any], Any]
+    points: Any
+    prior: Any
+    alpha: Any
+    data: Data | str | None
+
+    def reading(self, n_samples: int = 1) -> Reading:
+        """Return the reading; of samples, which are the first axis of the batch, their mean."""
+        shape = tuple(self.alpha.shape[:-1])
+        n_outputs = int(np.prod(shape, dtype=int)) // n_samples
+        if len(shape) > (n_samples > 1) + (n_outputs > 1) or self._has_batches_of_rows():
+            raise UnsupportedModelError(
+                f"this {type(self.model).__name__} is a batch of models with training data of "
+                "their own. Explain them one by one."
+            )
+        outputs: list[list[KernelExpansion]] = [[] for _ in range(n_outputs)]
+        for number, index in enumerate(np.ndindex(*shape)):
+            for part in self._parts(index):
+                share = combined(part, np.full((1, 1), 1.0 / n_samples), None)
+                outputs[number % n_outputs].append(share)
+        names = default_names("y", n_outputs) if n_outputs > 1 else None
+        expansion = sum_of(outputs[0])
+        if names is not None:
+            expansion = stack([sum_of(each) for each in outputs], names)
+        slope, shift = outcome_map(self.model, n_outputs)
+        found = combined(expansion, np.diag(slope), names, shift)
+        return Reading(found, Own(self.model), tolerance(found))
+
+    def _has_batches_of_rows(self) -> bool:
+        return len(getattr(self.model, "_input_batch_shape", ())) > 0
+
+    def _parts(self, index: Index) -> list[KernelExpansion]:
+        """Return the parts of one process: its kernel, and the slope of its prior mean."""
+        points = slice_of(self.points, index, 2)
+        kernel = of_covariance(self.prior.lazy_covariance_matrix, self.points, index)
+        slope, offset = affine_mean(partial(self._mean, index), points)
+        data = Data(points, self.data) if isinstance(self.data, str) else self.data
+        before = preparation(self.model, points.shape[1], index)
+        alpha = slice_of(self.alpha, index, 1)
+        parts = [
+            KernelExpansion(points, alpha, kernel, offset, preparation=before, background=data)
+        ]
+        if slope.any():
+            weights, one = slope[None], np.ones(1)
+            parts.append(
+                KernelExpansion(weights, one, Linear(), preparation=before, background=data)
+            )
+        return parts
+
+    def _mean(self, index: Index, rows: Floats) -> Floats:
+        """Return the prior mean at some rows as the kernel sees them."""
+        batch = self.points.shape[:-2]
+        with exactly():
+            found = self.forward(tensor(rows).expand(*batch, *rows.shape)).mean
+        return slice_of(found, index, 1)
+
+
+def tolerance(expansion: KernelExpansion) -> float:
+    """Return how far GPyTorch's own mean may be from the formula.
+
+    It finds distances as ``|x|^2 + |z|^2 - 2 x z``, which is off by rounding at a row that is near
+    a point, and the root of that by 1e-8, which a Matern kernel of nu = 1/2 is linear in.
+    """
+    rough = any(
+        isinstance(kernel, Matern) and kernel.nu == 0.5
+        for part in expansion.parts
+        for kernel in leaves(part.kernel)
+    )
+    return 1e-6 if rough else 1e-10
+
+
+def _refuse_foreign(model: Any) -> None:
+    """Refuse models whose posterior is computed by somebody else than the libraries."""
+    method = getattr(type(model), "posterior", None)
+    if method is not None and not method.__module__.startswith("botorch."):
+        raise UnsupportedModelError(
+            f"{type(model).__name__} has a posterior of its own, so that what pkex knows about "
+            "BoTorch's models does not tell what it predicts. Register a reader for the class "
+            "with pkex.readers.register."
+        )
+
+
+def _side_by_side(functions: tuple[Callable[[Any], Floats], ...], X: Any) -> Floats:
+    return np.concatenate([function(X).reshape(len(X), -1) for function in functions], axis=1)

@@ -1,0 +1,66 @@
+"""Readers of variational processes: expansions over their inducing points, which are no data.
+
+With inducing points Z, ``K = k(Z, Z)`` and its Cholesky factor L, the mean at a row is
+
+    m(x) + k(x, Z) alpha,    alpha = L^-T v         where the variational mean v is whitened,
+                             alpha = K^-1 (v - m(Z))    where it is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from linear_operator.utils.cholesky import psd_safe_cholesky
+
+from pkex.errors import UnsupportedModelError
+from pkex.models.expansion import Data
+from pkex.readers import Given, Reading
+from pkex.readers.gpytorch.copies import array, exactly, working_copy
+from pkex.readers.gpytorch.models import Process, checked
+from pkex.readers.reading import nothing
+
+__all__ = ["approximate_process", "variational_model"]
+
+
+def approximate_process(model: Any, given: Given) -> Reading:
+    """ApproximateGP with inducing points: the mean of the latent process."""
+    nothing(given, model)
+    own = working_copy(model)
+    return _variational(own, own, None)
+
+
+def variational_model(model: Any, given: Given) -> Reading:
+    """SingleTaskVariationalGP: the posterior mean, with its training points as data."""
+    nothing(given, model)
+    own = working_copy(model)
+    rows = array(own.model.train_inputs[0])
+    rows = rows[(0,) * (rows.ndim - 2)]  # the same for every output
+    return _variational(own, own.model, Data(rows, "training points"))
+
+
+def _variational(own: Any, process: Any, data: Data | None) -> Reading:
+    strategy = process.variational_strategy
+    if type(strategy).__name__ == "IndependentMultitaskVariationalStrategy":
+        strategy = strategy.base_variational_strategy
+    kind = type(strategy).__name__
+    if kind not in ("VariationalStrategy", "UnwhitenedVariationalStrategy"):
+        raise UnsupportedModelError(
+            f"the variational strategy {kind} is none that pkex can read; it reads "
+            "VariationalStrategy and UnwhitenedVariationalStrategy, and "
+            "IndependentMultitaskVariationalStrategy around one."
+        )
+    points = strategy.inducing_points
+    with exactly():
+        process(points)  # which initialises what was never trained
+        prior = checked(process.forward(points), own)
+        values = strategy.variational_distribution.mean
+        covariance = prior.lazy_covariance_matrix.add_jitter(strategy.jitter_val).to_dense()
+        root = psd_safe_cholesky(covariance)
+        if kind == "VariationalStrategy":
+            left = values.unsqueeze(-1)
+            alpha = torch.linalg.solve_triangular(root.mT, left, upper=True).squeeze(-1)
+        else:
+            left = (values - prior.mean).unsqueeze(-1)
+            alpha = torch.cholesky_solve(left, root).squeeze(-1)
+    return Process(own, process.forward, points, prior, alpha, data).reading()

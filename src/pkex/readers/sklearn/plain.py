@@ -1,0 +1,78 @@
+"""Fitted estimators of scikit-learn by themselves: their names, and calls with plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._validation import column_names
+from pkex.errors import UnsupportedModelError
+from pkex.readers.reading import Given
+
+__all__ = ["call", "dense", "fitted", "nameless", "names_of", "own_predict"]
+
+Floats = NDArray[np.float64]
+
+
+def fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:
+    """Refuse a model that lacks what its fit would have left."""
+    if not hasattr(model, attribute):
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} cannot be explained. {reason}: call fit first."
+        )
+
+
+def call(model: Any, method: str, given: Given, X: Any) -> Any:
+    """Call a method of the model, on the kernel matrix where that is what the model takes.
+
+    The call is made with a plain array that may be written to (scikit-learn's chi2 insists), and
+    on a copy of the model that does not expect names with it.
+    """
+    rows = np.array(dense(X), dtype=np.float64)
+    if getattr(model, "kernel", None) == "precomputed" and given.kernel is not None:
+        rows = given.kernel(rows, given.points)
+    plain = copy(model)
+    plain.__dict__.pop("feature_names_in_", None)
+    return getattr(plain, method)(rows)
+
+
+def own_predict(model: Any, given: Given) -> Callable[[Any], Any]:
+    """Return `predict` of the model as it is now: a later fit does not change it."""
+    return partial(call, copy(model), "predict", given)
+
+
+def nameless(model: Any) -> Any:
+    """Return a copy of a model, as it is now, that takes arrays without asking for names."""
+    if hasattr(model, "steps"):
+        return model  # it may choose columns by name
+    plain = copy(model)
+    plain.__dict__.pop("feature_names_in_", None)
+    for name in ("best_estimator_", "estimator"):
+        if hasattr(model, name):
+            setattr(plain, name, nameless(getattr(model, name)))
+    if hasattr(model, "estimators_"):
+        plain.estimators_ = [nameless(each) for each in model.estimators_]
+    return plain
+
+
+def dense(array: Any) -> Floats:
+    """Return an array that may be sparse as one that is not."""
+    dense: Floats = array.toarray() if hasattr(array, "toarray") else np.asarray(array)
+    return dense
+
+
+def names_of(model: Any, given: Given) -> Any:
+    """Return the names of the columns of the points; None if they have none."""
+    kernel = getattr(model, "kernel", None)
+    if kernel == "precomputed":
+        return column_names(given.points, "points")  # the model has seen columns of a kernel matrix
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and callable(kernel):  # support vector machines keep the table itself then
+        table = getattr(model, "_BaseLibSVM__Xfit", None)
+        names = column_names(table if given.points is None else given.points, "points")
+    return names
