@@ -42,7 +42,7 @@ def test_parts_make_the_whole(name, removal):
 
 
 def test_standard_deviations_come_along():
-    model = GaussianProcessRegressor(RBF() + WhiteKernel(0.1), optimizer=None).fit(X[:50], Y[:50])
+    model = GaussianProcessRegressor(RBF() + WhiteKernel(1.0), optimizer=None).fit(X[::8], Y[::8])
     explainer = pkex.Explainer(model)
     parts = [explainer(part, return_std=True) for part in (X[:3], X[3:7])]
     found = pkex.Explanation.concat(parts)

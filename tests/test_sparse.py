@@ -224,6 +224,6 @@ def test_what_cannot_be_explained_is_refused():
     with pytest.raises(KeyError, match="there is no output 'z'"):
         several.to_frame("z")
     changed = SVR().fit(rows, species)
-    changed.support_vectors_ = sparse.csr_matrix(changed.support_vectors_ * 1.5)
+    changed.dual_coef_ = changed.dual_coef_ * 1.5
     with pytest.raises(pkex.AdditivityError, match="it was changed after it was fitted"):
         pkex.SparseExplainer(changed)(rows[:2])

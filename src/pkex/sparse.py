@@ -309,8 +309,10 @@ class SparseExplanation:
         shap = optional("shap", "shap")
         values, rest = self.one(output)
         kept = np.unique(values.indices)
-        number = 0 if not isinstance(self.values, tuple) else list(self.values).index(values)
-        base = self.base_values if self.base_values.ndim == 1 else self.base_values[:, number]
+        base = self.base_values
+        if isinstance(self.values, tuple):
+            number = next(k for k, one in enumerate(self.values) if one is values)
+            base = base[:, number]
         nan = np.full((len(self), 1), np.nan)
         return shap.Explanation(
             np.column_stack([values[:, kept].toarray(), rest]),
@@ -439,7 +441,9 @@ def _only_kernel(expansion: KernelExpansion) -> ColumnKernel:
             f"sparse rows need one kernel with the same parameters in all columns, got {kernel!r}: "
             "pass dense rows to pkex.Explainer."
         )
-    if float(kernel.deficits(np.zeros(1), np.zeros(1))[0]) != 0.0:
+    with np.errstate(divide="ignore"):
+        at_zero = float(kernel.deficits(np.zeros(1), np.zeros(1))[0])
+    if at_zero != 0.0:
         raise UnsupportedModelError(f"{kernel!r} is not 1 between two zeros.")
     return kernel
 

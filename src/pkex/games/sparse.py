@@ -98,7 +98,7 @@ class SparsePoints:
         n_columns = self.z.shape[1]
         zero, columns = np.zeros(1), np.repeat(np.arange(n_columns), np.diff(self.z.indptr))
         self._rows, self._columns = self.z.indices, columns
-        self._present = self.kernel.deficits(zero, self.z.data)  # of a row of zeros
+        self._present = self._deficits(zero, self.z.data)  # of a row of zeros
         self._empty = np.zeros(n_columns)  # deficits of absent columns where a point has no entry
         self._absent = np.zeros(self.z.nnz)
         if self.background is not None:
@@ -121,7 +121,7 @@ class SparsePoints:
     def explain(self, columns: NDArray[np.intp], entries: Floats) -> SparseSums:
         """Return the sums of a row with some entries, none of them 0, in these columns."""
         here, absent, before = self._at(columns)
-        present = self.kernel.deficits(entries, here)
+        present = self._deficits(entries, here)
         _check_digits(present)
         changes, old = absent - present, absent - before
         lam = self._lam + (np.abs(changes) - np.abs(old)).sum(axis=1)
@@ -137,6 +137,11 @@ class SparsePoints:
         total = np.exp(self._log_present + gained)
         weights = self.weights
         return SparseSums(values.T @ weights, rest @ weights, total @ weights, rule)
+
+    def _deficits(self, x: Floats, z: Floats) -> Floats:
+        """Return deficits of the kernel; its formula may pass infinity where x = z."""
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            return self.kernel.deficits(x, z)
 
     def _at(self, columns: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
         """Return entries of the points, absent deficits and those of zeros, (points, columns)."""
@@ -189,14 +194,14 @@ class SparsePoints:
         for column in range(rows.shape[1]):
             known = rows.data[rows.indptr[column] : rows.indptr[column + 1]]
             if known.size:
-                self._empty[column] = self.kernel.deficits(known, zero).sum() / n_rows
+                self._empty[column] = self._deficits(known, zero).sum() / n_rows
             stored = slice(self.z.indptr[column], self.z.indptr[column + 1])
             entries = self.z.data[stored]
             total = (n_rows - known.size) * self._present[stored]
             step = max(1, _PAIRS // max(1, known.size))
             for start in range(0, len(entries) if known.size else 0, step):
                 some = slice(start, start + step)
-                found = self.kernel.deficits(known[None, :], entries[some, None])
+                found = self._deficits(known[None, :], entries[some, None])
                 total[some] += found.sum(axis=1)
             self._absent[stored] = total / n_rows
 
