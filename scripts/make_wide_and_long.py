@@ -34,8 +34,8 @@ Memory is the points, the rows, and the result: eight bytes for each row, player
 """
 
 TAIL = """
-The last column is the measured time times the rows, by the law: 10^6 rows are 500 times the 2000
-that were measured. "Half of it" is the time at half of what is large, to see the law at work.
+The last column is the measured time times the rows, by the law: 10^6 rows are 1000 times the
+1000 that were measured. "Half of it" is the time at half of what is large, to see the law at work.
 
 **Long statistics.** All pairs of n rows are n^2: [`pkex drift`](cli.md) takes a sample beyond 10
 000 rows, and `block_size=` of `mmd` and `hsic` blocks of all rows, in proportion to their number.

@@ -24,7 +24,7 @@ from pkex.importance import Importance
 from pkex.kernels.algebra import ColumnKernel
 from pkex.models.expansion import KernelExpansion
 
-__all__ = ["SparseExplainer", "SparseExplanation"]
+__all__ = ["SparseExplainer", "SparseExplanation", "TextPlot"]
 
 Floats = NDArray[np.float64]
 
@@ -65,9 +65,9 @@ class SparseExplainer:
     >>> explanation = pkex.SparseExplainer(model)(["a good idea"])
     >>> explanation.to_frame().round(3)
        row              feature   data  value
-    0    0                 good  0.707  0.418
-    1    0                 idea  0.707 -0.083
-    2    0  (all other columns)    NaN  0.083
+    0    0                 idea  0.785 -0.329
+    1    0                 good  0.619  0.210
+    2    0  (all other columns)    NaN  0.047
     """
 
     def __init__(
@@ -219,6 +219,15 @@ class SparseExplanation:
         The largest ``|base + values + rest - prediction|``.
     removal, absent : str
         As in `Explanation`.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from scipy.sparse import csr_array
+    >>> f = pkex.KernelExpansion([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], [1.0, 2.0], pkex.kernels.RBF())
+    >>> explanation = pkex.SparseExplainer(f, removal="neutral")(csr_array([[0.0, 2.0, 0.0]]))
+    >>> explanation.values.toarray().round(4), explanation.rest.round(4)
+    (array([[ 0.    , -1.7826,  0.    ]]), array([-0.4467]))
     """
 
     values: Any
@@ -352,7 +361,15 @@ class SparseExplanation:
 
 @dataclass(frozen=True)
 class TextPlot:
-    """A text whose tokens are coloured by their values; a notebook shows it."""
+    """A text whose tokens are coloured by their values; a notebook shows it.
+
+    Examples
+    --------
+    >>> from pkex.sparse import TextPlot
+    >>> plot = TextPlot("so good", {"good": 0.5}, 0.1, "[a-z]+")
+    >>> 'title="+0.5">good</span>' in plot.html()
+    True
+    """
 
     text: str
     values: dict[str, float]
@@ -398,7 +415,11 @@ def _read(machine: Any) -> tuple[KernelExpansion, Any]:
     The readers of dense machines do the reading, of a copy whose points have a single column.
     """
     from pkex.readers.reading import Given
-    from pkex.readers.sklearn import models
+    from pkex.readers.sklearn.models import (
+        classification_machine,
+        one_class_machine,
+        regression_machine,
+    )
 
     if isinstance(machine, KernelExpansion):
         if len(machine.parts) != 1 or machine.preparation is not None:
@@ -422,11 +443,11 @@ def _read(machine: Any) -> tuple[KernelExpansion, Any]:
     small.support_vectors_ = np.zeros((points.shape[0], 1))
     small.__dict__.pop("feature_names_in_", None)
     read = {
-        "SVC": models.classification_machine,
-        "NuSVC": models.classification_machine,
-        "SVR": models.regression_machine,
-        "NuSVR": models.regression_machine,
-        "OneClassSVM": models.one_class_machine,
+        "SVC": classification_machine,
+        "NuSVC": classification_machine,
+        "SVR": regression_machine,
+        "NuSVR": regression_machine,
+        "OneClassSVM": one_class_machine,
     }[kind.__name__]
     return read(small, Given()).expansion, points
 
@@ -435,8 +456,12 @@ def _only_kernel(expansion: KernelExpansion) -> ColumnKernel:
     """Return the column kernel of an expansion that has one, the same in all columns."""
     kernel = expansion.kernel
     number = getattr(kernel, "length_scale", 1.0)
-    plain = isinstance(kernel, ColumnKernel) and kernel.columns is None
-    if not plain or not kernel.unit or not np.isscalar(number):
+    if (
+        not isinstance(kernel, ColumnKernel)
+        or kernel.columns is not None
+        or not kernel.unit
+        or not np.isscalar(number)
+    ):
         raise UnsupportedModelError(
             f"sparse rows need one kernel with the same parameters in all columns, got {kernel!r}: "
             "pass dense rows to pkex.Explainer."

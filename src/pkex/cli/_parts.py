@@ -24,7 +24,7 @@ import pkex
 from pkex._files import write_whole
 from pkex._words import listed
 
-__all__ = ["PARTS", "Parts", "digest", "parts_of"]
+__all__ = ["PARTS", "JoinedValues", "Parts", "digest", "parts_of"]
 
 PARTS = ".pkex-parts"  # inside of a directory of results that is there already
 _SUFFIX = ".pkex-parts"  # after the name of one that is not

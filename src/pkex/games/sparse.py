@@ -185,7 +185,8 @@ class SparsePoints:
 
     def _by_point(self, entries: Floats) -> Floats:
         """Return sums over the stored entries of each point."""
-        return np.bincount(self._rows, entries, minlength=self.z.shape[0])
+        sums = np.bincount(self._rows, entries, minlength=self.z.shape[0])
+        return sums.astype(np.float64, copy=False)  # which are integers where there are none
 
     def _average(self) -> None:
         """Find the mean deficits over the background: at zeros, and at every stored entry."""

@@ -15,7 +15,7 @@ from pkex.models.classes import elsewhere
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
 
-__all__ = ["Totals"]
+__all__ = ["Totals", "class_counts", "count_apart"]
 
 
 @dataclass(frozen=True, eq=False)

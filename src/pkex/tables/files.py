@@ -21,7 +21,21 @@ from pkex._validation import first_rounded
 from pkex._words import listed
 from pkex.tables.kinds import Kind, is_arrow_text, kind_of_arrow
 
-__all__ = ["Dialect", "FileTable", "read_file"]
+__all__ = [
+    "INTEGER",
+    "Dialect",
+    "FileTable",
+    "delimiter_of",
+    "no_csv",
+    "no_encoding",
+    "no_text",
+    "read_file",
+    "refuse_no_file",
+    "refuse_twice",
+    "told_apart",
+    "without_labels",
+    "without_unnamed",
+]
 
 _DELIMITERS = ",;\t|"
 INTEGER = r"^\s*[+-]?\d+\s*$"

@@ -21,7 +21,7 @@ from pkex.output.text import kernel_text
 from pkex.output.totals import Totals
 from pkex.tables.cells import cell_text, is_missing, is_number
 
-__all__ = ["payload"]
+__all__ = ["MAX_ROWS", "payload"]
 
 MAX_ROWS, MAX_FEATURES = 1000, 40
 WATERFALL = 12  # bars of one row
