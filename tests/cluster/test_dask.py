@@ -65,7 +65,9 @@ def test_values_are_those_of_one_process(dask, counted, monkeypatch, removal, ba
 
 
 @pytest.mark.parametrize("block_size", [None, 100])
-def test_mmd_and_hsic_with_permutations(dask, counted, block_size):
+def test_mmd_and_hsic_with_permutations(dask, counted, monkeypatch, block_size):
+    if block_size is not None:  # whose own blocks are cut by the workers
+        monkeypatch.setattr(sources, "_BLOCK", 2**22)
     how = {"n_permutations": 99, "random_state": 0, "block_size": block_size}
     y = X[:, 0] + 0.1 * X[:, 3]
     found = [pkex.mmd(X[:300], X[300:] + 0.1, **how), pkex.hsic(X, y, **how)]

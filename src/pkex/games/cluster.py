@@ -1,13 +1,15 @@
 """Blocks of work on a cluster, through the backend of joblib that is active.
 
 Inside of ``joblib.parallel_config(backend="dask")`` blocks go to the workers of Dask. What all
-blocks need (points, plans, weights) is scattered to all workers once; tasks are a few slices. The
-results come back one by one and are added here, in the order of the blocks, so that they are those
-of one process. Tasks are sent in batches that take some tenths of a second, because a task costs
-the scheduler about a millisecond, and only a few batches are ahead of what was added.
+blocks need (points, plans, weights) is the result of a task of its own: it is sent once, workers
+take it from each other, and Dask makes it again where the worker that had it is lost. Other tasks
+are a few slices. The results come back one by one and are added here, in the order of the blocks,
+so that they are those of one process. Tasks are sent in batches that take some tenths of a second,
+because a task costs the scheduler about a millisecond, and only a few batches are ahead of what was
+added.
 
-Dask gives the tasks of a lost worker to the others. What it cannot restore, because the data were
-on lost workers only, is sent again from here.
+Dask gives the tasks of a lost worker to the others. What it gives up, after some losses, is sent
+again from here.
 
 Backends of other clusters (Ray, Spark) are given batches by `joblib.Parallel`.
 """
@@ -17,14 +19,13 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
-
-from pkex.games.protocols import Task as BlockTask
 
 __all__ = ["cluster_of", "inside_worker", "on_cluster", "working"]
 
@@ -112,7 +113,7 @@ def _batches(
 ) -> Iterator[Sequence[Result]]:
     """Yield the results of batches of tasks, with a few batches ahead."""
     n_threads = max(1, sum(client.ncores().values()))
-    [sent] = client.scatter([_Sent(run)], broadcast=True, hash=False)
+    held = _submitted(client, _hold, _Sent(run))
     ahead: deque[Any] = deque()
     size, start = 1, 0
     try:
@@ -120,16 +121,26 @@ def _batches(
             while start < len(tasks) and len(ahead) < 2 * n_threads + 1:
                 batch: Any = tasks[start : start + size]
                 start += len(batch)
-                if not isinstance(batch[0], BlockTask):  # which may be large
-                    [batch] = client.scatter([_Sent(batch)], hash=False)
-                ahead.append(client.submit(_work, sent, batch, pure=False))
+                ahead.append(_submitted(client, _work, held, _Sent(batch)))
             seconds, results = ahead.popleft().result()
             each = seconds / len(results)
             fair = (len(tasks) - start) // (2 * n_threads)  # so that all have work to the end
             size = max(1, min(fair, int(_SECONDS / max(each, 1e-6))))
             yield results
     finally:
-        client.cancel(list(ahead))
+        client.cancel([held, *ahead])
+
+
+def _submitted(client: Any, call: Callable[..., Any], *given: Any) -> Any:
+    """Return the future of a call, without a warning that what it is given is large."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        return client.submit(call, *given, pure=False)
+
+
+def _hold(sent: Any) -> Any:
+    """Return what all blocks need; Dask calls it again where the worker is lost that had it."""
+    return sent
 
 
 def _work(run: Any, tasks: Any) -> tuple[float, list[Any]]:
