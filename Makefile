@@ -15,9 +15,10 @@ TORCH := build/torch
 BARE := build/bare
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
-.PHONY: demo test e2e browser cluster lowest torch lint native-lint docs sanitize bench experiments simulations clean
+.PHONY: demo test e2e browser notebook recipes cluster lowest torch lint native-lint docs sanitize bench experiments \
+  simulations clean
 
-# The demo needs pkex and matplotlib, and nothing else.
+# The demo has an environment of its needs alone, on which the others are built.
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
@@ -28,10 +29,20 @@ test: $(VENV)/.installed
 e2e: $(VENV)/.installed
 	$(BIN)/python -m pytest -n 0 -m e2e tests/test_e2e.py
 
-# Reports in headless Chromium, which is installed where there is none.
+# Reports and the documentation in headless Chromium, which is installed where there is none.
 browser: $(VENV)/.installed
 	scripts/install_browser.sh
-	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py
+	test -e build/docs/index.html || $(MAKE) docs
+	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py \
+	  tests/test_report_interactions.py tests/test_accessibility.py
+
+# Notebooks, run by nbconvert: every table and every picture of a result.
+notebook: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 0 -m notebook tests/test_notebook_run.py
+
+# What the documentation shows together with another library, which is kept apart.
+recipes: $(VENV)/.installed build/recipes/.installed
+	cd build/recipes && PYTHONPATH=site ../../$(BIN)/python ../../examples/recipes/mlflow_run.py mlruns
 
 # Dask on two processes, and the recipes for it, for Spark and for Ray; Java is installed for Spark.
 cluster: $(CLUSTER)/.installed
@@ -46,8 +57,8 @@ lowest: $(LOWEST)/.installed
 
 # Models of GPyTorch and BoTorch, and the pages about them. These packages use what torch deprecates.
 torch: $(TORCH)/.installed
-	$(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py \
-	  tests/test_torch_docs.py
+	$(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py
+	$(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/tutorials/botorch.md
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check
@@ -70,7 +81,12 @@ bench: $(VENV)/.installed $(BARE)/.installed
 	$(BIN)/python -m benchmarks.peers --bare $(BARE)/bin/python
 	$(BIN)/python -m benchmarks.peers --exact
 	$(BIN)/python -m benchmarks.removal
+	$(BIN)/python -m benchmarks.interactions
+	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.statistics
+	$(BIN)/python -m benchmarks.sensitivity
+	$(BIN)/python -m benchmarks.building
+	$(BIN)/python -m benchmarks.without_compiler
 	$(BIN)/python scripts/make_benchmarks.py
 
 # All of the paper's experiments, or those in NAMES; FULL=1 for the paper's size, SMOKE=1 for seconds.
@@ -84,7 +100,7 @@ simulations: $(VENV)/.installed
 
 $(VENV)/.demo: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plots]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".[demo]"
 	touch $@
 
 $(VENV)/.installed: $(SOURCES)
@@ -92,6 +108,10 @@ $(VENV)/.installed: $(SOURCES)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $(VENV)/.demo $@
+
+build/recipes/.installed:
+	$(BIN)/python -m pip install --quiet --target build/recipes/site "mlflow-skinny>=3.0"
+	touch $@
 
 $(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
 	@test -n "$(OLDEST)" || { echo "make lowest needs python3.11 or python3.12 with venv." >&2; exit 1; }

@@ -16,5 +16,5 @@ try:
 except ImportError:
     collect_ignore_glob += ["src/pkex/games/native/*.py"]
 if find_spec("gpytorch") is None:  # see `make torch`
-    collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/test_torch*.py"]
+    collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/test_torch.py"]
     collect_ignore_glob += ["tests/torch_models/*.py", "docs/tutorials/botorch.md"]

@@ -10,6 +10,9 @@ relative to the largest of them.
 By default `KernelExplainer` keeps ten features and gives all others the value 0
 (``l1_reg="num_features(10)"``), which is a choice and no error of sampling; so it runs a second
 time with all features (``l1_reg=False``).
+
+Before that, what an interventional and a marginal game cost beside a neutral one (game_costs.py;
+``python -m benchmarks.game_costs`` for these alone).
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from threadpoolctl import threadpool_limits
 
 import pkex
 from benchmarks.bare import fit
+from benchmarks.game_costs import measured
 from benchmarks.record import config, store
 from benchmarks.timing import seconds
 
@@ -56,7 +60,7 @@ def methods(model: Any, background: Floats) -> dict[str, Callable[[Floats], Floa
 
 def main() -> None:
     """Measure, print and store."""
-    results: dict[str, Any] = {"config": config("shap", "scikit-learn")}
+    results: dict[str, Any] = {"config": config("shap", "scikit-learn"), "games": measured()}
     for d in SIZES:
         model, X = fit("SVR", 450, d)
         row = np.random.default_rng(1).normal(size=(1, d))

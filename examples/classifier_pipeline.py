@@ -14,7 +14,6 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pandas as pd
-import shap
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import GridSearchCV
@@ -25,8 +24,6 @@ from sklearn.svm import SVC
 import pkex
 
 mpl.use("Agg")
-
-from matplotlib import pyplot as plt
 
 
 def table() -> tuple[pd.DataFrame, pd.Series]:
@@ -52,10 +49,9 @@ def main() -> None:
     gap = abs(explanation.predictions - search.decision_function(X)).max()
     print(f"largest difference to the model's own decision function: {gap:.1e}")
 
-    shap.plots.beeswarm(explanation.to_shap(), show=False, plot_size=(8, 5))
+    display = explanation.plot()
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "classifier_pipeline.png"
-    plt.title(f"decision function, {explanation.outputs[0]}", size=10)
-    plt.savefig(path, dpi=110, bbox_inches="tight")
+    display.figure_.savefig(path, dpi=110)
     print(f"picture: {path}")
 
 

@@ -15,22 +15,25 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import pkex
+import pkex.plots
 
 mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
-UP, DOWN = "#d1495b", "#2e6f95"
+TITLES = ["lowest", "middle", "highest"]
 
 
-def fit() -> tuple[SVR, pd.DataFrame, pd.DataFrame]:
+def fit() -> tuple[Pipeline, pd.DataFrame, pd.DataFrame]:
     """Return the fitted model, the patients to compare with and those to explain."""
-    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    model = SVR(C=50.0).fit(X_train, y_train)
+    model = make_pipeline(StandardScaler(), SVR(C=20.0)).fit(X_train, y_train)
     score = model.score(X_test, y_test)
     print(f"SVR on diabetes: {len(X_train)} patients, {X.shape[1]} features, test R2 {score:.2f}")
     predicted = model.predict(X_test)
@@ -40,8 +43,7 @@ def fit() -> tuple[SVR, pd.DataFrame, pd.DataFrame]:
 
 def table(explanation: pkex.Explanation, own: np.ndarray) -> str:
     """Return the attributions as text, with the sum check in the last rows."""
-    titles = ["lowest", "middle", "highest"]
-    lines = ["", f"{'disease progression':<24}" + "".join(f"{title:>12}" for title in titles)]
+    lines = ["", f"{'disease progression':<24}" + "".join(f"{title:>12}" for title in TITLES)]
     lines.append(f"{'base value':<24}" + "".join(f"{v:>12.2f}" for v in explanation.base_values))
     for name, values in zip(explanation.feature_names, explanation.values.T, strict=True):
         lines.append(f"  {name:<22}" + "".join(f"{v:>+12.2f}" for v in values))
@@ -55,51 +57,26 @@ def table(explanation: pkex.Explanation, own: np.ndarray) -> str:
 
 def picture(explanation: pkex.Explanation, path: Path) -> None:
     """Draw, for each patient, the way from the base value to the prediction."""
-    fig, axes = plt.subplots(1, 3, figsize=(11, 4.2), sharey=True, layout="constrained")
-    order = np.argsort(np.abs(explanation.values).mean(axis=0))
-    names = [explanation.feature_names[j] for j in order]
-    for ax, values, base, title in zip(
-        axes,
-        explanation.values[:, order],
-        explanation.base_values,
-        ("lowest prediction", "middle prediction", "highest prediction"),
-        strict=True,
-    ):
-        start = base + np.concatenate([[0.0], np.cumsum(values)[:-1]])
-        ax.barh(names, values, left=start, color=np.where(values > 0.0, UP, DOWN))
-        ax.axvline(base, color="0.6", lw=1, ls="--", zorder=0)
-        ax.axvline(base + values.sum(), color="0.2", lw=1, zorder=0)
-        for j, value in enumerate(values):
-            ends = (start[j], start[j] + value)
-            ax.annotate(
-                f"{value:+.1f}",
-                (max(ends), j),
-                xytext=(3, 0),
-                textcoords="offset points",
-                size=8,
-                va="center",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-            )
-        ax.set_title(f"{title}: {base + values.sum():.0f}", size=10)
-        ax.use_sticky_edges = False
-        ax.margins(x=0.14)
-        ax.spines[["top", "right"]].set_visible(False)
-    fig.supxlabel("from the base value (dashed) to the prediction (solid)", size=10)
-    fig.savefig(path, dpi=130)
+    with pkex.plots.style():
+        figure, axes = plt.subplots(1, 3, figsize=(13.5, 3.9))
+        for row, (ax, title) in enumerate(zip(axes, TITLES, strict=True)):
+            explanation.plot.waterfall(row, ax, max_display=8)
+            ax.set_title(f"the {title} prediction, patient {explanation.row_names[row]}")
+            ax.set_xlabel("predicted progression of diabetes")
+        figure.savefig(path, dpi=110)
 
 
 def main() -> None:
-    """Fit, explain, print and draw."""
-    model, background, patients = fit()
-    start = time.perf_counter()
-    explanation = pkex.Explainer(model, background)(patients)
-    elapsed = time.perf_counter() - start
-    print(table(explanation, model.predict(patients)))
-    said = "\n".join(str(explanation).splitlines()[:2])
-    print(f"\n{said}\nexplained in {1e3 * elapsed:.1f} ms")
+    """Fit, explain, check and draw."""
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "demo.png")
+    model, others, patients = fit()
+    start = time.perf_counter()
+    explanation = pkex.Explainer(model, others)(patients)
+    seconds = time.perf_counter() - start
+    print(table(explanation, model.predict(patients)))
+    print(f"\n{explanation.rule.size} nodes at most per pair of points, {seconds * 1e3:.0f} ms.")
     picture(explanation, path)
-    print(f"picture: {path}")
+    print(f"Picture: {path}")
 
 
 if __name__ == "__main__":

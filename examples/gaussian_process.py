@@ -22,6 +22,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.preprocessing import StandardScaler
 
 import pkex
+from pkex.plots import style
 
 mpl.use("Agg")
 
@@ -44,18 +45,16 @@ def main() -> None:
     gap = abs(explanation.predictions - model.predict(X[300:310])).max()
     print(f"largest difference to the model's own prediction: {gap:.1e}")
 
-    values, names = explanation.values[0], np.array(explanation.feature_names)
-    order = np.argsort(abs(values))
     scales = model.kernel_.k1.k2.length_scale
-    fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
-    left.barh(names[order], values[order], color=np.where(values[order] > 0, "#d1495b", "#2e6f95"))
-    left.axvline(0.0, color="0.5", lw=1)
-    left.set_xlabel("value for one patient")
-    right.barh(names[order], scales[order], color="0.6")
-    right.set_xscale("log")
-    right.set_xlabel("length scale (standard deviations)")
+    with style():
+        figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4))
+        explanation[0].plot.bar(left)
+        order = np.argsort(scales)[::-1]
+        right.barh(np.array(explanation.feature_names)[order], scales[order], height=0.64)
+        right.set_xscale("log")
+        right.set_xlabel("length scale (standard deviations)")
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "gaussian_process.png"
-    fig.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110)
     print(f"picture: {path}")
 
 

@@ -23,16 +23,18 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import pkex
+from pkex.output import palette
+from pkex.plots import style
 
 mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
 COLOURS = {
-    "neutral, the paper's": "#8a8a8a",
-    "marginal, own data: the default": "#b5446e",
-    "marginal, background": "#e9a03b",
-    "interventional, background": "#2e6f95",
+    "neutral, the paper's": palette.MISSING.light,
+    "marginal, own data: the default": palette.SERIES[1].light,
+    "marginal, background": palette.SERIES[5].light,
+    "interventional, background": palette.SERIES[0].light,
 }
 
 
@@ -116,12 +118,11 @@ def support_vectors() -> None:
 
 def main() -> None:
     """Fit, explain, print and draw."""
-    fig, axes = plt.subplots(1, 2, figsize=(12, 5.4), layout="constrained", width_ratios=[3, 2])
+    with style():
+        fig, axes = plt.subplots(1, 2, figsize=(12, 5.4), width_ratios=[3, 2])
     one_patient(axes[0])
     twenty_columns(axes[1])
     support_vectors()
-    for ax in axes:
-        ax.spines[["top", "right"]].set_visible(False)
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "removal.png"
     fig.savefig(path, dpi=110)
     print(f"picture: {path}")

@@ -25,8 +25,6 @@ import pkex
 
 mpl.use("Agg")
 
-from matplotlib import pyplot as plt
-
 
 def main() -> None:
     """Fit, explain, print and draw."""
@@ -46,18 +44,9 @@ def main() -> None:
     gap = abs(explanation.predictions[0] - means).max()
     print(f"largest difference to means of the model's own pair functions: {gap:.1e}")
 
-    names = explanation.outputs
-    fig, axes = plt.subplots(1, len(names), figsize=(12, 4.2), sharey=True, layout="constrained")
-    for ax, name in zip(axes, names, strict=True):
-        values = explanation[..., name].values[0]
-        colours = ["#d1495b" if value > 0.0 else "#2e6f95" for value in values]
-        ax.barh(explanation.feature_names, values, color=colours)
-        ax.axvline(0.0, color="0.5", lw=1)
-        ax.set_title(name, size=10)
-    predicted = model.predict(row)[0]
-    fig.supxlabel(f"value; positive speaks for the class (predicted: {predicted})", size=10)
+    display = explanation.plot.bar(output=list(explanation.outputs))
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "three_classes.png"
-    fig.savefig(path, dpi=110)
+    display.figure_.savefig(path, dpi=110)
     print(f"picture: {path}")
 
 

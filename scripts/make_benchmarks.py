@@ -21,7 +21,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 README = ROOT / "README.md"
 
-PACKAGES = ("shap", "shapiq", "scikit-learn")
+PACKAGES = ("shap", "shapiq", "SALib", "sage-importance", "scikit-learn")
 
 AMONG = "pkex, a row of 100"
 DEFAULT, DEFAULT_AMONG = "pkex, default", "pkex, default, a row of 100"
@@ -97,6 +97,45 @@ difference. The last line has all features (`l1_reg=False`); what is left there,
 `PermutationExplainer`, comes from sampling and differs from run to run.
 """
 
+KERNELS = """\
+## Other kernels
+
+A row of a model with 450 points and 100 features, standard normal data, under kernels of the same
+length scale (the square root of the number of features) at default precision: milliseconds, and how
+many rows with the RBF kernel and the same removal take as long. Interventional values have 20
+background rows. Matern and rational quadratic kernels are sums of Gaussian kernels with a proven
+error; `tol` buys fewer of them. (`python -m benchmarks.kernels`{versions})
+"""
+
+SAMPLERS = """\
+On the Matern 5/2 model, with the same 20 background rows and default budgets,
+`PermutationExplainer` takes {permutation}, and `KernelExplainer` with all features {kernel}; pkex
+takes {ours} ms and is exact.
+"""
+
+INTERACTIONS = """\
+## Interactions
+
+All pairs of one row (k-SII of order 2) of an SVR with {points} training points. They are one matrix
+product, and the ratio is the time of the call to that of a bare product of the same shape.
+(`python -m benchmarks.interactions`{versions})
+"""
+
+TOGETHER = """
+With 100 background rows and {d} features, beside shapiq's `TabularExplainer`, whose pairs are
+estimates from a budget of coalitions; the percentage is the largest difference to the exact pairs,
+relative to the largest of them:
+"""
+
+GAME_COSTS = """\
+## A game, by what stands in for absent features
+
+Nanoseconds for one pair of points, and one background row where there are rows: 450 points, 100
+background rows, an RBF kernel with gamma = 1/d, standard normal data. In brackets how many times as
+long as a neutral game of the same size; what is aimed at is at most {most}. A statistic is the sum
+over all pairs of one sample, as in MMD and HSIC. (`python -m benchmarks.game_costs`)
+"""
+
 BATCH = """\
 ## Many rows
 
@@ -109,6 +148,44 @@ STATISTICS = """\
 
 2000 rows (for MMD, in each sample) and 50 columns. The plain evaluation has the statistic alone,
 from a kernel matrix made by matrix products. (`python -m benchmarks.statistics`)
+"""
+
+SENSITIVITY = """\
+## Sensitivity and uncertainty
+
+Sobol indices and Shapley effects of an SVR with {points} support vectors and {columns} columns,
+independent standard normal inputs. A Saltelli design of N = {n:,} asks for N (d + 2) predictions,
+and its indices scatter around the exact ones; the largest exact first-order index is {largest:.2g}.
+(`python -m benchmarks.sensitivity`{versions})
+"""
+
+PROCESS = """
+The same for a Gaussian process with 450 training points and 10 columns, beside SALib with N = 1024
+and sage with {permutations} permutations, a budget that is far from its own criterion of
+convergence:
+"""
+
+UNSURE = """
+How sure a Gaussian process with 450 training points and {columns} columns is of its values, for
+{rows} rows in one call, and the attribution of its variance, for one row. The latter takes 101,475
+product games for each row and each of the {background} background rows, which is what limits it.
+"""
+
+BUILDING = """\
+## Making an explainer
+
+By default absent features are averaged over the model's own data, at most 500 rows, before the
+first row is explained. Nanoseconds for each factor between a point and a row that it is averaged
+over: `pkex.Explainer(model)` by default, the same with all points as the background, and plain sums
+of all factors, which it [does without](mathematics.md). (`python -m benchmarks.building`)
+"""
+
+WITHOUT = """\
+## Without a compiler
+
+Nanoseconds for each factor of a game in the NumPy backend, by the same
+[series](mathematics.md) and by nodes alone; 450 points, four rows, gamma = 1/d.
+(`python -m benchmarks.without_compiler`)
 """
 
 SCALING = """\
@@ -220,6 +297,84 @@ def removal(results: dict[str, Any]) -> str:
     return table(["", *(size.removeprefix("d = ") + " features" for size in sizes)], lines)
 
 
+def kernels(results: dict[str, Any]) -> str:
+    """Return times under several kernels, and their ratios to the RBF kernel."""
+    removals = [key for key in results if key not in ("config", "samplers")]
+    lines = []
+    for name in results["marginal"]:
+        cells = []
+        for key in removals:
+            entry = results[key].get(name)
+            cells.append(
+                "-"
+                if entry is None
+                else f"{figure(1e3 * entry['seconds'])} ms, {figure(entry['ratio'])}"
+            )
+        lines.append([name, *cells])
+    return table(["", *removals], lines)
+
+
+def samplers(results: dict[str, Any]) -> str:
+    """Return what shap's explainers take and miss on a Matern model."""
+    found = results["samplers"]
+
+    def estimate(name: str) -> str:
+        return f"{figure(1e3 * found[name]['seconds'])} ms and is off by {difference(found[name])}"
+
+    return SAMPLERS.format(
+        permutation=estimate("shap Permutation"),
+        kernel=estimate("shap Kernel, all features"),
+        ours=figure(1e3 * found["pkex interventional"]["seconds"]),
+    )
+
+
+def interactions(results: dict[str, Any]) -> str:
+    """Return times of all pairs beside the bare product, and beside shapiq's estimates."""
+    lines = [
+        [
+            key,
+            f"{figure(1e3 * one['seconds'])} ms",
+            f"{figure(1e3 * one['bare'])} ms",
+            f"{one['nodes']:.0f}",
+            f"{one['ratio']:.2f}",
+        ]
+        for key, one in results["product"].items()
+    ]
+    head = ["", "all pairs of a row", "the bare product", "nodes", "ratio"]
+    beside = [
+        [
+            name,
+            f"{figure(one['seconds'])} s",
+            "exact" if not one["relative_difference"] else difference(one),
+            f"{one['ratio']:.0f}",
+        ]
+        for name, one in results["background"].items()
+    ]
+    return (
+        table(head, lines)
+        + TOGETHER.format(d=50)
+        + "\n"
+        + table(["", "a row", "off by", "times pkex"], beside)
+    )
+
+
+def game_costs(results: dict[str, Any]) -> list[str]:
+    """Return what a game costs by the kind of removal, where that was measured."""
+    games = dict(results.get("games", {}))
+    if not games:
+        return []
+    most = games.pop("most")
+    lines = []
+    for name in next(iter(games.values()))["nanoseconds"]:
+        cells = []
+        for found in games.values():
+            ratio = found["ratios"].get(name)
+            beside = "" if ratio is None else f" ({ratio:.2f})"
+            cells.append(figure(found["nanoseconds"][name]) + beside)
+        lines.append([name, *cells])
+    return [GAME_COSTS.format(most=most), table(["features", *games], lines)]
+
+
 def batches(results: dict[str, Any]) -> str:
     """Return the time of a row in batches."""
     found = results["batches"].items()
@@ -259,15 +414,17 @@ def limits(results: dict[str, Any]) -> str:
 def statistics(results: dict[str, Any]) -> str:
     """Return the times of MMD and HSIC, and what they grow like."""
     names = {"mmd": "MMD", "mmd, neutral": "MMD, neutral", "hsic": "HSIC"}
-    names["hsic, neutral"] = "HSIC, neutral"
+    names |= {"hsic, neutral": "HSIC, neutral", "hsic, 20 classes": "HSIC, 20 classes"}
     kinds = {title: results[name] for name, title in names.items() if name in results}
     lines = [
         [f"seconds, {title}", *(figure(entry[key]) for entry in kinds.values())]
         for key, title in (
             ("plain", "the statistic alone, by NumPy"),
             ("attribution", "with the values of all columns"),
+            ("labels", "and 200 permutations"),
             ("permutations", "and 200 permutations, with tests of columns unless neutral"),
         )
+        if all(key in entry for entry in kinds.values())
     ]
     lines.append(["memory, MB", *(figure(entry["memory"]) for entry in kinds.values())])
     exponent = results["growth"]["exponent"]
@@ -275,6 +432,62 @@ def statistics(results: dict[str, Any]) -> str:
         table(["", *kinds], lines)
         + f"\nThe time grows with the rows to the power {exponent:.1f}.\n"
     )
+
+
+def sensitivity(results: dict[str, Any]) -> list[str]:
+    """Return the section on sensitivity and uncertainty."""
+    found, other, unsure = (results[key] for key in ("sensitivity", "peers", "uncertainty"))
+
+    def off(entry: dict[str, Any], *kinds: str) -> str:
+        pairs = zip(kinds[::2], kinds[1::2], strict=True)
+        said = [f"{kind} {entry[name]:.2g}" for kind, name in pairs]
+        below = entry.get("negative", entry.get("saltelli negative", 0))
+        return ", ".join(said) + (f"; {below} first-order indices below 0" if below else "")
+
+    lines = [
+        ["pkex, over the 450 rows of a table", figure(found["table"]), "exact"],
+        ["pkex, with all pairs", figure(found["order 2"]), "exact"],
+        ["pkex, distributions", figure(found["distributions"]), f"about {found['error']:.0e}"],
+        [
+            "predictions of the Saltelli design alone",
+            figure(found["saltelli"]),
+            off(found, "first order", "saltelli first", "total", "saltelli total"),
+        ],
+    ]
+    head = ["", "seconds", "largest error of an index"]
+    parts = [
+        SENSITIVITY.format(
+            points=found["points"],
+            columns=found["columns"],
+            n=found["n"],
+            largest=found["largest first"],
+            versions=versions(results),
+        ),
+        table(head, lines),
+    ]
+    peers = [["pkex", figure(other["pkex"]["seconds"]), f"about {other['pkex']['error']:.0e}"]]
+    if "SALib" in other:
+        entry = other["SALib"]
+        said = off(entry, "first order", "first", "total", "total")
+        peers.append(["SALib", figure(entry["seconds"]), said])
+    if "sage" in other:
+        entry = other["sage"]
+        peers.append(["sage", figure(entry["seconds"]), off(entry, "Shapley effects", "shapley")])
+    permutations = other.get("sage", {}).get("permutations", 0)
+    parts += [PROCESS.format(permutations=permutations), table(head, peers)]
+    titles = {
+        "values": "values alone, ms",
+        "std": "with standard deviations, ms",
+        "cov": "with covariances, ms",
+        "variance, a row": "attribution of the variance, a row, ms",
+    }
+    kinds = ("interventional", "marginal")
+    times = [
+        [title, *(figure(1e3 * unsure[kind][key]) for kind in kinds)]
+        for key, title in titles.items()
+    ]
+    columns = ["", f"{unsure['background']} background rows", "marginal, the default"]
+    return [*parts, UNSURE.format(**unsure), table(columns, times)]
 
 
 def ratio(entry: dict[str, float]) -> str:
@@ -289,6 +502,27 @@ def versions(results: dict[str, Any]) -> str:
     return f"; {', '.join(found)}" if found else ""
 
 
+def building() -> list[str]:
+    """Return what making the default explainer costs, where it was measured."""
+    if not (RESULTS / "building.json").is_file():
+        return []
+    results = load("building")
+    sizes = [name for name in results if name != "config"]
+    heads = list(results[sizes[0]])
+    lines = [[name, *(figure(results[name][head]) for head in heads)] for name in sizes]
+    return [BUILDING, table(["points x columns", *heads], lines)]
+
+
+def without_compiler() -> list[str]:
+    """Return how fast the NumPy backend is, where it was measured."""
+    if not (RESULTS / "without_compiler.json").is_file():
+        return []
+    results = load("without_compiler")
+    sizes = [name for name in results if name != "config"]
+    lines = [[kind, *(figure(results[d][kind]) for d in sizes)] for kind in results[sizes[0]]]
+    return [WITHOUT, table(["", *sizes], lines)]
+
+
 def beside_the_paper() -> list[str]:
     """Return the section on the paper's algorithms, where it was measured."""
     if not (RESULTS / "scaling.json").is_file():
@@ -296,6 +530,14 @@ def beside_the_paper() -> list[str]:
     results = load("scaling")
     limit = float(results["config"]["limit_seconds"])
     return [SCALING.format(limit=limit), scaling(results)]
+
+
+def other_kernels() -> list[str]:
+    """Return the part on other kernels, where they were measured."""
+    if not (RESULTS / "kernels.json").is_file():
+        return []
+    results = load("kernels")
+    return [KERNELS.format(versions=versions(results)), kernels(results), samplers(results)]
 
 
 def page() -> str:
@@ -309,13 +551,20 @@ def page() -> str:
         GAMES,
         REMOVAL.format(versions=versions(same_game)),
         removal(same_game),
+        *game_costs(same_game),
+        *other_kernels(),
+        INTERACTIONS.format(points=450, versions=versions(load("interactions"))),
+        interactions(load("interactions")),
         BATCH,
         batches(results),
         STATISTICS,
         statistics(load("statistics")),
+        *sensitivity(load("sensitivity")),
+        *building(),
         *beside_the_paper(),
         LIMITS,
         limits(load("native")),
+        *without_compiler(),
     ]
     return "\n".join(parts)
 

@@ -15,8 +15,9 @@ sum, 2m times for m terms, so that Remez's algorithm finds the best sum from the
 its error is equal, with alternating sign, at ``q = 0`` and at 2m further points.
 
 With nu = 1/2 the number of terms grows like the square of the digits, because of the kink at 0; so
-the tables end at 1e-14 there, and above 30 terms hold the truncated sums as they are, with some
-more terms than the best ones.
+the tables end at 1e-14 there, and above 24 terms hold the truncated sums as they are, with some
+more terms than the best ones. There the power of tau in ``b_i`` is 1, which makes the error of the
+truncated sum smaller, though it does not change sign then.
 
 *Proof.* How a table was made does not matter for its certificate. See `certify`.
 
@@ -38,11 +39,11 @@ from flint import acb_mat, arb, arb_mat, ctx
 
 LOOSE = (1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
 TOLERANCES = {2.5: (1e-15, *LOOSE), 1.5: (1e-15, *LOOSE), 0.5: LOOSE}
-MOST_BEST = {2.5: 60, 1.5: 60, 0.5: 30}  # terms of best sums; above, they take long to find
+MOST_BEST = {2.5: 60, 1.5: 60, 0.5: 24}  # terms of best sums; above, they take long to find
 OUT = Path(__file__).resolve().parents[1] / "src" / "pkex" / "kernels" / "mixtures.json"
 
-STEP = 0.2  # of the trapezoidal rule, whose error is then below 1e-17
-DIGITS = 80
+STEP = {2.5: 0.2, 1.5: 0.2, 0.5: 0.25}  # of the trapezoidal rule, whose error is below 1e-15
+DIGITS = {2.5: 80, 1.5: 80, 0.5: 50}
 DEGREE = 26  # of the interpolant on a piece of length 1 in log q
 OVERSAMPLED = 8
 
@@ -81,8 +82,8 @@ def psi(nu: float, q: arb) -> arb:
 
 def trapezoid(nu: float) -> Sum:
     """The trapezoidal rule in log tau, normalised; the density is largest at tau = 1/2."""
-    steps = range(math.floor(-5 / STEP), math.ceil((38 / nu + 3) / STEP))
-    places = [arb(i) * arb(STEP) for i in steps]
+    h = STEP[nu]
+    places = [arb(i) * arb(h) for i in range(math.floor(-5 / h), math.ceil((36 / nu + 3) / h))]
     weights = [(-arb(nu) * (s + (-s).exp() - 1)).exp().mid() for s in places]
     total = sum(weights, arb(0))
     return Sum([(s.exp() / 2).mid() for s in places], [(w / total).mid() for w in weights])
@@ -99,18 +100,35 @@ def eigenvectors(matrix: list[list[arb]]) -> list[tuple[arb, list[arb]]]:
     return sorted(found, key=lambda pair: -abs(float(pair[0])))
 
 
-def truncated(full: Sum, modes: list[tuple[arb, list[arb]]], inputs: list[arb], size: int) -> Sum:
-    """Balanced truncation to so many terms, from the eigenvectors of the Gramian."""
-    basis = [vector for _, vector in modes[:size]]
-    scaled = [[(a * tau).mid() for a, tau in zip(v, full.scales, strict=True)] for v in basis]
-    system = [[dot(u, v) for v in basis] for u in scaled]
-    system = [[((system[i][j] + system[j][i]) / 2).mid() for j in range(size)] for i in range(size)]
-    reduced = [dot(v, inputs) for v in basis]
-    scales, weights = [], []
-    for tau, vector in reversed(eigenvectors(system)):
-        scales.append(tau)
-        weights.append((dot(vector, reduced) ** 2 / tau.sqrt()).mid())
-    return Sum(scales, weights)
+class Balanced(NamedTuple):
+    """A sum as a symmetric system, in the directions that matter most first."""
+
+    system: list[list[arb]]
+    inputs: list[arb]
+    power: float
+
+    @classmethod
+    def of(cls, full: Sum, size: int, power: float) -> "Balanced":
+        """Balance a sum, by the eigenvectors of its Gramian, with weights times tau^power."""
+        inputs = [(w * tau ** arb(power)).sqrt().mid() for tau, w in zip(*full, strict=True)]
+        pairs = list(zip(full.scales, inputs, strict=True))
+        gramian = [[(b * c / (s + t)).mid() for t, c in pairs] for s, b in pairs]
+        basis = [vector for _, vector in eigenvectors(gramian)[:size]]
+        scaled = [[(a * tau).mid() for a, tau in zip(v, full.scales, strict=True)] for v in basis]
+        system = [[arb(0)] * len(basis) for _ in basis]
+        for i, u in enumerate(scaled):
+            for j in range(i + 1):
+                system[i][j] = system[j][i] = dot(u, basis[j])
+        return cls(system, [dot(v, inputs) for v in basis], power)
+
+    def truncated(self, size: int) -> Sum:
+        """Balanced truncation to so many terms."""
+        scales, weights = [], []
+        for tau, vector in reversed(eigenvectors([row[:size] for row in self.system[:size]])):
+            scales.append(tau)
+            weight = dot(vector, self.inputs[:size]) ** 2 / tau ** arb(self.power)
+            weights.append(weight.mid())
+        return Sum(scales, weights)
 
 
 def dot(a: list[arb], b: list[arb]) -> arb:
@@ -259,23 +277,27 @@ def certify(nu: float, scales: list[float], weights: list[float]) -> float:
 
 def mixtures(nu: float) -> dict[float, Mixture]:
     """By tolerance, the shortest sum that meets it."""
-    full = trapezoid(nu)
-    inputs = [(w * tau.sqrt()).sqrt().mid() for tau, w in zip(*full, strict=True)]
-    pairs = list(zip(full.scales, inputs, strict=True))
-    modes = eigenvectors([[(b * c / (s + t)).mid() for t, c in pairs] for s, b in pairs])
-    log.info("nu = %g: %d terms to shorten", nu, len(inputs))
+    with ctx.workdps(DIGITS[nu]):
+        return shortened(nu, trapezoid(nu))
+
+
+def shortened(nu: float, full: Sum) -> dict[float, Mixture]:
+    """By tolerance, the shortest sum that meets it, of one with many terms."""
+    balanced = Balanced.of(full, MOST_BEST[nu], 0.5)
+    log.info("nu = %g: %d terms to shorten", nu, len(full.scales))
     table, size, known = dict[float, Mixture](), 2, list[tuple[int, float]]()
     for tol in sorted(TOLERANCES[nu], reverse=True):
         size = max(size, expected_size(known, tol))
         while True:
-            start = truncated(full, modes, inputs, size)
-            if size > MOST_BEST[nu]:
-                while missing(start) > tol:
-                    size += 1
-                    start = truncated(full, modes, inputs, size)
-                mixture: Mixture | None = in_doubles(nu, start)
-            else:
+            if size > MOST_BEST[nu] and balanced.power < 1.0:
+                balanced = Balanced.of(full, 200, 1.0)
+            start = balanced.truncated(size)
+            if size <= MOST_BEST[nu]:
                 mixture = best_mixture(nu, start)
+            elif missing(start) <= tol:
+                mixture = in_doubles(nu, start)
+            else:
+                mixture = None
             if mixture is not None:
                 known.append((size, mixture["error"]))
                 if mixture["error"] <= tol:
@@ -295,7 +317,7 @@ def expected_size(known: list[tuple[int, float]], tol: float) -> int:
 
 
 def missing(some: Sum) -> float:
-    """The error at q = 0, which is the largest one of a truncated sum."""
+    """The error at q = 0, about the largest one of a truncated sum."""
     return abs(float(1 - sum(some.weights, arb(0))))
 
 
@@ -350,8 +372,7 @@ def main() -> None:
     if args.check:
         check(args.out)
         return
-    with ctx.workdps(DIGITS):
-        text = as_json({nu: mixtures(nu) for nu in TOLERANCES})
+    text = as_json({nu: mixtures(nu) for nu in TOLERANCES})
     temporary = args.out.with_suffix(".tmp")
     temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, args.out)

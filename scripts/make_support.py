@@ -41,7 +41,7 @@ HEAD = """\
 <!-- made by scripts/make_support.py -->
 
 `pkex.Explainer(model)` takes a fitted model as it comes. What is not on the first list, or has a
-kernel that is not a product over columns, is refused with an `UnsupportedModelError`; there is no
+kernel that is no sum of products, is refused with an `UnsupportedModelError`; there is no
 model that is explained on a guess. Every model under "tested as" is fitted to real data in the
 tests; its values are compared with brute force over all coalitions, computed from the model's own
 attributes, and base value plus values with the model's own output.
@@ -50,7 +50,7 @@ A feature that is absent is averaged over the model's own data, its training poi
 vectors, or with a background, `pkex.Explainer(model, X_train[:100])`, has the values of its rows;
 see [what it means that a feature is absent](removal.md). Support vectors lie near the boundary, so
 pass training rows where you have them. Only neutral removal, the paper's, does not go with kernels
-that have a linear part: they are sums over columns, and no factor of them could become 1.
+that have a linear part: sums over columns or powers of these, of which no factor could become 1.
 Positive values of a classifier's output speak for the class that names it, those of an output named
 "a vs b" for a.
 """

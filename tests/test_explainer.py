@@ -475,3 +475,17 @@ def test_errors_that_numpy_is_told_to_raise_are_not_raised(backend, removal, mon
         for found, same in zip(explained(), expected, strict=True):
             assert_close(found, same, 0.0)
         assert np.geterr()["under"] == "raise"
+
+
+def test_a_frame_as_the_background_names_the_columns_of_a_model_without_names():
+    rows = np.random.default_rng(0).normal(size=(9, 2))
+    f = KernelExpansion(rows, rows[:, 0], RBF())
+    table = pd.DataFrame(rows, columns=["width", "depth"])
+    for background, names in ((table, ("width", "depth")), (rows, ("x0", "x1"))):
+        explanation = Explainer(f, background)(rows)
+        assert explanation.feature_names == explanation.column_names == names
+    explain = Explainer(f, table)
+    swapped = explain(table[["depth", "width"]])
+    assert np.array_equal(swapped.values, explain(rows).values)
+    named = KernelExpansion(rows, rows[:, 0], RBF(), feature_names=["depth", "width"])
+    assert Explainer(named, table)(table).feature_names == ("depth", "width")

@@ -192,7 +192,7 @@ def test_a_classifier_has_a_panel_for_each_class_and_a_row_that_of_its_own():
     explanation = pkex.Explainer(SVC().fit(X, y))(X)
     display = explanation.plot()
     assert [ax.get_title(loc="left") for ax in display.axes_] == ["a", "b", "c"]
-    assert display.axes_[1].get_xlabel() == "Shapley value (+ for b, \u2212 against b)"
+    assert display.axes_[1].get_xlabel() == "Shapley value\n(+ for b, \u2212 against b)"
     row = explanation[7].plot()
     own = str(explanation.predicted[7])
     assert len(row.axes_) == 1

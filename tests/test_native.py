@@ -222,7 +222,7 @@ def test_all_instruction_sets_agree(case, isa):
         expected = game.explain(x, z, weights)
         results = np.empty((2, 11, 3)), np.empty((2, 3)), np.empty((2, 3))
         program = game._pack(ladder.fallback, isa)
-        status, _ = program.explain(x, z, weights, *results, None, None, *game._given(x, z))
+        status, _ = program.explain(x, z, weights, *results, None, None, None, *game._given(x, z))
         assert status == 0
         for actual, known in zip(results, expected[:3], strict=True):
             assert_close(actual, known, 4e-15 * expected.magnitudes.max())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from cases import alone, assert_close
@@ -25,7 +27,7 @@ class Swept(Game):
 
 def rules_with_series():
     found = {rule.size: rule for rule in rules.general_ladder(400).rules}
-    return [rule for rule in found.values() if near_one.series_of(rule, 0) is not None]
+    return [rule for rule in found.values() if near_one.series_of(rule, 6) is not None]
 
 
 SOME = [rule for rule in rules_with_series() if rule.size in (5, 8, 12, 16)]
@@ -37,21 +39,24 @@ def test_rules_of_up_to_16_nodes_have_series():
     assert max(sizes) == 16
 
 
-@pytest.mark.parametrize("size", range(len(near_one.TERMS)), ids=map(str, near_one.TERMS))
-def test_series_leave_out_less_than_an_ulp(size):
-    """At every node of every rule, on both sides of 0, relative to functions of size 1."""
-    limit = near_one.LIMITS[size]
-    places = [limit * k / 8.0 for k in (-8, -7, -4, 1, 6, 8)]
+CUTS = [(terms, True) for terms in near_one.SIGNED] + [(k, False) for k in near_one.POSITIVE]
+
+
+@pytest.mark.parametrize(("terms", "signed"), CUTS)
+def test_series_leave_out_less_than_an_ulp(terms, signed):
+    """At nodes of every kind, on both sides of 0, relative to functions of size 1."""
+    limit = (near_one.SIGNED if signed else near_one.POSITIVE)[terms]
+    places = [limit * k / 8.0 for k in ((-8, -7, -4, 1, 6, 8) if signed else (0.1, 1, 3, 7, 8))]
     with mp.workdps(40):
         for rule in SOME:
-            series = near_one.series_of(rule, size)
-            assert series.logs.shape == series.shares.shape == (rule.size, near_one.TERMS[size])
+            series = near_one.series_of(rule, terms, signed=signed)
+            assert series.logs.shape == series.shares.shape == (rule.size, terms)
             for t, logs, shares in zip(rule.nodes, *series, strict=True):
                 for place in places:
                     e = mpf(place)
                     v = -mp.expm1(-e)
                     g, log = v / (1 - mpf(t) * v) / e, mp.log1p(-mpf(t) * v) / e
-                    powers = [e**k for k in range(len(shares))]
+                    powers = [e**k for k in range(terms)]
                     found = [mp.fdot(map(mpf, one), powers) for one in (shares, logs)]
                     assert abs(found[0] - g) <= 2.0**-51
                     assert abs(found[1] - log) <= 2.0**-52
@@ -63,7 +68,7 @@ def exact_values(s, r):
         return product_game([mp.exp(-mpf(v)) for v in s], [mp.exp(-mpf(v)) for v in r])
 
 
-@pytest.mark.parametrize("reach", [0.01, 0.1, 0.4, 0.9])
+@pytest.mark.parametrize("reach", [0.01, 0.1, 0.4, 0.78])
 @pytest.mark.parametrize("level", [0.0, 0.5, 30.0], ids=["neutral", "general", "tail"])
 def test_values_of_both_signs(level, reach):
     """Relative to the largest worth of a coalition; rounding of large exponents included."""
@@ -90,6 +95,16 @@ def test_values_of_both_signs(level, reach):
         assert abs(mpf(solved.totals[pair]) - total) <= digits * size
         if level == 30.0:
             assert solved.magnitudes[pair] == pytest.approx(worth, rel=1e-12)
+
+
+def test_sums_of_large_exponents_are_rounded_once():
+    rng = np.random.default_rng(4)
+    r = rng.uniform(0.0, 3.0, size=(500, 7))
+    for found, column in zip(near_one.absent_sums(r), r.T, strict=True):
+        assert abs(found - math.fsum(column)) <= np.spacing(found)
+    for found, column in zip(near_one.player_sums(r - 1.5), r.T - 1.5, strict=True):
+        size = math.fsum(np.abs(column))
+        assert abs(found - math.fsum(column)) <= (16 + 500 / 16) * 2.0**-53 * size
 
 
 def test_small_values_keep_their_relative_digits():

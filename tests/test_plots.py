@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -191,11 +193,12 @@ PAIRS = {
 @pytest.mark.parametrize("make", PAIRS.values(), ids=PAIRS.keys())
 def test_a_report_draws_the_same_columns(make, tmp_path):
     found = make()
-    display = found.plot.marginals(columns=list(found.column_names))
+    names = [name for name in found.column_names if name != "one"]  # which is constant
+    display = found.plot.marginals(columns=names)
     data = report(found, tmp_path).data
     panels = {panel["column"]: panel for entry in data["marginals"] for panel in entry["panels"]}
-    assert set(panels) == set(found.column_names)
-    for name, ax in zip(found.column_names, display.axes_, strict=True):
+    assert set(panels) == set(names)
+    for name, ax in zip(names, display.axes_, strict=True):
         panel = panels[name]
         if panel["kind"] == "histogram":
             drawn = outlines(ax)
@@ -251,3 +254,45 @@ def test_marginals_are_chosen_by_number_and_name():
         TESTED.plot.marginals(columns="y")
     with pytest.raises(ValueError, match="columns must be an integer of at least 1, got 0"):
         TESTED.plot.marginals(columns=0)
+
+
+def test_constant_columns_are_not_among_the_panels(tmp_path):
+    flat = np.column_stack([np.ones(60), X[:, 0]]), np.column_stack([np.ones(50), Z[:, 1]])
+    found = pkex.mmd(*flat)
+    assert [ax.get_xlabel() for ax in found.plot().marginal_axes_] == ["x1"]
+    assert [ax.get_xlabel() for ax in found.plot.marginals().axes_] == ["x1"]
+    panels = report(found, tmp_path).data["marginals"]
+    assert [panel["column"] for entry in panels for panel in entry["panels"]] == ["x1"]
+    assert found.plot.marginals(columns="x0").ax_.get_xlabel() == "x0"  # when asked for
+
+
+@pytest.mark.parametrize("power", [0.3, 1.0, 6.0])
+def test_a_heavy_tail_does_not_make_a_spike(power):
+    """Few rows far outside are counted in the outer bins; else there are ranges by quantile."""
+    tail = np.exp(power * np.random.default_rng(0).normal(size=(2, 400)))
+    drawn = columns.between(tail[0], tail[1] * 1.5, ("old", "new"))
+    assert drawn.shares.mean(axis=0).max() <= 0.5
+    assert drawn.shares.sum(axis=1) == pytest.approx(1.0)
+    everything = np.concatenate([tail[0], 1.5 * tail[1]])
+    if drawn.edges is None:
+        assert power == 6.0
+        edges = [float(name.split(" to ")[1]) for name in drawn.categories]
+        for edge, share in zip(edges, np.cumsum(drawn.shares[0]), strict=True):
+            assert abs((tail[0] <= edge).mean() - share) < 0.02  # edges have three digits
+        assert drawn.shares.mean(axis=0) == pytest.approx(1.0 / 7.0, abs=0.01)
+    else:
+        outside = (everything < drawn.edges[0]) | (everything > drawn.edges[-1])
+        assert drawn.beyond == pytest.approx(outside.mean())
+
+
+def test_what_lies_beyond_is_said():
+    far = np.append(RNG.normal(size=97), [1e6] * 3)[:, None]
+    ax = pkex.mmd(far, far[::-1][:60]).plot.marginals().ax_
+    assert re.search(r"x0 \([3-9](\.\d)? % beyond, in the outer bins\)", ax.get_xlabel())
+
+
+def test_a_number_that_most_rows_have_is_a_range_of_its_own():
+    many = np.where(np.arange(300) % 4 == 0, np.exp(3.0 * RNG.normal(size=300)), 0.0)
+    drawn = columns.between(many[:200], many[200:], ("old", "new"))
+    assert drawn.categories[0] == "0"
+    assert drawn.shares[0, 0] == pytest.approx(0.75)

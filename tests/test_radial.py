@@ -1,7 +1,10 @@
 """Kernels of a distance: the mixtures that stand for them, and values against enumeration."""
 
+import importlib.util
+import math
 import pickle
 from itertools import product
+from pathlib import Path
 
 import mpmath
 import naive
@@ -150,6 +153,36 @@ def test_a_mixture_errs_by_no_more_than_it_says(family, parameter, tol):
     assert largest <= mixture.error
     if tol is not None and parameter in (0.5, 1.5, 2.5):
         assert largest > 0.3 * mixture.error  # the bound is no guess
+
+
+def script():
+    """The script that makes the tables."""
+    path = Path(__file__).parent.parent / "scripts" / "make_mixtures.py"
+    spec = importlib.util.spec_from_file_location("make_mixtures", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_tables_are_whole():
+    tables = mixtures._tables()["matern"]
+    for nu, table in tables.items():
+        assert set(map(float, table)) == set(script().TOLERANCES[float(nu)])
+        sizes = [len(table[tol]["scales"]) for tol in sorted(table, key=float)]
+        assert sizes == sorted(sizes, reverse=True)
+        for tol, entry in table.items():
+            assert 0.0 < entry["error"] <= float(tol)
+            assert len(entry["scales"]) == len(entry["weights"])
+            assert_close(math.fsum(entry["weights"]), 1.0, float(tol))
+
+
+@pytest.mark.parametrize(("nu", "tol"), [(2.5, 1e-6), (1.5, 1e-4)])
+def test_a_bound_of_the_tables_is_proven_again(nu, tol):
+    make = script()
+    entry = mixtures._tables()["matern"][repr(nu)][repr(tol)]
+    assert make.certify(nu, entry["scales"], entry["weights"]) == entry["error"]
+    less = [weight * (1.0 - 1e-3) for weight in entry["weights"]]
+    assert make.certify(nu, entry["scales"], less) > 10.0 * entry["error"]
 
 
 def test_a_tolerance_buys_fewer_terms():

@@ -287,7 +287,7 @@ def expansion(outputs: int | None = None) -> Any:
         coefficients=rng.standard_normal(5 if outputs is None else (5, outputs)),
         offset=0.25 if outputs is None else rng.standard_normal(outputs),
         feature_names=NAMES,
-        kernel=SimpleNamespace(terms=lambda d: TERMS, _expand=lambda d: []),  # no linear part
+        kernel=SimpleNamespace(terms=lambda d: TERMS, _neutral=True),
     )
 
 

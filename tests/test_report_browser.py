@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -491,3 +492,28 @@ def test_rows_with_names_are_found_by_them_and_say_their_class(open_report):
     )
     page.get_by_role("button", name="Next row").click()
     expect(sentence(page)).to_contain_text(f"Row case {apart + 1} (predicted")
+
+
+def test_a_sensitivity_opens_and_shows_everything(open_report):
+    rng = np.random.default_rng(3)
+    points = pd.DataFrame(rng.normal(size=(30, 3)), columns=["a", ALERT, "c"])
+    f = pkex.KernelExpansion(points, rng.normal(size=30), pkex.kernels.RBF(1.5))
+    found = pkex.sensitivity(f, points, order=2)
+    page = open_report(found, details={"Model": EVIL})
+    expect(page.locator("h1")).to_have_text("Which inputs drive the output")
+    expect(page.locator("#indices svg text", has_text="a").first).to_be_visible()
+    cells = page.locator("#table tbody tr").first.locator("th, td").all_inner_texts()
+    top = found.order[0]
+    assert cells[0] == found.feature_names[top]
+    assert float(cells[2]) == pytest.approx(found.shapley[top], abs=1e-4)
+    assert page.locator("#pairs tbody tr").count() == 3
+    expect(page.locator("#method")).to_contain_text(EVIL)
+
+
+def test_a_row_has_whiskers_where_its_values_have_standard_deviations(open_report, explanation):
+    unsure = replace(explanation, std=np.full(explanation.values.shape, 0.25))
+    page = open_report(unsure)
+    expect(page.locator("#row-table thead")).to_contain_text("±")
+    expect(page.locator("#row")).to_contain_text("posterior standard deviation")
+    page = open_report(explanation)
+    expect(page.locator("#row-table thead")).not_to_contain_text("±")

@@ -11,6 +11,8 @@ import json
 import pickle
 import subprocess
 import sys
+from itertools import combinations
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +69,33 @@ def test_values_are_those_of_brute_force_over_hybrids(case):
     found = explanation.values[0].reshape(expected.shape)
     assert (np.abs(found - expected) <= case.tol * size(case)).all()
     assert (np.abs(expected).max(axis=0) > 1e-3 * size(case)).all()  # there is something to explain
+
+
+@pytest.mark.parametrize("case", [c for c in models.MODELS if c.has_posterior], ids=str)
+def test_the_uncertainty_of_values_is_that_of_the_models_own_posterior(case):
+    """Values are weighted sums of predictions at hybrids, whose covariance the model has."""
+    row, rows = case.table[-1], case.table[3:6]
+    found = Explainer(case.model(), rows)(row[None], return_std=True).std[0]
+    assert found.shape == (len(row), case.n_outputs)[: found.ndim]
+    if case.n_outputs > 1 or case.jitter:
+        return
+    hybrids, weights = [], []
+    for size in range(len(row) + 1):
+        for present in map(list, combinations(range(len(row)), size)):
+            spliced = rows.copy()
+            spliced[:, present] = row[present]
+            share = np.where(
+                np.isin(range(len(row)), present),
+                1.0 / (len(row) * comb(len(row) - 1, max(size - 1, 0))),
+                -1.0 / (len(row) * comb(len(row) - 1, min(size, len(row) - 1))),
+            )
+            hybrids.append(spliced)
+            weights.append(np.tile(share / len(rows), (len(rows), 1)))
+    a, hybrids = np.concatenate(weights), np.concatenate(hybrids)
+    covariance = a.T @ models.cases.posterior_covariance(case.model(), hybrids) @ a
+    expected = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    # the root of a variance has half of its digits; a float32 model has fewer to begin with
+    assert np.abs(found - expected).max() <= max(1e-7, case.tol) * expected.max()
 
 
 @all_models

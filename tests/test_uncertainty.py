@@ -59,7 +59,17 @@ def noise_of(model):
 @every_game
 @every_kernel
 def test_covariances_are_those_of_the_models_own_posterior_on_all_hybrids(name, removal):
-    model = fitted(name)
+    check_covariances(fitted(name), removal)
+
+
+@every_game
+def test_covariances_of_a_process_with_a_matern_kernel(removal):
+    kernel = gp.Matern([1.0, 1.5, 2.0], nu=2.5) + gp.WhiteKernel(0.1)
+    model = GaussianProcessRegressor(kernel, alpha=0.05, optimizer=None, normalize_y=True)
+    check_covariances(model.fit(X, Y), removal)
+
+
+def check_covariances(model, removal):
     found = explainer(model, removal)(ROWS, return_std=True, return_cov=True)
     assert found.std.shape == found.values.shape
     for i, row in enumerate(ROWS):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pkex.games.backend import show_config
     from pkex.importance import Importance
     from pkex.indices import Sensitivity
+    from pkex.interactions import Interactions
     from pkex.models.expansion import KernelExpansion
     from pkex.readers import as_expansion
     from pkex.sobol import sensitivity
@@ -38,6 +39,7 @@ __all__ = [
     "Explanation",
     "HSICSelector",
     "Importance",
+    "Interactions",
     "KernelExpansion",
     "MMDDrift",
     "PrecisionWarning",
@@ -63,6 +65,7 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "Explanation": "explanation",
     "HSICSelector": "statistics.selector",
     "Importance": "importance",
+    "Interactions": "interactions",
     "KernelExpansion": "models.expansion",
     "MMDDrift": "statistics.drift",
     "PrecisionWarning": "errors",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pkex._validation import brief, is_index
 
-__all__ = ["Axis", "select"]
+__all__ = ["Axis", "select", "subset_of"]
 
 Positions = NDArray[np.intp]
 
@@ -56,6 +56,17 @@ def select(key: object, axes: Sequence[Axis]) -> list[Positions]:
     for axis, positions in zip(axes[1:], chosen[1:], strict=True):
         _check_named(axis, positions)
     return chosen
+
+
+def subset_of(parts: Iterable[Any], names: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the players that names or numbers choose, sorted."""
+    [found] = select(list(parts), [Axis("feature", len(names), names)])
+    subset = tuple(sorted(int(j) for j in found))
+    if len(set(subset)) < len(subset):
+        raise ValueError(f"a subset has each player once, got {brief([names[j] for j in subset])}.")
+    if not subset:
+        raise ValueError("a subset has one player at least.")
+    return subset
 
 
 def _along(axis: Axis, selector: Any, axes: Sequence[Axis]) -> Positions:

@@ -71,9 +71,9 @@ class UnsupportedModelError(TypeError):
 def no_neutral_removal(kernel: Kernel) -> UnsupportedModelError:
     """Return the error for a kernel with a linear part, where an absent feature has no factor."""
     return UnsupportedModelError(
-        f"the kernel {brief(kernel)} has a linear or polynomial part, which is made of a sum over "
-        "columns, and no factor of it could become 1, as neutral removal would have it. "
-        "Leave out removal='neutral', or pass a background, Explainer(model, X_train[:100])."
+        f"the kernel {brief(kernel)} has a linear part, a sum over columns or a power of one, and "
+        "no factor of it could become 1, as neutral removal would have it. Leave out "
+        "removal='neutral', or pass a background, Explainer(model, X_train[:100])."
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._collections import LAZY, frame_of, values_of
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
-from pkex._validation import as_floats, brief, first_rows, is_dask, refuse_dask, tolerance
+from pkex._validation import (
+    as_floats,
+    brief,
+    column_names,
+    first_rows,
+    is_dask,
+    refuse_dask,
+    tolerance,
+)
 from pkex._words import class_name
 from pkex.errors import PrecisionWarning, no_neutral_removal
 from pkex.explanation import Explanation
@@ -30,13 +38,16 @@ from pkex.games.threads import check_n_jobs
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.models.absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
 from pkex.models.classes import OUTPUTS, Classes, check_choice
-from pkex.models.expansion import KernelExpansion, mixed, seen, taken
+from pkex.models.expansion import KernelExpansion, mixed, named, seen, taken
 from pkex.models.shap_background import from_shap
 from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, outside, said_before
 from pkex.tables.cells import is_number
 from pkex.uncertainty import check_posteriors, spread_of_values, variance_of
+
+if TYPE_CHECKING:
+    from pkex.interactions import Interactions
 
 __all__ = ["Explainer"]
 
@@ -59,11 +70,12 @@ class Explainer:
         Anything that `pkex.as_expansion` reads: support vector machines, kernel ridge regression,
         Gaussian processes, pipelines and searches around them, or an expansion of your own.
     background : array or data frame of shape (n_background, n_columns), optional
-        Rows that absent features are taken from, in the columns of the input. One row gives
-        baseline Shapley values. By default the model's own data: its training points or support
-        vectors, 500 of them at most. Support vectors lie near the boundary, so pass training rows
-        where you have them. Also what shap keeps rows in: ``shap.kmeans(X, 10)`` with its weights,
-        and ``shap.maskers.Independent(X)`` with the rows that it drew.
+        Rows that absent features are taken from, in the columns of the input; a frame gives its
+        names to a model that was fitted without any. One row gives baseline Shapley values. By
+        default the model's own data: its training points or support vectors, 500 of them at most.
+        Support vectors lie near the boundary, so pass training rows where you have them. Also what
+        shap keeps rows in: ``shap.kmeans(X, 10)`` with its weights, and
+        ``shap.maskers.Independent(X)`` with the rows that it drew.
     removal : {"marginal", "interventional", "neutral"}, optional
         What it means that a feature is absent. "marginal", the default without a background: its
         kernel factor is the mean of its factors over the background or the model's own data, as if
@@ -137,7 +149,7 @@ class Explainer:
             check_choice(outputs, reading.choices, model)
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
             self._classes = reading.classes
-        self.expansion: KernelExpansion = model
+        self.expansion: KernelExpansion = named(model, column_names(background, "background"))
         self.players, self.player_names = players_of(groups, self.expansion.feature_names)
         self.measure = measure_of(index)
         self.index = self.measure.index
@@ -262,7 +274,7 @@ class Explainer:
             values=values,
             base_values=base_values,
             predictions=predictions,
-            data=prepared[0] if expansion.preparation is None else _data(table),
+            data=self._shown(table, prepared),
             feature_names=self.player_names,
             column_names=expansion.feature_names,
             players=self.players,
@@ -287,12 +299,7 @@ class Explainer:
             # the rows that were prepared are a copy, which nobody changes
             own = prepared[0] if expansion.preparation is None else _copied(rows)
             explanation._ask_later(said_before(self._classes.predict), own)
-        if self._own is not None and expansion.preparation is not None:
-            # what the preparation does could not be checked without rows of the user's own
-            ours = sums.totals[:_CHECKED].reshape(explanation.predictions[:_CHECKED].shape)
-            ours = ours + self._offset  # without the rule's error
-            own = said_before(self._own)(first_rows(rows, _CHECKED))
-            check_agreement(expansion, ours, own, self._own_tol)
+        self._check_own(rows, sums.totals)
         return explanation
 
     @usual_errors
@@ -337,7 +344,7 @@ class Explainer:
         found = variance_of(games, n_jobs=self.n_jobs, progress=progress)
         explanation = Explanation._made(
             **found.fields(one_output=self._base.ndim == 0),
-            data=prepared[0] if expansion.preparation is None else _data(table),
+            data=self._shown(table, prepared),
             feature_names=self.player_names,
             column_names=expansion.feature_names,
             players=self.players,
@@ -351,6 +358,101 @@ class Explainer:
         if hasattr(rows, "iloc"):
             explanation.__dict__["row_labels"] = rows.index
         return explanation
+
+    @usual_errors
+    def interactions(
+        self,
+        X: ArrayLike,
+        *,
+        index: str | None = None,
+        max_order: int = 2,
+        players: Iterable[Any] | None = None,
+        progress: bool = False,
+    ) -> Interactions:
+        """Return which features act together in the rows of `X`, exactly.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_columns)
+        index : str, optional
+            "k-SII", the default: values of single features, pairs (and triples) that sum to the
+            prediction, where pairs are Shapley interactions. "SII", "STII", "FSII", "BII", "FBII",
+            "Moebius", "Co-Moebius" and "CHII" are there as well. An explainer of index "BV" has
+            "BII" by default.
+        max_order : {2, 3}, default 2
+            Up to how many features act together.
+        players : list of subsets, optional
+            Chosen subsets, by names or numbers of players, as in ``[("bmi", "s5")]``, of any order
+            up to 8; by default all up to `max_order`.
+        progress : bool, default False
+            Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
+
+        Returns
+        -------
+        Interactions
+
+        Raises
+        ------
+        AdditivityError
+            When the values of an index that adds up miss the prediction by more than certificate
+            and rounding allow.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.svm import SVR
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> explainer = pkex.Explainer(SVR(C=50.0).fit(X, y), X[:50])
+        >>> interactions = explainer.interactions(X[:5])
+        >>> interactions.pairs.shape
+        (5, 10, 10)
+        >>> chosen = explainer.interactions(X[:5], players=[("bmi", "s5")])
+        >>> bool(abs(chosen["bmi", "s5"] - interactions["bmi", "s5"]).max() < 1e-9)
+        True
+        """
+        from pkex._interacting import of_model
+
+        return of_model(self, X, index, max_order, players, progress)
+
+    @usual_errors
+    def shap_interaction_values(self, X: ArrayLike, *, progress: bool = False) -> Floats:
+        """Return interactions in shap's convention, shape (n_rows, n_players, n_players).
+
+        Several outputs stand last. Off the diagonal is half the Shapley interaction index of the
+        pair, on it what is left of the player's Shapley value, so that the matrix of a row is
+        symmetric and its rows sum to the Shapley values.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF())
+        >>> explainer = pkex.Explainer(f)
+        >>> values = explainer.shap_interaction_values([[0.0, 1.0]])
+        >>> values.round(4)
+        array([[[-0.158 , -0.0581],
+                [-0.0581,  0.158 ]]])
+        >>> bool((abs(values.sum(axis=2) - explainer.shap_values([[0.0, 1.0]])) < 1e-12).all())
+        True
+        """
+        from pkex._interacting import shap_values
+
+        return shap_values(self, X, progress)
+
+    def _check_own(self, rows: Any, totals: Floats) -> None:
+        """Compare some predictions with the model's own, where it prepares columns.
+
+        What the preparation does could not be checked without rows of the user's own.
+        """
+        if self._own is not None and self.expansion.preparation is not None:
+            shape = (min(_CHECKED, len(totals)), *self._offset.shape)
+            ours = totals[:_CHECKED].reshape(shape) + self._offset  # without the rule's error
+            own = said_before(self._own)(first_rows(rows, _CHECKED))
+            check_agreement(self.expansion, ours, own, self._own_tol)
+
+    def _shown(self, table: Any, prepared: list[Floats]) -> NDArray[Any]:
+        """Return the rows as a result shows them."""
+        return prepared[0] if self.expansion.preparation is None else _data(table)
 
     def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
         """Warn when rounding is more than a millionth of what the predictions vary by.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from pkex.output import frames, html, npz, shap, shapiq, text
 from pkex.output.accessors import ExplanationPlots
 from pkex.rules import Rule
 from pkex.tables.cells import label_text
+
+if TYPE_CHECKING:
+    from pkex.interactions import Interactions
 
 __all__ = ["Explanation"]
 
@@ -394,6 +397,7 @@ class Explanation:
         title: str | None = None,
         details: Mapping[str, object] | None = None,
         row_names: Sequence[int | str] | None = None,
+        interactions: Interactions | None = None,
     ) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.
 
@@ -411,6 +415,9 @@ class Explanation:
         row_names : sequence of int or str, optional
             What to call the rows, e.g. their numbers in a larger table; by default the labels of
             the data frame that was explained, or numbers from 0.
+        interactions : Interactions, optional
+            Of the same rows, ``explainer.interactions(X)``: a section shows which features act
+            together.
 
         Examples
         --------
@@ -424,7 +431,8 @@ class Explanation:
         """
         from pkex.output.report import write
 
-        write(self, path, title=title, details=details, row_names=row_names)
+        names = row_names
+        write(self, path, title=title, details=details, row_names=names, interactions=interactions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation to a file, which `load` reads; an existing file is replaced.

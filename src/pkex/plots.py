@@ -10,6 +10,7 @@ from pkex.output.displays.heatmap import HeatmapDisplay
 from pkex.output.displays.panel import ExplanationDisplay
 from pkex.output.displays.sensitivity import PairsDisplay, SensitivityDisplay
 from pkex.output.displays.waterfall import RowDisplay, WaterfallDisplay
+from pkex.output.interaction_plots import InteractionsDisplay, NetworkDisplay, PairDisplay
 from pkex.output.plots import AttributionDisplay, Display, ImportanceDisplay, MarginalsDisplay
 from pkex.output.theme import style
 
@@ -23,7 +24,10 @@ __all__ = [
     "ExplanationDisplay",
     "HeatmapDisplay",
     "ImportanceDisplay",
+    "InteractionsDisplay",
     "MarginalsDisplay",
+    "NetworkDisplay",
+    "PairDisplay",
     "PairsDisplay",
     "RowDisplay",
     "SensitivityDisplay",

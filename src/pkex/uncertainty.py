@@ -19,13 +19,13 @@ from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.covariance import PriorCovariance
 from pkex.games.engine import reduced
 from pkex.games.layout import by_column
-from pkex.games.plan import Plan
 from pkex.games.points import WeightedPoints
 from pkex.games.quadratic import QuadraticForm, own_worth
 from pkex.games.rules import Rule
 from pkex.games.sums import GameSums, ranked
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
+from pkex.models.products import as_products
 from pkex.readers.reading import outside
 
 __all__ = ["Spread", "VarianceValues", "check_posteriors", "spread_of_values", "variance_of"]
@@ -61,8 +61,8 @@ def check_posteriors(expansion: KernelExpansion, removal: str, asked: str) -> No
     if any(part.posterior is None for part in expansion.parts):
         raise UnsupportedModelError(
             f"{asked} needs the posterior of a Gaussian process, which this model does not have. "
-            "GaussianProcessRegressor has one; an expansion of your own gets one by "
-            "KernelExpansion(..., posterior=Posterior(cholesky))."
+            "GaussianProcessRegressor and exact processes of GPyTorch and BoTorch have one; an "
+            "expansion of your own gets one by KernelExpansion(..., posterior=Posterior(cholesky))."
         )
     if removal == "neutral":
         raise ValueError(
@@ -94,7 +94,7 @@ def spread_of_values(
     total: Floats | None = None
     digits = math.inf
     for given, part, rows in parts:
-        points, posterior = _products(given, part), _posterior(part)
+        points, posterior = as_products(given, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
         found, error = reduced(prior, n_jobs=n_jobs, progress=progress)
         off = error + _subtract_explained(points, posterior, rows, found)
@@ -191,7 +191,7 @@ def variance_of(
     rules: set[Rule] = set()
     efficient = True
     for given, part, rows in parts:
-        points, posterior = _products(given, part, _MIXTURE), _posterior(part)
+        points, posterior = as_products(given, part, _MIXTURE), _posterior(part)
         sums, form = _variance_games(points, posterior, rows, n_jobs=n_jobs, progress=progress)
         off = sums.check("the variance minus its base value")
         noise = _UNIT * (sums.magnitudes[:, 0] + _of_inverse(points, posterior, rows))
@@ -275,19 +275,6 @@ def _of_inverse(points: WeightedPoints, posterior: Posterior, rows: Floats) -> F
         betas = posterior.coefficients(posterior.whitened(np.asarray(kernel).T))
         found[some] = size * (betas * betas).sum(axis=0)
     return found
-
-
-def _products(
-    points: WeightedPoints, part: KernelExpansion, tol: float | None = None
-) -> WeightedPoints:
-    """Return the games with every kernel as a sum of products, of few terms with a `tol`."""
-    plan = points.plan
-    short = tol is not None and any(term.error > 0.0 for term in plan.terms)
-    if not plan.powers and not short:
-        return points
-    terms = part.kernel.terms(part.points.shape[1], max(tol or 0.0, plan.tol or 0.0) or None)
-    plan = Plan.of(terms, plan.players, plan.tol, measure=plan.measure, general=True)
-    return WeightedPoints(plan, part.points, points.weights, points.background)
 
 
 def _posterior(part: KernelExpansion) -> Posterior:

@@ -154,6 +154,13 @@ def _tree_terms(node: Any, n_columns: int) -> list[tuple[float, Callable[..., Ar
         if kind == "Sum":
             return left + right
         return [(a * b, _times(f, g)) for a, f in left for b, g in right]
+    if kind == "Exponentiation" and type(node.kernel).__name__ == "RationalQuadratic":
+        base, power = node.kernel, node.exponent
+        return mixture_terms(
+            "RationalQuadratic", base.alpha * power, base.length_scale / power**0.5
+        )
+    if kind == "Exponentiation" and type(node.kernel).__name__ == "Matern":
+        return mixture_terms("Matern", 0.5, node.kernel.length_scale / node.exponent)
     if kind == "Exponentiation":
         inner = _tree_terms(node.kernel, n_columns)
         if len(inner) == 1:
@@ -287,7 +294,7 @@ def mixture_terms(name: str, parameter: float, length_scale: Any) -> list[tuple[
         def factor(x, z, columns):
             if not columns:
                 return np.ones((len(x), len(z)))
-            scale = np.broadcast_to(length_scale, max(columns) + 1)[columns]
+            scale = np.asarray(length_scale)[columns] if np.ndim(length_scale) else length_scale
             return np.exp(-rate * cdist(x / scale, z / scale, "sqeuclidean"))
 
         return factor

@@ -81,6 +81,7 @@ class TorchCase:
     rows: Any = None
     n_outputs: int = 1
     own_data: bool = True
+    jitter: bool = False  # of the prior, which the model's own covariance has on its diagonal
     tol: float = 1e-9  # relative to the spread of the predictions: float32 models have fewer digits
 
     def __str__(self) -> str:
@@ -93,6 +94,11 @@ class TorchCase:
     def table(self) -> Array:
         """The rows that are explained, as an array."""
         return (X if self.rows is None else self.rows).numpy().copy()
+
+    @property
+    def has_posterior(self) -> bool:
+        """Whether the uncertainty of values is that of one Gaussian process."""
+        return not any(word in self.name for word in ("Fully", "Approximate", "Variational"))
 
     def own(self, rows: Array) -> Array:
         """Return the model's own posterior mean, shape (n_rows, n_outputs)."""
@@ -113,6 +119,17 @@ def posterior_mean(model, rows) -> Array:
             found = getattr(posterior, "mixture_mean", None)
             found = posterior.mean if found is None else found
     return found.reshape(len(rows), -1).double().numpy()
+
+
+def posterior_covariance(model, rows) -> Array:
+    """Return the posterior covariance between rows, of a model with one output."""
+    rows = torch.as_tensor(rows, dtype=next(iter(model.parameters())).dtype)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.eval()
+        own = hasattr(model, "posterior")
+        found = model.posterior(rows).distribution if own else model(rows)
+        return found.covariance_matrix.double().numpy()
 
 
 @cache
@@ -284,7 +301,7 @@ MODELS = [
     TorchCase("ExactGP fixed noise", exact(ConstantMean(), scaled(RBFKernel()),
               likelihood=FixedNoiseGaussianLikelihood(torch.linspace(0.05, 0.3, 30)))),
     TorchCase("ExactGP that adds covariances in forward", lambda: Summed(ConstantMean(),
-              shaped(scaled(RBFKernel(**ARD))), shaped(MaternKernel(1.5))).double()),
+              shaped(scaled(RBFKernel(**ARD))), shaped(MaternKernel(1.5))).double(), jitter=True),
     TorchCase("ExactGP with BoTorch's posterior", lambda: ForBoTorch(ConstantMean(),
               shaped(scaled(RBFKernel(**ARD)))).double()),
     TorchCase("SingleTaskGP", single()),

@@ -129,6 +129,10 @@ def _jobs(count: int) -> int:
     return count
 
 
+Interactions = Annotated[
+    bool,
+    _option("--interactions", help="Also tell which features act together: the pairs' values."),
+]
 Jobs = Annotated[
     int, _option("--jobs", metavar="N", callback=_jobs, help="Threads; -1 means all cores.")
 ]
@@ -269,6 +273,7 @@ def explain(
         float | None,
         _option("--tol", metavar="ERROR", help="Accepted relative error, for speed."),
     ] = None,
+    interactions: Interactions = False,
     jobs: Jobs = -1,
     trust: Annotated[
         bool, _option("--trust", help="Read any model file, also pickles: they may run any code.")
@@ -336,6 +341,7 @@ def explain(
         trusted_types=tuple(trust_type or ()),
         resume=resume,
         part_rows=part_rows,
+        interactions=interactions,
     )
     return work(
         request,
@@ -357,6 +363,7 @@ def drift(
     current: Annotated[Path, typer.Argument(metavar="CURRENT", help="Table as it is now.")],
     columns: Columns = None,
     groups: Groups = None,
+    interactions: Interactions = False,
     jobs: Jobs = -1,
     alpha: Annotated[
         float,
@@ -408,6 +415,7 @@ def drift(
             n_jobs=jobs,
             drop_missing=drop_missing,
             sample=sample,
+            interactions=interactions,
         ),
         Dialect(
             delimiter=delimiter,
@@ -429,6 +437,7 @@ def depend(
     ] = None,
     columns: Columns = None,
     groups: Groups = None,
+    interactions: Interactions = False,
     jobs: Jobs = -1,
     permutations: Permutations = 999,
     kernel: Kernel = "median-per-column",
@@ -474,6 +483,7 @@ def depend(
             n_jobs=jobs,
             drop_missing=drop_missing,
             sample=sample,
+            interactions=interactions,
         ),
         Dialect(
             delimiter=delimiter,

@@ -11,7 +11,7 @@ import numpy as np
 
 import pkex
 from pkex._words import class_name, counted, listed
-from pkex.cli import _models, _tables
+from pkex.cli import _interactions, _models, _tables
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
 from pkex.cli._session import Session
@@ -27,6 +27,7 @@ from pkex.cli._summary import (
     rule_facts,
     table_facts,
 )
+from pkex.interactions import Interactions
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.text import OUTPUTS, aligned, notes
 from pkex.output.totals import Totals
@@ -77,6 +78,7 @@ class Request:
     trusted_types: tuple[str, ...] = ()
     resume: bool = False
     part_rows: int | None = None
+    interactions: bool = False
 
 
 def explain(request: Request, dialect: Dialect, session: Session) -> int:
@@ -98,6 +100,7 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
             if _stream.is_long(stream, work):
                 return _stream.explain(stream, work)
         explanation, data = work.whole(stream)
+        together = work.interactions(data, explanation)
     if request.resume:
         session.note(f"{request.data} is explained in one piece, so there was nothing to resume.")
     totals, kind, background = Totals.of(explanation), class_name(model), work.background
@@ -114,19 +117,24 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         result=result_facts(explanation, totals),
         notes=session.notes,
     )
+    if together is not None:
+        summary["result"]["interactions"] = _interactions.facts(together)
 
     def report(path: Path) -> None:
         from pkex.report import write
 
         details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
-        write(explanation, path, details=details)
+        write(explanation, path, details=details, interactions=together)
 
     single = len(explanation) == 1 and explanation.values.ndim == 2
+    shown = _row_grid if single else importance_grid
+    lines = shown(explanation, totals)
     session.finish(
         summary,
         values_frame(explanation, data.frame.index.to_numpy()),
-        _row_grid(explanation, totals) if single else importance_grid(explanation, totals),
+        lines if together is None else lines + _interactions.shown(together),
         report,
+        None if together is None else _interactions.writer(together, session.table_format),
     )
     return 0
 
@@ -149,6 +157,7 @@ class Work:
             raise ValueError("--background-rows were given without --background.")
         self.background: FileTable | None = None
         self._explainer: pkex.Explainer | None = None
+        self._outputs: tuple[str, ...] = ()
 
     def whole(self, stream: FileStream | None) -> tuple[pkex.Explanation, FileTable]:
         """Return the explanation of the table at once, and the table; `stream` has it if long."""
@@ -193,9 +202,26 @@ class Work:
         if labels is not None:
             index = pandas.Index(labels.loc[index], name=self.request.id)
         explanation = replace(explanation, row_labels=index)
+        self._outputs = explanation.outputs
         if self.request.output is not None:
             explanation = _one_output(explanation, self.request.output)
         return explanation
+
+    def interactions(self, data: FileTable, explanation: pkex.Explanation) -> Interactions | None:
+        """Return the interactions of the rows of an explanation, if they are asked for."""
+        if not self.request.interactions:
+            return None
+        try:
+            found = self.explainer(data).interactions(
+                self._rows(data), progress=self.session.progress
+            )
+        except (TypeError, ValueError) as error:
+            if is_ours(error):
+                raise
+            raise _cannot_take(error) from error
+        chosen = self.request.output is not None
+        number = self._outputs.index(explanation.outputs[0]) if chosen else None
+        return _interactions.like(found, explanation, number)
 
     def explainer(self, data: FileTable) -> pkex.Explainer:
         """Return the explainer, made once, for tables with the columns of `data`."""

@@ -82,6 +82,7 @@ class Session:
         values: Any,
         grid: Sequence[Any],
         write_report: Callable[[Path], None],
+        write_more: Callable[[Path], Sequence[str]] | None = None,
     ) -> None:
         """Write the files, then print the table or the summary.
 
@@ -94,8 +95,10 @@ class Session:
         grid : sequence of what rich prints
         write_report : callable
             Writes the report to a path.
+        write_more : callable, optional
+            Writes further files to a folder and returns their names.
         """
-        text = document(summary)
+        text, more = document(summary), list[str]()
         if self.out is not None:
             with _folder.whole(self.out, self.force) as folder:
                 if self.table_format == "parquet":
@@ -104,12 +107,14 @@ class Session:
                     values.to_csv(folder / "values.csv", index=False)
                 (folder / "summary.json").write_text(text + "\n", encoding="utf-8")
                 write_report(folder / "report.html")
+                more += [] if write_more is None else write_more(folder)
         if self.as_json:
             put(text)
         elif not self.quiet:
             show(*grid)
             if self.out is not None:
-                put(f"Wrote values.{self.table_format}, summary.json and report.html to {self.out}")
+                names = [f"values.{self.table_format}", "summary.json", *more]
+                put(f"Wrote {', '.join(names)} and report.html to {self.out}")
 
 
 def described(

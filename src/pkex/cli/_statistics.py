@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
@@ -12,7 +12,7 @@ import numpy as np
 
 import pkex
 from pkex._words import counted
-from pkex.cli import _forecast, _sample, _tables
+from pkex.cli import _forecast, _interactions, _sample, _tables
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
 from pkex.cli._session import Session
@@ -29,6 +29,7 @@ from pkex.cli._summary import (
     rule_facts,
     table_facts,
 )
+from pkex.interactions import Interactions
 from pkex.output.text import aligned
 from pkex.statistics.pair_weights import UNITS
 from pkex.tables.files import Dialect, FileTable
@@ -53,6 +54,7 @@ class Test:
     n_jobs: int = -1
     drop_missing: bool = False
     sample: str | None = None
+    interactions: bool = False
 
 
 class Statistic(Protocol):
@@ -152,13 +154,17 @@ def drift(
         notes=session.notes,
     )
 
+    together = _together(result, test, summary, session)
+
     def report(path: Path) -> None:
         from pkex.report import write
 
         details = {"Reference": str(reference), "Current": str(current)}
-        write(result, path, details=details, sample_names=("reference", "current"), alpha=alpha)
+        names = ("reference", "current")
+        write(result, path, details=details, sample_names=names, alpha=alpha, interactions=together)
 
-    session.finish(summary, _values(result), _grid(title, result, len(result.values)), report)
+    lines = _grid(title, result, len(result.values))
+    _finish(session, summary, _values(result), lines, report, together)
     return _DRIFT if found else 0
 
 
@@ -240,14 +246,44 @@ def depend(
         notes=session.notes,
     )
 
+    together = _together(result, test, summary, session)
+
     def report(path: Path) -> None:
         from pkex.report import write
 
         details = {"Table": str(data), "Target": target}
-        write(result, path, details=details, sample_names=("columns", target))
+        names = ("columns", target)
+        write(result, path, details=details, sample_names=names, interactions=together)
 
-    session.finish(summary, frame, _grid(title, result, count), report)
+    _finish(session, summary, frame, _grid(title, result, count), report, together)
     return 0
+
+
+def _together(
+    result: pkex.Attribution, test: Test, summary: DriftSummary | DependSummary, session: Session
+) -> Interactions | None:
+    """Return the interactions, if they are asked for, and put them into the summary."""
+    if not test.interactions:
+        return None
+    found = result.interactions(progress=session.progress)
+    summary["result"]["interactions"] = _interactions.facts(found)
+    return found
+
+
+def _finish(
+    session: Session,
+    summary: DriftSummary | DependSummary,
+    values: Any,
+    lines: list[Any],
+    report: Callable[[Path], None],
+    together: Interactions | None,
+) -> None:
+    """Write and print, with interactions where there are some."""
+    if together is None:
+        session.finish(summary, values, lines, report)
+        return
+    more = _interactions.writer(together, session.table_format)
+    session.finish(summary, values, lines + _interactions.shown(together), report, more)
 
 
 def _computed(

@@ -63,6 +63,11 @@ def is_long(stream: FileStream, work: Work) -> bool:
 def explain(stream: FileStream, work: Work) -> int:
     """Explain the rows of a long table, write and print the result, and return the exit code."""
     request, session = work.request, work.session
+    if request.interactions:
+        raise ValueError(
+            f"{stream.path} is so long that it is explained in parts, which --interactions does "
+            "not go with: choose some --rows, or leave it out."
+        )
     header = _header(stream, work)
     if not (request.drop_missing or request.keep_missing):
         missing = {name: stream.missing[name] for name in header.names}

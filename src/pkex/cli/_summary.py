@@ -34,8 +34,10 @@ __all__ = [
     "ExplainSummary",
     "FeatureFacts",
     "IndexFacts",
+    "InteractionFacts",
     "ModelFacts",
     "OutputFacts",
+    "PairFacts",
     "RuleFacts",
     "SensitivityInputs",
     "SensitivityResult",
@@ -124,6 +126,22 @@ class FeatureFacts(TypedDict):
     ]
 
 
+class PairFacts(TypedDict):
+    """Two features that act together, with one number for each output."""
+
+    first: str
+    second: str
+    size: Annotated[list[NotNegative], "Mean absolute value over the rows, one for each output."]
+    mean: Annotated[list[float], "Mean value; of a statistic, its value."]
+
+
+class InteractionFacts(TypedDict):
+    """What features do together; there with --interactions."""
+
+    index: Annotated[str, "The interaction index, k-SII."]
+    pairs: Annotated[list[PairFacts], "All pairs, the largest first."]
+
+
 class ExplainResult(TypedDict):
     """What `pkex explain` found."""
 
@@ -144,6 +162,7 @@ class ExplainResult(TypedDict):
     error: Annotated[
         NotNegative, "Proven bound of the error of every value and prediction, in their units."
     ]
+    interactions: NotRequired[InteractionFacts]
 
 
 class ShareFacts(TypedDict):
@@ -191,6 +210,7 @@ class _Result(TypedDict):
     ]
     rule: RuleFacts
     residual: float
+    interactions: NotRequired[InteractionFacts]
 
 
 class DriftInputs(TypedDict):

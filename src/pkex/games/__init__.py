@@ -9,11 +9,12 @@ call meets them:
   proven errors;
 - `plan`: the games of a kernel, before they see data; `single_player`: terms without a game;
 - `sources`: where the factors of a block come from; `points`: what a model is, weighted points;
+- `means`: factors averaged over a background, with `gauss_means` and `laplace_means`;
 - `reductions` and `permutations`: sums by row, by pair, by permutation; `engine`: the one loop over
   blocks; `blocks`, `threads` and `layout`: how work is cut and shared, how tables lie in memory;
 - `atoms`: the products that a function is a sum of; `covariance`, `quadratic` and `moments`: the
   reductions for the posterior of values, for quadratic forms, and for the variance of a function;
-- `backend`: which hot loop runs, `numpy_backend` or `pkex.games.native`;
+- `backend`: which hot loop runs, `numpy_backend`, with `near_one`, or `pkex.games.native`;
 - `sums`: the result, and whether it adds up.
 
 The measures are public:

@@ -16,6 +16,9 @@ The leave-one-out products come from a balanced tree instead of a chain of prefi
 products: upwards the product of every subtree, downwards the product of everything outside it.
 That is the same three multiplications per factor and node, and no division, but the number of
 NumPy calls grows with log(players) and every call runs over contiguous memory.
+
+Where factors are exponentials and near those of absent players, nodes are not swept at all: see
+`pkex.games.near_one`.
 """
 
 from __future__ import annotations
@@ -30,20 +33,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.errors import not_finite
-from pkex.games.near_one import LIMITS, add_near_one
+from pkex.games.near_one import POSITIVE, SIGNED, absent_sums, add_near_one, player_sums
 from pkex.games.protocols import Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled, workspace
 from pkex.kernels.algebra import ColumnKernel, Term, leaf_values
 from pkex.kernels.columns import RBF, Chi2, Laplacian, Periodic
 
-__all__ = ["Game", "both_by_column", "by_column", "mean_factors"]
+__all__ = ["Game", "both_by_column", "by_column", "change", "extent", "mean_factors"]
 
 Floats = NDArray[np.float64]
 
 _EXPONENTIALS = (RBF, Laplacian, Chi2, Periodic)  # kernels that tell their exponents
-_FEWEST = 12  # players from which on series are worth a look
-_NEAR = LIMITS[-1]  # largest exponent for which series are cheaper than nodes
+_FEWEST = 32  # players from which on series are worth a look
+_FEWEST_GENERAL = 12  # and in the general game, which they spare two exponentials for each factor
 _SWEEP = 2**17  # doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache
 _SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
 _TAIL = 2.0**-10  # the largest worth of a coalition below which errors are relative to it
@@ -203,7 +206,8 @@ class Game:
 
     def _solved(self, x: Floats, z: Floats, absent: Factors | None) -> Solved:
         """Return the values of the pairs of rows and points."""
-        s = self._exponents(x, z)
+        many = absent is not None or len(self.players) >= _FEWEST
+        s = self._exponents(x, z) if many else None
         r = None if s is None or absent is None else exponents_of(absent)
         if s is None or (absent is not None and r is None):
             return self._solve(self._present(x, z, absent), absent)
@@ -220,34 +224,36 @@ class Game:
         most = (e if r is None else np.abs(e)).max(axis=0, initial=0.0)
         point = np.arange(e.shape[1]) % n_points
         order = np.argsort(most)  # what is no number comes last
-        near = order[: np.searchsorted(most, _NEAR, side="right", sorter=order)]
-        rules: set[Rule] | None = None
+        limit = max((POSITIVE if r is None else SIGNED).values())
+        near = order[: np.searchsorted(most, limit, side="right", sorter=order)]
+        solved, rules = 0, set[Rule]()
         if 2 * len(near) > e.shape[1]:
-            missing = np.zeros(e.shape[1]) if r is None else r.sum(axis=0)[point]
+            missing = np.zeros(e.shape[1]) if r is None else absent_sums(r)[point]
             values = workspace("values", *e.shape)
             signed = r is not None
-            rules = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
-        if rules is None:
+            found = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
+            solved, rules = found
+        if not solved:
             absent = None if r is None else _of_exponents(r[:, point])
             return self._solve(_of_exponents(s), absent)
-        sums = e.sum(axis=0)
+        sums = player_sums(e)
         totals, magnitudes = np.exp(-(missing + sums)), np.ones(e.shape[1])
         if r is not None:
             worth = np.exp(0.5 * (np.abs(e).sum(axis=0) - sums) - missing)
             magnitudes = np.where(worth < _TAIL, np.maximum(worth, _FLOOR), 1.0)
-        far = order[len(near) :]
+        far = order[solved:]
         if len(far):
             absent = None if r is None else _of_exponents(r[:, point[far]])
-            solved = self._solve(_of_exponents(s[:, far]), absent)
-            assert solved.changes is not None
-            values[:, far] = solved.integrals * solved.changes
-            totals[far], magnitudes[far] = solved.totals, solved.magnitudes
-            rules.update(solved.rules)
+            others = self._solve(_of_exponents(s[:, far]), absent)
+            assert others.changes is not None
+            values[:, far] = others.integrals * others.changes
+            totals[far], magnitudes[far] = others.totals, others.magnitudes
+            rules.update(others.rules)
         return Solved(values, None, totals, magnitudes, tuple(rules))
 
     def _exponents(self, x: Floats, z: Floats) -> Floats | None:
         """Return minus the logarithms of the players' factors, or None where they have none."""
-        if len(self.players) < _FEWEST or not self.term.leaves:
+        if len(self.players) < _FEWEST_GENERAL or not self.term.leaves:
             return None
         if not all(type(leaf) in _EXPONENTIALS for leaf in self.term.leaves):
             return None
@@ -271,12 +277,11 @@ class Game:
         start: Any = None
         if absent is not None:
             start, missing = (part if part.ndim == 3 else part[:, None, :] for part in absent)
+            u = change(present, Factors(start, missing))
             start = np.broadcast_to(start, u.shape)
-            # from the smaller numbers, whose difference has the more digits
-            u = np.where(factors + start > 1.0, u - missing, start - factors)
             start = start.reshape(n_players, -1)
         factors, u = factors.reshape(n_players, -1), u.reshape(n_players, -1)
-        lam, outside, magnitudes = self._extent(factors, u, start)
+        lam, outside, magnitudes = extent(self.term, factors, u, start, self.ladder.lower)
         integrals = np.empty_like(u)
         assigned = self._assign(lam, outside)
         for rule, pairs in assigned:
@@ -292,38 +297,6 @@ class Game:
             magnitudes *= 1.0 + lam
         rules = tuple(rule for rule, _ in assigned)
         return Solved(integrals, -u, totals, magnitudes, rules)
-
-    def _extent(
-        self, factors: Floats, u: Floats, start: Floats | None
-    ) -> tuple[Floats, NDArray[np.bool_], Floats]:
-        """Return lam of each pair, whether its factors are out of range, and its magnitude.
-
-        In the tail, where all coalitions of a pair have little worth, lam and magnitude are
-        relative to the largest worth.
-        """
-        ladder = self.ladder
-        lam = np.abs(u).sum(axis=0)
-        if not np.isfinite(lam).all():
-            raise not_finite(self.term)
-        outside = np.zeros(lam.shape, dtype=bool)
-        for ends in (factors,) if start is None else (factors, start):
-            if ends.min() < ladder.lower - _SLACK or ends.max() > 1.0 + _SLACK:
-                outside |= (ends.min(axis=0) < ladder.lower - _SLACK) | (
-                    ends.max(axis=0) > 1.0 + _SLACK
-                )
-        magnitudes = np.ones_like(lam)
-        if start is None:
-            return lam, outside, magnitudes
-        with np.errstate(under="ignore"):
-            largest = np.maximum(np.abs(factors), np.abs(start))
-            worth = np.multiply.reduce(largest, axis=0)
-            tail = (worth < _TAIL) & ~outside
-            if tail.any():
-                sizes, changes = largest[:, tail], np.abs(u[:, tail])
-                zeros = np.zeros_like(sizes)
-                lam[tail] = np.divide(changes, sizes, out=zeros, where=sizes > 0.0).sum(axis=0)
-                magnitudes[tail] = np.maximum(worth[tail], _FLOOR)
-        return lam, outside, magnitudes
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
         """Return ``1 - product of the player's factors``, shape (players, rows, points).
@@ -426,6 +399,42 @@ def exponents_of(factors: Factors) -> Floats | None:
 def _of_exponents(s: Floats) -> Factors:
     """Return factors of shape (players, 1, pairs) by their exponents (players, pairs)."""
     return Factors(np.exp(-s)[:, None], -np.expm1(-s)[:, None])
+
+
+def extent(
+    term: Term, factors: Floats, u: Floats, start: Floats | None, lower: float
+) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """Return lam of each pair, whether its factors are out of range, and its magnitude.
+
+    Arrays have shape (players, pairs); the range is from `lower` to 1. In the tail, where all
+    coalitions of a pair have little worth, lam and magnitude are relative to the largest worth.
+    """
+    lam = np.abs(u).sum(axis=0)
+    if not np.isfinite(lam).all():
+        raise not_finite(term)
+    outside = np.zeros(lam.shape, dtype=bool)
+    for ends in (factors,) if start is None else (factors, start):
+        if ends.min() < lower - _SLACK or ends.max() > 1.0 + _SLACK:
+            outside |= (ends.min(axis=0) < lower - _SLACK) | (ends.max(axis=0) > 1.0 + _SLACK)
+    magnitudes = np.ones_like(lam)
+    if start is None:
+        return lam, outside, magnitudes
+    with np.errstate(under="ignore"):
+        largest = np.maximum(np.abs(factors), np.abs(start))
+        worth = np.multiply.reduce(largest, axis=0)
+        tail = (worth < _TAIL) & ~outside
+        if tail.any():
+            sizes, changes = largest[:, tail], np.abs(u[:, tail])
+            zeros = np.zeros_like(sizes)
+            lam[tail] = np.divide(changes, sizes, out=zeros, where=sizes > 0.0).sum(axis=0)
+            magnitudes[tail] = np.maximum(worth[tail], _FLOOR)
+    return lam, outside, magnitudes
+
+
+def change(present: Factors, absent: Factors) -> Floats:
+    """Return absent minus present factors, from the smaller numbers, which have the digits."""
+    (factors, u), (start, missing) = present, absent
+    return np.where(factors + start > 1.0, u - missing, start - factors)
 
 
 def mean_factors(

@@ -22,7 +22,8 @@ from pkex.games.engine import reduced
 from pkex.games.layout import by_column
 from pkex.games.means import mean_factors, mean_roundings
 from pkex.games.plan import Plan
-from pkex.games.protocols import Factors, Game
+from pkex.games.protocols import Absent as Missing
+from pkex.games.protocols import Game
 from pkex.games.reductions import ByRow, Totals
 from pkex.games.single_player import Absent
 from pkex.games.sources import AbsentFactors, EachRow, Points, block_entries
@@ -54,7 +55,7 @@ class _Kept:
     """Mean factors of a background at blocks of points; found again after pickling."""
 
     def __init__(self) -> None:
-        self.means: dict[tuple[int, int, int], Factors] = {}
+        self.means: dict[tuple[int, int, int], Missing] = {}
 
     def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
         return _Kept, ()
@@ -67,7 +68,7 @@ class _Means:
     owner: WeightedPoints
     games: Sequence[Game]
 
-    def at(self, term: int, points: slice) -> Factors:
+    def at(self, term: int, points: slice) -> Missing:
         """Return those of a term at some points."""
         return self.owner._mean_factors(self.games, term, points)
 
@@ -95,7 +96,7 @@ class WeightedPoints:
 
     def prepare(self) -> None:
         """Find what does not depend on rows now, rather than in the first call."""
-        _ = self.bases, self._roundings
+        _ = self.bases, self.roundings
 
     def explain(self, X: Floats, *, n_jobs: int | None = 1, progress: bool = False) -> GameSums:
         """Return the weighted sums over the points of the pairs' values, for every row of `X`.
@@ -112,10 +113,10 @@ class WeightedPoints:
         bases = self.bases
         if len(games) == 1 and not progress and len(X) * self.z.size <= block_entries(games):
             found = self._at_once(games, x)  # nothing to cut or to add up
-            self._add_others(x, found)
+            self.add_others(x, found)
             return found.sums(plan, len(self.z), bases)
-        source = Points(games, x, self.z, self._absent(games))
-        rows = ByRow(plan, source, self.weights, bases, partial(self._add_others, x))
+        also = partial(self.add_others, x)
+        rows = ByRow(plan, self.source(games, x), self.weights, bases, also)
         sums: GameSums = reduced(rows, n_jobs=n_jobs, progress=progress)
         return sums
 
@@ -145,7 +146,7 @@ class WeightedPoints:
         By certificate and rounding, and by what products stand for that are no kernels of their
         own; see "What a result may be off by" in docs/mathematics.md.
         """
-        rate: Any = 2.0 * sums.rules[0].relative_error + self._roundings * 2.0**-53
+        rate: Any = 2.0 * sums.rules[0].relative_error + self.roundings * 2.0**-53
         if self.background is not None:
             # in the tail, where magnitudes are small, exponents of factors are large and so is what
             # their rounding costs
@@ -157,9 +158,16 @@ class WeightedPoints:
         underflow = 4.0 * (self.plan.n_players + len(self.z)) * SMALLEST
         error: Floats = rate * sums.magnitudes + underflow * sums.n_blocks
         if self._approximate:
-            rows = None if self.background is None else self.background.rows
-            error += 2.0 * missed(self._approximate, X, self.z, self.weights, rows)
+            error += 2.0 * self.missed(X)
         return error
+
+    def missed(self, X: Floats) -> Floats:
+        """Return how far a worth may be off where products stand in, (rows, sets)."""
+        if not self._approximate:
+            return np.zeros((len(X), self.weights.shape[-1]))
+        rows = None if self.background is None else self.background.rows
+        found: Floats = missed(self._approximate, X, self.z, self.weights, rows)
+        return found
 
     @lazy
     def bases(self) -> Floats:
@@ -181,6 +189,10 @@ class WeightedPoints:
                 total += term.coefficient * (worths @ weights[..., points, :])
         return total
 
+    def source(self, games: Sequence[Game], x: Floats) -> Points:
+        """Return the pairs of rows and points, with what absent players have."""
+        return Points(games, x, self.z, self._absent(games))
+
     def _at_once(self, games: Sequence[Game], x: Floats) -> Totals:
         """Return the sums of a single game as one block."""
         every = slice(0, len(self.z))
@@ -189,8 +201,7 @@ class WeightedPoints:
             sums = game.explain(x, self.z, self.weights)
             sums = sums.scaled(game.term.coefficient, game.term.slack)
         else:
-            source = Points(games, x, self.z, self._absent(games))
-            sums = source.explain(0, slice(0, len(x)), every, self.weights)
+            sums = self.source(games, x).explain(0, slice(0, len(x)), every, self.weights)
         return Totals(*sums, 1)
 
     def _absent(self, games: Sequence[Game]) -> AbsentFactors | EachRow | None:
@@ -208,7 +219,7 @@ class WeightedPoints:
         pairs = max(1, entries // self.z.shape[1])
         return [points for _, points in rectangle(1, len(self.z), pairs)]
 
-    def _mean_factors(self, games: Sequence[Game], number: int, points: slice) -> Factors:
+    def _mean_factors(self, games: Sequence[Game], number: int, points: slice) -> Missing:
         """Return the mean factors of absent players on some points; kept while there is room."""
         assert self.background is not None
         key = (number, points.start, points.stop)
@@ -217,7 +228,8 @@ class WeightedPoints:
             return known
         background = self.background
         z = self.z[points]
-        found = mean_factors(games[number], background.rows, z, background.weights)
+        means = mean_factors(games[number], background.rows, z, background.weights)
+        found = Missing.of(means)
         if self.plan.n_players * len(self.z) * len(self.plan.terms) <= _ABSENT_KEPT:
             self._kept.means[key] = found
         return found
@@ -252,7 +264,7 @@ class WeightedPoints:
             return [None] * len(self.plan.powers)
         return [power.moments(self.z, background) for power in self.plan.powers]
 
-    def _add_others(self, x: Floats, found: Totals) -> None:
+    def add_others(self, x: Floats, found: Totals) -> None:
         """Add what is no product game: powers of sums, and the terms of a single player."""
         for power, moments in zip(self.plan.powers, self._moments, strict=True):
             assert self.background is not None  # they have no neutral removal
@@ -284,7 +296,7 @@ class WeightedPoints:
         return sizes
 
     @lazy
-    def _roundings(self) -> float:
+    def roundings(self) -> float:
         """How many units of rounding a value carries at most, relative to the magnitudes.
 
         The proof is in docs/mathematics.md.

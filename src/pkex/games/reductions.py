@@ -34,6 +34,7 @@ __all__ = [
     "PairWeights",
     "Totals",
     "weight_sums",
+    "without_self",
 ]
 
 Floats = NDArray[np.float64]
@@ -129,7 +130,7 @@ class ByRow:
         """Return the sums of one block, and whose rows they are."""
         rows, points, term = task
         if not isinstance(self.weights, np.ndarray):
-            local = _without_self(self.weights, rows, points)[:, :, None]
+            local = without_self(self.weights, rows, points)[:, :, None]
         elif self.weights.ndim == 2:
             local = self.weights[points]
         else:
@@ -172,7 +173,7 @@ class ByPair:
     def run(self, task: Task) -> list[BlockSums]:
         """Return the sums of one strip for every term."""
         rows, points, _ = task
-        local = 2.0 * _without_self(self.weights, rows, points)
+        local = 2.0 * without_self(self.weights, rows, points)
         local[:, : len(local)] *= 0.5  # here both (i, k) and (k, i) are met
         terms = range(self.source.n_terms)
         return [self.source.explain(term, rows, points, local[:, :, None]) for term in terms]
@@ -271,7 +272,7 @@ class Component:
     def run(self, task: Task) -> tuple[float, float, float]:
         """Return the sum of a block, the same from the worths of subsets, and their size."""
         rows, points, term = task
-        local = _without_self(self.weights, rows, points)
+        local = without_self(self.weights, rows, points)
         scale = self.source.games[term].term.coefficient
         factors = self.source.factors(term, rows, points)
         present, deficits = factors.values[self.inside], factors.deficits[self.inside]
@@ -316,10 +317,10 @@ class Component:
 def weight_sums(weights: PairWeights, n_rows: int) -> Floats:
     """Return the sum of the weights of each row with all others."""
     blocks = rectangle(n_rows, n_rows, max(n_rows, _PAIRS))
-    return np.concatenate([_without_self(weights, *block).sum(axis=1) for block in blocks])
+    return np.concatenate([without_self(weights, *block).sum(axis=1) for block in blocks])
 
 
-def _without_self(weights: PairWeights, rows: slice, points: slice) -> Floats:
+def without_self(weights: PairWeights, rows: slice, points: slice) -> Floats:
     """Return the weights of some pairs, 0 for a row with itself where that is no pair."""
     local = weights.block(rows, points)
     if not weights.with_self:

@@ -18,9 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._lazy import lazy
 from pkex.games.backend import game_class
 from pkex.games.measures import Shapley
-from pkex.games.protocols import Added, BlockSums, Factors, Game, Measure
+from pkex.games.protocols import TILE, Absent, Added, BlockSums, Factors, Game, Measure
 from pkex.games.rules import Rule
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.algebra import ColumnKernel, Term
@@ -45,7 +46,7 @@ _GIVEN = 2**19  # factors of a block that are computed before the hot loop
 class AbsentFactors(Protocol):
     """The factors of absent players, which are the same for all rows."""
 
-    def at(self, term: int, points: slice) -> Factors:
+    def at(self, term: int, points: slice) -> Absent:
         """Return those of a term at some points, shape (players, points)."""
 
 
@@ -70,10 +71,17 @@ class SameFactors:
         ]
         return cls(repeated)
 
-    def at(self, term: int, points: slice) -> Factors:
+    def at(self, term: int, points: slice) -> Absent:
         """Return them for some points."""
         count = points.stop - points.start
-        return Factors(*(part[:, :count] for part in self.factors[term]))
+        absent = Absent(*(part[:, :count] for part in self.factors[term]))
+        return absent.with_tile(self._tiles[term])
+
+    @lazy
+    def _tiles(self) -> list[Floats]:
+        """The exponents of one tile of each term, which serves for all points."""
+        firsts = (Absent(*(part[:, :1] for part in one)) for one in self.factors)
+        return [np.repeat(first.exponents, TILE, axis=1) for first in firsts]
 
     def single(self, term: int) -> Factors:
         """Return those of a term once, shape (players,)."""
@@ -176,7 +184,9 @@ class Points:
         """Add the values of every pair of a block, of all terms, to `values`."""
         rules, size = set[Rule](), 0.0
         for term, game in enumerate(self.games):
-            added = game.add_pairs(self.x[rows], self.z[points], values, self._at(term, points))
+            added = game.add_pairs(
+                self.x[rows], self.z[points], values, self.absent_at(term, points)
+            )
             rules.update(added.rules)
             size += game.term.slack * abs(game.term.coefficient) * added.largest
         return Added(tuple(rules), size)
@@ -184,13 +194,14 @@ class Points:
     def add_integrals(self, term: int, rows: slice, points: slice, values: Floats) -> None:
         """Add the integrals ``Q_j`` of a term, without the player's own factor, to `values`."""
         x, z = self.x[rows], self.z[points]
-        self.games[term].add_pairs(x, z, values, self._at(term, points), integrals=True)
+        self.games[term].add_pairs(x, z, values, self.absent_at(term, points), integrals=True)
 
     def factors(self, term: int, rows: slice, points: slice) -> Factors:
         """Return the factors of the players in a term, shape (players, rows, points)."""
         return self.games[term].factors(self.x[rows], self.z[points])
 
-    def _at(self, term: int, points: slice) -> Factors | None:
+    def absent_at(self, term: int, points: slice) -> Factors | None:
+        """Return the factors of absent players at some points, which are the same for all rows."""
         if self.absent is None:
             return None
         assert not isinstance(self.absent, EachRow)  # the values of pairs are those of one game

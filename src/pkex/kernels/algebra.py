@@ -28,6 +28,7 @@ __all__ = [
     "ColumnKernel",
     "Constant",
     "Dot",
+    "Expansion",
     "Kernel",
     "NormalForm",
     "OnColumns",

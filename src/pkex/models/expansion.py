@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,7 @@ __all__ = [
     "combined",
     "evolve",
     "mixed",
+    "named",
     "seen",
     "stack",
     "sum_of",
@@ -386,6 +387,23 @@ class ExpansionSum(KernelExpansion):
 def sum_of(parts: Sequence[KernelExpansion]) -> KernelExpansion:
     """Return the sum of some expansions: the only one, or several in one."""
     return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+
+
+def named(expansion: KernelExpansion, names: tuple[str, ...] | None) -> KernelExpansion:
+    """Return the expansion with names of its columns, if it has none of its own and they fit."""
+    n_columns = len(expansion.feature_names)
+    if names is None or expansion.feature_names != default_names("x", n_columns):
+        return expansion
+    if len(set(names)) != n_columns or len(names) != n_columns or names == expansion.feature_names:
+        return expansion
+    parts: list[KernelExpansion] = []
+    for part in expansion.parts:
+        before = part.preparation
+        if before is not None and before.before is not None:
+            return expansion  # they are names of what goes into the steps that mix columns
+        preparation = None if before is None else replace(before, names=names)
+        parts += evolve(part, feature_names=names, preparation=preparation).parts
+    return sum_of(parts)
 
 
 def seen(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:

@@ -5,9 +5,9 @@ Their methods are thin and end here. Nothing here computes a value; extras are i
 
 - `text` has what a terminal prints, and words that the others repeat; `html` the tables of a
   notebook.
-- `accessors` are what ``result.plot`` is; `plots` and `shap_plots` have the displays that they
-  return, drawn with `drawing`. `palette` has the colours of everything, and `columns` decides how a
-  column of data is drawn, for plots and reports alike.
+- `accessors` are what ``result.plot`` is; `plots` and `displays` have the displays that it returns,
+  drawn with `drawing` in the shades that `theme` chooses. `palette` has the colours of everything,
+  and `columns` decides how a column of data is drawn, for plots and reports alike.
 - `report` writes one HTML file for a browser.
 - `npz` says what of each result goes into a file; `archive` reads and writes such files safely,
   `header` the small things in them, and `kernel_data` turns kernels into data and back.

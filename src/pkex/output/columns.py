@@ -7,13 +7,15 @@ report in SVG:
 - `Points`: of a number against a number;
 - `Boxes`: for each category, quantiles of a number.
 
-A series is a sample or a class of the target. Columns of few different numbers count as categories.
+A series is a sample or a class of the target. Columns of few different numbers count as categories;
+so do ranges of numbers, by their quantiles, where a histogram would be a single spike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,11 +33,15 @@ __all__ = [
     "Shares",
     "between",
     "categories",
+    "is_constant",
     "picture",
     "with_target",
 ]
 
 _MAX_CATEGORIES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 600
+_MAX_RANGES = 7
+_TAILS = (0.005, 0.02, 0.05)  # shares of the rows at either end that bins may leave out
+_SPIKE = 0.5  # share of the rows in one bin of a histogram that still says something
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 Cells = NDArray[Any]
@@ -56,12 +62,15 @@ class Shares:
         Of the bins, where the column is one of numbers.
     categories : tuple of str
         Empty for a column of numbers.
+    beyond : float
+        The share of all rows that lie beyond the edges; the outer bins hold them.
     """
 
     series: tuple[str, ...]
     shares: Floats
     edges: Floats | None = None
     categories: tuple[str, ...] = ()
+    beyond: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +116,14 @@ def picture(
     return with_target(first[:, column], second[:, 0], categorical)
 
 
+def is_constant(attribution: Attribution, column: int) -> bool:
+    """Tell whether a column is the same in all rows, so that there is nothing to see in it."""
+    assert attribution.samples is not None
+    two = attribution.target_kernel is None
+    cells = [sample[:, column] for sample in attribution.samples[: 2 if two else 1]]
+    return len(set(np.concatenate(cells).tolist())) == 1
+
+
 def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool = False) -> Shares:
     """Return the picture of one column in two samples; `categorical` makes numbers categories.
 
@@ -143,24 +160,62 @@ def _distributions(
     numbers = None if categorical else _numbers(cells, _MAX_CATEGORIES)
     edges: Floats | None = None
     found: list[str] = []
-    if numbers is None:
-        codes, found = categories(cells, _MAX_CATEGORIES)
+    beyond = 0.0
+    if numbers is not None:
+        edges = _edges(numbers, len(names))
+    if numbers is None or edges is None:
+        codes, found = categories(cells, _MAX_CATEGORIES) if numbers is None else _ranges(numbers)
         counts = [np.bincount(codes[series == k], minlength=len(found)) for k in range(len(names))]
     else:
-        edges = _edges(numbers, len(names))
         inside = np.clip(numbers, edges[0], edges[-1])
         counts = [np.histogram(inside[series == k], edges)[0] for k in range(len(names))]
+        beyond = float(np.mean(inside != numbers))
     shares = np.array([count / count.sum() for count in counts])
-    return Shares(tuple(names), shares, edges, tuple(found))
+    return Shares(tuple(names), shares, edges, tuple(found), beyond)
 
 
-def _edges(numbers: Floats, n_series: int) -> Floats:
-    """Return the edges of the bins; the outer bins also hold what lies far outside."""
-    low, high = np.quantile(numbers, [0.005, 0.995])
-    room = 0.25 * (high - low)
-    low, high = max(low - room, numbers.min()), min(high + room, numbers.max())
+def _edges(numbers: Floats, n_series: int) -> Floats | None:
+    """Return the edges of the bins; the outer bins also hold what lies far outside.
+
+    None where one of them would hold most rows, a spike that says nothing, however the few numbers
+    at the ends are clipped.
+    """
     n_bins = int(np.clip(2 * (len(numbers) / n_series) ** (1 / 3), 6, 30))  # Rice's rule
-    return np.linspace(low, high if high > low else low + 1.0, n_bins + 1)
+    for tail in _TAILS:
+        low, high = np.quantile(numbers, [tail, 1.0 - tail])
+        room = 0.25 * (high - low)
+        low, high = max(low - room, numbers.min()), min(high + room, numbers.max())
+        if not low < high:
+            return None
+        edges = np.linspace(low, high, n_bins + 1)
+        if np.histogram(np.clip(numbers, low, high), edges)[0].max() <= _SPIKE * len(numbers):
+            return edges
+    return None
+
+
+def _ranges(numbers: Floats) -> tuple[NDArray[np.intp], list[str]]:
+    """Return the range of each number, and what to call them: as many rows in one as in another.
+
+    A number that most rows have is a range of its own.
+
+    Examples
+    --------
+    >>> _ranges(np.array([1.0, 2.0, 30.0, 400.0, 5000.0, 60000.0, 7e5, 8e6]))[1][:2]
+    ['1 to 15.4', '15.4 to 215']
+    >>> _ranges(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0]))[1]
+    ['0', '1 to 1.5', '1.5 to 2']
+    """
+    found, counts = np.unique(numbers, return_counts=True)
+    most = found[counts.argmax()] if counts.max() > _SPIKE * len(numbers) else np.nan
+    rest = numbers[numbers != most]
+    count = min(_MAX_RANGES, max(1, len(np.unique(rest))))
+    edges = np.unique(np.quantile(rest, np.linspace(0.0, 1.0, count + 1)))
+    codes = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, max(0, len(edges) - 2))
+    pairs = pairwise(edges)
+    names = [f"{low:.3g} to {high:.3g}" for low, high in pairs] or [f"{edges[0]:.3g}"]
+    if np.isnan(most):
+        return codes, names
+    return np.where(numbers == most, 0, codes + 1), [f"{most:.6g}", *names]
 
 
 def _numbers(cells: Cells, few: int) -> Floats | None:

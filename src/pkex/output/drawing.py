@@ -107,7 +107,9 @@ def draw_columns(attribution: Attribution, columns: list[int], axes: list[Axes])
         else:
             _draw_boxes(ax, drawn, theme)
             title = f"{attribution.sample_names[0]} by {title}"
-        ax.set_xlabel(short(title))
+        beyond = getattr(drawn, "beyond", 0.0)
+        note = f" ({100.0 * beyond:.2g} % beyond, in the outer bins)" if beyond > 0.02 else ""
+        ax.set_xlabel(short(title) + note)
         ax.locator_params(axis="x", nbins=4)
 
 

@@ -41,10 +41,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "attribution_html",
+    "cell",
     "explainer_html",
     "explanation_html",
     "importance_html",
+    "line",
+    "name_cell",
+    "page",
     "sensitivity_html",
+    "small",
 ]
 
 _LINES, _FEATURES = 9, 8  # of an explanation
@@ -70,16 +75,16 @@ def explanation_html(explanation: Explanation) -> str:
     lines, names = [], explanation[:n_shown].row_names
     for row, output in np.ndindex(n_shown, n_outputs):
         phi = values[row, top, output]
-        cells = [_cell(names[row])]
+        cells = [cell(names[row])]
         if predicted is not None:
             most = None if other is None else other[row]
             note = f"largest output {most}" if most is not None else ""
-            cells.append(_cell(str(predicted[row]), note))
+            cells.append(cell(str(predicted[row]), note))
         if explanation.outputs:
-            cells.append(_cell(explanation.outputs[output]))
-        cells.append(_cell(f"{base[row, output]:.4g}"))
+            cells.append(cell(explanation.outputs[output]))
+        cells.append(cell(f"{base[row, output]:.4g}"))
         cells += [
-            _cell(
+            cell(
                 f"{value:+.4g}{_spread(explanation, row, i, output)}",
                 raw_text(explanation, row, i),
                 value / scale,
@@ -88,15 +93,15 @@ def explanation_html(explanation: Explanation) -> str:
         ]
         if others:
             rest = predictions[row, output] - base[row, output] - phi.sum()
-            cells.append(_cell(f"{rest:+.4g}"))
-        cells.append(_cell(f"<b>{predictions[row, output]:.4g}</b>", markup=True))
+            cells.append(cell(f"{rest:+.4g}"))
+        cells.append(cell(f"<b>{predictions[row, output]:.4g}</b>", markup=True))
         lines.append("".join(cells))
     hidden = n_rows - n_shown
     more = f"and {hidden} more row{'s' if hidden != 1 else ''}" if hidden else ""
     what = meaning(explanation)
     said = "" if what is None else f"<div>{escape(what)}</div>"
-    said += _small(notes(explanation))
-    return _page(headline(explanation), said, titles, lines, _line(more))
+    said += small(notes(explanation))
+    return page(headline(explanation), said, titles, lines, line(more))
 
 
 def explainer_html(explainer: Explainer) -> str:
@@ -120,9 +125,9 @@ def explainer_html(explainer: Explainer) -> str:
         "base value": ", ".join(f"{value:.4g}" for value in base[:OUTPUTS])
         + (", …" if len(base) > OUTPUTS else ""),
     }
-    lines = [_name(label) + _text(said) for label, said in facts.items() if said]
+    lines = [name_cell(label) + _text(said) for label, said in facts.items() if said]
     table = "".join(f"<tr>{line}</tr>" for line in lines)
-    call = _small(["call it with rows to explain: explainer(X)"])
+    call = small(["call it with rows to explain: explainer(X)"])
     return (
         '<div style="overflow-x: auto"><div>Explainer</div>'
         f"<table><tbody>{table}</tbody></table>{call}</div>"
@@ -135,16 +140,16 @@ def attribution_html(attribution: Attribution) -> str:
     shown = attribution.values[attribution.order[:_PLAYERS]]
     scale = np.abs(shown).max(initial=0.0) or 1.0
     lines = [
-        "".join([_name(name), _cell(share, strength=value / scale), *map(_cell, rest)])
+        "".join([name_cell(name), cell(share, strength=value / scale), *map(cell, rest)])
         for (name, share, *rest), value in zip(rows, shown, strict=True)
     ]
     count = len(attribution.players)
-    below = _line(f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else "")
+    below = line(f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else "")
     if attribution.p_values is not None and count > 1:
-        below += _small([f"p-values adjusted by Holm for {count} players"])
-    below += _small(remarks(attribution))
-    said = _small([attribution.absent])
-    return _page(attribution_headline(attribution), said, ["feature", *titles], lines, below)
+        below += small([f"p-values adjusted by Holm for {count} players"])
+    below += small(remarks(attribution))
+    said = small([attribution.absent])
+    return page(attribution_headline(attribution), said, ["feature", *titles], lines, below)
 
 
 def importance_html(importance: Importance) -> str:
@@ -159,15 +164,15 @@ def importance_html(importance: Importance) -> str:
         titles += [output, "centred"] if importance.neutral else [output]
     lines = []
     for player in importance.order[:_PLAYERS]:
-        cells = [_name(importance.feature_names[player])]
+        cells = [name_cell(importance.feature_names[player])]
         for mean, error, apart in zip(means[player], errors[player], centred[player], strict=True):
             spread = "" if np.isnan(error) else f" ± {error:.2g}"
-            cells.append(_cell(f"{mean:.4g}{spread}", strength=mean / scale))
-            cells += [_cell(f"{apart:.4g}")] if importance.neutral else []
+            cells.append(cell(f"{mean:.4g}{spread}", strength=mean / scale))
+            cells += [cell(f"{apart:.4g}")] if importance.neutral else []
         lines.append("".join(cells))
     title = f"Importance({count} feature{'s' if count != 1 else ''}, mean |value| over rows)"
     more = f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else ""
-    return _page(title, "", titles, lines, _line(more) + _small(more_outputs(importance)))
+    return page(title, "", titles, lines, line(more) + small(more_outputs(importance)))
 
 
 def sensitivity_html(sensitivity: Sensitivity) -> str:
@@ -185,23 +190,21 @@ def sensitivity_html(sensitivity: Sensitivity) -> str:
         titles += [f"{output} {kind}".strip() for kind in tables]
     lines = []
     for player in sensitivity.order[:_PLAYERS]:
-        cells = [_name(sensitivity.feature_names[player])]
+        cells = [name_cell(sensitivity.feature_names[player])]
         for k in range(len(outputs)):
             shown = [table[player, k] for table in tables.values()]
-            cells += [
-                _cell(f"{share:.4g}", strength=float(np.nan_to_num(share))) for share in shown
-            ]
+            cells += [cell(f"{share:.4g}", strength=float(np.nan_to_num(share))) for share in shown]
         lines.append("".join(cells))
     more = f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else ""
-    said = _small([f"inputs: {sensitivity.inputs}, independent of each other"])
-    below = _line(more) + _small(sensitivity_remarks(sensitivity))
-    return _page(sensitivity_headline(sensitivity), said, titles, lines, below)
+    said = small([f"inputs: {sensitivity.inputs}, independent of each other"])
+    below = line(more) + small(sensitivity_remarks(sensitivity))
+    return page(sensitivity_headline(sensitivity), said, titles, lines, below)
 
 
-def _page(title: str, said: str, titles: list[str], lines: list[str], below: str) -> str:
+def page(title: str, said: str, titles: list[str], lines: list[str], below: str) -> str:
     """Return a table between a title and what is said below it; `lines` are cells."""
     head = "".join(f'<th style="{_STYLE}">{escape(entry)}</th>' for entry in titles)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    body = "".join(f"<tr>{each}</tr>" for each in lines)
     return (
         f'<div style="overflow-x: auto"><div>{escape(title)}</div>{said}'
         f'<table style="font-variant-numeric: tabular-nums"><thead><tr>{head}</tr></thead>'
@@ -209,15 +212,18 @@ def _page(title: str, said: str, titles: list[str], lines: list[str], below: str
     )
 
 
-def _line(text: str) -> str:
+def line(text: str) -> str:
+    """Return a line of text, if there is any."""
     return f"<div>{escape(text)}</div>" if text else ""
 
 
-def _small(lines: Iterable[str]) -> str:
-    return "".join(f"<div><small>{escape(line)}</small></div>" for line in lines)
+def small(lines: Iterable[str]) -> str:
+    """Return lines of small text."""
+    return "".join(f"<div><small>{escape(each)}</small></div>" for each in lines)
 
 
-def _name(name: str) -> str:
+def name_cell(name: str) -> str:
+    """Return the first cell of a line."""
     return f'<th style="{_LEFT}">{escape(name)}</th>'
 
 
@@ -225,7 +231,7 @@ def _text(said: str) -> str:
     return f'<td style="{_LEFT}; max-width: 50em; overflow-wrap: anywhere">{escape(said)}</td>'
 
 
-def _cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool = False) -> str:
+def cell(content: str, note: str = "", strength: float = 0.0, *, markup: bool = False) -> str:
     """Return a cell, with a small note below and tinted where `strength` is not 0."""
     tint = ""
     if strength:

@@ -3,7 +3,8 @@
 `Explanation`, `Attribution`, `Importance` and `Sensitivity` have a format each;
 `pkex.output.archive` reads and writes the files. A field of `Explanation` is one line: in
 `_HEADER`, or in `_MORE_ARRAYS` if it is an array. One that may be None may be absent, as it is from
-files that were written before there was such a field. Values must add up, as they did when they were computed.
+files that were written before there was such a field. Values must add up, as they did when they
+were computed.
 
 A file of an `Attribution` does not hold the samples, which may be large and private. What is
 computed from them is in it as far as it was computed before: the loaded attribution has no source.
@@ -56,18 +57,25 @@ if TYPE_CHECKING:
     from pkex.statistics.attribution import Attribution
 
 __all__ = [
+    "fits",
+    "floats",
     "load_attribution",
     "load_explanation",
     "load_importance",
     "load_sensitivity",
+    "one_of",
     "pack_attribution",
     "pack_explanation",
     "pack_importance",
     "pack_sensitivity",
+    "rules_from_data",
+    "rules_to_data",
     "save_attribution",
     "save_explanation",
     "save_importance",
     "save_sensitivity",
+    "table",
+    "table_to_json",
 ]
 
 EXPLANATION = Format("Explanation", 2)
@@ -131,7 +139,7 @@ def pack_explanation(explanation: Explanation) -> Arrays:
     """Return the arrays of a file."""
     stored = {name: getattr(explanation, name) for name in (*_ARRAYS, *_MORE_ARRAYS)}
     arrays = {name: np.asarray(array) for name, array in stored.items() if array is not None}
-    rules, nodes = _rules_to_data(explanation.rules, explanation.rule)
+    rules, nodes = rules_to_data(explanation.rules, explanation.rule)
     arrays |= nodes
     header = {name: to_json(getattr(explanation, name), name) for name in _HEADER} | rules
     if explanation.kernels is not None:
@@ -140,13 +148,7 @@ def pack_explanation(explanation: Explanation) -> Arrays:
     if explanation.data.dtype.kind == "f":
         arrays["data"] = explanation.data
     else:
-        header["data"] = [
-            [
-                to_json(cell, f"column {name!r} of the data")
-                for cell, name in zip(row, explanation.column_names, strict=True)
-            ]
-            for row in explanation.data.astype(object)
-        ]
+        header["data"] = table_to_json(explanation.data, explanation.column_names)
     return EXPLANATION.packed(header, arrays)
 
 
@@ -157,20 +159,31 @@ def _explanation_parts(header: Header, arrays: Arrays) -> dict[str, Any]:
     if kernels["kernels"] is None and kernels["kernel"] is not None:
         kernels["kernels"] = (Described(kernels["kernel"]),)
     if "data" in header:
-        data = _table(header["data"], len(fields["column_names"]))
+        data = table(header["data"], len(fields["column_names"]))
     else:
         data = arrays["data"]
     return {
         **fields,
         **{name: arrays[name] for name in _ARRAYS},
         **{name: arrays[name] for name in _MORE_ARRAYS if name in arrays},
-        **_rules_from_data(header, arrays),
+        **rules_from_data(header, arrays),
         "kernels": kernels["kernels"],
         "data": data,
     }
 
 
-def _table(rows: Any, n_columns: int) -> NDArray[Any]:
+def table_to_json(data: NDArray[Any], names: Sequence[str]) -> list[list[Any]]:
+    """Return the rows of a table that has text, as the header has them."""
+    return [
+        [
+            to_json(cell, f"column {name!r} of the data")
+            for cell, name in zip(row, names, strict=True)
+        ]
+        for row in data.astype(object)
+    ]
+
+
+def table(rows: Any, n_columns: int) -> NDArray[Any]:
     """Return the rows of a table that has text."""
     cells = [as_cells(row) for row in typed(rows, list, "a list")]
     for i, row in enumerate(cells):
@@ -213,7 +226,9 @@ def _counts(value: Any) -> tuple[int, ...]:
     return tuple(map(as_count, typed(value, list, "a list")))
 
 
-def _one_of(*known: str) -> Reader:
+def one_of(*known: str) -> Reader:
+    """Return a reader of some texts."""
+
     def read(value: Any) -> str:
         if as_text(value) not in known:
             raise ValueError(f"{value!r} stands where {' or '.join(known)} should")
@@ -223,9 +238,9 @@ def _one_of(*known: str) -> Reader:
 
 
 _FACTS: dict[str, Reader] = {
-    "statistic": _one_of("MMD^2", "HSIC"),
+    "statistic": one_of("MMD^2", "HSIC"),
     "estimator": as_text,
-    "removal": _one_of("marginal", "neutral"),
+    "removal": one_of("marginal", "neutral"),
     "standard_error": maybe(as_number),
     "feature_names": as_names,
     "column_names": as_names,
@@ -267,7 +282,7 @@ def pack_attribution(attribution: Attribution) -> Arrays:
         "alone_rounding": None if alone is None else alone.rounding,
         "test_p_values": None if tests is None else tests.p_values,
     }
-    rules, nodes = _rules_to_data(found.rules, found.rule)
+    rules, nodes = rules_to_data(found.rules, found.rule)
     kernel = found.target_kernel
     header = {name: to_json(getattr(found, name), name) for name in _FACTS} | rules
     header |= {
@@ -289,39 +304,39 @@ def _attribution(kind: type[Attribution], header: Header, arrays: Arrays) -> Att
     n_players, n_columns = len(facts["feature_names"]), len(facts["column_names"])
     two_samples = facts["statistic"] == "MMD^2"
     n_names = len(facts["sample_names"])
-    _fits("players", (len(facts["players"]),), (max(1, n_players),))
-    _fits("categorical", (len(facts["categorical"]),), (n_columns,))
-    _fits("n_rows", (len(more["n_rows"]),), (2 if two_samples else 1,))
-    _fits("sample_names", (n_names,), (2 if two_samples else max(1, n_names),))
+    fits("players", (len(facts["players"]),), (max(1, n_players),))
+    fits("categorical", (len(facts["categorical"]),), (n_columns,))
+    fits("n_rows", (len(more["n_rows"]),), (2 if two_samples else 1,))
+    fits("sample_names", (n_names,), (2 if two_samples else max(1, n_names),))
     if any(not 0 <= column < n_columns for player in facts["players"] for column in player):
         raise ValueError(f"players must consist of columns 0 to {n_columns - 1}")
     if two_samples != (more["target_kernel"] is None):
         raise ValueError("a target has a kernel, and two samples have no target")
-    values = _floats(arrays, "values", (n_players,))
+    values = floats(arrays, "values", (n_players,))
     total, size = more["total"], float(np.abs(values).sum())
     if not abs(float(values.sum()) - total) <= 2.0 * n_players * np.finfo(np.float64).eps * size:
         raise ValueError(f"the values add up to {float(values.sum()):.6g}, not to {total:.6g}")
     alone, null, tests = None, None, None
     if "null_values" in arrays:
-        null = _floats(arrays, "null_values", (len(arrays["null_values"]) or 1, n_players))
+        null = floats(arrays, "null_values", (len(arrays["null_values"]) or 1, n_players))
     if "alone_null_values" in arrays:
         shape = (0 if null is None else len(null), n_players)
         alone = Alone(
-            _floats(arrays, "alone", (n_players,)),
-            _floats(arrays, "alone_null_values", shape),
-            _floats(arrays, "alone_rounding", (n_players,)),
+            floats(arrays, "alone", (n_players,)),
+            floats(arrays, "alone_null_values", shape),
+            floats(arrays, "alone_rounding", (n_players,)),
         )
     if "test_p_values" in arrays:
-        p_values = _floats(arrays, "test_p_values", (n_players,), missing=True)
+        p_values = floats(arrays, "test_p_values", (n_players,), missing=True)
         tests = ColumnTests(p_values, as_count(more["n_test_rows"]))
     errors = None
     if "standard_errors" in arrays:
-        errors = _floats(arrays, "standard_errors", (n_players,))
+        errors = floats(arrays, "standard_errors", (n_players,))
     attribution = kind(
         **facts,
-        **_rules_from_data(header, arrays),
+        **rules_from_data(header, arrays),
         values=values,
-        rounding=_floats(arrays, "rounding", (n_players,)),
+        rounding=floats(arrays, "rounding", (n_players,)),
         null_values=null,
         standard_errors=errors,
         kernel=more["kernel"],
@@ -333,7 +348,7 @@ def _attribution(kind: type[Attribution], header: Header, arrays: Arrays) -> Att
         _n_rows=more["n_rows"],
     )
     if alone is None and "alone" in arrays:
-        attribution.__dict__["alone"] = _floats(arrays, "alone", (n_players,))
+        attribution.__dict__["alone"] = floats(arrays, "alone", (n_players,))
     return attribution
 
 
@@ -358,11 +373,11 @@ def load_importance(kind: type[Importance], path: str | os.PathLike[str]) -> Imp
     def unpack(header: Header, arrays: Arrays) -> Importance:
         titles = fields_of(header, _TITLES)
         shape = arrays["values"].shape
-        _fits("values", shape[:1], (max(1, len(titles["feature_names"])),))
+        fits("values", shape[:1], (max(1, len(titles["feature_names"])),))
         outputs = max(1, len(titles["output_names"]))
-        _fits("values", shape[1:], () if outputs == 1 else (outputs,))
+        fits("values", shape[1:], () if outputs == 1 else (outputs,))
         for name in _TABLES:
-            titles[name] = _floats(arrays, name, shape, missing=True)
+            titles[name] = floats(arrays, name, shape, missing=True)
         return kind(**titles)
 
     return IMPORTANCE.load(path, unpack)
@@ -398,21 +413,21 @@ def load_sensitivity(kind: type[Sensitivity], path: str | os.PathLike[str]) -> S
     def unpack(header: Header, arrays: Arrays) -> Sensitivity:
         about = fields_of(header, _ABOUT)
         shape = arrays["shapley"].shape
-        _fits("shapley", shape[:1], (max(1, len(about["feature_names"])),))
-        _fits("players", (len(about["players"]),), shape[:1])
+        fits("shapley", shape[:1], (max(1, len(about["feature_names"])),))
+        fits("players", (len(about["players"]),), shape[:1])
         names = about["output_names"]
-        _fits("shapley", shape[1:], () if names is None or len(names) == 1 else (len(names),))
+        fits("shapley", shape[1:], () if names is None or len(names) == 1 else (len(names),))
         for name in _INDICES:
-            about[name] = _floats(arrays, name, shape, missing=True)
+            about[name] = floats(arrays, name, shape, missing=True)
         sums = about["shapley"].sum(axis=0)
         if not np.all(np.isnan(sums) | (np.abs(sums - 1.0) <= 1e-6 + about["error"])):
             raise ValueError(f"the Shapley effects sum to {float(np.ravel(sums)[0]):.6g}, not to 1")
         pairs = None
         if "second_order" in arrays:
-            pairs = _floats(arrays, "second_order", (shape[0], *shape), missing=True)
+            pairs = floats(arrays, "second_order", (shape[0], *shape), missing=True)
         for name in ("variance", "mean", "rows_variance"):
             there = name in arrays or name != "rows_variance"
-            about[name] = _floats(arrays, name, shape[1:]) if there else None
+            about[name] = floats(arrays, name, shape[1:]) if there else None
         return kind(**about, second_order=pairs)
 
     return SENSITIVITY.load(path, unpack)
@@ -438,7 +453,7 @@ _RULE: dict[str, Reader] = {
 }
 
 
-def _rules_to_data(rules: Sequence[Rule], worst: Rule) -> tuple[Header, Arrays]:
+def rules_to_data(rules: Sequence[Rule], worst: Rule) -> tuple[Header, Arrays]:
     """Return rules as entries of the header and arrays; `worst` is the one of the largest bound."""
     every = list(dict.fromkeys((*rules, worst)))
     arrays: Arrays = {}
@@ -452,7 +467,8 @@ def _rules_to_data(rules: Sequence[Rule], worst: Rule) -> tuple[Header, Arrays]:
     return header, arrays
 
 
-def _rules_from_data(header: Header, arrays: Arrays) -> dict[str, Any]:
+def rules_from_data(header: Header, arrays: Arrays) -> dict[str, Any]:
+    """Return the rules, and the one of the largest bound."""
     rules = tuple(
         _rule(entry, arrays[f"rule_{i}_nodes"], arrays[f"rule_{i}_weights"])
         for i, entry in enumerate(typed(header["rules"], list, "a list"))
@@ -468,17 +484,18 @@ def _rule(entry: dict[str, Any], nodes: NDArray[Any], weights: NDArray[Any]) -> 
     return Rule(nodes=nodes, weights=weights, **fields_of(entry, _RULE))
 
 
-def _floats(
+def floats(
     arrays: Arrays, name: str, shape: tuple[int, ...], *, missing: bool = False
 ) -> NDArray[np.float64]:
     """Return an array of this shape; NaN is refused unless entries may be missing."""
     array = arrays[name].astype(np.float64)
-    _fits(name, array.shape, shape)
+    fits(name, array.shape, shape)
     if not (np.isfinite(array) | (missing & np.isnan(array))).all():
         raise ValueError(f"{name} holds what is no number")
     return array
 
 
-def _fits(name: str, found: tuple[int, ...], expected: tuple[int, ...]) -> None:
+def fits(name: str, found: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
     if found != expected:
         raise ValueError(f"{name} has the shape {found}, not {expected}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from io import BytesIO
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from pkex._extras import optional
 from pkex._indexing import Axis, select
 from pkex._validation import is_index
 from pkex.output import palette
+from pkex.output.columns import is_constant
 from pkex.output.drawing import annotated, at_least, draw_columns, framed, lanes, short, whiskers
 from pkex.output.text import aligned
 from pkex.output.theme import Theme
@@ -316,6 +318,8 @@ class MarginalsDisplay(Display):
         if is_index(columns):
             at_least(columns, "columns", 1)
             chosen = _first_columns(found, found.order, int(cast("int", columns)))
+            if not chosen:
+                raise ValueError("every column is constant, so that there is nothing to draw.")
         else:
             axis = Axis("column", len(found.column_names), found.column_names)
             chosen = [int(column) for column in select(columns, [axis])[0]]
@@ -340,7 +344,8 @@ class MarginalsDisplay(Display):
 
 
 def _first_columns(attribution: Attribution, players: NDArray[np.intp], count: int) -> list[int]:
-    """Return the first columns of these players; none where a file did not hold the samples."""
+    """Return the first columns of these players that vary; none where there are no samples."""
     if attribution.samples is None:
         return []
-    return [column for i in players for column in attribution.players[i]][:count]
+    columns = (column for i in players for column in attribution.players[i])
+    return list(islice((c for c in columns if not is_constant(attribution, c)), count))

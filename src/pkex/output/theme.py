@@ -106,7 +106,6 @@ def style(*, dark: bool = False) -> AbstractContextManager[None]:
             "axes.titlecolor": ink,
             "axes.titlelocation": "left",
             "axes.titlesize": "medium",
-            "axes.titleweight": "semibold",
             "axes.labelsize": "small",
             "axes.grid": True,
             "axes.axisbelow": True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from pkex.output import frames, html, npz, text
 from pkex.output.accessors import AttributionPlots
 from pkex.rules import Rule
 from pkex.statistics.block_mean import Alone, BlockMean, ColumnTests
+
+if TYPE_CHECKING:
+    from pkex.interactions import Interactions
 
 __all__ = ["Attribution"]
 
@@ -323,6 +326,45 @@ class Attribution:
         chosen = self._numbers(subset)
         return self._data_for("the component of a subset").component(chosen)
 
+    @usual_errors
+    def interactions(
+        self,
+        index: str = "k-SII",
+        max_order: int = 2,
+        *,
+        players: Iterable[Any] | None = None,
+        progress: bool = False,
+    ) -> Interactions:
+        """Return which columns make up the statistic together, exactly.
+
+        A change of the dependence between two columns shows as their pair, which shares alone
+        cannot say. There are no p-values of pairs.
+
+        Parameters
+        ----------
+        index, max_order, players, progress
+            As in `Explainer.interactions`.
+
+        Returns
+        -------
+        Interactions
+            Of one row, whose `predictions` are the statistic.
+
+        Examples
+        --------
+        Two columns lost their dependence:
+
+        >>> import numpy as np, pkex
+        >>> rng = np.random.default_rng(1)
+        >>> X, Z = rng.normal(size=(2, 200, 4))
+        >>> X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
+        >>> pkex.mmd(X, Z).interactions().top(1)[0].players
+        ('x0', 'x1')
+        """
+        from pkex._interacting import of_statistic
+
+        return of_statistic(self, index, max_order, players, progress)
+
     def remarks(self, alpha: float = 0.05) -> list[str]:
         """Return what to know before reading the shares, in sentences; often none.
 
@@ -385,6 +427,7 @@ class Attribution:
         details: Mapping[str, object] | None = None,
         sample_names: tuple[str, str] | None = None,
         alpha: float = 0.05,
+        interactions: Interactions | None = None,
     ) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.
 
@@ -400,6 +443,8 @@ class Attribution:
             What to call the samples of MMD, such as ``("last month", "today")``.
         alpha : float, default 0.05
             The level of the test, for what the report calls more than chance explains.
+        interactions : Interactions, optional
+            Those of the attribution, `interactions()`: a section shows which columns act together.
 
         Examples
         --------
@@ -412,7 +457,15 @@ class Attribution:
         """
         from pkex.output.report import write
 
-        write(self, path, title=title, details=details, sample_names=sample_names, alpha=alpha)
+        write(
+            self,
+            path,
+            title=title,
+            details=details,
+            sample_names=sample_names,
+            alpha=alpha,
+            interactions=interactions,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the attribution to a file, which `load` reads; as `Explanation.save` does.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,10 @@ from pkex.games.threads import in_order, single_blas, with_bar
 from pkex.kernels.algebra import Term
 from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
 from pkex.statistics.pair_weights import Weights
+
+if TYPE_CHECKING:
+    from pkex.games.interaction_sums import InteractionSums
+    from pkex.games.interactions import Recipe
 
 __all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate", "Part"]
 
@@ -283,6 +287,20 @@ class BlockMean:
             return found
 
         return self._mean_of(of_block)
+
+    def interactions(self, recipe: Recipe, progress: bool) -> InteractionSums:
+        """Return what players contribute together, the mean over the blocks."""
+        from pkex.games.interaction_sums import InteractionsByPair
+
+        games, found = self._plan.games(), []
+        with single_blas():
+            for rows, weights in self.blocks:
+                source = self._source(games, rows, self.n_jobs)
+                with weights.held():
+                    pairs = InteractionsByPair(recipe, source, weights)
+                    found.append(reduced(pairs, n_jobs=self.n_jobs, progress=progress))
+        mean: InteractionSums = reduce(add, found).scaled(1.0 / len(found))
+        return mean
 
     def row_values(self) -> Floats:
         """Return the share of every row, shape (n_rows, players); 0 for rows in no block."""

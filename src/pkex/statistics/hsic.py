@@ -76,7 +76,8 @@ def hsic(
         ``tr(K H L H) / (n - 1)^2``, as in the paper, which gives irrelevant columns a share of
         order 1/n.
     groups, n_permutations, block_size, tol, random_state, n_jobs, progress
-        As in `mmd`; y is permuted where `mmd` permutes labels.
+        As in `mmd`; y is permuted where `mmd` permutes labels. Of more than 1024 rows with few
+        classes, a few of one class are permuted together.
 
     Returns
     -------

@@ -26,7 +26,7 @@ import pkex.games.native._kernel as _kernel
 from pkex._lazy import lazy
 from pkex.errors import not_finite
 from pkex.games.numpy_backend import both_by_column, by_column, mean_factors
-from pkex.games.protocols import Added, BlockSums, Factors, Players
+from pkex.games.protocols import Absent, Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.algebra import ColumnKernel, Term
@@ -39,7 +39,7 @@ Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
 _KINDS = _kernel.kinds()
 _NOT_FINITE, _NEEDS_FALLBACK = 1, 2
 _NOTHING = np.empty(0)
-_NEITHER = (None, None)
+_MISSING = (None, None, None)
 
 config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
@@ -110,14 +110,14 @@ class Game:
     ) -> BlockSums:
         """Explain the pair games of the rows `x` and the points `z`."""
         given = self._given(x, z, absent is not None)
-        return self._explain(x, z, weights, *(absent or _NEITHER), *given)
+        return self._explain(x, z, weights, *self._missing(absent), *given)
 
     def explain_against(
         self, x: Floats, z: Floats, weights: Floats, rows: Floats, shares: Floats
     ) -> BlockSums:
         """Explain with each of `rows` in place of absent players."""
         given, others = self._given(x, z, True), self._given(rows, z, True)
-        return self._explain(x, z, weights, *_NEITHER, *given, rows, shares, *others)
+        return self._explain(x, z, weights, *_MISSING, *given, rows, shares, *others)
 
     def explain_given(
         self, present: Factors, weights: Floats, absent: Factors | None = None
@@ -131,16 +131,16 @@ class Game:
         x, z = (np.zeros((count, self.term.n_columns)) for count in (n_rows, n_points))
         values, deficits = (np.ascontiguousarray(part) for part in present)
         if absent is None:
-            return self._explain(x, z, weights, None, None, deficits)
+            return self._explain(x, z, weights, *_MISSING, deficits)
         if absent.values.ndim == 2:
-            return self._explain(x, z, weights, *absent, deficits, values)
+            return self._explain(x, z, weights, *absent, None, deficits, values)
         blocks = []
         for row in range(n_rows):
             at = slice(row, row + 1)
             local = weights if weights.ndim == 2 else weights[at]
             without = (part[:, row] for part in absent)
             here = (np.ascontiguousarray(part[:, at]) for part in (deficits, values))
-            blocks.append(self._explain(x[at], z, local, *without, *here))
+            blocks.append(self._explain(x[at], z, local, *without, None, *here))
         sums, totals, sizes = (np.concatenate([b[i] for b in blocks]) for i in range(3))
         rules = tuple({rule for block in blocks for rule in block.rules})
         return BlockSums(sums, totals, sizes, rules)
@@ -176,11 +176,10 @@ class Game:
         if absent is not None and not full:
             full = not (absent.values.min() >= self.ladder.lower and absent.values.max() <= 1.0)
         program = self._full_program if full else self._program
-        without, deficits = absent or _NEITHER
         given, given_values = self._given(x, z, absent is not None)
         scale = self.term.coefficient
         status, used, largest = program.add_pairs(
-            x, z, scale, values, without, deficits, given, given_values, integrals
+            x, z, scale, values, *self._missing(absent), given, given_values, integrals
         )
         if status == _NOT_FINITE:
             raise not_finite(self.term)
@@ -229,6 +228,16 @@ class Game:
         both = [both_by_column(leaf, x, z) for leaf in leaves]
         values, deficits = (np.concatenate(blocks) for blocks in zip(*both, strict=True))
         return deficits, values
+
+    def _missing(
+        self, absent: Factors | None
+    ) -> tuple[Floats | None, Floats | None, Floats | None]:
+        """Return the factors of absent players in both forms, and their exponents if of use."""
+        if absent is None:
+            return _MISSING
+        if isinstance(absent, Absent) and not self._given_leaves:
+            return *absent, absent.tiles
+        return *absent, None
 
     def _rules(self, used: list[int]) -> tuple[Rule, ...]:
         rules = self.ladder.rules

@@ -44,6 +44,7 @@ class Game:
         magnitudes: Floats,
         absent: Floats | None = None,
         absent_deficits: Floats | None = None,
+        absent_exponents: Floats | None = None,
         given: Floats | None = None,
         given_values: Floats | None = None,
         background: Floats | None = None,
@@ -59,6 +60,7 @@ class Game:
         values: Floats,
         absent: Floats | None = None,
         absent_deficits: Floats | None = None,
+        absent_exponents: Floats | None = None,
         given: Floats | None = None,
         given_values: Floats | None = None,
         integrals: bool = False,
@@ -80,6 +82,7 @@ class Game:
 
 def function(name: str, values: Floats, to: Floats, isa: str = "") -> None: ...
 def series(nodes: Floats) -> list[tuple[int, float, list[float], list[float]]]: ...
+def signed_series(distances: Floats) -> list[tuple[int, float, list[float], list[float]]]: ...
 def multiply_add(steps: int, isa: str = "") -> float: ...
 def kinds() -> tuple[str, ...]: ...
 def config() -> Config: ...

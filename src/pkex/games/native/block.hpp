@@ -17,6 +17,7 @@
 #include "contract.hpp"
 #include "factors.hpp"
 #include "near_one.hpp"
+#include "near_ratio.hpp"
 #include "pairs.hpp"
 
 namespace PKEX_NAMESPACE {
@@ -25,10 +26,6 @@ using pkex::Evaluated;
 using pkex::Pairs;
 using pkex::Status;
 
-// Nodes counted from t = 1/2 are off by up to 2^-55, which changes a value by lam 2^-55 relatively:
-// up to here less than what the certificates allow for the rounding of nodes.
-constexpr double kCentredLam = 8.0;
-
 constexpr Index kHitsPerMiss = 8;  // of series, for trying them again
 
 inline double sum_of_lanes(Vec value) {
@@ -36,12 +33,6 @@ inline double sum_of_lanes(Vec value) {
     for (int i = 1; i < kLanes; ++i) sum += lane(value, i);
     return sum;
 }
-
-// Adds up the values of one weight set.
-struct Add {
-    Vec* sums;
-    PKEX_INLINE void operator()(Index player, Vec value) const { sums[player] += value; }
-};
 
 // Stores the values of one vector of pairs of a tile.
 struct Keep {
@@ -58,23 +49,16 @@ public:
         : program_(program),
           block_(block),
           space_(program, block.sets, memory),
-          near_one_(program, space_.halves, space_.stride) {}
+          near_one_(program, space_.halves, space_.stride),
+          near_ratio_(program, space_) {}
 
     Status explain() {
         for (Index row = 0; row < block_.rows; ++row) {
             begin(row);
             space_.clear_sums();
             total_ = magnitude_ = splat(0.0);
-            for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
-                const int vectors = prepare(tile);
-                const Index scenarios = block_.background ? block_.background->rows : 1;
-                for (Index i = 0; i < scenarios; ++i) {
-                    if (block_.background) stand_in(i, tile);
-                    const bool one = block_.sets == 1;
-                    const Status status = one ? one_set(tile, vectors) : many_sets(tile, vectors);
-                    if (status != Status::kDone) return status;
-                }
-            }
+            const Status status = block_.background ? against_rows(row) : against_one(row);
+            if (status != Status::kDone) return status;
             block_.sets == 1 ? write_one_set(row) : write_many_sets(row);
         }
         return Status::kDone;
@@ -154,6 +138,103 @@ public:
     }
 
 private:
+    enum class Way { kBoth, kNearOne, kRatios };  // how a tile is solved
+
+    // The pairs of a row, where absent players have one factor for each pair.
+    Status against_one(Index row) {
+        for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
+            const int vectors = prepare(tile);
+            const Status status = sets(tile, vectors);
+            if (status != Status::kDone) return status;
+        }
+        return Status::kDone;
+    }
+
+    // The pairs of a row with each row of the background, some of them at a time.
+    Status against_rows(Index row) {
+        const Index rows = block_.background->rows;
+        for (Index first = 0; first < rows; first += kScenarios) {
+            const Index count = rows - first < kScenarios ? rows - first : kScenarios;
+            bool met = false;
+            for (Tile tile{row, 0, 0}; tile.point < block_.points; tile.point += tile.count) {
+                Status status = Status::kDone;
+                if (program_.ratios && promising()) {
+                    if (!met)
+                        meet(program_, *block_.background, first, count, space_.x, space_.against);
+                    met = true;
+                    status = tile_by_ratios(tile, first, count);
+                } else {
+                    const int vectors = evaluate<BothForms, kTile>(tile, both_forms());
+                    for (Index i = first; i < first + count && status == Status::kDone; ++i) {
+                        stand_in<kTile>(i, tile);
+                        status = sets(tile, vectors);
+                    }
+                }
+                if (status != Status::kDone) return status;
+            }
+        }
+        return Status::kDone;
+    }
+
+    // A tile with some background rows, by ratios where they are near 1.
+    Status tile_by_ratios(Tile& tile, Index first, Index count) {
+        Vec present[kSeriesTile];
+        bool evaluated = false;
+        const int vectors =
+            as_tile(tile, [&](auto of) { of.keep(space_.x, space_.bases, present); });
+        for (Index i = 0; i < count; ++i) {
+            share_ = block_.shares[first + i];
+            if (!(promising() && near_row(tile, i, vectors, present))) {
+                if (!evaluated) evaluate<BothForms, kSeriesTile>(tile, both_forms());
+                evaluated = true;
+                stand_in<kSeriesTile>(first + i, tile);
+            }
+            const Status status = sets(tile, vectors);
+            if (status != Status::kDone) return status;
+        }
+        return Status::kDone;
+    }
+
+    // Whether a tile is solved by its ratios to one of the background rows that were met.
+    bool near_row(Tile& tile, Index row, int vectors, const Vec* present) {
+        const Against* against = space_.against + row * program_.n_factors;
+        SignedSums sums;
+        as_tile(tile, [&](auto of) {
+            sums = of.against(against, space_.bases, space_.ratios, space_.stride);
+        });
+        return by_ratios(near_ratio_.choose(vectors, sums, present, nullptr));
+    }
+
+    // Whether trying to solve a tile by series has paid off in this row.
+    bool promising() const { return kHitsPerMiss * misses_ <= hits_; }
+
+    // Note how a tile is solved for which a rule was found, or not.
+    bool by_ratios(Index step) {
+        step >= 0 ? ++hits_ : ++misses_;
+        if (step >= 0) block_.used[step] = 1;
+        way_ = step >= 0 ? Way::kRatios : Way::kBoth;
+        return step >= 0;
+    }
+
+    // Call `function` with the tile that begins at tile.point, of few vectors, and return their
+    // number.
+    template <class Function>
+    int as_tile(Tile& tile, const Function& function) {
+        const Index left = block_.points - tile.point;
+        if (left >= kSeriesTile * kLanes) {
+            tile.count = kSeriesTile * kLanes;
+            function(SignedTile<kSeriesTile, false>{program_, block_, tile});
+            return kSeriesTile;
+        }
+        tile.count = left >= kLanes ? kLanes : int(left);
+        if (left >= kLanes) {
+            function(SignedTile<1, false>{program_, block_, tile});
+        } else {
+            function(SignedTile<1, true>{program_, block_, tile});
+        }
+        return 1;
+    }
+
     BothForms::Place both_forms() const { return {space_.halves, space_.factors}; }
 
     void hand_out(const Evaluated& to, const Tile& tile, int vector) const {
@@ -214,26 +295,42 @@ private:
     }
 
     // Evaluate what a row of the background has in place of absent players, for one tile.
+    template <int Size>
     void stand_in(Index row, Tile tile) {
         const Block& background = *block_.background;
         const BothForms::Place to = {space_.other_halves, space_.other_factors};
         share_ = block_.shares[row];
         tile.row = row;
         gather(background, row, space_.other_x);
-        evaluate<BothForms, kTile>(tile, to, background, space_.other_x);
+        evaluate<BothForms, Size>(tile, to, background, space_.other_x);
+        way_ = Way::kBoth;
     }
 
     // Evaluate the tile that begins at tile.point and choose how its pairs are solved. Return the
     // number of vectors.
     int prepare(Tile& tile) {
-        by_series_ = false;
-        if constexpr (General) return evaluate<BothForms, kTile>(tile, both_forms());
-        const bool promising = program_.near_one && kHitsPerMiss * misses_ <= hits_;
-        if (!promising) return evaluate<HalfDeficits, kTile>(tile, space_.halves);
+        way_ = Way::kBoth;
+        if constexpr (General) {
+            const bool ratios = program_.ratios && block_.absent_exponents && !integrals_;
+            if (!ratios || !promising()) return evaluate<BothForms, kTile>(tile, both_forms());
+            SignedSums sums;
+            Vec absent[kSeriesTile];
+            const int vectors = as_tile(tile, [&](auto of) {
+                sums = of.against_means(space_.x, space_.ratios, space_.stride);
+                of.sums_of_means(absent);
+            });
+            if (!by_ratios(near_ratio_.choose(vectors, sums, nullptr, absent))) {
+                evaluate<BothForms, kSeriesTile>(tile, both_forms());
+            }
+            return vectors;
+        }
+        if (!program_.near_one || !promising()) {
+            return evaluate<HalfDeficits, kTile>(tile, space_.halves);
+        }
         const int vectors = evaluate<Exponents, kSeriesTile>(tile, space_.halves);
         const Index step = near_one_.choose(vectors, largest(most_));
         if (step >= 0) {
-            by_series_ = true;
+            way_ = Way::kNearOne;
             ++hits_;
             block_.used[step] = 1;
             return vectors;
@@ -383,8 +480,13 @@ private:
         return Status::kDone;
     }
 
+    Status sets(const Tile& tile, int vectors) {
+        return block_.sets == 1 ? one_set(tile, vectors) : many_sets(tile, vectors);
+    }
+
     Status one_set(const Tile& tile, int vectors) {
-        if (by_series_) return one_set_by_series(tile, vectors);
+        if (way_ == Way::kNearOne) return one_set_by(near_one_, tile, vectors);
+        if (way_ == Way::kRatios) return one_set_by(near_ratio_, tile, vectors);
         for (int i = 0; i < vectors; ++i) {
             const Index point = tile.point + i * kLanes;
             const int count = tile.count < kLanes ? tile.count : kLanes;
@@ -400,15 +502,17 @@ private:
         return Status::kDone;
     }
 
-    Status one_set_by_series(const Tile& tile, int vectors) {
+    template <class Solver>
+    Status one_set_by(const Solver& solver, const Tile& tile, int vectors) {
         Vec w[kSeriesTile];
         for (int i = 0; i < vectors; ++i) {
             const int count = tile.count < kLanes ? tile.count : kLanes;
             w[i] = weight_vector(tile.row, tile.point + i * kLanes, count);
-            total_ += w[i] * near_one_.product(i);
-            magnitude_ += absolute(w[i]);
+            if (General) w[i] *= share_;
+            total_ += w[i] * solver.product(i);
+            magnitude_ += absolute(w[i]) * solver.magnitude(i);
         }
-        near_one_.add(vectors, w, space_.sums);
+        solver.add(vectors, w, space_.sums);
         return Status::kDone;
     }
 
@@ -417,10 +521,15 @@ private:
         for (int i = 0; i < vectors; ++i) {
             Vec product = splat(0.0), magnitude = splat(0.0);
             const Keep take = {space_.values + i * kLanes};
-            if (by_series_) {
-                near_one_.solve(i, scale, take);
-                product = near_one_.product(i);
-                magnitude = splat(1.0);
+            const auto by = [&](const auto& solver) {
+                solver.solve(i, scale, take);
+                product = solver.product(i);
+                magnitude = solver.magnitude(i);
+            };
+            if (way_ == Way::kNearOne) {
+                by(near_one_);
+            } else if (way_ == Way::kRatios) {
+                by(near_ratio_);
             } else {
                 const Status status = vector(tile, i, scale, take, product, magnitude);
                 if (status != Status::kDone) return status;
@@ -480,10 +589,11 @@ private:
     const Block& block_;
     Workspace space_;
     NearOne near_one_;
+    NearRatio near_ratio_;
     double share_ = 1.0;                                      // of the background row
     Index hits_ = 0, misses_ = 0;                             // of series, in this row
     bool integrals_ = false;                                  // instead of values
-    bool by_series_ = false;                                  // with this tile
+    Way way_ = Way::kBoth;                                    // with this tile
     Vec most_;                                                // exponents of a tile
     Vec total_, magnitude_;                                   // one set
     double products_[kTilePoints], magnitudes_[kTilePoints];  // of the pairs of a tile

@@ -24,6 +24,8 @@ std::vector<double> mirrored(const std::vector<double>& nodes) {
 
 constexpr Index kSeriesPlayers = 24;  // with fewer, a series is hardly ever cheaper than a sweep
 
+constexpr Index kRatioPlayers = 8;  // with fewer, what a pair costs besides its players outweighs
+
 }  // namespace
 
 Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const Backend& backend)
@@ -36,8 +38,19 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
     fallback_ = take_rules(fallback);
     require(fallback_.size() <= 1, "there is at most one fallback.");
     bool near_one = parts.n_players >= kSeriesPlayers && rules.lower == 0.0;
-    for (const Run& run : runs_) near_one = near_one && has_exponent(run.kind);
+    bool ratios = parts.n_players >= kRatioPlayers && rules.lower < 0.0;
+    Index without = 0;  // factors that are looked up
+    for (const Run& run : runs_) {
+        near_one = near_one && has_exponent(run.kind);
+        ratios = ratios && has_exponent(run.kind);
+        if (run.kind == Kind::kCategorical) without += run.end - run.begin;
+    }
     for (Rung& rung : rungs_) {
+        if (ratios && rung.mirrored) {
+            std::vector<double> distances(rung.mirrored, rung.mirrored + rung.size / 2);
+            if (rung.size % 2) distances.push_back(0.0);
+            rung.signed_series = signed_series_of(distances);
+        }
         if (!near_one || rung.any_factors) continue;
         std::vector<double> nodes(rung.nodes, rung.nodes + rung.size);
         for (double& node : nodes) node *= 0.5;
@@ -52,7 +65,10 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
                 Index(rungs_.size()),
                 rules.lower,
                 parts.n_given > 0 || rules.lower > 0.0,
-                near_one};
+                near_one,
+                ratios,
+                Index(factors_.size()) == parts.n_players,
+                2 * without < Index(factors_.size())};
 }
 
 void Game::take_factors(const Parts& parts) {
@@ -98,8 +114,10 @@ std::vector<Rung> Game::take_rules(const Rules& rules) {
                                   rules.nodes.begin() + Index(last));
         std::vector<double> distances = mirrored(nodes);
         for (double& node : nodes) node *= 2.0;
-        Rung rung = {rules.sizes[i], rules.limits[i], rules.any_factors[i], nullptr, nullptr,
-                     nullptr,        nullptr};
+        Rung rung = {};
+        rung.size = rules.sizes[i];
+        rung.limit = rules.limits[i];
+        rung.any_factors = rules.any_factors[i];
         rung.nodes = numbers_.emplace_back(std::move(nodes)).data();
         rung.weights = numbers_
                            .emplace_back(rules.weights.begin() + Index(first),

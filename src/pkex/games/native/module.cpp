@@ -29,6 +29,7 @@ using Vector = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>;
 using Given = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Exponents = nb::ndarray<const double, nb::ndim<3>, nb::device::cpu>;
 using Result = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using Cube = nb::ndarray<double, nb::ndim<3>, nb::device::cpu>;
 
@@ -187,9 +188,10 @@ struct Absent {
     std::optional<Rows> values, deficits;
 
     Absent(const Game& game, Block& block, const std::optional<Matrix>& given_values,
-           const std::optional<Matrix>& given_deficits) {
+           const std::optional<Matrix>& given_deficits, const std::optional<Exponents>& exponents) {
         require(given_values.has_value() == given_deficits.has_value(),
                 "absent factors must go with their deficits.");
+        require(given_values || !exponents, "exponents must go with absent factors.");
         if (!given_values || !given_deficits) return;
         require(block.given_values || game.n_given() == 0,
                 "given_values must go with absent factors.");
@@ -204,6 +206,13 @@ struct Absent {
         block.absent_player = of_values->stride;
         block.absent_deficits = of_deficits->data;
         block.absent_deficits_player = of_deficits->stride;
+        if (!exponents) return;
+        const Index tiles = (block.points + pkex::kTiledPoints - 1) / pkex::kTiledPoints;
+        require_shape(*exponents, "absent_exponents", {tiles, players + 1, pkex::kTiledPoints});
+        require(exponents->stride(2) == 1 && exponents->stride(1) == pkex::kTiledPoints,
+                "the tiles of absent_exponents must be contiguous.");
+        block.absent_exponents = exponents->data();
+        block.absent_exponents_tile = exponents->stride(0);
     }
 };
 
@@ -226,6 +235,7 @@ nb::list steps_of(const std::vector<std::uint8_t>& used) {
 nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Reals& weights,
                   const Result& values, const Result& totals, const Result& magnitudes,
                   const std::optional<Matrix>& absent, const std::optional<Matrix>& absent_deficits,
+                  const std::optional<Exponents>& absent_exponents,
                   const std::optional<Given>& given, const std::optional<Given>& given_values,
                   const std::optional<Matrix>& background, const std::optional<Vector>& shares,
                   const std::optional<Given>& other_given,
@@ -266,7 +276,7 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
     block.values = values.data();
     block.totals = totals.data();
     block.magnitudes = magnitudes.data();
-    const Absent missing(game, block, absent, absent_deficits);
+    const Absent missing(game, block, absent, absent_deficits, absent_exponents);
     block.fallback = game.fallback();
     std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
     block.used = used.data();
@@ -284,12 +294,14 @@ nb::tuple explain(const Game& game, const Matrix& x, const Matrix& z, const Real
 // the largest magnitude.
 nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double scale,
                     const Cube& values, const std::optional<Matrix>& absent,
-                    const std::optional<Matrix>& absent_deficits, const std::optional<Given>& given,
-                    const std::optional<Given>& given_values, bool integrals) {
+                    const std::optional<Matrix>& absent_deficits,
+                    const std::optional<Exponents>& absent_exponents,
+                    const std::optional<Given>& given, const std::optional<Given>& given_values,
+                    bool integrals) {
     const Index points = Index(z.shape(0));
     const Rows columns = columns_of(game, x, z);
     Block block = data_block(game, x, columns, points, given, given_values);
-    const Absent missing(game, block, absent, absent_deficits);
+    const Absent missing(game, block, absent, absent_deficits, absent_exponents);
     require(absent || !integrals, "integrals go with absent factors.");
     require_shape(values, "values", {game.program().n_players + 1, block.rows, points});
     require(points < 2 || values.stride(2) == 1, "the last axis of values must be contiguous.");
@@ -367,24 +379,35 @@ void function(const std::string& name, const Vector& from, const Result& to,
     backend.function(which, arguments.data(), to.data(), Index(arguments.size()));
 }
 
-// The series of a rule, for the tests: number of terms, limit, and the coefficients of logarithms
-// and of shares, node by node. Empty where there are none.
-nb::list series(const Vector& nodes) {
+// Series for the tests: number of terms, limit, and the coefficients of logarithms and of shares,
+// node by node. Empty where there are none.
+nb::list listed_series(const pkex::Series* all, std::size_t nodes, int count, const int* terms,
+                       const double* limits) {
     nb::list result;
-    const std::vector<double> given = as_vector<double>(nodes);
-    const pkex::Series* all = pkex::series_of(given);
-    const auto listed = [&](const double* numbers, int terms) {
+    const auto listed = [&](const double* numbers, int of_node) {
         nb::list list;
-        for (std::size_t k = 0; k < given.size() * std::size_t(terms); ++k) list.append(numbers[k]);
+        for (std::size_t k = 0; k < nodes * std::size_t(of_node); ++k) list.append(numbers[k]);
         return list;
     };
-    for (int i = 0; all && i < pkex::kSeries; ++i) {
-        const int terms = pkex::kSeriesTerms[i];
-        result.append(nb::make_tuple(terms, pkex::kSeriesLimits[i],
-                                     listed(all[i].logs, pkex::log_terms(terms)),
-                                     listed(all[i].shares, terms)));
+    for (int i = 0; all && i < count; ++i) {
+        result.append(nb::make_tuple(terms[i], limits[i],
+                                     listed(all[i].logs, pkex::log_terms(terms[i])),
+                                     listed(all[i].shares, terms[i])));
     }
     return result;
+}
+
+nb::list series(const Vector& nodes) {
+    const auto given = as_vector<double>(nodes);
+    return listed_series(pkex::series_of(given), given.size(), pkex::kSeries, pkex::kSeriesTerms,
+                         pkex::kSeriesLimits);
+}
+
+// Those for exponents of both signs, of nodes at these distances from the centre.
+nb::list signed_series(const Vector& distances) {
+    const auto given = as_vector<double>(distances);
+    return listed_series(pkex::signed_series_of(given), given.size(), pkex::kSignedSeries,
+                         pkex::kSignedTerms, pkex::kSignedLimits);
 }
 
 double multiply_add(Index steps, const std::string& isa) {
@@ -425,13 +448,14 @@ NB_MODULE(_kernel, module) {
         .def("explain", &explain, "x"_a.noconvert(), "z"_a.noconvert(), "weights"_a.noconvert(),
              "values"_a.noconvert(), "totals"_a.noconvert(), "magnitudes"_a.noconvert(),
              "absent"_a.noconvert() = nb::none(), "absent_deficits"_a.noconvert() = nb::none(),
-             "given"_a.noconvert() = nb::none(), "given_values"_a.noconvert() = nb::none(),
-             "background"_a.noconvert() = nb::none(), "shares"_a.noconvert() = nb::none(),
-             "other_given"_a.noconvert() = nb::none(),
+             "absent_exponents"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none(),
+             "given_values"_a.noconvert() = nb::none(), "background"_a.noconvert() = nb::none(),
+             "shares"_a.noconvert() = nb::none(), "other_given"_a.noconvert() = nb::none(),
              "other_given_values"_a.noconvert() = nb::none())
         .def("add_pairs", &add_pairs, "x"_a.noconvert(), "z"_a.noconvert(), "scale"_a,
              "values"_a.noconvert(), "absent"_a.noconvert() = nb::none(),
-             "absent_deficits"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none(),
+             "absent_deficits"_a.noconvert() = nb::none(),
+             "absent_exponents"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none(),
              "given_values"_a.noconvert() = nb::none(), "integrals"_a = false)
         .def("factors", &factors, "x"_a.noconvert(), "z"_a.noconvert(), "values"_a.noconvert(),
              "deficits"_a.noconvert(), "shares"_a.noconvert() = nb::none(),
@@ -443,6 +467,7 @@ NB_MODULE(_kernel, module) {
     module.def("function", &function, "name"_a, "values"_a.noconvert(), "to"_a.noconvert(),
                "isa"_a = "");
     module.def("series", &series, "nodes"_a.noconvert());
+    module.def("signed_series", &signed_series, "distances"_a.noconvert());
     module.def("multiply_add", &multiply_add, "steps"_a, "isa"_a = "");
     module.def("kinds", &kinds);
     module.def("config", &config);

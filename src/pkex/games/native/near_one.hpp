@@ -9,61 +9,22 @@
 #pragma once
 
 #include "math.hpp"
+#include "power_sums.hpp"
 #include "program.hpp"
 
 namespace PKEX_NAMESPACE {
 
 using pkex::Index;
-using pkex::kMostTerms;
 using pkex::kSeriesTerms;
 using pkex::log_terms;
 using pkex::Program;
 using pkex::Rung;
 using pkex::Series;
 
-constexpr int kSeriesTile = 2;  // vectors of a tile, few as their exponents are read three times
-
-template <int Value>
-struct Count {
-    static constexpr int value = Value;
-};
-
-// Call `function` with the number of terms of a series as a constant.
-template <class Function>
-PKEX_INLINE void with_terms(int terms, const Function& function) {
-    switch (terms) {
-        case 6: return function(Count<6>{});
-        case 7: return function(Count<7>{});
-        case 8: return function(Count<8>{});
-        case 9: return function(Count<9>{});
-        case 10: return function(Count<10>{});
-        case 11: return function(Count<11>{});
-        case 12: return function(Count<12>{});
-        default: return function(Count<kMostTerms>{});
-    }
-}
-
-// The sums over the players of the powers 1 to Size: the lower half of the powers are made, the
-// upper half only enter the sums. power[k] is s^(k+1), the product of two powers that are half as
-// high, (k-1)/2 + k/2 = k-1: chains of logarithmic length.
-template <int Size>
-void power_sums(const Vec* s, Index players, Vec* to) {
-    constexpr int kHalf = (Size + 1) / 2;
-    Vec sum[Size], power[kHalf];
-    for (int k = 0; k < Size; ++k) sum[k] = splat(0.0);
-    for (Index j = 0; j < players; ++j) {
-        power[0] = s[j];
-        for (int k = 1; k < kHalf; ++k) power[k] = unfused(power[(k - 1) / 2] * power[k / 2]);
-        for (int k = 0; k < kHalf; ++k) sum[k] += power[k];
-        for (int k = kHalf; k < Size; ++k) sum[k] += power[kHalf - 1] * power[k - kHalf];
-    }
-    for (int k = 0; k < Size; ++k) to[k] = sum[k];
-}
-
 // The coefficients c of one or several vectors of pairs, times their `scale`.
 template <int Terms, int Vectors>
-void combine(const Rung& rung, const Series& series, const Vec* scale,
-             const Vec (*sums)[kMostTerms], Vec (*c)[Terms]) {
+void combine(const Rung& rung, const Series& series, const Vec* scale, const PowerSums* sums,
+             Vec (*c)[Terms]) {
     for (int i = 0; i < Vectors; ++i) {
         for (int k = 0; k < Terms; ++k) c[i][k] = splat(0.0);
     }
@@ -132,7 +93,9 @@ public:
 
     Vec product(int vector) const { return normal_exponential(-sums_[vector][0]); }
 
-    // Add the values of all players, each times -scale, to `to`.
+    static Vec magnitude(int) { return splat(1.0); }
+
+    // Add the values of all players, each times `scale`, to `to`.
     void add(int vectors, const Vec* scale, Vec* to) const {
         vectors == 1 ? add<1>(scale, to) : add<kSeriesTile>(scale, to);
     }
@@ -151,13 +114,6 @@ public:
     }
 
 private:
-    template <int Terms>
-    PKEX_INLINE static Vec polynomial(const Vec (&c)[Terms], Vec s) {
-        Vec value = c[Terms - 1];
-        for (int k = Terms - 2; k >= 0; --k) value = value * s + c[k];
-        return value * s;
-    }
-
     template <int Vectors>
     void add(const Vec* scale, Vec* to) const {
         with_terms(terms_, [&](auto terms) {
@@ -165,13 +121,7 @@ private:
             Vec c[Vectors][kTerms], negative[Vectors];
             for (int i = 0; i < Vectors; ++i) negative[i] = -scale[i];
             combine<kTerms, Vectors>(*rung_, *series_, negative, sums_, c);
-            for (Index j = 0; j < program_.n_players; ++j) {
-                Vec sum = to[j];
-                for (int i = 0; i < Vectors; ++i) {
-                    sum += polynomial(c[i], exponents_[i * stride_ + j]);
-                }
-                to[j] = sum;
-            }
+            add_polynomials<kTerms, Vectors>(c, exponents_, stride_, program_.n_players, to);
         });
     }
 
@@ -181,7 +131,7 @@ private:
     const Rung* rung_ = nullptr;
     const Series* series_ = nullptr;
     int terms_ = 0;
-    Vec sums_[kSeriesTile][kMostTerms];
+    PowerSums sums_[kSeriesTile];
 };
 
 }  // namespace PKEX_NAMESPACE

@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 
+#include "signed_series.hpp"
+
 namespace pkex {
 namespace {
 
@@ -37,37 +39,47 @@ Powers long_logs(double t, const Powers& shares) {
     return logs;
 }
 
-// How s^n on [0, 1] is made from fewer powers, for every n from `terms` on: the coefficients of the
-// first `terms` terms of its Chebyshev series.
+// How s^n on [0, 1], or with `Symmetric` on [-1, 1], is made from fewer powers, for every n from
+// `terms` on: the coefficients of the first `terms` terms of its Chebyshev series.
+template <bool Symmetric>
 class Shortening {
 public:
     explicit Shortening(int terms) : terms_(std::size_t(terms)) {
-        // T*_(k+1) = (4 s - 2) T*_k - T*_(k-1), with integer coefficients.
+        // T*_(k+1) = (4 s - 2) T*_k - T*_(k-1) or T_(k+1) = 2 s T_k - T_(k-1), with integer
+        // coefficients.
         std::array<Powers, kMostTerms> chebyshev = {};
         chebyshev[0][0] = 1.0;
-        chebyshev[1][0] = -1.0;
-        chebyshev[1][1] = 2.0;
+        chebyshev[1][0] = Symmetric ? 0.0 : -1.0;
+        chebyshev[1][1] = Symmetric ? 1.0 : 2.0;
         for (std::size_t k = 2; k < terms_; ++k) {
             for (std::size_t i = 0; i <= k; ++i) {
-                const double below = i ? chebyshev[k - 1][i - 1] : 0.0;
-                chebyshev[k][i] = 4.0 * below - 2.0 * chebyshev[k - 1][i] - chebyshev[k - 2][i];
+                const double below = (Symmetric ? 2.0 : 4.0) * (i ? chebyshev[k - 1][i - 1] : 0.0);
+                const double here = Symmetric ? 0.0 : 2.0 * chebyshev[k - 1][i];
+                chebyshev[k][i] = below - here - chebyshev[k - 2][i];
             }
         }
-        double central = 1.0;  // 2^(-2n) C(2n, n)
-        for (std::size_t n = 1; n < kLong; ++n) {
-            central *= (double(n) - 0.5) / double(n);
+        // s^n is 2^(-2n) sum_k C(2n, n-k) T*_k or 2^(-n) sum_k C(n, (n-k)/2) T_k, where terms with
+        // k > 0 count twice, and on [-1, 1] k has the parity of n.
+        double central = 1.0;  // 2^(-2h) C(2h, h) with h = all / 2
+        for (std::size_t n = 1, all = 0; n < kLong; ++n) {
+            for (const std::size_t next = Symmetric ? n / 2 * 2 : 2 * n; all < next; all += 2) {
+                central *= double(all + 1) / double(all + 2);
+            }
             if (n < terms_) continue;
-            double share = central;  // 2^(-2n) C(2n, n-k)
-            for (std::size_t k = 0; k < terms_; ++k) {
-                for (std::size_t i = 0; i <= k; ++i) {
+            const std::size_t odd = Symmetric ? n % 2 : 0, step = Symmetric ? 2 : 1;
+            std::size_t chosen = all / 2;  // C(all + odd, chosen)
+            double share = odd ? central * double(all + 1) / double(all + 2) : central;
+            for (std::size_t k = odd; k < terms_; k += step) {
+                for (std::size_t i = odd; i <= k; i += step) {
                     powers_[n][i] += (k ? 2.0 : 1.0) * share * chebyshev[k][i];
                 }
-                share *= double(n - k) / double(n + k + 1);
+                share *= double(chosen) / double(all + odd - chosen + 1);
+                --chosen;
             }
         }
     }
 
-    // Append the coefficients of the shortened polynomial on [0, limit].
+    // Append the coefficients of the shortened polynomial, up to `limit`.
     void append(const Powers& given, double limit, std::vector<double>& to) const {
         Powers cut = {};  // in powers of s / limit
         double scale = 1.0;
@@ -93,35 +105,80 @@ struct Made {
     std::vector<Series> all;
 };
 
+template <bool Symmetric>
+void add_series(int terms, double limit, const std::vector<Powers>& all_logs,
+                const std::vector<Powers>& all_shares, Made& made) {
+    const Shortening<Symmetric> to_logs(log_terms(terms)), to_shares(terms);
+    std::vector<double> logs, shares;
+    for (const Powers& powers : all_logs) to_logs.append(powers, limit, logs);
+    for (const Powers& powers : all_shares) to_shares.append(powers, limit, shares);
+    made.all.push_back({logs.data(), shares.data()});  // which moving them leaves in place
+    made.numbers.push_back(std::move(logs));
+    made.numbers.push_back(std::move(shares));
+}
+
 Made make(const std::vector<double>& nodes) {
+    std::vector<Powers> logs, shares;
+    for (const double t : nodes) {
+        shares.push_back(long_shares(t));
+        logs.push_back(long_logs(t, shares.back()));
+    }
     Made made;
     for (int i = 0; i < kSeries; ++i) {
-        const Shortening to_logs(log_terms(kSeriesTerms[i])), to_shares(kSeriesTerms[i]);
-        std::vector<double> logs, shares;
-        for (const double node : nodes) {
-            const Powers powers = long_shares(node);
-            to_logs.append(long_logs(node, powers), kSeriesLimits[i], logs);
-            to_shares.append(powers, kSeriesLimits[i], shares);
-        }
-        made.all.push_back({logs.data(), shares.data()});  // which moving them leaves in place
-        made.numbers.push_back(std::move(logs));
-        made.numbers.push_back(std::move(shares));
+        add_series<false>(kSeriesTerms[i], kSeriesLimits[i], logs, shares, made);
     }
     return made;
 }
+
+Made make_signed(const std::vector<double>& distances) {
+    std::vector<Powers> logs, shares;
+    for (const double eta : distances) {
+        const double t = 0.5 - 0.5 * eta;
+        shares.push_back(long_shares(t));
+        logs.push_back(long_logs(t, shares.back()));
+        logs.back()[0] = 0.5 * eta;
+    }
+    Made made;
+    for (int i = 0; i < kSignedSeries; ++i) {
+        add_series<true>(kSignedTerms[i], kSignedLimits[i], logs, shares, made);
+    }
+    return made;
+}
+
+// Series that are made once for the numbers they belong to.
+class Known {
+public:
+    template <class Make>
+    const Series* find(const std::vector<double>& numbers, const Make& make_new) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const auto found = made_.find(numbers);
+        if (found != made_.end()) return found->second.all.data();
+        return made_.emplace(numbers, make_new(numbers)).first->second.all.data();
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<std::vector<double>, Made> made_;
+};
+
+bool is_covered(double t) { return std::fabs(std::log(t / (1.0 - t))) <= kMostLogit; }
 
 }  // namespace
 
 const Series* series_of(const std::vector<double>& nodes) {
     for (const double t : nodes) {
-        if (!(std::fabs(std::log(t / (1.0 - t))) <= kMostLogit)) return nullptr;
+        if (!is_covered(t)) return nullptr;
     }
-    static std::mutex mutex;
-    static std::map<std::vector<double>, Made> known;
-    const std::lock_guard<std::mutex> lock(mutex);
-    const auto found = known.find(nodes);
-    if (found != known.end()) return found->second.all.data();
-    return known.emplace(nodes, make(nodes)).first->second.all.data();
+    static Known known;
+    return known.find(nodes, make);
+}
+
+const Series* signed_series_of(const std::vector<double>& distances) {
+    for (const double eta : distances) {
+        if (!is_covered(0.5 - 0.5 * eta)) return nullptr;
+    }
+    static Known known;
+    return known.find(distances, make_signed);
 }
 
 }  // namespace pkex

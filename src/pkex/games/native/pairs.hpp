@@ -10,6 +10,16 @@ namespace PKEX_NAMESPACE {
 
 constexpr double kSlack = 0x1p-50;  // how far a factor may leave its range by its own rounding
 
+// Nodes counted from t = 1/2 are off by up to 2^-55, which changes a value by lam 2^-55 relatively:
+// up to here less than what the certificates allow for the rounding of nodes.
+constexpr double kCentredLam = 8.0;
+
+// Adds up the values of one weight set.
+struct Add {
+    Vec* sums;
+    PKEX_INLINE void operator()(Index player, Vec value) const { sums[player] += value; }
+};
+
 // The players of one vector of pairs: v, and in the general game the factors a of absent players
 // and p of present ones.
 template <bool General>

@@ -9,11 +9,13 @@
 #include <cstdint>
 
 #include "kinds.hpp"
-#include "near_one_series.hpp"
+#include "signed_series.hpp"
 
 namespace pkex {
 
 using Index = std::ptrdiff_t;
+
+constexpr Index kTiledPoints = 16;  // of a tile of absent exponents, which stand together
 
 // The factor of one column. Of a categorical kernel b = -log(mismatch), the exponent of what
 // differs, and c = mismatch; elsewhere b is as it was packed.
@@ -41,6 +43,7 @@ struct Rung {
     const double* weights;   // w_l
     const double* mirrored;  // 1 - 2 t_l for the lower half
     const Series* series;
+    const Series* signed_series;  // for exponents of both signs, kSignedSeries of them, or null
 };
 
 struct Program {
@@ -51,9 +54,12 @@ struct Program {
     Index n_players;
     const Rung* rungs;
     Index n_rungs;
-    double lower;      // the rungs cover factors from here to 1
-    bool check_range;  // whether present factors may lie elsewhere
-    bool near_one;     // whether the rungs have series, and all factors exponents
+    double lower;       // the rungs cover factors from here to 1
+    bool check_range;   // whether present factors may lie elsewhere
+    bool near_one;      // whether the rungs have series, and all factors exponents
+    bool ratios;        // whether all factors have exponents, and the game is a general one
+    bool plain;         // whether every player has a single factor
+    bool exponentials;  // whether factors cost an exponential, most of them
 };
 
 struct Block {
@@ -70,6 +76,9 @@ struct Block {
     Index absent_player;
     const double* absent_deficits;  // 1 - absent
     Index absent_deficits_player;
+    const double*
+        absent_exponents;         // (tiles, players + 1, tiled points): -log of the absent factors
+    Index absent_exponents_tile;  // and, as a last player, their sum; null if not known
     const double* weights;
     Index weights_row, weights_point, weights_set;
     const Rung* fallback;  // the rule for factors out of range, or null

@@ -5,7 +5,9 @@
 #pragma once
 
 #include "four_players.hpp"
+#include "power_sums.hpp"
 #include "program.hpp"
+#include "signed_exponents.hpp"
 #include "sweep.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -18,6 +20,7 @@ using pkex::Program;
 
 constexpr int kTile = 4;  // vectors of pairs whose factors are evaluated together
 constexpr int kTilePoints = kTile * kLanes;
+constexpr int kScenarios = 32;  // background rows that are met before the points are gone through
 
 struct Workspace {
     Index fours, stride, sets;
@@ -29,6 +32,9 @@ struct Workspace {
     Vec* other_factors;  // (tile, stride)
     Vec* absent;         // (stride,)
     Vec* changes;        // (stride,): half of absent minus present
+    Vec* ratios;         // (series tile, stride): exponents of ratios, or their half deficits
+    Vec* bases;          // (factors, series tile): what is kept of a row for them
+    Against* against;    // (scenarios, factors): and of background rows
     Vec* polynomials;    // (fours, coefficients)
     Vec* chain;          // (fours, nodes of a group, 2)
     Vec* moments;        // (fours, moments)
@@ -64,6 +70,10 @@ struct Workspace {
         other_factors = cut_vectors(kTile * stride);
         absent = cut_vectors(stride);
         changes = cut_vectors(stride);
+        const Index signed_factors = program.ratios ? program.n_factors : 0;
+        ratios = cut_vectors(program.ratios ? kSeriesTile * stride : 0);
+        bases = cut_vectors(kSeriesTile * signed_factors);
+        against = reinterpret_cast<Against*>(cut(2 * kScenarios * signed_factors));
         polynomials = cut_vectors(kCoefficients * fours);
         chain = cut_vectors(2 * (kGroup + 1) * fours);
         moments = cut_vectors(kMoments * fours);
@@ -75,6 +85,7 @@ struct Workspace {
         magnitudes = cut(sets);
         if (!memory) return;
         for (Index j = 0; j < kTile * stride; ++j) halves[j] = splat(0.0);
+        for (Index j = 0; program.ratios && j < kSeriesTile * stride; ++j) ratios[j] = splat(0.0);
         for (Index j = program.n_players; j < stride; ++j) {
             absent[j] = splat(1.0);
             changes[j] = splat(0.0);

@@ -89,6 +89,8 @@ class ExplanationDisplay(Display):
                 self._draw(one, panel)
                 if len(panels) > 1:
                     panel.set_title(short(one.outputs[0], 40), loc="left", fontsize="medium")
+                    for axis in (panel.xaxis, panel.yaxis):  # narrow, so that words need two lines
+                        axis.set_label_text(axis.get_label_text().replace(" (", "\n("))
         except Exception:
             self._discard()
             raise

@@ -10,7 +10,8 @@ from pkex._files import write_whole
 from pkex._validation import brief, is_index, number
 from pkex.explanation import Explanation
 from pkex.indices import Sensitivity
-from pkex.output.report import _attribution, _explanation, _page, _sensitivity
+from pkex.interactions import Interactions
+from pkex.output.report import _attribution, _explanation, _interactions, _page, _sensitivity
 from pkex.output.report._facts import Fact, fact
 from pkex.output.totals import Totals
 from pkex.statistics.attribution import Attribution
@@ -31,6 +32,7 @@ def write(
     alpha: float = _ALPHA,
     row_names: Sequence[int | str] | None = None,
     totals: Totals | None = None,
+    interactions: Interactions | None = None,
 ) -> None:
     """Write a report to `path`; an existing file is replaced, whole or not at all.
 
@@ -55,6 +57,8 @@ def write(
         from; by default the labels of the frame that was explained, or numbers from 0.
     totals : Totals, optional
         For an explanation of a sample: importance and counts of all the rows that it is from.
+    interactions : Interactions, optional
+        Of the same rows and features; shown as a section of their own.
 
     Examples
     --------
@@ -92,6 +96,14 @@ def write(
             f"{type(result).__name__}; pass what an Explainer, pkex.mmd, pkex.hsic or "
             "pkex.sensitivity returned."
         )
+    if interactions is not None:
+        if isinstance(result, Sensitivity):
+            raise ValueError(
+                "interactions are shown with an explanation or an attribution; a sensitivity has "
+                "its pairs with order=2."
+            )
+        payload["interactions"] = _interactions.payload(interactions, result)
+        payload["facts"] = payload["facts"] + _interactions.facts(interactions)
     content = _page.html(payload).encode()
     write_whole(path, lambda file: file.write(content), "report.html")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex.output.columns import Points, Shares, picture
+from pkex.output.columns import Points, Shares, is_constant, picture
 from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite
 from pkex.output.text import kernel_text
@@ -55,11 +55,7 @@ def payload(
         "remarks": attribution.remarks(alpha),
         "errors": None if errors is None else finite(errors),
         **_null(attribution),
-        "marginals": [
-            {"feature": player, "panels": _panels(attribution, player, samples)}
-            for player in attribution.order[:MAX_MARGINALS].tolist()
-            if attribution.samples is not None
-        ],
+        "marginals": _marginals(attribution, samples),
         "loaded": attribution.samples is None,
     }
 
@@ -90,14 +86,20 @@ def _null(attribution: Attribution) -> dict[str, Any]:
     }
 
 
-def _panels(
-    attribution: Attribution, player: int, samples: tuple[str, str]
-) -> list[dict[str, Any]]:
-    columns = attribution.players[player][:_GROUP_COLUMNS]
-    return [
-        {"column": attribution.column_names[column], **_panel(attribution, column, samples)}
-        for column in columns
-    ]
+def _marginals(attribution: Attribution, samples: tuple[str, str]) -> list[dict[str, Any]]:
+    """Return the pictures of columns of the first players, without constant ones."""
+    if attribution.samples is None:
+        return []
+    found: list[dict[str, Any]] = []
+    for player in attribution.order.tolist():
+        columns = [c for c in attribution.players[player] if not is_constant(attribution, c)]
+        if columns and len(found) < MAX_MARGINALS:
+            panels = [
+                {"column": attribution.column_names[c], **_panel(attribution, c, samples)}
+                for c in columns[:_GROUP_COLUMNS]
+            ]
+            found.append({"feature": player, "panels": panels})
+    return found
 
 
 def _panel(attribution: Attribution, column: int, samples: tuple[str, str]) -> dict[str, Any]:
@@ -114,7 +116,8 @@ def _panel(attribution: Attribution, column: int, samples: tuple[str, str]) -> d
     ]
     if drawn.edges is None:
         return {"kind": "bars", "categories": drawn.categories, "series": series}
-    return {"kind": "histogram", "edges": finite(drawn.edges), "series": series}
+    bins = {"edges": finite(drawn.edges), "beyond": round(drawn.beyond, 5)}
+    return {"kind": "histogram", **bins, "series": series}
 
 
 def _facts(attribution: Attribution, alpha: float) -> list[Fact]:

@@ -21,7 +21,7 @@ from pkex.output.text import kernel_text
 from pkex.output.totals import Totals
 from pkex.tables.cells import cell_text, is_missing, is_number
 
-__all__ = ["MAX_ROWS", "payload"]
+__all__ = ["MAX_ROWS", "column_data", "payload"]
 
 MAX_ROWS, MAX_FEATURES = 1000, 40
 WATERFALL = 12  # bars of one row
@@ -59,6 +59,7 @@ def payload(
         "n_rows": totals.n_rows,
         "rows": [_name(row_names[row]) for row in rows],
         "meaning": meaning(explanation),
+        "sides": explanation.sides,
         "predicted": _classes(explanation.predicted, rows),
         "largest": _classes(elsewhere(explanation), rows),
         "names": explanation.feature_names,
@@ -75,7 +76,7 @@ def payload(
         "features": shown.tolist(),
         "players": [[columns.index(c) for c in explanation.players[p]] for p in shown],
         "columns": [
-            {"name": explanation.column_names[c], **_column(explanation.data[rows, c])}
+            {"name": explanation.column_names[c], **column_data(explanation.data[rows, c])}
             for c in columns
         ],
         "values": [pack(kept[:, shown, k]) for k in range(n_outputs)],
@@ -137,7 +138,7 @@ def _raw(explanation: Explanation, row: int, player: int) -> str:
     return ", ".join(f"{explanation.column_names[c]} = {text}" for c, text in pairs)
 
 
-def _column(cells: NDArray[Any]) -> dict[str, Any]:
+def column_data(cells: NDArray[Any]) -> dict[str, Any]:
     """Return a column: its numbers, or the texts in it and the code of each cell."""
     if all(is_number(cell) or is_missing(cell) for cell in cells):
         return {"cells": pack([np.nan if is_missing(cell) else float(cell) for cell in cells])}

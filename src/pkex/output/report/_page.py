@@ -27,7 +27,9 @@ _SINGLE_LIMIT = 1e6  # above, single precision has fewer digits than the page sh
 def html(payload: dict[str, Any]) -> str:
     """Return the page."""
     style = palette.css() + _asset("report.css")
-    script = "\n".join([_asset("report.js"), _asset(f"{payload['kind']}.js")])
+    scripts = ["report.js", f"{payload['kind']}.js"]
+    scripts += ["interactions.js"] if "interactions" in payload else []
+    script = "\n".join(map(_asset, scripts))
     title = escape(payload["title"]).encode("ascii", "xmlcharrefreplace").decode()
     data = json.dumps(payload, allow_nan=False, separators=(",", ":"))
     return Template(_asset("template.html")).substitute(

@@ -113,9 +113,9 @@ function small(width, height, domain, range, labels) {
 }
 
 const drawings = {
-  histogram(width, { edges, series: all, column }) {
+  histogram(width, { edges, beyond, series: all, column }) {
     const top = Math.max(...all.flatMap(({ shares }) => shares));
-    const frame = small(width, 190, extent(edges), [0, top * 1.05], { axis: column, percent: true, left: 44,
+    const frame = small(width, 190, extent(edges), [0, top * 1.05], { axis: `${column}${beyond > 0.02 ? ` (${fmt(100 * beyond, 2)} % beyond, in the outer bins)` : ""}`, percent: true, left: 44,
       describe: `Histograms of ${column}: ${all.map(({ name }) => name).join(", ")}.` });
     all.forEach(({ shares }, k) => {
       const line = shares.map((share, i) => `V${frame.y(share)}H${frame.x(edges[i + 1])}`).join("");

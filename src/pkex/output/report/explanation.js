@@ -34,6 +34,23 @@ function shares(column) {
     low < high ? Math.min(1, Math.max(0, (cell - low) / (high - low))) : cell - cell + 0.5);
 }
 const grey = new Float32Array(nRows).fill(NaN);
+/** Categories have a colour each; those beyond the last colour share it. */
+const SERIES = 6;
+const levelsOf = (feature) => (report.players[feature].length === 1 ? columns[report.players[feature][0]].levels : null) ?? null;
+function painter() {
+  const numbers = ramp();
+  const series = colours(...Array.from({ length: SERIES }, (_, k) => `c${k}`)).map((channels) => `rgb(${channels})`);
+  return (feature, row) => {
+    if (feature < 0) return series[0];
+    const levels = levelsOf(feature);
+    return levels ? series[Math.min(SERIES - 1, columns[report.players[feature][0]].cells[row])] : numbers(shade[feature][row]);
+  };
+}
+const keysOf = (feature) => {
+  const levels = levelsOf(feature);
+  const shown = levels.length > SERIES ? [...levels.slice(0, SERIES - 1), "others"] : levels;
+  return shown.map((name, k) => h("span", { class: "key" }, h("span", { class: `swatch s${k}` }), name));
+};
 const shade = report.players.map((player) => (player.length === 1 ? shares(columns[player[0]]) : grey));
 
 function cellText(column, row) {
@@ -65,7 +82,7 @@ showHead(
     nFeatures < names.length && `the ${nFeatures} most important of ${names.length} features`,
   ].filter(Boolean).join(" and ")}. The importance is that of all rows and features; the largest values of a row are shown whatever their feature.`,
 );
-showFacts(["Rows", "Features", "Outputs", "Removal", "Certified error", "Additivity residual"]);
+showFacts(["Rows", "Features", "Classes", "Outputs", "Removal", "Certified error", "Additivity residual"]);
 sections.classList.add("half");
 
 const changed = { output: [], row: [] };
@@ -78,6 +95,13 @@ if (several) {
     choice("output", "Output", outputs.map((name, k) => [k, name]), 0, (k) => set("output", k))));
 }
 const ofOutput = () => (several ? ` of ${outputs[state.output]}` : "");
+/** Of a classifier: which class values above and below 0 speak for. */
+const sides = () => {
+  if (!report.sides) return null;
+  const [yes, no] = report.sides[state.output];
+  return [`for ${yes}`, no === null ? `against ${yes}` : `for ${no}`];
+};
+const axisOfValues = () => (sides() ? `${valueName} (+ ${sides()[0]}, ${MINUS} ${sides()[1]})` : `${valueName}${ofOutput()}`);
 
 // --- importance
 
@@ -170,7 +194,7 @@ function clickable(canvas, points, say) {
 
 function dots(context, points, colour, radius) {
   for (const point of points) {
-    context.fillStyle = colour(point.shade);
+    context.fillStyle = colour(point);
     context.beginPath();
     context.arc(point.x, point.y, radius, 0, 7);
     context.fill();
@@ -195,23 +219,26 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
       .sort((a, b) => mean[features[b]] - mean[features[a]]).slice(0, shown.count);
     const all = order.flatMap((feature) => extent(rows.map((_, row) => value(row, feature))));
     const frame = lanes(width, { names: order.map((feature) => featureNames[feature]), lane: 30,
-      domain: padded(extent([...all, 0])), axis: `value${ofOutput()}`, room: 0.3 });
+      domain: padded(extent([...all, 0])), axis: axisOfValues(), room: 0.3 });
     points = order.flatMap((feature, i) => {
       const xs = rows.map((_, row) => frame.x(value(row, feature)));
       return swarm(xs, frame.lane / 2 - 3).map((shift, row) =>
-        ({ x: xs[row], y: frame.y(i) + shift, row, feature, shade: shade[feature][row] }));
+        ({ x: xs[row], y: frame.y(i) + shift, row, feature }));
     });
     frame.svg.setAttribute("aria-label", `Values${ofOutput()} of ${plural(nRows, "row")}, one lane for each of ${plural(order.length, "feature")}. One row at a time is below as a table.`);
     figure.replaceChildren(frame.svg);
     const { canvas, context } = canvasOver(figure, width, frame.bottom + 40);
-    dots(context, points, ramp(), nRows > 400 ? 1.9 : 2.5);
+    const paint = painter();
+    dots(context, points, (point) => paint(point.feature, point.row), nRows > 400 ? 1.9 : 2.5);
     over = s("svg", { class: "over", width, height: frame.bottom + 40, viewBox: `0 0 ${width} ${frame.bottom + 40}`, "aria-hidden": "true" });
     figure.append(over);
     clickable(canvas, points, say);
     mark();
   });
+  const categorical = features.map((_, feature) => feature).filter((feature) => levelsOf(feature)).slice(0, SERIES);
   fill(body, {}, [figure, h("p", { class: "scale" }, "raw value: low", h("span", { class: "ramp" }), "high",
     shade.includes(grey) ? h("span", {}, "\u00b7 grey: a group of columns") : null),
+    categorical.map((feature) => h("p", { class: "scale" }, `${featureNames[feature]}:`, keysOf(feature))),
     more(SHORT, nFeatures, shown, draw)]);
   changed.output.push(draw);
   changed.row.push(mark);
@@ -273,7 +300,7 @@ function known(row) {
     const decimals = decimalsFor(Math.max(...sizes.map(Math.abs)));
     const frame = lanes(width, {
       names: steps.map(label), notes: [sizes.map((size) => signed(size, decimals))],
-      domain: padded(extent([0, ...sizes])), lane: 28, zero: true, axis: `${valueName}${ofOutput()}`, room: 0.42,
+      domain: padded(extent([0, ...sizes])), lane: 28, zero: true, axis: axisOfValues(), room: 0.42,
     });
     sizes.forEach((size, i) => {
       const [a, b] = [frame.x(0), frame.x(size)];
@@ -304,7 +331,7 @@ function known(row) {
     const frame = lanes(width, {
       names: ["base value", ...steps.map(label), noun],
       notes: [[fixed(start, decimals), ...steps.map(({ size }) => signed(size, decimals)), fixed(end, decimals)]],
-      domain: padded(extent([start, end, ...steps.flatMap(({ to, spread = 0 }) => [to - spread, to + spread])])), lane: 28, zero: false, axis: `${noun}${ofOutput()}`, room: 0.42,
+      domain: padded(extent([start, end, ...steps.flatMap(({ to, spread = 0 }) => [to - spread, to + spread])])), lane: 28, zero: false, axis: sides() ? `${noun} (above 0 ${sides()[0]}, below ${sides()[1]})` : `${noun}${ofOutput()}`, room: 0.42,
     });
     const [first, last] = [frame.y(0), frame.y(steps.length + 1)];
     frame.svg.append(
@@ -336,12 +363,14 @@ function known(row) {
     raw.replaceChildren(table(`Row ${rows[state.row]}: raw values and ${valueName}s${missing ? `, without ${plural(missing, "smaller one")}` : ""}`,
       ["Feature", "Raw value", "Value", ...(stds ? ["±"] : [])],
       entries.map(([player, size, text, spread]) => [names[player], text, signed(size, decimals), ...(stds ? [fmt(spread, 2)] : [])]), [1]));
+    fillLegend();
     draw();
   };
-  const legend = h("p", { class: "scale" },
-    h("span", { class: "key" }, h("span", { class: "swatch up" }), `raises the ${noun}`),
-    h("span", { class: "key" }, h("span", { class: "swatch down" }), "lowers it"),
-    stds ? h("span", {}, "\u00b7 whiskers: one posterior standard deviation of the value") : null);
+  const legend = h("p", { class: "scale" });
+  const fillLegend = () => fill(legend, {}, [legend.replaceChildren(),
+    h("span", { class: "key" }, h("span", { class: "swatch up" }), sides() ? `speaks ${sides()[0]}` : `raises the ${noun}`),
+    h("span", { class: "key" }, h("span", { class: "swatch down" }), sides() ? `speaks ${sides()[1]}` : "lowers it"),
+    stds ? h("span", {}, "\u00b7 whiskers: one posterior standard deviation of the value") : null]);
   card.insertBefore(h("div", { class: "controls" }, stepper,
     quick("Lowest", 0), quick("Median", 0.5), quick("Highest", 1)), body);
   body.append(problem, sentence, h("div", { class: "two" }, h("div", {}, figure, legend), raw));
@@ -382,21 +411,23 @@ function known(row) {
         s("line", { class: tick.x === 0 ? "zero" : "grid", x1: left, x2: right, y1: y(tick.x), y2: y(tick.x) }),
         s("text", { class: "tick", x: left - 8, y: y(tick.x) + 4, "text-anchor": "end" }, typographic(tick.text)))),
       s("text", { class: "axis-label", x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, fitted(featureNames[state.feature], right - left, 12)),
-      s("text", { class: "axis-label", x: 12, y: (top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(top + bottom) / 2})` }, `value${ofOutput()}`));
-    const colour = state.colour < 0 ? null : shade[state.colour];
+      s("text", { class: "axis-label", x: 12, y: (top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(top + bottom) / 2})` }, fitted(axisOfValues(), bottom - top, 12)));
+    const coloured = state.colour >= 0;
     // rows of one text stand side by side, in the same order at every drawing
     const aside = (row) => (column.levels ? ((row * 0.618034) % 1 - 0.5) * 0.5 : 0);
-    points = present.map((row) => ({ x: x(column.cells[row] + aside(row)), y: y(value(row, state.feature)), row, feature: state.feature, shade: colour ? colour[row] : 0 }));
+    points = present.map((row) => ({ x: x(column.cells[row] + aside(row)), y: y(value(row, state.feature)), row, feature: state.feature }));
     figure.replaceChildren(svg);
     const { canvas, context } = canvasOver(figure, width, height);
     context.globalAlpha = 0.75;
-    dots(context, points, ramp(), nRows > 400 ? 2.5 : 3);
+    const paint = painter();
+    dots(context, points, (point) => paint(state.colour, point.row), nRows > 400 ? 2.5 : 3);
     over = s("svg", { class: "over", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
     figure.append(over);
     clickable(canvas, points, say);
     mark();
-    legend.hidden = colour === null;
-    if (colour) legend.replaceChildren(`${featureNames[state.colour]}: low`, h("span", { class: "ramp" }), "high");
+    legend.hidden = !coloured;
+    if (coloured && levelsOf(state.colour)) legend.replaceChildren(`${featureNames[state.colour]}:`, ...keysOf(state.colour));
+    else if (coloured) legend.replaceChildren(`${featureNames[state.colour]}: low`, h("span", { class: "ramp" }), "high");
   };
   // a group of columns has no axis of its own
   const options = featureNames.map((name, feature) => [feature, name]).filter(([feature]) => report.players[feature].length === 1);

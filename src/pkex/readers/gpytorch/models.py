@@ -26,6 +26,7 @@ from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import Linear, Matern
 from pkex.models.expansion import Data, KernelExpansion, combined, stack, sum_of
+from pkex.models.posterior import Posterior
 from pkex.readers import Given, Reading, read
 from pkex.readers.gpytorch.copies import array, exactly, slice_of, tensor, working_copy
 from pkex.readers.gpytorch.kernels import leaves, of_covariance
@@ -122,8 +123,9 @@ def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
         of_covariance(prior.lazy_covariance_matrix, rows, (0,) * len(prior.batch_shape))
         noisy = own.likelihood(prior, *own.train_inputs).covariance_matrix
         left = (own.train_targets - prior.mean).unsqueeze(-1)
-        alpha = torch.cholesky_solve(left, psd_safe_cholesky(noisy)).squeeze(-1)
-    process = Process(own, own.forward, rows, prior, alpha, _TRAINING)
+        root = psd_safe_cholesky(noisy)
+        alpha = torch.cholesky_solve(left, root).squeeze(-1)
+    process = Process(own, own.forward, rows, prior, alpha, _TRAINING, None if sampled else root)
     return process.reading(n_samples=len(alpha) if sampled else 1)
 
 
@@ -155,6 +157,9 @@ class Process:
     alpha : tensor of shape (..., n_points)
     data : str, Data or None
         What stands in for absent features: a text says that the points do, and what they are.
+    root : tensor of shape (..., n_points, n_points), optional
+        The Cholesky factor of the covariance of the targets, for the uncertainty of values. That of
+        samples is a mixture, and that of a variational process another, so they have none.
     """
 
     model: Any
@@ -163,6 +168,7 @@ class Process:
     prior: Any
     alpha: Any
     data: Data | str | None
+    root: Any = None
 
     def reading(self, n_samples: int = 1) -> Reading:
         """Return the reading; of samples, which are the first axis of the batch, their mean."""
@@ -197,14 +203,12 @@ class Process:
         data = Data(points, self.data) if isinstance(self.data, str) else self.data
         before = preparation(self.model, points.shape[1], index)
         alpha = slice_of(self.alpha, index, 1)
-        parts = [
-            KernelExpansion(points, alpha, kernel, offset, preparation=before, background=data)
-        ]
+        expansion = partial(KernelExpansion, preparation=before, background=data)
+        posterior = None if self.root is None else Posterior(slice_of(self.root, index, 2))
+        parts = [expansion(points, alpha, kernel, offset, posterior=posterior)]
         if slope.any():
-            weights, one = slope[None], np.ones(1)
-            parts.append(
-                KernelExpansion(weights, one, Linear(), preparation=before, background=data)
-            )
+            sure = None if posterior is None else Posterior(np.ones((1, 1)), np.zeros((1, 1)))
+            parts.append(expansion(slope[None], np.ones(1), Linear(), posterior=sure))
         return parts
 
     def _mean(self, index: Index, rows: Floats) -> Floats:

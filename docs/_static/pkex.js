@@ -1,0 +1,9 @@
+// What the theme's pages lack for those who do not see them or use no mouse.
+document.addEventListener("DOMContentLoaded", () => {
+  const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
+  each('.caption[role="heading"]', (caption) => caption.setAttribute("aria-level", "2"));
+  each("pre", (code) => code.setAttribute("tabindex", "0")); // wide code scrolls by keyboard
+  each("aside.sidebar-drawer", (drawer) => drawer.setAttribute("aria-label", "Pages"));
+  each("aside.toc-drawer", (drawer) => drawer.setAttribute("aria-label", "On this page"));
+  each(".sphx-glr-thumbcontainer a", (link) => link.setAttribute("aria-label", link.textContent.trim()));
+});

@@ -1,0 +1,27 @@
+"""
+A Gaussian process with a length scale for each column
+======================================================
+
+Irrelevant columns get long length scales, and values of 0.
+"""
+
+import numpy as np
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+import pkex
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-2.0, 2.0, size=(120, 4))
+y = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.05 * rng.normal(size=120)
+kernel = RBF(np.ones(4)) + WhiteKernel(0.01)
+model = GaussianProcessRegressor(kernel, random_state=0).fit(X, y)
+explainer = pkex.Explainer(model, X)
+explainer
+
+# %%
+explanation = explainer(X)
+explanation.plot()
+
+# %%
+explanation.plot.dependence("x0")

@@ -1,0 +1,33 @@
+"""
+Why this prediction?
+====================
+
+The waterfall of one row leads from the base value, the mean prediction over the background, to what
+the model predicts for it.
+"""
+
+from sklearn.datasets import load_diabetes
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
+
+import pkex
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+model = make_pipeline(StandardScaler(), SVR(C=10.0)).fit(X, y)
+
+# %%
+# An explainer says what it read of the model, and what an absent feature is.
+explainer = pkex.Explainer(model, X[:100])
+explainer
+
+# %%
+explanation = explainer(X[:5])
+explanation
+
+# %%
+explanation.plot.waterfall(2)
+
+# %%
+# The values and the base value are the prediction, to rounding, and that is checked in every call.
+abs(explanation.predictions - model.predict(X[:5])).max()

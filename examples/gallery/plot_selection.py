@@ -1,0 +1,17 @@
+"""
+What does a target depend on?
+=============================
+
+HSIC between columns and a target, without a model.
+"""
+
+from sklearn.datasets import load_diabetes
+
+import pkex
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+attribution = pkex.hsic(X, y, n_permutations=199, random_state=0)
+attribution
+
+# %%
+attribution.plot(marginals=3)

@@ -1,0 +1,120 @@
+"""What ``--interactions`` adds to a command: a table, two files, an entry of the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pkex.cli._grid import SHOWN, bar, cell, grid
+from pkex.cli._summary import InteractionFacts, PairFacts
+from pkex.explanation import Explanation
+from pkex.interactions import Interactions
+
+__all__ = ["facts", "like", "shown", "writer"]
+
+
+def like(found: Interactions, explanation: Explanation, output: int | None) -> Interactions:
+    """Return interactions with the names of an explanation and, if one is chosen, of one output."""
+    named = replace(
+        found,
+        feature_names=explanation.feature_names,
+        column_names=explanation.column_names,
+        row_labels=explanation.row_labels,
+    )
+    if output is None or found.base_values.ndim == 1:
+        return named
+    arrays: dict[str, Any] = {
+        name: None if array is None else array[..., output]
+        for name in ("main", "pairs", "base_values", "predictions", "error")
+        for array in [getattr(found, name)]
+    }
+    return replace(named, **arrays, output_names=explanation.output_names)
+
+
+def facts(found: Interactions) -> InteractionFacts:
+    """Return what the summary says: all pairs, the largest first."""
+    sizes, means = _means(found)
+    return InteractionFacts(
+        index=found.index,
+        pairs=[
+            PairFacts(
+                first=found.feature_names[i],
+                second=found.feature_names[j],
+                size=sizes[i, j].tolist(),
+                mean=means[i, j].tolist(),
+            )
+            for i, j in _order(sizes)
+        ],
+    )
+
+
+def shown(found: Interactions) -> list[Any]:
+    """Return the largest pairs as a table for the terminal."""
+    sizes, means = _means(found)
+    outputs, single = found.outputs or ("",), len(found) == 1
+    heads, lines = ["pair"], []
+    for name in outputs:
+        number = "value" if single else "mean |value|"
+        title = f"{name} {number}" if len(outputs) > 1 else number
+        heads += [title] if single else [title, "mean"]
+    heads += [""] * (len(outputs) == 1)
+    largest = float(sizes.max(initial=0.0))
+    order = _order(sizes)
+    for i, j in order[:SHOWN]:
+        cells: list[Any] = [f"{found.feature_names[i]} & {found.feature_names[j]}"]
+        for size, mean in zip(sizes[i, j], means[i, j], strict=True):
+            cells += [f"{mean:+.4g}"] if single else [f"{size:.4g}", f"{mean:+.4g}"]
+        if len(outputs) == 1:
+            value = means[i, j, 0] if single else sizes[i, j, 0]
+            cells.append(bar(float(value), largest))
+        lines.append(cells)
+    title = f"which features act together ({found.index} of pairs)"
+    return [cell(""), *grid(title, heads, lines, len(order))]
+
+
+def writer(found: Interactions, table_format: str) -> Callable[[Path], Sequence[str]]:
+    """Return what writes the means of all pairs as a table, and everything for `load`."""
+
+    def write(folder: Path) -> Sequence[str]:
+        frame, name = _frame(found), f"interactions.{table_format}"
+        if table_format == "parquet":
+            frame.to_parquet(folder / name, index=False)
+        else:
+            frame.to_csv(folder / name, index=False)
+        found.save(folder / "interactions.npz")
+        return [name, "interactions.npz"]
+
+    return write
+
+
+def _frame(found: Interactions) -> Any:
+    """Return a line for each pair and output, the largest pairs first."""
+    import pandas
+
+    sizes, means = _means(found)
+    lines = []
+    for i, j in _order(sizes):
+        for k, output in enumerate(found.outputs or ("",)):
+            line = {"first": found.feature_names[i], "second": found.feature_names[j]}
+            line |= {"output": output} if found.outputs else {}
+            lines.append(line | {"mean_abs": sizes[i, j, k], "mean": means[i, j, k]})
+    return pandas.DataFrame(lines)
+
+
+def _means(found: Interactions) -> tuple[Any, Any]:
+    """Return the means over the rows of absolute values and of values, by pair and output."""
+    assert found.pairs is not None
+    d = len(found.feature_names)
+    pairs = found.pairs.reshape(len(found), d, d, -1)
+    return np.abs(pairs).mean(axis=0), pairs.mean(axis=0)
+
+
+def _order(sizes: Any) -> list[tuple[int, int]]:
+    """Return all pairs, the largest first; by the sum over outputs."""
+    first, second = np.triu_indices(len(sizes), 1)
+    order = np.argsort(-sizes[first, second].sum(axis=1), kind="stable")
+    return [(int(first[place]), int(second[place])) for place in order]

@@ -1,0 +1,157 @@
+// The section on interactions: a heat map, the top pairs, and the picture of one of them.
+
+{
+  const found = report.interactions;
+  const { names: of, players, top } = found;
+  const nPlayers = players.length;
+  const tables = found.tables.map(unpack);
+  const numbers = found.signed ? "value" : "mean |value|";
+  const cellsOf = Object.fromEntries(Object.entries(found.columns)
+    .map(([player, column]) => [player, { ...column, cells: unpack(column.cells) }]));
+  const target = found.target && { ...found.target, cells: unpack(found.target.cells) };
+  const output = () => (typeof state === "undefined" ? 0 : state.output);
+  const whole = found.whole === "prediction" ? "the prediction" : found.whole;
+  const { card, body } = section("interactions", "Which features act together", "Interactions",
+    `The ${found.index} of every pair: what two features do to ${whole} together, beyond what each does alone${
+      found.signed ? "" : `; the mean absolute value over ${plural(found.n_rows, "row")}`}. Choose a pair to see it.`);
+  card.classList.add("wide");
+  const method = document.getElementById("method");
+  sections.insertBefore(card, method);
+  document.getElementById("nav").insertBefore(document.getElementById("nav").lastElementChild,
+    document.querySelector('#nav a[href="#method"]'));
+
+  const pairName = ([i, j]) => `${of[i]} & ${of[j]}`;
+  let chosen = top[0][0] ?? null;
+  const mix = (a, b, t) => `rgb(${a.map((channel, i) => Math.round(channel + (b[i] - channel) * t))})`;
+  /** A function from a value to a colour: the page's own at 0, a full one at the largest size. */
+  const tints = (largest) => {
+    const [page, up, down] = colours("card", "up", "down");
+    return (value) => mix(page, value < 0 ? down : up, largest ? Math.min(1, Math.abs(value) / largest) : 0);
+  };
+
+  // the heat map
+  const heat = h("div", { class: "figure", id: "heat" });
+  const drawHeat = responsive(heat, (width) => {
+    const table = tables[output()] ?? tables[0];
+    const left = Math.min(0.3 * width, 10 + Math.max(...players.map((p) => textWidth(of[p]))));
+    const size = Math.max(10, Math.min(40, (width - left - 8) / nPlayers));
+    const head = Math.min(90, 14 + 0.75 * Math.max(...players.map((p) => textWidth(of[p], 12))));
+    const [high, wide] = [head + size * nPlayers + 4, left + size * nPlayers + 8];
+    const largest = Math.max(...table.map(Math.abs));
+    const tint = tints(largest);
+    const svg = s("svg", { width, height: high, viewBox: `0 0 ${width} ${high}`, role: "img",
+      "aria-label": `Heat map of ${plural(nPlayers, "feature")}; the largest pairs are in the table beside it.` });
+    players.forEach((p, i) => {
+      svg.append(s("text", { x: left - 8, y: head + size * (i + 0.5) + 4, "text-anchor": "end" }, fitted(of[p], left - 10), s("title", {}, of[p])));
+      const at = left + size * (i + 0.5);
+      svg.append(s("text", { class: "tick", x: at, y: head - 6, transform: `rotate(-50 ${at} ${head - 6})` }, fitted(of[p], 100, 12)));
+      players.forEach((q, j) => {
+        if (i === j) return;
+        const value = table[i * nPlayers + j];
+        const here = chosen && ((chosen[0] === p && chosen[1] === q) || (chosen[0] === q && chosen[1] === p));
+        const text = `${of[p]} & ${of[q]}: ${found.signed ? signed(value) : fmt(value)}`;
+        const cell = s("rect", { class: here ? "cell chosen" : "cell", x: left + size * j + 0.5, y: head + size * i + 0.5,
+          width: size - 1, height: size - 1, rx: 2, fill: tint(value),
+          onclick: () => choose(Math.min(p, q), Math.max(p, q)),
+          onmousemove: (event) => showTip(event, text), onmouseleave: () => showTip(null, "") });
+        svg.append(cell);
+      });
+    });
+    svg.append(s("rect", { x: left, y: head, width: wide - left - 8, height: size * nPlayers, fill: "none", class: "heat-frame" }));
+    heat.replaceChildren(svg);
+  });
+
+  // the table of pairs
+  const list = h("div", { id: "pairs" });
+  const showList = () => {
+    const some = top[output()] ?? top[0];
+    const decimals = decimalsFor(Math.abs(some[0]?.[2] ?? 0));
+    const button = (pair) => h("button", { type: "button", class: "pair", onclick: () => choose(pair[0], pair[1]) }, pairName(pair));
+    list.replaceChildren(table(`The largest pairs by ${numbers}`,
+      ["Pair", ...(found.signed ? ["Value"] : ["Mean |value|", "Mean"])],
+      some.map((pair) => [button(pair), ...(found.signed
+        ? [signed(pair[3], decimals)] : [fixed(pair[2], decimals), signed(pair[3], decimals)])])));
+  };
+
+  // the picture of a pair
+  const sentence = h("p", { class: "sentence", id: "pair-sentence", "aria-live": "polite" });
+  const figure = h("div", { class: "figure", id: "pair" });
+  const legend = h("p", { class: "scale", id: "pair-legend" });
+  /** Few different numbers: their smallest distance, else 0; rows of one number stand side by side. */
+  const gap = (column) => {
+    if (column.levels) return 1;
+    const few = [...new Set(column.cells)].sort((a, b) => a - b);
+    return few.length > 1 && few.length <= 5 ? Math.min(...few.slice(1).map((x, i) => x - few[i])) : 0;
+  };
+  const aside = (space, row, turn) => (((row + 1) * turn) % 1 - 0.5) * 0.4 * space;
+  const drawPair = responsive(figure, (width) => {
+    legend.replaceChildren();
+    if (!chosen) return figure.replaceChildren("There is no pair.");
+    const [x0, y0] = chosen.slice(0, 2).map((player) => cellsOf[player]);
+    const values = found.values && found.values[`${chosen[0]},${chosen[1]}`];
+    if (!x0 || !y0 || (found.values && !values)) {
+      return figure.replaceChildren(report.loaded ? "The file did not hold the samples, so there is no picture."
+        : Object.keys(cellsOf).length && (found.values === null || values) ? "A group of columns has no axis of its own."
+        : "The largest pairs have pictures; this one is not among them.");
+    }
+    const height = Math.max(260, Math.min(420, width * 0.5));
+    const [left, right, up, down] = [64, width - 12, 10, height - 46];
+    const domain = (column) => (column.levels ? [-0.5, column.levels.length - 0.5] : padded(extent(column.cells), gap(column) ? 0.25 : 0.04));
+    const [x, y] = [scale(domain(x0), left, right), scale(domain(y0), down, up)];
+    const marks = (column, count, room) => (column.levels
+      ? column.levels.map((text, i) => ({ x: i, text: fitted(text, room, 12) }))
+      : ticks(domain(column), count));
+    const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
+      "aria-label": `Scatter of ${of[chosen[0]]} and ${of[chosen[1]]}.` },
+      marks(x0, (right - left) / 80, (right - left) / (x0.levels?.length ?? 1) - 6).map((tick) => s("g", {},
+        s("line", { class: "grid", x1: x(tick.x), x2: x(tick.x), y1: up, y2: down }),
+        s("text", { class: "tick", x: within(x(tick.x), tick.text, width), y: down + 17, "text-anchor": "middle" }, tick.text))),
+      marks(y0, (down - up) / 50, left - 10).map((tick) => s("g", {},
+        s("line", { class: "grid", x1: left, x2: right, y1: y(tick.x), y2: y(tick.x) }),
+        s("text", { class: "tick", x: left - 8, y: y(tick.x) + 4, "text-anchor": "end" }, tick.text))),
+      s("text", { class: "axis-label", x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, fitted(of[chosen[0]], right - left, 12)),
+      s("text", { class: "axis-label", x: 12, y: (up + down) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(up + down) / 2})` }, fitted(of[chosen[1]], down - up, 12)));
+    const own = values && unpack(values[output()] ?? values[0]);
+    let paint;
+    if (own) {
+      const largest = Math.max(...own.map(Math.abs));
+      const tint = tints(largest);
+      paint = (row) => tint(own[row]);
+      legend.append(h("span", { class: "key" }, h("span", { class: "swatch up" }), "raises the prediction together"),
+        h("span", { class: "key" }, h("span", { class: "swatch down" }), `lowers it; the strongest by ${fmt(largest, 3)}`));
+    } else if (found.series) {
+      const [one, other] = colours("c0", "c1").map((c) => `rgb(${c})`);
+      paint = (row) => (row < found.series[0] ? one : other);
+      legend.append(h("span", { class: "key" }, h("span", { class: "swatch c0" }), report.samples[0]),
+        h("span", { class: "key" }, h("span", { class: "swatch c1" }), report.samples[1]));
+    } else {
+      const [low, high] = extent(target.cells);
+      const shade = ramp();
+      paint = (row) => shade(high > low ? (target.cells[row] - low) / (high - low) : 0.5);
+      legend.append(`${target.name}: low`, h("span", { class: "ramp" }), "high");
+    }
+    const [across, along] = [gap(x0), gap(y0)];
+    x0.cells.forEach((cell, row) => {
+      if (Number.isNaN(cell) || Number.isNaN(y0.cells[row])) return;
+      svg.append(s("circle", { class: "dot", r: x0.cells.length > 300 ? 2.6 : 3.4, fill: paint(row),
+        cx: x(cell + aside(across, row, 0.618034)), cy: y(y0.cells[row] + aside(along, row, 0.754878)) }));
+    });
+    figure.replaceChildren(svg);
+  });
+  const say = () => {
+    if (!chosen) return;
+    const places = chosen.slice(0, 2).map((player) => players.indexOf(player));
+    const known = (top[output()] ?? top[0]).find(([i, j]) => i === chosen[0] && j === chosen[1]);
+    const value = known ? known[2] : (tables[output()] ?? tables[0])[places[0] * nPlayers + places[1]];
+    sentence.textContent = `${pairName(chosen)}: ${numbers} ${found.signed ? signed(value) : fmt(value)}.`;
+  };
+  function choose(i, j) {
+    chosen = [i, j];
+    update();
+  }
+  const update = () => { say(); drawHeat(); drawPair(); };
+  body.append(h("div", { class: "two" }, heat, list), h("h3", {}, "One pair"), sentence, figure, legend);
+  if (typeof changed !== "undefined") changed.output.push(() => { chosen = top[state.output][0]; showList(); update(); });
+  showList();
+  update();
+}

@@ -1,0 +1,116 @@
+"""Reports and the documentation in headless Chromium: axe-core finds nothing, nothing overflows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+from test_report_browser import browser  # noqa: F401  (a fixture)
+
+import pkex
+from pkex.report import write
+
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+pytestmark = pytest.mark.browser
+
+DOCS = Path(__file__).parents[1] / "build" / "docs"
+PAGES = [
+    "index.html",
+    "gallery/index.html",
+    "gallery/plot_all_rows.html",
+    "api/models.html",
+    "cli.html",
+]
+# of Sphinx, of the theme or of sphinx-gallery, which pages of ours cannot change
+THEIRS = {"region", "landmark-one-main", "heading-order", "definition-list", "dlitem"}
+every_look = pytest.mark.parametrize("scheme", ["light", "dark"])
+every_width = pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
+
+
+@pytest.fixture
+def opened(browser):  # noqa: F811
+    contexts = []
+
+    def at(url, width, scheme):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            reduced_motion="reduce",
+            bypass_csp=True,  # for the script of axe-core
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.goto(url)
+        return page
+
+    yield at
+    for context in contexts:
+        context.close()
+
+
+def violations(page, but=()):
+    found = axe.Axe().run(page).response["violations"]
+    return [
+        f"{entry['id']}: {entry['help']}: {[node['html'][:120] for node in entry['nodes'][:3]]}"
+        for entry in found
+        if entry["id"] not in but
+    ]
+
+
+def overflow(page):
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+@pytest.fixture(scope="module")
+def results():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.normal(size=60), "town": rng.choice(["Graz", "Wien"], 60)})
+    columns = make_column_transformer((StandardScaler(), ["size"]), (OneHotEncoder(), ["town"]))
+    model = make_pipeline(columns, SVC()).fit(table, np.where(table["size"] > 0.2, "yes", "no"))
+    X, Z = rng.normal(size=(2, 60, 3))
+    Z[:, 1] += 1.0
+    return {
+        "explanation": pkex.Explainer(model)(table),
+        "attribution": pkex.mmd(X, Z, n_permutations=39, random_state=0),
+    }
+
+
+@every_width
+@every_look
+@pytest.mark.parametrize("kind", ["explanation", "attribution"])
+def test_reports(kind, scheme, width, results, opened, tmp_path):
+    path = tmp_path / "report.html"
+    write(results[kind], path)
+    page = opened(path.as_uri(), width, scheme)
+    assert violations(page) == []
+    assert overflow(page) <= 0
+
+
+def test_a_report_of_a_classifier_says_what_values_speak_for(results, opened, tmp_path):
+    path = tmp_path / "report.html"
+    write(results["explanation"], path)
+    page = opened(path.as_uri(), 1280, "light")
+    text = page.locator("main").inner_text()
+    assert "no, yes" in text  # the classes, on top
+    assert "speaks for yes" in text
+    assert "speaks for no" in text
+    assert (
+        "Shapley value (+ for yes, \u2212 for no)"
+        in page.locator("#beeswarm svg").first.text_content()
+    )
+    keys = page.locator("#beeswarm .key").all_inner_texts()
+    assert [key.strip() for key in keys] == ["Graz", "Wien"]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "dark")])
+@pytest.mark.parametrize("name", PAGES)
+def test_pages(name, width, scheme, opened):
+    page = opened((DOCS / name).as_uri(), width, scheme)
+    assert violations(page, THEIRS) == []
+    assert overflow(page) <= 0
