@@ -21,8 +21,8 @@ HEAD = """\
 <!-- made by scripts/make_wide_and_long.py from benchmarks/results/wide_and_long.json -->
 
 What 200 000 points, 10 000 columns or 10^6 rows cost, each alone. One thread, measured by `python
--m benchmarks.wide_and_long` on a shared machine of two cores, so that the times are upper bounds;
-RBF kernels, random points.
+-m benchmarks.wide_and_long` on a shared machine of two cores, in seconds of the processor; RBF
+kernels, random points.
 
 **The law.** A row costs points x columns x nodes, and nodes are few whatever the number of
 columns where the kernel's width grows with it, as the usual heuristics let it. So time is in
@@ -43,7 +43,7 @@ The last column is the measured time times the rows, by the law: 10^6 rows are 1
 **Long files.** `pkex explain` reads, explains and writes in parts, in bounded memory, and goes on
 after an interruption: see [the command line](cli.md).
 
-**Where a cluster helps.** {dask} Every row brings its data and takes back as many values, so that
+**Where a cluster helps.** {dask}Every row brings its data and takes back as many values, so that
 a cluster pays where the work for a row is long beside that: an interventional background,
 thousands of points, permutations. It does not help for a few thousand rows of the default game,
 which take a second, nor for a single row, whose points are one block after the other in memory
@@ -78,7 +78,7 @@ def _dask(found: dict[str, Any] | None) -> str:
     return (
         f"Interventional values of {found['rows']} rows, 1000 points and 100 background rows took "
         f"{one:.0f} s with one worker process of Dask and {two:.0f} s with two, {one / two:.2f} "
-        "times as fast, with the same bits (`python -m benchmarks.wide_and_long --dask`)."
+        "times as fast, with the same bits (`python -m benchmarks.wide_and_long --dask`). "
     )
 
 
