@@ -7,13 +7,15 @@ BIN := $(VENV)/bin
 # Where `make lowest` installs, and with which Python: the oldest for which there are wheels of all.
 LOWEST := build/lowest
 OLDEST = $(shell for p in python3.11 python3.12; do $$p -c 'import ensurepip' 2>&- && echo $$p && break; done)
+# Where `make cluster` installs Dask, Ray and Spark.
+CLUSTER := build/cluster
 # Where `make torch` installs GPyTorch and BoTorch, which nothing else needs.
 TORCH := build/torch
 # pkex as it is where there is no compiler, for benchmarks.
 BARE := build/bare
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
-.PHONY: demo test e2e browser notebook recipes lowest torch lint native-lint docs sanitize bench experiments \
+.PHONY: demo test e2e browser notebook recipes cluster lowest torch lint native-lint docs sanitize bench experiments \
   simulations clean
 
 # The demo has an environment of its needs alone, on which the others are built.
@@ -42,6 +44,11 @@ notebook: $(VENV)/.installed
 recipes: $(VENV)/.installed build/recipes/.installed
 	cd build/recipes && PYTHONPATH=site ../../$(BIN)/python ../../examples/recipes/mlflow_run.py mlruns
 
+# Dask on two processes, and the recipes for it, for Spark and for Ray; Java is installed for Spark.
+cluster: $(CLUSTER)/.installed
+	scripts/install_java.sh
+	$(CLUSTER)/bin/python -m pytest -m cluster tests/cluster
+
 # The tests with the oldest versions of everything that pkex says it works with. These packages use
 # what newer ones of theirs deprecate.
 lowest: $(LOWEST)/.installed
@@ -50,8 +57,8 @@ lowest: $(LOWEST)/.installed
 
 # Models of GPyTorch and BoTorch, and the pages about them. These packages use what torch deprecates.
 torch: $(TORCH)/.installed
-	$(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py
-	$(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/tutorials/botorch.md
+	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py
+	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/tutorials/botorch.md
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check
@@ -115,6 +122,14 @@ $(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
 	$(LOWEST)/bin/python -m pip install --quiet --only-binary :all: cmake ninja -r $(LOWEST)/requirements.txt
 	PATH="$(CURDIR)/$(LOWEST)/bin:$$PATH" $(LOWEST)/bin/python -m pip install --quiet --no-deps \
 	  --no-build-isolation --config-settings=build-dir=$(LOWEST)/cmake --editable .
+	touch $@
+
+$(CLUSTER)/.installed: $(SOURCES)
+	rm -rf $(CLUSTER)
+	$(PYTHON) -m venv $(CLUSTER)
+	$(CLUSTER)/bin/python -m pip install --quiet --upgrade pip
+	$(CLUSTER)/bin/python -m pip install --quiet --config-settings=build-dir=$(CLUSTER)/cmake \
+	  --editable ".[cluster]"
 	touch $@
 
 $(TORCH)/.installed: $(SOURCES) scripts/install_torch.py

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import warnings
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
@@ -53,6 +54,9 @@ def main() -> None:
     for page in pages:
         names = figures(page)
         if not names:
+            continue
+        if "import torch" in page.read_text(encoding="utf-8") and find_spec("torch") is None:
+            print(f"{page.relative_to(ROOT)} needs torch: run this with build/torch/bin/python")
             continue
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)

@@ -82,3 +82,10 @@ def test_the_version_of_the_citation():
 
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {pkex.__version__}\n" in citation
+
+
+def test_the_page_on_wide_and_long_is_made_from_the_results():
+    made = script("scripts/make_wide_and_long.py")
+    results = json.loads(made["RESULTS"].read_text(encoding="utf-8"))
+    found = (ROOT / "docs" / "wide_and_long.md").read_text(encoding="utf-8")
+    assert found == made["page"](results), "run scripts/make_wide_and_long.py"

@@ -328,7 +328,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
 
 def test_bad_input_gets_a_sentence(tmp_path):
     path, explanation = tmp_path / "report.html", explained(np.ones((3, 2)))
-    with pytest.raises(TypeError, match="shows an Explanation, an Attribution or a Sensitivity"):
+    with pytest.raises(TypeError, match="a Sensitivity, got ndarray"):
         write(np.ones(3), path)
     with pytest.raises(ValueError, match="the explanation has no rows"):
         write(explained(np.ones((0, 2))), path)

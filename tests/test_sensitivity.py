@@ -280,7 +280,7 @@ def test_few_digits_are_told():
         ({"X": {0: (0.0, 1.0), 1: (0.0, 1.0)}, "sample_weight": [1.0]}, "goes with a table"),
         ({"X": [[1.0, 2.0], [1.0, 2.0]]}, "does not vary"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else ",".join(value),
 )
 def test_bad_input(options, message):
     f = KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], RBF())

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pkex.models.expansion import KernelExpansion
     from pkex.readers import as_expansion
     from pkex.sobol import sensitivity
+    from pkex.sparse import SparseExplainer, SparseExplanation
     from pkex.statistics.attribution import Attribution
     from pkex.statistics.drift import MMDDrift
     from pkex.statistics.hsic import hsic
@@ -43,6 +44,8 @@ __all__ = [
     "MMDDrift",
     "PrecisionWarning",
     "Sensitivity",
+    "SparseExplainer",
+    "SparseExplanation",
     "UnsupportedModelError",
     "as_expansion",
     "games",
@@ -67,6 +70,8 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "MMDDrift": "statistics.drift",
     "PrecisionWarning": "errors",
     "Sensitivity": "indices",
+    "SparseExplainer": "sparse",
+    "SparseExplanation": "sparse",
     "UnsupportedModelError": "errors",
     "as_expansion": "readers",
     "hsic": "statistics.hsic",

@@ -28,9 +28,11 @@ __all__ = [
     "default_names",
     "first_rounded",
     "first_rows",
+    "is_dask",
     "is_index",
     "number",
     "positive",
+    "refuse_dask",
     "refuse_masked",
     "tolerance",
     "unique_names",
@@ -92,6 +94,29 @@ def refuse_masked(value: object, name: str) -> None:
     parts = value if isinstance(value, list | tuple) else (value,)
     if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
         raise ValueError(f"{name} has masked entries; fill them or drop such rows first.")
+
+
+_SAMPLE = "pass a sample that fits memory, e.g. {name}.compute(), or of a frame {name}.sample(...)."
+
+
+def is_dask(value: object) -> bool:
+    """Tell whether a value is a collection of Dask, without importing it.
+
+    Examples
+    --------
+    >>> is_dask([[1.0, 2.0]])
+    False
+    """
+    return type(value).__module__.partition(".")[0] == "dask"
+
+
+def refuse_dask(value: object, name: str, advice: str = _SAMPLE) -> None:
+    """Raise for a collection of Dask, which NumPy would load in silence."""
+    if is_dask(value):
+        raise TypeError(
+            f"{name} is a dask {type(value).__name__}, which would be loaded as a whole: "
+            f"{advice.format(name=name)}"
+        )
 
 
 def first_rounded(cells: NDArray[Any]) -> tuple[int, int] | None:

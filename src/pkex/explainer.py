@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pkex._collections import LAZY, frame_of, values_of
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
-from pkex._validation import as_floats, brief, column_names, first_rows, tolerance
+from pkex._validation import (
+    as_floats,
+    brief,
+    column_names,
+    first_rows,
+    is_dask,
+    refuse_dask,
+    tolerance,
+)
 from pkex._words import class_name
 from pkex.errors import PrecisionWarning, no_neutral_removal
 from pkex.explanation import Explanation
@@ -126,6 +135,7 @@ class Explainer:
         n_jobs: int | None = -1,
     ) -> None:
         check_n_jobs(n_jobs)
+        refuse_dask(background, "background")
         self._model = class_name(model)
         background, background_weights = from_shap(background, background_weights)
         self._own: Callable[[Any], Any] | None = None
@@ -168,9 +178,37 @@ class Explainer:
         base = self._base
         return base.copy() if base.ndim else float(base)
 
-    def shap_values(self, X: ArrayLike) -> Floats:
-        """Return the values alone, shape (n_rows, n_players) or (n_rows, n_players, n_outputs)."""
-        return self(X).values
+    def shap_values(self, X: Any) -> Any:
+        """Return the values alone, shape (n_rows, n_players) or (n_rows, n_players, n_outputs).
+
+        Of a Dask array or data frame they are a Dask array, and nothing is computed until it is
+        asked for: rows stay in their chunks, chunks of columns are joined.
+        """
+        return values_of(self, X) if is_dask(X) else self(X).values
+
+    def frame(self, X: Any) -> Any:
+        """Return the values as a data frame of the kind that came in.
+
+        It has a column for each player, then ``base_value`` and ``prediction``; where there are
+        several outputs all of these for each, named such as ``"setosa: petal width"``. The frame
+        of a pandas frame keeps its index. That of a Dask data frame is one of Dask, with the same
+        partitions, and nothing is computed until it is asked for.
+
+        Parameters
+        ----------
+        X : data frame of pandas, polars, pyarrow or dask
+
+        Examples
+        --------
+        >>> import pandas, pkex
+        >>> points, names = [[0.0, 0.0], [1.0, 1.0]], ["age", "bmi"]
+        >>> f = pkex.KernelExpansion(points, [1.0, 2.0], pkex.kernels.RBF(), 0.5, names)
+        >>> people = pandas.DataFrame({"age": [0.0], "bmi": [1.0]}, index=["Ada"])
+        >>> pkex.Explainer(f).frame(people).round(4)
+                age  bmi  base_value  prediction
+        Ada -0.2161  0.1      2.4357      2.3196
+        """
+        return frame_of(self, X)
 
     @usual_errors
     def __call__(
@@ -204,6 +242,7 @@ class Explainer:
             When values and base value miss the prediction by more than the certificate of the
             rule and rounding allow, or the model's own prediction is another.
         """
+        refuse_dask(X, "X", LAZY)
         expansion = self.expansion
         unsure = return_std or return_cov
         if unsure:

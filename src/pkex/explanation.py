@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._concat import joined
 from pkex._floats import usual_errors
 from pkex._indexing import Axis, select
 from pkex._validation import brief
@@ -457,6 +458,25 @@ class Explanation:
             its values do not add up.
         """
         return npz.load_explanation(cls, path)
+
+    @classmethod
+    def concat(cls, explanations: Iterable[Explanation]) -> Explanation:
+        """Return one explanation of the rows of several, in order, as one explainer made them.
+
+        For tables that are explained in parts: by a loop over files, or by the workers of a
+        cluster. They must agree in all but their rows.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(12.0).reshape(6, 2) % 5.0
+        >>> f = pkex.KernelExpansion(X, [1.0, 2.0, 3.0, 1.0, 2.0, 4.0], pkex.kernels.RBF())
+        >>> explainer = pkex.Explainer(f)
+        >>> whole = pkex.Explanation.concat(explainer(part) for part in (X[:4], X[4:]))
+        >>> len(whole), bool(np.allclose(whole.values, explainer(X).values))
+        (6, True)
+        """
+        return joined(cls, explanations)
 
     def _with_output_axis(self) -> tuple[Floats, Floats, Floats]:
         """Return values, base values and predictions with an axis of outputs, even of one."""

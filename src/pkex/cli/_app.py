@@ -173,11 +173,22 @@ BlockSize = Annotated[
         "--block-size",
         metavar="ROWS",
         panel=_TEST,
-        help="Average over random blocks of this many rows, for tables beyond about 20000.",
+        help="Average over random blocks of this many rows, of all rows of a long table.",
+    ),
+]
+Sample = Annotated[
+    str | None,
+    _option(
+        "--sample",
+        metavar="ROWS|all",
+        panel=_TEST,
+        help="Rows of a table to take at most, drawn evenly; 10000 by default, all with "
+        "--block-size.",
     ),
 ]
 Seed = Annotated[
-    int, _option("--seed", metavar="N", min=0, panel=_TEST, help="Of permutations and blocks.")
+    int,
+    _option("--seed", metavar="N", min=0, panel=_TEST, help="Of permutations, blocks and samples."),
 ]
 
 
@@ -283,6 +294,20 @@ def explain(
     out: Out = None,
     table_format: Format = "csv",
     force: Force = False,
+    resume: Annotated[
+        bool,
+        _option("--resume", panel=_OUTPUT, help="Go on with a long table that was interrupted."),
+    ] = False,
+    part_rows: Annotated[
+        int | None,
+        _option(
+            "--part-rows",
+            metavar="N",
+            min=1,
+            panel=_OUTPUT,
+            help="Rows that a long table is read and explained by.",
+        ),
+    ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> int:
@@ -314,6 +339,8 @@ def explain(
         keep_missing=keep_missing,
         trust=trust,
         trusted_types=tuple(trust_type or ()),
+        resume=resume,
+        part_rows=part_rows,
         interactions=interactions,
     )
     return work(
@@ -347,6 +374,7 @@ def drift(
     removal: TestRemoval = "marginal",
     estimator: Estimator = "unbiased",
     block_size: BlockSize = None,
+    sample: Sample = None,
     seed: Seed = 0,
     drop_missing: DropMissing = False,
     categorical: Categorical = None,
@@ -386,6 +414,7 @@ def drift(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            sample=sample,
             interactions=interactions,
         ),
         Dialect(
@@ -415,6 +444,7 @@ def depend(
     removal: TestRemoval = "marginal",
     estimator: Estimator = "unbiased",
     block_size: BlockSize = None,
+    sample: Sample = None,
     seed: Seed = 0,
     drop_missing: DropMissing = False,
     categorical: Categorical = None,
@@ -452,6 +482,7 @@ def depend(
             seed=seed,
             n_jobs=jobs,
             drop_missing=drop_missing,
+            sample=sample,
             interactions=interactions,
         ),
         Dialect(

@@ -30,10 +30,25 @@ from pkex.cli._summary import (
 from pkex.interactions import Interactions
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.text import OUTPUTS, aligned, notes
+from pkex.output.totals import Totals
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable
+from pkex.tables.streams import FileStream
 
-__all__ = ["Request", "expected", "explain", "group_numbers", "is_ours"]
+__all__ = [
+    "KEEP",
+    "Request",
+    "Work",
+    "expected",
+    "explain",
+    "group_numbers",
+    "importance_grid",
+    "is_ours",
+    "result_facts",
+    "values_frame",
+]
+
+KEEP = "--keep-missing if the model has an imputer, "  # for sentences about missing values
 
 
 # columns of the file of values
@@ -61,6 +76,8 @@ class Request:
     keep_missing: bool = False
     trust: bool = False
     trusted_types: tuple[str, ...] = ()
+    resume: bool = False
+    part_rows: int | None = None
     interactions: bool = False
 
 
@@ -71,15 +88,22 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
             "--removal interventional takes absent features from other rows: pass --background "
             "FILE."
         )
+    if request.resume and session.out is None:
+        raise ValueError("--resume goes on with what an interrupted run left: pass its --out DIR.")
     with session.noting_warnings():
         model = _models.load(request.model, request.trust, request.trusted_types)
-        explanation, data, background, together = _explained(model, request, dialect, session)
-    if request.output is not None:
-        every, explanation = explanation.outputs, _one_output(explanation, request.output)
-        if together is not None:
-            number = every.index(explanation.outputs[0])
-            together = _interactions.like(together, explanation, number)
-    kind = class_name(model)
+        work = Work(model, request, dialect, session)
+        stream = _tables.long_table(request.data, dialect, request.id, request.part_rows)
+        if stream is not None:
+            from pkex.cli import _stream
+
+            if _stream.is_long(stream, work):
+                return _stream.explain(stream, work)
+        explanation, data = work.whole(stream)
+        together = work.interactions(data, explanation)
+    if request.resume:
+        session.note(f"{request.data} is explained in one piece, so there was nothing to resume.")
+    totals, kind, background = Totals.of(explanation), class_name(model), work.background
     summary = ExplainSummary(
         format=FORMAT,
         version=VERSION,
@@ -90,7 +114,7 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
             data=table_facts(data),
             background=None if background is None else table_facts(background),
         ),
-        result=_result(explanation),
+        result=result_facts(explanation, totals),
         notes=session.notes,
     )
     if together is not None:
@@ -103,7 +127,8 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         write(explanation, path, details=details, interactions=together)
 
     single = len(explanation) == 1 and explanation.values.ndim == 2
-    lines = _row_grid(explanation) if single else _importance_grid(explanation)
+    shown = _row_grid if single else importance_grid
+    lines = shown(explanation, totals)
     session.finish(
         summary,
         values_frame(explanation, data.frame.index.to_numpy()),
@@ -114,78 +139,126 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
     return 0
 
 
-def _explained(
-    model: Any, request: Request, dialect: Dialect, session: Session
-) -> tuple[pkex.Explanation, FileTable, FileTable | None, Interactions | None]:
-    """Return the explanation, the table it explains, that of the background, and interactions."""
-    import pandas
+class Work:
+    """A model and what is asked of it: tables are made ready for it, and rows explained."""
 
-    names, count = expected(model)
-    chosen, own = request.columns, request.id
-    if own is not None and own in (*(names or ()), *chosen):
-        raise ValueError(
-            f"the model takes the column {own}, so that it cannot name the rows: --id is kept out "
-            "of the model."
-        )
-    labels: list[Any] = []  # of the rows of the data, before some are dropped
+    def __init__(self, model: Any, request: Request, dialect: Dialect, session: Session) -> None:
+        self.model, self.request, self.dialect, self.session = model, request, dialect, session
+        self.names, self.count = expected(model)
+        chosen, own = request.columns, request.id
+        if own is not None and own in (*(self.names or ()), *chosen):
+            raise ValueError(
+                f"the model takes the column {own}, so that it cannot name the rows: --id is kept "
+                "out of the model."
+            )
+        if self.names is not None and chosen:
+            raise ValueError("the model knows the names of its columns: leave out --columns.")
+        if request.background is None and request.background_rows is not None:
+            raise ValueError("--background-rows were given without --background.")
+        self.background: FileTable | None = None
+        self._explainer: pkex.Explainer | None = None
+        self._outputs: tuple[str, ...] = ()
 
-    def prepared(path: Path, rows: str | None, row_names: str | None = None) -> FileTable:
-        table = _tables.read(path, dialect, row_names)
-        table = table if rows is None else _tables.chosen_rows(table, rows)
-        if row_names is not None:
-            labels.append(table.frame[row_names])
+    def whole(self, stream: FileStream | None) -> tuple[pkex.Explanation, FileTable]:
+        """Return the explanation of the table at once, and the table; `stream` has it if long."""
+        request = self.request
+        if stream is None:
+            table = _tables.read(request.data, self.dialect, request.id)
+            table = table if request.rows is None else _tables.chosen_rows(table, request.rows)
+        else:
+            table = _tables.picked_rows(stream, request.rows)
+        data, labels = self.ready(table)
+        data = self.complete(data)
+        self.session.describe(data)
+        return self.explained(data, labels, self.session.progress), data
+
+    def ready(self, table: FileTable) -> tuple[FileTable, Any]:
+        """Return the columns that the model takes, and the column that names the rows."""
+        own, labels = self.request.id, None
         if own is not None and own in table.names:
-            table = table.without(own)
-        table = _tables.for_model(table, names, count, chosen)
-        if not request.keep_missing:
-            advice = "--keep-missing if the model has an imputer, "
-            table = _tables.complete(table, request.drop_missing, advice)
-        session.describe(table)
-        return table
+            labels, table = table.frame[own], table.without(own)
+        return _tables.for_model(table, self.names, self.count, self.request.columns), labels
 
-    if names is not None and chosen:
-        raise ValueError("the model knows the names of its columns: leave out --columns.")
-    data = prepared(request.data, request.rows, own)
-    background = None
-    if request.background is not None:
-        background = prepared(request.background, request.background_rows)
-    elif request.background_rows is not None:
-        raise ValueError("--background-rows were given without --background.")
+    def complete(self, table: FileTable) -> FileTable:
+        """Return the table without rows that have missing values, unless the model takes them."""
+        if self.request.keep_missing:
+            return table
+        return _tables.complete(table, self.request.drop_missing, KEEP)
 
-    def rows_of(table: FileTable) -> Any:
-        return table.frame if names is not None else table.frame.to_numpy()
+    def explained(self, data: FileTable, labels: Any, progress: bool = False) -> pkex.Explanation:
+        """Return the explanation of some rows, named as the table names them."""
+        import pandas
 
-    groups = group_numbers(groups_from(request.groups, dialect), names, data)
-    try:
-        explainer = pkex.Explainer(
-            model,
-            None if background is None else rows_of(background),
-            removal=request.removal,
-            outputs=request.outputs,
-            groups=groups,
-            tol=request.tol,
-            n_jobs=request.n_jobs,
-        )
-        explanation = explainer(rows_of(data), progress=session.progress)
-        together = None
-        if request.interactions:
-            together = explainer.interactions(rows_of(data), progress=session.progress)
-    except (TypeError, ValueError) as error:
-        if is_ours(error):
-            raise
-        raise ValueError(
-            f"the model cannot take the columns as they were read ({error}); --categorical reads "
-            "numbers as text, and --decimal , reads decimal commas."
-        ) from error
-    if names is None:
-        explanation = _named(explanation, data.names)
-    index = data.frame.index  # numbers in the file
-    if labels:
-        index = pandas.Index(labels[0].loc[index], name=own)
-    explanation = replace(explanation, row_labels=index)
-    if together is not None:
-        together = _interactions.like(together, explanation, None)
-    return explanation, data, background, together
+        explainer = self.explainer(data)
+        try:
+            explanation = explainer(self._rows(data), progress=progress)
+        except (TypeError, ValueError) as error:
+            if is_ours(error):
+                raise
+            raise _cannot_take(error) from error
+        if self.names is None:
+            explanation = _named(explanation, data.names)
+        index = data.frame.index  # numbers in the file
+        if labels is not None:
+            index = pandas.Index(labels.loc[index], name=self.request.id)
+        explanation = replace(explanation, row_labels=index)
+        self._outputs = explanation.outputs
+        if self.request.output is not None:
+            explanation = _one_output(explanation, self.request.output)
+        return explanation
+
+    def interactions(self, data: FileTable, explanation: pkex.Explanation) -> Interactions | None:
+        """Return the interactions of the rows of an explanation, if they are asked for."""
+        if not self.request.interactions:
+            return None
+        try:
+            found = self.explainer(data).interactions(
+                self._rows(data), progress=self.session.progress
+            )
+        except (TypeError, ValueError) as error:
+            if is_ours(error):
+                raise
+            raise _cannot_take(error) from error
+        chosen = self.request.output is not None
+        number = self._outputs.index(explanation.outputs[0]) if chosen else None
+        return _interactions.like(found, explanation, number)
+
+    def explainer(self, data: FileTable) -> pkex.Explainer:
+        """Return the explainer, made once, for tables with the columns of `data`."""
+        if self._explainer is not None:
+            return self._explainer
+        request = self.request
+        if request.background is not None:
+            table = _tables.read_chosen(request.background, self.dialect, request.background_rows)
+            self.background = self.complete(self.ready(table)[0])
+            self.session.describe(self.background)
+        groups = group_numbers(groups_from(request.groups, self.dialect), self.names, data)
+        try:
+            self._explainer = pkex.Explainer(
+                self.model,
+                None if self.background is None else self._rows(self.background),
+                removal=request.removal,
+                outputs=request.outputs,
+                groups=groups,
+                tol=request.tol,
+                n_jobs=request.n_jobs,
+            )
+        except (TypeError, ValueError) as error:
+            if is_ours(error):
+                raise
+            raise _cannot_take(error) from error
+        return self._explainer
+
+    def _rows(self, table: FileTable) -> Any:
+        return table.frame if self.names is not None else table.frame.to_numpy()
+
+
+def _cannot_take(error: Exception) -> ValueError:
+    """Return the sentence about an error of a step of the model."""
+    return ValueError(
+        f"the model cannot take the columns as they were read ({error}); --categorical reads "
+        "numbers as text, and --decimal , reads decimal commas."
+    )
 
 
 def is_ours(error: Exception) -> bool:
@@ -240,11 +313,11 @@ def _one_output(explanation: pkex.Explanation, text: str) -> pkex.Explanation:
     return explanation[:, :, text if number is None else number]
 
 
-def _result(explanation: pkex.Explanation) -> ExplainResult:
+def result_facts(explanation: pkex.Explanation, totals: Totals) -> ExplainResult:
     """Return what the summary says about the result."""
     assert explanation.absent is not None  # as it is not of an old file
-    assert explanation.error is not None
-    importance = explanation.importance()
+    assert totals.error is not None
+    importance = totals.importance
     outputs = explanation.outputs or (None,)
     shape = (len(importance.feature_names), len(outputs))
     tables = (importance.values, importance.standard_errors, importance.centred)
@@ -259,7 +332,7 @@ def _result(explanation: pkex.Explanation) -> ExplainResult:
             OutputFacts(name=name, base_value=float(base), positive=yes, negative=no)
             for name, base, (yes, no) in zip(outputs, base_values, sides, strict=True)
         ],
-        classes=_classes(explanation),
+        classes=_classes(explanation, totals),
         features=[
             FeatureFacts(
                 name=importance.feature_names[i],
@@ -272,34 +345,20 @@ def _result(explanation: pkex.Explanation) -> ExplainResult:
         ],
         rule=rule_facts(explanation.rule),
         residual=explanation.residual,
-        error=float(explanation.error.max(initial=0.0)),
+        error=totals.error,
     )
 
 
-def _classes(explanation: pkex.Explanation) -> ClassFacts | None:
+def _classes(explanation: pkex.Explanation, totals: Totals) -> ClassFacts | None:
     """Return what the summary says about classes: how often each is predicted."""
     if explanation.classes is None or explanation.predicted is None:
         return None
     assert explanation.number is not None
     return ClassFacts(
         number=explanation.number,
-        predicted=_counts(explanation),
-        elsewhere=_apart(explanation),
+        predicted=totals.predicted or {},
+        elsewhere=totals.apart,
     )
-
-
-def _counts(explanation: pkex.Explanation) -> dict[str, int]:
-    """Return how many rows have each predicted class, in the order of the classes."""
-    assert explanation.predicted is not None
-    found = [str(label) for label in explanation.predicted]
-    labels = dict.fromkeys((*(explanation.classes or ()), *found))
-    return {label: found.count(label) for label in labels}
-
-
-def _apart(explanation: pkex.Explanation) -> int:
-    """Return how many rows have their largest output in another class than the predicted one."""
-    other = elsewhere(explanation)
-    return 0 if other is None else sum(most is not None for most in other)
 
 
 def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
@@ -335,18 +394,19 @@ def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
     return pandas.DataFrame(first | dict(zip(names, flat.T, strict=True)) | last)
 
 
-def _said(explanation: pkex.Explanation) -> list[str]:
+def _said(explanation: pkex.Explanation, totals: Totals) -> list[str]:
     """Return lines about classes: what the number is, and what is predicted."""
     said = meaning(explanation)
     if said is None or explanation.predicted is None:
         return []
     lines = [said]
     other = elsewhere(explanation)
-    if len(explanation) > 1:
-        told = [f"{count} {label}" for label, count in _counts(explanation).items() if count]
+    if totals.n_rows > 1:
+        counts = totals.predicted or {}
+        told = [f"{count} {label}" for label, count in counts.items() if count]
         lines.append(f"predicted: {listed(told)}")
-        if _apart(explanation):
-            lines.append(apart(_apart(explanation), len(explanation)))
+        if totals.apart:
+            lines.append(apart(totals.apart, totals.n_rows))
     elif explanation.values.ndim == 3:
         most = None if other is None else other[0]
         largest = f", largest output {most}" if most is not None else ""
@@ -355,9 +415,9 @@ def _said(explanation: pkex.Explanation) -> list[str]:
     return lines
 
 
-def _row_grid(explanation: pkex.Explanation) -> list[Any]:
+def _row_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
     """Return one row as a sum: the features with their data and values."""
-    phi, order = explanation.values[0], explanation.importance().order[:SHOWN]
+    phi, order = explanation.values[0], totals.importance.order[:SHOWN]
     noun, own = "prediction", ""
     if explanation.predicted is not None:
         noun, own = explanation.outputs[0], f" (predicted {explanation.predicted[0]})"
@@ -369,18 +429,20 @@ def _row_grid(explanation: pkex.Explanation) -> list[Any]:
         [explanation.feature_names[i], _raw(explanation, i), text, bar(phi[i], abs(phi).max())]
         for i, text in zip(order, aligned(phi[order]), strict=True)
     ]
-    shown = grid(title, ["feature", "data", "value", ""], lines, len(phi), _said(explanation))
+    shown = grid(
+        title, ["feature", "data", "value", ""], lines, len(phi), _said(explanation, totals)
+    )
     return shown + [cell(note, "dim") for note in notes(explanation)]
 
 
-def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
+def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
     """Return the importance of the features, for the first outputs."""
-    importance = explanation.importance()
+    importance = totals.importance
     names = importance.output_names or ("mean |value|",)
     shape = (len(importance.feature_names), len(names))
     tables = (importance.values, importance.standard_errors, importance.centred)
     means, errors, centred = (table.reshape(shape)[:, :OUTPUTS] for table in tables)
-    rows = counted(len(explanation), "row")
+    rows = counted(totals.n_rows, "row")
     title = f"mean |value| over {rows} ({explanation.removal} removal)"
     extra = ("centred",) if importance.neutral else ()
     heads, places = ["feature"], []
@@ -401,7 +463,7 @@ def _importance_grid(explanation: pkex.Explanation) -> list[Any]:
         heads,
         lines,
         len(means),
-        _said(explanation),
+        _said(explanation, totals),
         outputs=places if len(names) > 1 else (),
         n_outputs=len(names),
     )

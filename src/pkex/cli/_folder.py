@@ -15,6 +15,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from pkex._files import keep_mode
+from pkex.cli._parts import PARTS
 from pkex.cli._signals import clean_up_first
 
 __all__ = ["check", "unfinished", "whole"]
@@ -62,7 +63,8 @@ def unfinished(path: Path) -> list[str]:
 
 
 def _results(target: Path) -> list[str]:
-    return sorted(name for name in os.listdir(target) if not _STAGE.fullmatch(name))
+    found = os.listdir(target)
+    return sorted(name for name in found if name != PARTS and not _STAGE.fullmatch(name))
 
 
 @contextmanager

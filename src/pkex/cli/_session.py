@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from pkex.cli._summary import Summary, document
 from pkex.cli._text import printable, put
 from pkex.tables.files import FileTable
 
-__all__ = ["Session"]
+__all__ = ["Session", "described"]
 
 
 @dataclass
@@ -70,22 +70,11 @@ class Session:
         """Say what is used of a table, and as what."""
         count = len(table.frame)
         share = f"{count} of " * (count < table.total)
-        parts = [f"{table.path}: {share}{counted(table.total, 'row')}"]
+        rows = f"{share}{counted(table.total, 'row')}"
         if table.dropped:
-            parts[0] += f" ({table.dropped} dropped for missing values)"
-        numeric, categorical = table.of_kind("numeric"), table.of_kind("categorical")
-        if numeric:
-            parts.append(f"numeric: {listed(numeric)}")
-        if categorical:
-            counts = [table.frame[name].nunique() for name in categorical]
-            told = [
-                f"{name} ({counted(count, 'value')})"
-                for name, count in zip(categorical, counts, strict=True)
-            ]
-            parts.append(f"categorical: {listed(told)}")
-        if table.ignored:
-            parts.append(f"ignored: {listed(table.ignored)}")
-        self.note("; ".join(parts) + ".")
+            rows += f" ({table.dropped} dropped for missing values)"
+        levels = {name: table.frame[name].nunique() for name in table.of_kind("categorical")}
+        self.note(described(table.path, rows, table.of_kind("numeric"), levels, table.ignored))
 
     def finish(
         self,
@@ -126,3 +115,25 @@ class Session:
             if self.out is not None:
                 names = [f"values.{self.table_format}", "summary.json", *more]
                 put(f"Wrote {', '.join(names)} and report.html to {self.out}")
+
+
+def described(
+    path: Path,
+    rows: str,
+    numeric: Sequence[str],
+    levels: Mapping[str, int | None],
+    ignored: Sequence[str],
+) -> str:
+    """Return what is used of a table; `levels` are the categorical columns, None for very many."""
+    parts = [f"{path}: {rows}"]
+    if numeric:
+        parts.append(f"numeric: {listed(numeric)}")
+    if levels:
+        told = [
+            f"{name} ({'very many values' if count is None else counted(count, 'value')})"
+            for name, count in levels.items()
+        ]
+        parts.append(f"categorical: {listed(told)}")
+    if ignored:
+        parts.append(f"ignored: {listed(ignored)}")
+    return "; ".join(parts) + "."

@@ -12,7 +12,7 @@ import numpy as np
 
 import pkex
 from pkex._words import counted
-from pkex.cli import _forecast, _interactions, _tables
+from pkex.cli import _forecast, _interactions, _sample, _tables
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
 from pkex.cli._session import Session
@@ -53,6 +53,7 @@ class Test:
     seed: int = 0
     n_jobs: int = -1
     drop_missing: bool = False
+    sample: str | None = None
     interactions: bool = False
 
 
@@ -78,8 +79,14 @@ def drift(
             f"{test.permutations} permutations never give a p-value of {alpha:g}: pass "
             f"--permutations {needed} or more."
         )
-    before = _usable(_tables.read(reference, dialect), test.columns)
-    after = _tables.read(current, dialect).take(before.names)
+    size = _sample.sample_size(test.sample, test.block_size)
+
+    def rows_of(path: Path, columns: Sequence[str], number: int) -> FileTable:
+        drop, seed = test.drop_missing, test.seed
+        return _sample.read(path, dialect, columns, drop, size, seed, session, number)
+
+    before = _usable(rows_of(reference, test.columns, 0), test.columns)
+    after = rows_of(current, before.names, 1).take(before.names)
     unlike = [name for name in before.names if before.kinds[name] != after.kinds[name]]
     if unlike:
         name = unlike[0]
@@ -131,6 +138,7 @@ def drift(
             removal=test.removal,
             permutations=test.permutations,
             block_size=test.block_size,
+            sample=size,
             seed=test.seed,
             statistic="MMD^2",
             estimator=test.estimator,
@@ -164,7 +172,9 @@ def depend(
     data: Path, target: str, top: str | None, test: Test, dialect: Dialect, session: Session
 ) -> int:
     """Rank the columns of a table by their share in the dependence on a target."""
-    table = _tables.read(data, dialect)
+    size = _sample.sample_size(test.sample, test.block_size)
+    needed = (*test.columns, target) if test.columns else ()
+    table = _sample.read(data, dialect, needed, test.drop_missing, size, test.seed, session)
     y = table.take([target])
     if table.kinds[target] == "other":
         raise ValueError(f"the target {target} is neither numeric nor categorical.")
@@ -220,6 +230,7 @@ def depend(
             removal=test.removal,
             permutations=test.permutations,
             block_size=test.block_size,
+            sample=size,
             seed=test.seed,
             statistic="HSIC",
             estimator=test.estimator,

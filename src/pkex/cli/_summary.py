@@ -64,6 +64,7 @@ class TableFacts(TypedDict):
 
     path: str
     rows: Annotated[int, ("minimum", 1), "Rows that were used."]
+    rows_in_file: Annotated[int, ("minimum", 1), "Rows that the file has."]
     rows_dropped: Annotated[Count, "Rows left out because of missing values, with --drop-missing."]
     columns: Annotated[dict[str, Kind], "The columns that were used, with their kinds, in order."]
     ignored: Annotated[list[str], "Columns of the file that were not used."]
@@ -192,6 +193,10 @@ class _Result(TypedDict):
     kernel: Literal["median-per-column", "median"]
     removal: Literal["marginal", "neutral"]
     block_size: int | None
+    sample: Annotated[
+        int | None,
+        "Rows that were taken of a table at most, drawn evenly with the seed; null for all rows.",
+    ]
     seed: int
     estimator: Literal["unbiased", "biased"]
     absent: Annotated[str, "What an absent column is, in words."]
@@ -330,6 +335,7 @@ def table_facts(table: FileTable) -> TableFacts:
     return TableFacts(
         path=str(table.path),
         rows=len(table.frame),
+        rows_in_file=table.total,
         rows_dropped=table.dropped,
         columns={name: table.kinds[name] for name in table.names},
         ignored=list(table.ignored),

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from pkex._words import counted, listed
 from pkex.tables.files import Dialect, FileTable, read_file
+from pkex.tables.streams import FileStream, is_small
 
 __all__ = [
     "check_numbers",
     "chosen_rows",
     "complete",
     "for_model",
+    "long_table",
+    "picked_rows",
     "read",
     "read_any",
+    "read_chosen",
+    "read_long",
+    "refuse_missing",
+    "row_numbers",
     "split_names",
 ]
 
@@ -40,10 +49,56 @@ def read(path: Path, dialect: Dialect, row_names: str | None = None) -> FileTabl
     Columns that are to be categorical but are not there are an error, as with other options.
     `row_names` is a column that names the rows: its text is taken as it stands in the file.
     """
-    if row_names is not None and row_names not in dialect.categorical:
-        table = read_any(path, replace(dialect, categorical=(*dialect.categorical, row_names)))
-    else:
-        table = read_any(path, dialect)
+    table = read_any(path, _with_text(dialect, row_names))
+    _check_named(table, dialect, row_names)
+    return table
+
+
+def read_long(path: Path, dialect: Dialect, row_names: str | None = None) -> FileStream:
+    """Return what a file holds whose rows are to be read in chunks; else as `read`."""
+    try:
+        stream = FileStream.of(path, _with_text(dialect, row_names))
+    except UnicodeError as error:
+        raise _other_encoding(error) from error
+    _check_named(stream, dialect, row_names)
+    return stream
+
+
+def long_table(
+    path: Path, dialect: Dialect, row_names: str | None = None, part_rows: int | None = None
+) -> FileStream | None:
+    """Return a file that is read in chunks; None for one that is small, unless parts are asked."""
+    if part_rows is None and is_small(path):
+        return None
+    return read_long(path, dialect, row_names)
+
+
+def read_chosen(path: Path, dialect: Dialect, rows: str | None) -> FileTable:
+    """Return the table of the rows of a text such as ``0:10,15``, or of all."""
+    if rows is None:
+        return read(path, dialect)
+    stream = long_table(path, dialect)
+    if stream is None:
+        return chosen_rows(read(path, dialect), rows)
+    return picked_rows(stream, rows)
+
+
+def picked_rows(stream: FileStream, rows: str | None) -> FileTable:
+    """Return the table of the chosen rows of a long file, in the order of the choice."""
+    numbers = np.arange(stream.total) if rows is None else np.array(row_numbers(stream, rows))
+    table = stream.pick(np.sort(numbers))
+    return replace(table, frame=table.frame.loc[numbers])
+
+
+def _with_text(dialect: Dialect, row_names: str | None) -> Dialect:
+    if row_names is None or row_names in dialect.categorical:
+        return dialect
+    return replace(dialect, categorical=(*dialect.categorical, row_names))
+
+
+def _check_named(table: FileTable | FileStream, dialect: Dialect, row_names: str | None) -> None:
+    """Refuse options that name columns which are not there."""
+    path = table.path
     if row_names is not None and row_names not in table.names:
         raise ValueError(
             f"{path} has no column {row_names}, which --id names; it has {listed(table.names)}."
@@ -54,7 +109,6 @@ def read(path: Path, dialect: Dialect, row_names: str | None = None) -> FileTabl
             f"{path} has no column {listed(missing)}, which --categorical names; it has "
             f"{listed(table.names)}."
         )
-    return table
 
 
 def read_any(path: Path, dialect: Dialect) -> FileTable:
@@ -62,8 +116,12 @@ def read_any(path: Path, dialect: Dialect) -> FileTable:
     try:
         return read_file(path, dialect)
     except UnicodeError as error:
-        sentence = str(error).removesuffix(".")
-        raise ValueError(f"{sentence}, e.g. --encoding latin-1.") from error
+        raise _other_encoding(error) from error
+
+
+def _other_encoding(error: UnicodeError) -> ValueError:
+    sentence = str(error).removesuffix(".")
+    return ValueError(f"{sentence}, e.g. --encoding latin-1.")
 
 
 def for_model(
@@ -84,7 +142,12 @@ def for_model(
 
 def chosen_rows(table: FileTable, chosen: str) -> FileTable:
     """Return the table with the rows of a text such as ``0:10,15``."""
-    count = len(table.frame)
+    return replace(table, frame=table.frame.iloc[row_numbers(table, chosen)])
+
+
+def row_numbers(table: FileTable | FileStream, chosen: str) -> list[int]:
+    """Return the numbers of the rows of a text such as ``0:10,15``, in its order."""
+    count = table.total
     numbers: dict[int, None] = {}
     for part in chosen.split(","):
         try:
@@ -105,7 +168,17 @@ def chosen_rows(table: FileTable, chosen: str) -> FileTable:
             numbers |= dict.fromkeys(range(count)[slice(*bounds)])
     if not numbers:
         raise ValueError(f"rows {chosen!r} are none of the {count} rows of {table.path}.")
-    return replace(table, frame=table.frame.iloc[list(numbers)])
+    return list(numbers)
+
+
+def refuse_missing(path: Path, total: int, missing: Mapping[str, int], advice: str = "") -> None:
+    """Refuse missing values in a long file, given their number in each column that is used."""
+    found = [f"{name} ({count})" for name, count in missing.items() if count]
+    if found:
+        raise ValueError(
+            f"{path} has missing values among its {counted(total, 'row')}, in {listed(found)}: "
+            f"pass --drop-missing to leave these rows out, {advice}or fill them first."
+        )
 
 
 def complete(table: FileTable, drop: bool, advice: str = "") -> FileTable:

@@ -292,7 +292,10 @@ class Reduction(Protocol[Part]):
         """Return the blocks, whose order is that of `add`."""
 
     def run(self, task: Task) -> Part:
-        """Reduce one block; called in threads."""
+        """Reduce one block; called in threads, or on a copy in other processes.
+
+        So it changes nothing here: what it finds is what it returns.
+        """
 
     def add(self, part: Part) -> None:
         """Take in what `run` returned for one block; called in the order of the tasks."""

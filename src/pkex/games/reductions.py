@@ -114,6 +114,10 @@ class ByRow:
         self.bases = np.zeros(n_sets) if bases is None else bases
         self.found = Totals.zeros(source.shape[0], plan.n_players, n_sets)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a worker needs of it, which is not the sums."""
+        return self.__dict__ | {"found": None, "also": None}
+
     def tasks(self) -> Sequence[Task]:
         """Return the blocks of every term."""
         pairs = self.source.pairs

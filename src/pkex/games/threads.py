@@ -21,6 +21,7 @@ from threadpoolctl import ThreadpoolController
 
 from pkex._extras import install_command
 from pkex._validation import brief, is_index
+from pkex.games.cluster import cluster_of, inside_worker, on_cluster
 
 __all__ = ["check_n_jobs", "in_order", "raise_if_cancelled", "single_blas", "with_bar", "workspace"]
 
@@ -47,10 +48,15 @@ def check_n_jobs(n_jobs: int | None) -> None:
 def in_order(
     run: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None
 ) -> Iterator[Result]:
-    """Yield the results of the tasks in their order, computed by threads where that helps."""
+    """Yield the results of the tasks in their order, by threads or a cluster where that helps."""
     # Inside a worker of somebody else's joblib.Parallel the cores are taken already.
-    if len(tasks) == 1 or get_active_backend()[0].nesting_level or effective_n_jobs(n_jobs) == 1:
+    backend = get_active_backend()[0]
+    if len(tasks) == 1 or backend.nesting_level or inside_worker():
         return map(run, tasks)
+    if effective_n_jobs(n_jobs) == 1 and (n_jobs == 1 or cluster_of(backend) is None):
+        return map(run, tasks)
+    if cluster_of(backend) is not None:
+        return on_cluster(run, tasks, backend, n_jobs)
     return _by_threads(run, tasks, effective_n_jobs(n_jobs))
 
 

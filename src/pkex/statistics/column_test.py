@@ -168,7 +168,7 @@ class _Integrals:
 
     def __init__(self, source: Points, term: int, players: Sequence[int]) -> None:
         self.source, self.term, self.players = source, term, players
-        self.found = np.empty((len(players), *source.shape))
+        self.found: Floats | None = None  # not sent to workers, so made when the first tile comes
 
     def tasks(self) -> Sequence[Task]:
         """Return the tiles."""
@@ -177,23 +177,27 @@ class _Integrals:
         step = max(1, min(width, _TILE // (n_values * width)))
         return [Task(*tile) for tile in triangle(n_rows, step, width)]
 
-    def run(self, task: Task) -> None:
-        """Fill in what a tile has, on both sides of the diagonal; no two tiles meet."""
+    def run(self, task: Task) -> tuple[slice, slice, Floats]:
+        """Return what a tile has, and where it is."""
         raise_if_cancelled()
         rows, points, _ = task
         shape = (rows.stop - rows.start, points.stop - points.start)
         tile = workspace("tile", self.source.n_values, *shape)
         tile[...] = 0.0
         self.source.add_integrals(self.term, rows, points, tile)
-        chosen = tile[self.players]
+        return rows, points, tile[self.players]
+
+    def add(self, part: tuple[slice, slice, Floats]) -> None:
+        """Fill in a tile, on both sides of the diagonal; no two tiles meet."""
+        if self.found is None:
+            self.found = np.empty((len(self.players), *self.source.shape))
+        rows, points, chosen = part
         self.found[:, rows, points] = chosen
         self.found[:, points, rows] = chosen.transpose(0, 2, 1)
 
-    def add(self, part: None) -> None:
-        """Do nothing: it is in place."""
-
     def result(self) -> Floats:
         """Return the integrals, shape (players, rows, rows)."""
+        assert self.found is not None  # there are rows
         return self.found
 
 

@@ -21,9 +21,24 @@ from pkex._validation import first_rounded
 from pkex._words import listed
 from pkex.tables.kinds import Kind, is_arrow_text, kind_of_arrow
 
-__all__ = ["Dialect", "FileTable", "read_file"]
+__all__ = [
+    "INTEGER",
+    "Dialect",
+    "FileTable",
+    "delimiter_of",
+    "no_csv",
+    "no_encoding",
+    "no_text",
+    "read_file",
+    "refuse_no_file",
+    "refuse_twice",
+    "told_apart",
+    "without_labels",
+    "without_unnamed",
+]
 
 _DELIMITERS = ",;\t|"
+INTEGER = r"^\s*[+-]?\d+\s*$"
 
 
 @dataclass(frozen=True)
@@ -99,22 +114,28 @@ def read_file(path: Path, dialect: Dialect) -> FileTable:
     ValueError
         For what is no such file, is damaged, ragged or without rows, or names a column twice.
     """
-    if path.is_dir():
-        raise ValueError(f"{path} is a directory, but a CSV or Parquet file is needed.")
-    if not path.exists():
-        raise ValueError(f"there is no file {path}.")
+    refuse_no_file(path)
     data = path.read_bytes()
     if data[:4] == b"PAR1":
         table, unnamed = _parquet(path, data, dialect.categorical)
     else:
         table, unnamed = _csv(path, data, dialect)
-    _refuse_twice(path, table.column_names)
+    refuse_twice(path, table.column_names)
     if table.num_rows == 0:
         raise ValueError(f"{path} has no rows, only the names of columns.")
-    return _told_apart(path, table, unnamed, dialect.categorical)
+    return told_apart(path, table, unnamed, dialect.categorical)
 
 
-def _refuse_twice(path: Path, names: Sequence[str]) -> None:
+def refuse_no_file(path: Path) -> None:
+    """Refuse a directory, and what is not there."""
+    if path.is_dir():
+        raise ValueError(f"{path} is a directory, but a CSV or Parquet file is needed.")
+    if not path.exists():
+        raise ValueError(f"there is no file {path}.")
+
+
+def refuse_twice(path: Path, names: Sequence[str]) -> None:
+    """Refuse names of columns that stand twice."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(
@@ -131,7 +152,12 @@ def _parquet(path: Path, data: bytes, as_text: Sequence[str]) -> tuple[Any, tupl
         table = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data)).read()
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{path} is a damaged Parquet file ({error}).") from error
-    _refuse_twice(path, table.column_names)
+    refuse_twice(path, table.column_names)
+    return without_labels(table, as_text)
+
+
+def without_labels(table: Any, as_text: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
+    """Return a table of Parquet without the index of a pandas frame, whose names come second."""
     pandas = table.schema.pandas_metadata or {}
     labels = tuple(name for name in pandas.get("index_columns", []) if name in table.column_names)
     categories = [  # which come back as plain numbers where they are numbers
@@ -152,7 +178,7 @@ def _csv(path: Path, data: bytes, dialect: Dialect) -> tuple[Any, tuple[str, ...
     text = _decoded(path, data, dialect.encoding)
     if not text.strip():
         raise ValueError(f"{path} is empty: a line with names and at least one row are needed.")
-    delimiter = (dialect.delimiter or _delimiter(text)).replace("\\t", "\t")
+    delimiter = delimiter_of(text, dialect)
     try:
         table = pyarrow.csv.read_csv(
             pyarrow.BufferReader(text.encode()),
@@ -166,18 +192,28 @@ def _csv(path: Path, data: bytes, dialect: Dialect) -> tuple[Any, tuple[str, ...
             ),
         )
     except pyarrow.ArrowInvalid as error:
-        reason = str(error).removeprefix("CSV parse error: ")
-        if "Expected" in reason and "columns" in reason:
-            reason = reason.replace("Row #", "line ").replace("Expected", "expected")
-            raise ValueError(f"{path} is ragged: {_cut(reason)}.") from error
-        raise ValueError(f"{path} cannot be read as CSV: {_cut(reason)}.") from error
+        raise no_csv(path, error) from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} cannot be read as CSV: {error}.") from error
     table = _with_long_integers(table, text, delimiter)
+    return without_unnamed(table)
+
+
+def without_unnamed(table: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return a table of CSV without the columns that have no name, and what to call these."""
     unnamed = [i for i, name in enumerate(table.column_names) if not name.strip()]
     for i in reversed(unnamed):
         table = table.remove_column(i)
     return table, tuple(f"(column {i + 1}, without a name)" for i in unnamed)
+
+
+def no_csv(path: Path, error: Exception) -> ValueError:
+    """Return the sentence about what Arrow cannot read as CSV."""
+    reason = str(error).removeprefix("CSV parse error: ")
+    if "Expected" in reason and "columns" in reason:
+        reason = reason.replace("Row #", "line ").replace("Expected", "expected")
+        return ValueError(f"{path} is ragged: {_cut(reason)}.")
+    return ValueError(f"{path} cannot be read as CSV: {_cut(reason)}.")
 
 
 def _with_long_integers(table: Any, text: str, delimiter: str) -> Any:
@@ -201,7 +237,7 @@ def _with_long_integers(table: Any, text: str, delimiter: str) -> Any:
                 column_types={column.name: pyarrow.string()},
             ),
         ).column(0)
-        if compute.all(compute.match_substring_regex(as_text, r"^\s*[+-]?\d+\s*$")).as_py():
+        if compute.all(compute.match_substring_regex(as_text, INTEGER)).as_py():
             whole = [None if cell is None else Decimal(cell) for cell in as_text.to_pylist()]
             numbers = pyarrow.array(whole, pyarrow.decimal128(38))
             table = table.set_column(i, column.name, pyarrow.chunked_array([numbers]))
@@ -222,25 +258,37 @@ def _decoded(path: Path, data: bytes, encoding: str) -> str:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise UnicodeError(
-            f"{path} is not text in {encoding} (line {line} has the byte "
-            f"0x{data[error.start]:02x}): save it as UTF-8, or name its encoding."
-        ) from error
+        raise no_text(path, encoding, line, data[error.start]) from error
     except LookupError:
-        raise ValueError(f"there is no encoding {encoding!r}; try e.g. utf-8 or latin-1.") from None
+        raise no_encoding(encoding) from None
     if "\0" in text:
         raise ValueError(f"{path} is neither CSV nor Parquet: it has zero bytes in it.")
     return text.removeprefix("\ufeff")
 
 
-def _delimiter(text: str) -> str:
+def no_text(path: Path, encoding: str, line: int, byte: int) -> UnicodeError:
+    """Return the sentence about a byte that is not of the encoding."""
+    return UnicodeError(
+        f"{path} is not text in {encoding} (line {line} has the byte 0x{byte:02x}): save it as "
+        "UTF-8, or name its encoding."
+    )
+
+
+def no_encoding(encoding: str) -> ValueError:
+    """Return the sentence about an encoding that there is not."""
+    return ValueError(f"there is no encoding {encoding!r}; try e.g. utf-8 or latin-1.")
+
+
+def delimiter_of(text: str, dialect: Dialect) -> str:
     """Return what separates the names in the first line, a comma if in doubt."""
+    if dialect.delimiter:
+        return dialect.delimiter.replace("\\t", "\t")
     head = text.lstrip("\r\n").split("\n", 1)[0]
     outside = "".join(head.split('"')[::2])  # of quotes
     return max(_DELIMITERS, key=outside.count)
 
 
-def _told_apart(
+def told_apart(
     path: Path, table: Any, unnamed: tuple[str, ...], categorical: Sequence[str]
 ) -> FileTable:
     """Return the table with the kind of each column, and the columns as pandas has them."""

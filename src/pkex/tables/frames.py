@@ -18,6 +18,7 @@ from pkex._validation import (
     column_names,
     default_names,
     first_rounded,
+    refuse_dask,
     refuse_masked,
 )
 from pkex.tables.cells import is_missing, is_number
@@ -78,6 +79,7 @@ def as_table(value: Any, name: str, *, prefix: str = "x", vector: bool = False) 
         columns.
     """
     refuse_masked(value, name)
+    refuse_dask(value, name)
     try:
         frame = nw.from_native(value, pass_through=True, allow_series=True)
     except DuplicateError as error:

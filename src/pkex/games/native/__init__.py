@@ -100,6 +100,9 @@ class Game:
     players: Players
     ladder: Ladder
 
+    def __reduce__(self) -> tuple[Any, ...]:  # without the compiled tables, which are made again
+        return type(self), (self.term, self.players, self.ladder)
+
     @lazy
     def entries(self) -> int:
         """Column factors of a block that suit it: few where Python evaluates some of them."""

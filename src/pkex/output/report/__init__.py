@@ -13,6 +13,7 @@ from pkex.indices import Sensitivity
 from pkex.interactions import Interactions
 from pkex.output.report import _attribution, _explanation, _interactions, _page, _sensitivity
 from pkex.output.report._facts import Fact, fact
+from pkex.output.totals import Totals
 from pkex.statistics.attribution import Attribution
 from pkex.tables.cells import label_text
 
@@ -30,6 +31,7 @@ def write(
     sample_names: Sequence[str] | None = None,
     alpha: float = _ALPHA,
     row_names: Sequence[int | str] | None = None,
+    totals: Totals | None = None,
     interactions: Interactions | None = None,
 ) -> None:
     """Write a report to `path`; an existing file is replaced, whole or not at all.
@@ -53,6 +55,8 @@ def write(
     row_names : sequence of int or str, optional
         For an explanation: what to call its rows, e.g. their numbers in the file that they came
         from; by default the labels of the frame that was explained, or numbers from 0.
+    totals : Totals, optional
+        For an explanation of a sample: importance and counts of all the rows that it is from.
     interactions : Interactions, optional
         Of the same rows and features; shown as a section of their own.
 
@@ -74,7 +78,7 @@ def write(
         if alpha != _ALPHA:
             raise ValueError("alpha is for attributions; an explanation has no test.")
         names = _row_names(row_names, result)
-        payload = _explanation.payload(result, title, facts, names)
+        payload = _explanation.payload(result, title, facts, names, totals)
     elif isinstance(result, Attribution):
         if row_names is not None:
             raise ValueError("row_names are for explanations; an attribution shows no rows.")

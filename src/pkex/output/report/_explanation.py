@@ -18,9 +18,10 @@ from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite, pack
 from pkex.output.text import kernel_text
+from pkex.output.totals import Totals
 from pkex.tables.cells import cell_text, is_missing, is_number
 
-__all__ = ["column_data", "payload"]
+__all__ = ["MAX_ROWS", "column_data", "payload"]
 
 MAX_ROWS, MAX_FEATURES = 1000, 40
 WATERFALL = 12  # bars of one row
@@ -29,10 +30,18 @@ _MAX_TEXT = 80
 
 
 def payload(
-    explanation: Explanation, title: str | None, details: list[Fact], row_names: list[int | str]
+    explanation: Explanation,
+    title: str | None,
+    details: list[Fact],
+    row_names: list[int | str],
+    totals: Totals | None = None,
 ) -> dict[str, Any]:
-    """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
-    importance = explanation.importance()
+    """Return all that the page needs, with nothing in it but text, numbers and lists of them.
+
+    `totals` are those of more rows than the explanation has, which then is a sample of them.
+    """
+    totals = totals or Totals.of(explanation)
+    importance = totals.importance
     values, base, predictions = explanation._with_output_axis()
     n_rows, n_players, n_outputs = values.shape
     stds = None if explanation.std is None else explanation.std.reshape(values.shape)
@@ -46,8 +55,8 @@ def payload(
         "kind": "explanation",
         "title": title or f"Which features drive the {explanation.quantity or 'predictions'}",
         "version": pkex.__version__,
-        "facts": details + _facts(explanation),
-        "n_rows": n_rows,
+        "facts": details + _facts(explanation, totals),
+        "n_rows": totals.n_rows,
         "rows": [_name(row_names[row]) for row in rows],
         "meaning": meaning(explanation),
         "sides": explanation.sides,
@@ -147,20 +156,17 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _apart(explanation: Explanation) -> str:
-    other = elsewhere(explanation)
-    count = 0 if other is None else sum(most is not None for most in other)
-    return f"{_sentence(apart(count, len(explanation)))}." if count else ""
-
-
-def _facts(explanation: Explanation) -> list[Fact]:
-    facts = [fact("Rows", len(explanation)), features(explanation)]
+def _facts(explanation: Explanation, totals: Totals) -> list[Fact]:
+    drawn = len(explanation) < totals.n_rows
+    note = f"Pictures show {len(explanation)} of them, drawn evenly." if drawn else ""
+    facts = [fact("Rows", totals.n_rows, note), features(explanation)]
     if len(explanation.outputs) > 1:
         facts.append(fact("Outputs", len(explanation.outputs)))
     what = meaning(explanation)
     if what is not None and explanation.classes is not None:
         facts.append(fact("Output", _sentence(what)))
-        facts.append(fact("Classes", ", ".join(explanation.classes), _apart(explanation)))
+        said = f"{_sentence(apart(totals.apart, totals.n_rows))}." if totals.apart else ""
+        facts.append(fact("Classes", ", ".join(explanation.classes), said))
     if explanation.quantity is not None:
         said = "Not what the model predicts, but how sure it is; with the noise of an observation."
         facts.append(fact("Explained", _sentence(explanation.quantity), said))
@@ -176,8 +182,8 @@ def _facts(explanation: Explanation) -> list[Fact]:
         facts.append(fact("Caution", "offsets", f"{_sentence(explanation.caution)}."))
     if explanation.kernels is not None:
         facts.append(fact("Kernel", "; ".join(map(kernel_text, explanation.kernels))))
-    if explanation.error is not None:
-        bound = f"≤ {explanation.error.max(initial=0.0):.2g}"
+    if totals.error is not None:
+        bound = f"≤ {totals.error:.2g}"
         said = "Of every value and prediction, in their units; proven, not estimated."
         facts.append(fact("Error", bound, said))
     neutral = explanation.removal == "neutral"

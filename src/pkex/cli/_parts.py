@@ -1,0 +1,219 @@
+"""The parts of a table that is explained piece by piece, so that an interruption loses one of them.
+
+They stand in a folder of their own, beside the directory of results or, if that is there already,
+in it. Each part is a Parquet file of its values, with its sums as JSON in the file's metadata, and
+beside it the explanation of a few of its rows, for the report. A part is written whole, its values
+last, so that a part whose values are there is done. ``run.json`` says what the parts are of: they
+are used again only for the same model, tables, options and version.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pkex
+from pkex._files import write_whole
+from pkex._words import listed
+
+__all__ = ["PARTS", "JoinedValues", "Parts", "digest", "parts_of"]
+
+PARTS = ".pkex-parts"  # inside of a directory of results that is there already
+_SUFFIX = ".pkex-parts"  # after the name of one that is not
+_KEY = b"pkex.part"
+_SAID = """Parts of a table that `pkex explain` has not explained to the end.
+
+The same command with --resume goes on after the last part and puts the result together.
+Without it, delete this folder, or start anew with --force.
+"""
+
+Run = dict[str, Any]
+
+
+def digest(path: Path | None) -> str | None:
+    """Return what identifies the content of a file; None without one."""
+    if path is None:
+        return None
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def parts_of(out: Path) -> Path:
+    """Return the folder of the parts of a directory of results: one that is there, or will be."""
+    target = Path(os.path.realpath(out))
+    beside = target.with_name(target.name + _SUFFIX)
+    if beside.exists():
+        return beside
+    return target / PARTS if target.exists() else beside
+
+
+class Parts:
+    """The folder of the parts, in use by one process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    @contextmanager
+    def of(cls, folder: Path, run: Run, *, resume: bool, force: bool) -> Iterator[Parts]:
+        """Open the folder for a run: a new one, or with `resume` that of the same run before.
+
+        Raises
+        ------
+        ValueError
+            When parts are there that are not to be used, or cannot be: of another run.
+        """
+        if folder.exists() and not resume:
+            if not force:
+                raise ValueError(
+                    f"{folder} holds parts of a run that was interrupted: go on with --resume, or "
+                    "start anew with --force."
+                )
+            with _alone(folder):
+                shutil.rmtree(folder)
+        if not folder.exists():
+            folder.mkdir()
+            (folder / "README.txt").write_text(_SAID, encoding="utf-8")
+            content = json.dumps(run, indent=2).encode()
+            write_whole(folder / "run.json", lambda file: file.write(content), "run.json")
+        with _alone(folder):
+            _check_same(folder, run)
+            yield cls(folder)
+
+    def is_done(self, number: int) -> bool:
+        """Tell whether a part is there."""
+        return self._values(number).exists()
+
+    def write(
+        self, number: int, frame: Any, facts: dict[str, Any], sample: pkex.Explanation | None
+    ) -> None:
+        """Write a part: its values, its sums, and the explanation of some of its rows."""
+        import pyarrow
+        import pyarrow.parquet
+
+        if sample is not None:
+            sample.save(self._sample(number))
+        table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+        table = table.replace_schema_metadata({_KEY: json.dumps(facts).encode()})
+        path = self._values(number)
+        write_whole(path, lambda file: pyarrow.parquet.write_table(table, file), path.name)
+
+    def facts(self, number: int) -> dict[str, Any]:
+        """Return the sums of a part."""
+        found: dict[str, Any] = json.loads(self._schema(number).metadata[_KEY])
+        return found
+
+    def sample(self, number: int) -> pkex.Explanation | None:
+        """Return the explanation of some rows of a part; None where it has no rows."""
+        path = self._sample(number)
+        return pkex.Explanation.load(path) if path.exists() else None
+
+    def joined(self, numbers: Sequence[int]) -> JoinedValues:
+        """Return the values of all parts, to be written as one file."""
+        import pyarrow
+
+        schemas = [self._schema(number).remove_metadata() for number in numbers]
+        schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
+        return JoinedValues([self._values(number) for number in numbers], schema)
+
+    def delete(self) -> None:
+        """Delete the folder, after the results are in place."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _values(self, number: int) -> Path:
+        return self.folder / f"part-{number:06d}.parquet"
+
+    def _sample(self, number: int) -> Path:
+        return self.folder / f"part-{number:06d}.npz"
+
+    def _schema(self, number: int) -> Any:
+        import pyarrow
+        import pyarrow.parquet
+
+        path = self._values(number)
+        try:
+            return pyarrow.parquet.read_schema(path)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise ValueError(
+                f"{path} is damaged ({error}): delete it, and --resume makes it again."
+            ) from error
+
+
+class JoinedValues:
+    """The values of the parts in one file, which is written part by part."""
+
+    def __init__(self, paths: Sequence[Path], schema: Any) -> None:
+        self._paths, self._schema = paths, schema
+
+    def tables(self) -> Iterator[Any]:
+        """Yield the parts as tables with the same types."""
+        import pyarrow.parquet
+
+        for path in self._paths:
+            yield pyarrow.parquet.read_table(path).replace_schema_metadata().cast(self._schema)
+
+    def arrays(self, names: Sequence[str], n_outputs: int) -> Iterator[Any]:
+        """Yield the values of the parts, shape (n_rows, n_players, n_outputs)."""
+        for table in self.tables():
+            columns = [table.column(name).to_numpy() for name in names]
+            flat = np.stack(columns, axis=1).reshape(-1, n_outputs, len(names))
+            yield np.moveaxis(flat, 1, 2)
+
+    def to_csv(self, path: Path, index: bool) -> None:
+        """Write them as `pandas.DataFrame.to_csv` does."""
+        with path.open("w", encoding="utf-8", newline="") as file:
+            for number, table in enumerate(self.tables()):
+                table.to_pandas().to_csv(file, index=index, header=number == 0)
+
+    def to_parquet(self, path: Path, index: bool) -> None:  # noqa: ARG002  # there is none
+        """Write them as Parquet, a row group for each part."""
+        import pyarrow.parquet
+
+        with pyarrow.parquet.ParquetWriter(path, self._schema) as writer:
+            for table in self.tables():
+                if table.num_rows:
+                    writer.write_table(table)
+
+
+def _check_same(folder: Path, run: Run) -> None:
+    """Refuse the parts of another run, and say in what it differs."""
+    try:
+        before: Run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"{folder} does not say what its parts are of ({error}), so that --resume cannot use "
+            "them: start anew with --force."
+        ) from error
+    unlike = [name for name in run if json.loads(json.dumps(run[name])) != before.get(name)]
+    if unlike:
+        raise ValueError(
+            f"the parts in {folder} are of another run, which differs in {listed(unlike)}, so that "
+            "--resume cannot use them: repeat that run as it was, or start anew with --force."
+        )
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Refuse a folder that another process works in; where the system has such locks."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"another run of pkex is at work in {folder}: wait for it.") from None
+        yield
+    finally:
+        os.close(lock)

@@ -1,0 +1,187 @@
+"""Blocks of work on a cluster, through the backend of joblib that is active.
+
+Inside of ``joblib.parallel_config(backend="dask")`` blocks go to the workers of Dask. What all
+blocks need (points, plans, weights) is the result of a task of its own: it is sent once, workers
+take it from each other, and Dask makes it again where the worker that had it is lost. Other tasks
+are a few slices. The results come back one by one and are added here, in the order of the blocks,
+so that they are those of one process. Tasks are sent in batches that take some tenths of a second,
+because a task costs the scheduler about a millisecond, and only a few batches are ahead of what was
+added.
+
+Dask gives the tasks of a lost worker to the others. What it gives up, after some losses, is sent
+again from here.
+
+Backends of other clusters (Ray, Spark) are given batches by `joblib.Parallel`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed, effective_n_jobs
+
+__all__ = ["cluster_of", "inside_worker", "on_cluster", "working"]
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_LOCAL = {"LokyBackend", "ThreadingBackend", "SequentialBackend", "MultiprocessingBackend"}
+_SECONDS = 0.3  # that a batch should take
+_TRIES = 3  # how often what was lost is sent again
+_local = threading.local()
+
+
+def cluster_of(backend: Any) -> str | None:
+    """Return "dask" or "other" for a backend of joblib that is a cluster, None for one that is not.
+
+    Examples
+    --------
+    >>> from joblib.parallel import get_active_backend
+    >>> cluster_of(get_active_backend()[0]) is None
+    True
+    """
+    names = {kind.__name__ for kind in type(backend).__mro__}
+    if "DaskDistributedBackend" in names:
+        return "dask"
+    return None if type(backend).__name__ in _LOCAL else "other"
+
+
+def inside_worker() -> bool:
+    """Tell whether this thread is at work for somebody: for pkex, or in a task of Dask.
+
+    There the cores are taken already, and joblib does not know it.
+    """
+    if getattr(_local, "working", False):
+        return True
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return False
+    try:
+        distributed.get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def on_cluster(
+    run: Callable[[Task], Result], tasks: Sequence[Task], backend: Any, n_jobs: int | None
+) -> Iterator[Result]:
+    """Yield the results of the tasks in their order, computed by the workers of a cluster."""
+    if cluster_of(backend) == "dask":
+        return _by_dask(run, tasks, backend.client)
+    return _by_joblib(run, tasks, n_jobs)
+
+
+def _by_joblib(
+    run: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None
+) -> Iterator[Result]:
+    step = max(1, len(tasks) // (4 * effective_n_jobs(n_jobs)))
+    batches = [tasks[start : start + step] for start in range(0, len(tasks), step)]
+    found = Parallel(n_jobs=n_jobs)(delayed(_work)(run, batch) for batch in batches)
+    for _, results in found:
+        yield from results
+
+
+def _by_dask(run: Callable[[Task], Result], tasks: Sequence[Task], client: Any) -> Iterator[Result]:
+    """Yield the results in order; what Dask has lost for good is sent again a few times."""
+    done, tries = 0, 0
+    while True:
+        try:
+            for results in _batches(run, tasks[done:], client):
+                for result in results:
+                    done += 1
+                    yield result
+            return
+        except _lost() as error:
+            tries += 1
+            if tries > _TRIES:
+                raise RuntimeError(
+                    f"workers of the Dask cluster were lost {tries} times while they had blocks of "
+                    "pkex: look at their logs, most often for a lack of memory."
+                ) from error
+
+
+def _batches(
+    run: Callable[[Task], Result], tasks: Sequence[Task], client: Any
+) -> Iterator[Sequence[Result]]:
+    """Yield the results of batches of tasks, with a few batches ahead."""
+    n_threads = max(1, sum(client.ncores().values()))
+    held = _submitted(client, _hold, _Sent(run))
+    ahead: deque[Any] = deque()
+    size, start = 1, 0
+    try:
+        while start < len(tasks) or ahead:
+            while start < len(tasks) and len(ahead) < 2 * n_threads + 1:
+                batch: Any = tasks[start : start + size]
+                start += len(batch)
+                ahead.append(_submitted(client, _work, held, _Sent(batch)))
+            seconds, results = ahead.popleft().result()
+            each = seconds / len(results)
+            fair = (len(tasks) - start) // (2 * n_threads)  # so that all have work to the end
+            size = max(1, min(fair, int(_SECONDS / max(each, 1e-6))))
+            yield results
+    finally:
+        client.cancel([held, *ahead])
+
+
+def _submitted(client: Any, call: Callable[..., Any], *given: Any) -> Any:
+    """Return the future of a call, without a warning that what it is given is large."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        return client.submit(call, *given, pure=False)
+
+
+def _hold(sent: Any) -> Any:
+    """Return what all blocks need; Dask calls it again where the worker is lost that had it."""
+    return sent
+
+
+def _work(run: Any, tasks: Any) -> tuple[float, list[Any]]:
+    """Do some tasks, in a worker, with one thread; return the seconds and the results."""
+    from pkex.games.threads import single_blas
+
+    start = time.perf_counter()
+    with working(), single_blas():
+        run, tasks = _sent(run), _sent(tasks)
+        results = [run(task) for task in tasks]
+    return time.perf_counter() - start, results
+
+
+class _Sent:
+    """Something that is sent as it is, whatever collection it may be."""
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+
+def _sent(value: Any) -> Any:
+    return value.content if isinstance(value, _Sent) else value
+
+
+@contextmanager
+def working() -> Iterator[None]:
+    """Let this thread be one at work for somebody, which starts no others."""
+    before = getattr(_local, "working", False)
+    _local.working = True
+    try:
+        yield
+    finally:
+        _local.working = before
+
+
+def _lost() -> tuple[type[BaseException], ...]:
+    """Return the errors of Dask that tell that a worker and what it had are gone."""
+    from asyncio import CancelledError as OfLoop
+    from concurrent.futures import CancelledError
+
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    return (CancelledError, OfLoop, CommClosedError, KilledWorker)
