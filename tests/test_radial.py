@@ -288,3 +288,23 @@ def test_many_columns_are_finite_and_add_up():
             assert np.isfinite(explanation.values).all()
             total = explanation.values.sum(axis=1) + explanation.base_values
             assert_close(total, f.predict(rows), 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::pkex.errors.PrecisionWarning")  # far from all points
+@pytest.mark.parametrize("removal", ["interventional", "marginal"])
+@pytest.mark.parametrize("far", [1.0, 8.0, 60.0])
+def test_pairs_that_are_left_out_are_within_the_error(monkeypatch, removal, far):
+    """The native kernel leaves out pairs whose coalitions are all worth nothing under a width."""
+    rng = np.random.default_rng(6)
+    points, rows, background = (rng.normal(size=(n, 12)) for n in (20, 3, 4))
+    rows[1:] += far
+    rows[0] = points[3]
+    f = pkex.KernelExpansion(points, rng.normal(size=(20, 2)), Matern(0.8, nu=1.5))
+    found = {}
+    for backend in ("native", "numpy"):
+        monkeypatch.setenv("PKEX_BACKEND", backend)
+        found[backend] = pkex.Explainer(f, background + far, removal=removal)(rows)
+    gap = np.abs(found["native"].values - found["numpy"].values).max(axis=1)
+    assert (gap <= found["native"].error + found["numpy"].error).all()
+    assert gap.max() <= 1e-15
+    assert found["native"].error.max() < 1e-11

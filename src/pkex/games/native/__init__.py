@@ -39,6 +39,9 @@ Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
 _KINDS = _kernel.kinds()
 _NOT_FINITE, _NEEDS_FALLBACK = 1, 2
 _NOTHING = np.empty(0)
+# Of a mixture, pairs are left out whose coalitions are all worth less than this times the slack of
+# the term. Their magnitude is 2^52 times their worth, over the slack, so that bounds cover it.
+_NEGLIGIBLE = 2.0**-56
 _MISSING = (None, None, None)
 
 config = _kernel.config
@@ -293,6 +296,7 @@ class Game:
             **_packed_rules(self.ladder),
             fallback_nodes=fallback.nodes if fallback else _NOTHING,
             fallback_weights=fallback.weights if fallback else _NOTHING,
+            negligible=_NEGLIGIBLE * self.term.slack if self.term.error else 0.0,
             isa=isa,
         )
 

@@ -32,6 +32,7 @@ class Game:
         lower: float,
         fallback_nodes: Floats,
         fallback_weights: Floats,
+        negligible: float = 0.0,
         isa: str = "",
     ) -> None: ...
     def explain(

@@ -464,6 +464,14 @@ private:
         if constexpr (General) {
             outside = extent.out_of_range(program_.lower);
             const Vec largest_worth = extent.product();
+            if (program_.negligible > 0.0 && !outside && !integrals_ &&
+                !any(largest_worth > program_.negligible)) {
+                product = splat(0.0);
+                const Vec lost = largest_worth * (0x1p-4 / program_.negligible);  // is covered
+                magnitude = larger(lost, splat(kFloor));
+                for (Index j = 0; j < program_.n_players; ++j) take(j, splat(0.0));
+                return Status::kDone;
+            }
             if (!outside && any(largest_worth < kTail)) {
                 lam = select(largest_worth < kTail, players.relative_lam(), lam);
                 most = largest(lam);

@@ -68,7 +68,8 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
                 near_one,
                 ratios,
                 Index(factors_.size()) == parts.n_players,
-                2 * without < Index(factors_.size())};
+                2 * without < Index(factors_.size()),
+                rules.negligible};
 }
 
 void Game::take_factors(const Parts& parts) {

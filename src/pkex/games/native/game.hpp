@@ -21,6 +21,7 @@ struct Rules {
     std::vector<bool> any_factors;
     std::vector<double> nodes, weights;  // of all rules, one after the other
     double lower;
+    double negligible = 0.0;
 };
 
 class Game {

@@ -128,14 +128,15 @@ pkex::Rules rules_of(const Integers& sizes, const Vector& limits, const Integers
                      const Vector& nodes, const Vector& weights, double lower) {
     const auto flags = as_vector<std::int64_t>(any_factors);
     return {as_vector<Index>(sizes),  as_vector<double>(limits),  {flags.begin(), flags.end()},
-            as_vector<double>(nodes), as_vector<double>(weights), lower};
+            as_vector<double>(nodes), as_vector<double>(weights), lower,
+            0.0};
 }
 
 void make_game(Game* self, const Integers& kinds, const Integers& columns, const Integers& players,
                const Vector& a, const Vector& b, Index n_columns, Index n_given, Index n_players,
                const Integers& sizes, const Vector& limits, const Integers& any_factors,
                const Vector& nodes, const Vector& weights, double lower,
-               const Vector& fallback_nodes, const Vector& fallback_weights,
+               const Vector& fallback_nodes, const Vector& fallback_weights, double negligible,
                const std::string& isa) {
     const pkex::Parts parts = {as_vector<std::int32_t>(kinds),
                                as_vector<Index>(columns),
@@ -154,8 +155,9 @@ void make_game(Game* self, const Integers& kinds, const Integers& columns, const
         fallback.any_factors = {true};
     }
     const Backend& backend = isa.empty() ? pkex::default_backend() : pkex::backend_named(isa);
-    new (self)
-        Game(parts, rules_of(sizes, limits, any_factors, nodes, weights, lower), fallback, backend);
+    pkex::Rules rules = rules_of(sizes, limits, any_factors, nodes, weights, lower);
+    rules.negligible = negligible;
+    new (self) Game(parts, rules, fallback, backend);
 }
 
 // The part of a block that both entry points share; `z` must live as long as the block.
@@ -444,7 +446,8 @@ NB_MODULE(_kernel, module) {
              "players"_a.noconvert(), "a"_a.noconvert(), "b"_a.noconvert(), "n_columns"_a,
              "n_given"_a, "n_players"_a, "sizes"_a.noconvert(), "limits"_a.noconvert(),
              "any_factors"_a.noconvert(), "nodes"_a.noconvert(), "weights"_a.noconvert(), "lower"_a,
-             "fallback_nodes"_a.noconvert(), "fallback_weights"_a.noconvert(), "isa"_a = "")
+             "fallback_nodes"_a.noconvert(), "fallback_weights"_a.noconvert(), "negligible"_a = 0.0,
+             "isa"_a = "")
         .def("explain", &explain, "x"_a.noconvert(), "z"_a.noconvert(), "weights"_a.noconvert(),
              "values"_a.noconvert(), "totals"_a.noconvert(), "magnitudes"_a.noconvert(),
              "absent"_a.noconvert() = nb::none(), "absent_deficits"_a.noconvert() = nb::none(),
