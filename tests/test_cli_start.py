@@ -67,7 +67,7 @@ def test_version_config_and_help(capsys):
     shown = capsys.readouterr().out
     assert all(name in shown for name in ("explain", "drift", "depend", "demo", "config"))
     assert main(["drift", "--help"]) == 0
-    assert "Of permutations and blocks." in capsys.readouterr().out
+    assert "Of permutations, blocks and samples." in capsys.readouterr().out
 
 
 def test_module_is_the_command_line():

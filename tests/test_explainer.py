@@ -321,7 +321,11 @@ CHI2 = KernelExpansion(POINTS, ALPHA, Chi2())
             TypeError,
             "real numbers",
         ),
-        (lambda: Explainer(EXPANSION, removal="neutral")(None), TypeError, "X is None"),
+        (
+            lambda: Explainer(EXPANSION, removal="neutral")(None),
+            TypeError,
+            "X must be a table.*got None",
+        ),
         (lambda: Explainer(CHI2, removal="neutral")(-ROWS), ValueError, "non-negative"),
         (
             lambda: Explainer(CUSTOM, removal="neutral")(ROWS),

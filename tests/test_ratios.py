@@ -9,14 +9,13 @@ import naive
 import numpy as np
 import pytest
 from cases import alone, assert_close
-from native_games import ISAS, native
+from native_games import ISAS, ByNodes, native
 from native_games import check as check_against_numpy
 
 from pkex import rules
-from pkex.games import numpy_backend
 from pkex.games.protocols import Absent, Factors
 from pkex.games.sources import SameFactors
-from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Matern, Periodic
+from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Periodic, ProductMatern
 
 signed_series = native._kernel.signed_series
 
@@ -151,7 +150,7 @@ def games_of(kernel, d, players=None):
     (term,) = kernel.terms(d)
     players = players or alone(d)
     ladder = rules.general_ladder(len(players))
-    return (backend.Game(term, players, ladder) for backend in (native, numpy_backend))
+    return (kind(term, players, ladder) for kind in (native.Game, ByNodes))
 
 
 def compare(actual, expected, atol=4e-15):
@@ -200,8 +199,8 @@ def test_every_number_of_points(n_points, n_sets, width):
         Categorical(0.0).on(3) * RBF(9.0),  # a factor 0 has no exponent
         Categorical(0.9),
         Categorical(0.2),
-        Matern(20.0, nu=0.5),
-        Matern(40.0, nu=1.5).on(0) * RBF(9.0),  # has no exponent
+        ProductMatern(20.0, nu=0.5),
+        ProductMatern(40.0, nu=1.5).on(0) * RBF(9.0),  # has no exponent
         RBF(9.0).on(*range(20)),  # and players without columns
     ],
     ids=repr,

@@ -75,7 +75,7 @@ def test_a_kernel_of_somebody_else_under_a_known_name_is_refused():
             return np.maximum(super().__call__(X, Y), 1e-9)
 
     model = GaussianProcessRegressor(RBF(0.1), optimizer=None).fit(X, TARGET)
-    with pytest.raises(UnsupportedModelError, match="does not factorise"):
+    with pytest.raises(UnsupportedModelError, match="neither a product over columns nor a sum"):
         Explainer(model)
 
 

@@ -201,7 +201,7 @@ def _ranges(numbers: Floats) -> tuple[NDArray[np.intp], list[str]]:
     Examples
     --------
     >>> _ranges(np.array([1.0, 2.0, 30.0, 400.0, 5000.0, 60000.0, 7e5, 8e6]))[1][:2]
-    ['1 to 15.4', '15.4 to 215']
+    ['1 to 2', '2 to 30']
     >>> _ranges(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0]))[1]
     ['0', '1 to 1.5', '1.5 to 2']
     """

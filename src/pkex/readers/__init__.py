@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from pkex._floats import usual_errors
@@ -28,7 +27,7 @@ from pkex.kernels.algebra import Kernel
 from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.readers._guard import BOTORCH, GPYTORCH, SKLEARN, Guard
-from pkex.readers.reading import Given, Reader, Reading, check_agreement
+from pkex.readers.reading import Given, Reader, Reading, compared
 
 __all__ = [
     "Classes",
@@ -36,7 +35,6 @@ __all__ = [
     "Guard",
     "Reading",
     "as_expansion",
-    "compared",
     "read",
     "register",
     "supported",
@@ -200,17 +198,6 @@ def read(model: Any, given: Given | None = None) -> Reading:
         "another model f(x) = sum_i alpha_i k(x, x_i) + offset can be passed as "
         "pkex.KernelExpansion(points, coefficients, kernel, offset)."
     )
-
-
-def compared(reading: Reading) -> Reading:
-    """Return the reading after comparing the expansion with the model on a few of its points."""
-    expansion = reading.expansion
-    if expansion.preparation is not None:
-        return reading  # there are no rows as the user has them to compare on
-    for part in expansion.parts:
-        rows = np.ascontiguousarray(part.points[:: max(1, len(part.points) // 5)][:5])
-        check_agreement(expansion, expansion.predict(rows), reading.own(rows), reading.tol)
-    return reading
 
 
 def _public_name(cls: type) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "Reader",
     "Reading",
     "check_agreement",
+    "compared",
     "largest",
     "nothing",
     "outside",
@@ -181,3 +182,14 @@ def outside() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pkex."):
         frame, level = frame.f_back, level + 1
     return level
+
+
+def compared(reading: Reading) -> Reading:
+    """Return the reading after comparing the expansion with the model on a few of its points."""
+    expansion = reading.expansion
+    if expansion.preparation is not None:
+        return reading  # there are no rows as the user has them to compare on
+    for part in expansion.parts:
+        rows = np.ascontiguousarray(part.points[:: max(1, len(part.points) // 5)][:5])
+        check_agreement(expansion, expansion.predict(rows), reading.own(rows), reading.tol)
+    return reading

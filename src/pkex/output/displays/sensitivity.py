@@ -42,7 +42,7 @@ class SensitivityDisplay(Display):
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
     >>> display = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}).plot()
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
-    ['x0', 'x1']
+    ['x1', 'x0']
     """
 
     def __init__(self, sensitivity: Sensitivity, output: str | int | None = None) -> None:

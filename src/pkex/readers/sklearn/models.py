@@ -35,6 +35,7 @@ from pkex.readers.sklearn.log_odds import platt_scaled
 from pkex.readers.sklearn.plain import call, dense, fitted, names_of, own_predict
 
 __all__ = [
+    "DECISION",
     "against_the_rest",
     "by_pairs",
     "classification_machine",

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import Linear
 from pkex.models.expansion import KernelExpansion
-from pkex.readers import Given, Reading, compared, read
-from pkex.readers.reading import Chain
+from pkex.readers import Given, Reading, read
+from pkex.readers.reading import Chain, compared
 from pkex.readers.sklearn.columns import refuse_changed
 from pkex.readers.sklearn.models import pairwise, with_digits
 from pkex.readers.sklearn.plain import dense, fitted, nameless
