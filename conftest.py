@@ -4,6 +4,7 @@ their tests where it is not installed; tell what failed in helpers.
 Assertions in modules that tests share are told with their values, as those in tests are.
 """
 
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -18,3 +19,11 @@ except ImportError:
 if find_spec("gpytorch") is None:  # see `make torch`
     collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/test_torch.py"]
     collect_ignore_glob += ["tests/torch_models/*.py", "docs/tutorials/botorch.md"]
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_stays_open():
+    """Close what an example drew: matplotlib warns of more than twenty."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
