@@ -9,7 +9,7 @@ LOWEST := build/lowest
 OLDEST = $(shell for p in python3.11 python3.12; do $$p -c 'import ensurepip' 2>&- && echo $$p && break; done)
 # Where `make cluster` installs Dask, Ray and Spark.
 CLUSTER := build/cluster
-# Where `make torch` installs GPyTorch and BoTorch, which nothing else needs.
+# Where `make torch` installs GPyTorch, BoTorch and optimisers, which nothing else needs.
 TORCH := build/torch
 # pkex as it is where there is no compiler, for benchmarks.
 BARE := build/bare
@@ -56,10 +56,12 @@ lowest: $(LOWEST)/.installed
 	  --ignore-glob='tests/test_experiments*' --ignore-glob='tests/test_*rules.py' \
 	  $(foreach name,accuracy error factors near_one ratios series,--ignore=tests/test_$(name).py)
 
-# Models of GPyTorch and BoTorch, and the pages about them. These packages use what torch deprecates.
+# Models of GPyTorch, BoTorch and optimisers, and the pages about them. These packages use what torch deprecates.
 torch: $(TORCH)/.installed
-	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py
-	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/tutorials/botorch.md
+	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py \
+	  tests/test_optimisers.py
+	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/tutorials/botorch.md \
+	  docs/howto/optimisers.md
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check
@@ -139,7 +141,7 @@ $(TORCH)/.installed: $(SOURCES) scripts/install_torch.py
 	$(TORCH)/bin/python -m pip install --quiet --upgrade pip
 	$(TORCH)/bin/python scripts/install_torch.py
 	$(TORCH)/bin/python -m pip install --quiet --config-settings=build-dir=$(TORCH)/cmake \
-	  --editable ".[gpytorch,shap]" pandas pytest pytest-xdist
+	  --editable ".[gpytorch,shap]" pandas pytest pytest-xdist scikit-optimize bayesian-optimization
 	touch $@
 
 $(BARE)/.installed: $(SOURCES) $(wildcard src/pkex/*.py)

@@ -1,5 +1,5 @@
-"""Leave out doctests of the native kernel where it was not compiled, and of GPyTorch's readers and
-their tests where it is not installed; tell what failed in helpers.
+"""Leave out doctests of the native kernel where it was not compiled, and tests of readers of
+GPyTorch and of optimisers where these are not installed; tell what failed in helpers.
 
 Assertions in modules that tests share are told with their values, as those in tests are.
 """
@@ -19,6 +19,9 @@ except ImportError:
 if find_spec("gpytorch") is None:  # see `make torch`
     collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/test_torch.py"]
     collect_ignore_glob += ["tests/torch_models/*.py", "docs/tutorials/botorch.md"]
+if find_spec("skopt") is None or find_spec("bayes_opt") is None:  # see `make torch`
+    collect_ignore_glob += ["tests/test_optimisers.py", "tests/optimiser_models.py"]
+    collect_ignore_glob += ["docs/howto/optimisers.md"]
 
 
 @pytest.fixture(autouse=True)

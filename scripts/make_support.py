@@ -5,8 +5,9 @@
 Everything on the page is asked of the code: the registry of readers says which classes are read,
 the cases of tests/models/ are the models that are fitted, explained and compared with brute force
 in the tests, and the sentences of the refusals are those that a user gets. A test compares the page
-with what this script makes, so that it cannot be out of date. What is said of GPyTorch and BoTorch
-comes from a list that `make_torch_list.py` makes where torch is installed, in the same way.
+with what this script makes, so that it cannot be out of date. What is said of GPyTorch, BoTorch
+and optimisers comes from a list that `make_torch_list.py` makes where they are installed, in the
+same way.
 """
 
 import argparse
@@ -146,7 +147,10 @@ def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
     for kind in sorted({*explained, *refused}):
         yield _row((f"`{kind}`", _listed(explained.get(kind, [])), _listed(refused.get(kind, []))))
     yield "\nA kernel with a `DotProduct` in it has no neutral removal.\n"
-    yield "Kernels of GPyTorch and BoTorch, and what BoTorch does to rows and outcomes:\n"
+    yield (
+        "Kernels of GPyTorch and BoTorch, and what BoTorch does to rows and outcomes; the"
+        " `HammingKernel`\nis scikit-optimize's, whose others are those of scikit-learn:\n"
+    )
     yield "| kernel or transform | explained in | refused in |"
     yield "|---|---|---|"
     for kind, both in _torch()["modules"].items():

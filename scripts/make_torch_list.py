@@ -1,9 +1,10 @@
-"""Write tests/torch_models/listed.json: what is explained and refused of GPyTorch and BoTorch.
+"""Write tests/torch_models/listed.json: what is explained and refused of GPyTorch and its like.
 
     build/torch/bin/python scripts/make_torch_list.py
 
-The page of support is made where there is no torch. What it says of these libraries is asked of the
-code here, where there is, and a test of `make torch` compares the list with what this script makes.
+The page of support is made where there is no torch, and no optimiser. What it says of GPyTorch,
+BoTorch, scikit-optimize and bayes_opt is asked of the code here, where they are, and a test of
+`make torch` compares the list with what this script makes.
 """
 
 import json
@@ -21,6 +22,7 @@ from pkex._files import write_whole
 ROOT = Path(__file__).parent.parent
 LIST = ROOT / "tests" / "torch_models" / "listed.json"
 
+_LIBRARIES = ("gpytorch.", "botorch.", "skopt.", "bayes_opt.")
 _PACKAGES = ("gpytorch.kernels", "botorch.models.kernels", "botorch.models.transforms")
 
 
@@ -35,16 +37,18 @@ def made() -> str:
     tests = str(ROOT / "tests")
     if tests not in sys.path:
         sys.path.insert(0, tests)
-    models = import_module("torch_models")
-    names = [name for name in readers.supported() if name.startswith(("gpytorch.", "botorch."))]
+    lists = [import_module(name) for name in ("torch_models", "optimiser_models")]
+    names = [name for name in readers.supported() if name.startswith(_LIBRARIES)]
     cases: dict[str, list[str]] = {name: [] for name in names}
     modules: dict[str, tuple[list[str], list[str]]] = {}
-    for case in models.MODELS:
-        cases[_reader_of(case.model(), names)].append(case.name)
+    for case in (case for models in lists for case in models.MODELS):
+        reader = _reader_of(case.model())
+        if reader in names:  # not the process of scikit-learn that an optimiser holds
+            cases[reader].append(case.name)
         for kind in _modules(case.model()):
             modules.setdefault(kind, ([], []))[0].append(case.name)
     refusals: dict[str, str] = {}
-    for refusal in models.REFUSALS:
+    for refusal in (refusal for models in lists for refusal in models.REFUSALS):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = refusal.make()
@@ -61,13 +65,20 @@ def made() -> str:
     return json.dumps(found, indent=1) + "\n"
 
 
-def _reader_of(model: Any, names: list[str]) -> str:
+def _reader_of(model: Any) -> str:
     every = (readers._public_name(cls) for cls in type(model).__mro__)
-    return next(name for name in every if name in names)
+    return next(name for name in every if name in readers.supported())
 
 
 def _modules(model: Any) -> Iterator[str]:
-    """Yield the classes of the kernels and transforms of a model, each once."""
+    """Yield the classes of the kernels and transforms of a model, each once.
+
+    Of scikit-optimize's kernels that is the one that scikit-learn does not have.
+    """
+    if not hasattr(model, "modules"):
+        if "HammingKernel" in repr(getattr(model, "kernel", None)):
+            yield "HammingKernel"
+        return
     found = [type(module) for module in model.modules()]
     ours = [cls.__name__ for cls in found if cls.__module__.startswith(_PACKAGES)]
     yield from dict.fromkeys(name for name in ours if not name.startswith("_"))

@@ -261,3 +261,11 @@ for _module, _names in _TORCH.items():
     for _name, _function in _names.items():
         _path = f"pkex.readers.gpytorch.{_module}:{_function}"
         _readers[_name] = _Entry(_path, GPYTORCH if _name.startswith("gpytorch.") else BOTORCH)
+
+# scikit-optimize's regressor derives from scikit-learn's, and its predict has gradients besides
+_SKOPT = "skopt.learning.gaussian_process.gpr.GaussianProcessRegressor"
+_readers[_SKOPT] = _Entry("pkex.readers.sklearn.models:gaussian_process", Guard())
+# an optimiser holds the model that is read; users change how it looks for points
+_BAYES_OPT = "bayes_opt.bayesian_optimization.BayesianOptimization"
+_HOLDER = Guard(outputs=["predict"], free=["*"])
+_readers[_BAYES_OPT] = _Entry("pkex.readers.bayes_opt:optimiser", _HOLDER)

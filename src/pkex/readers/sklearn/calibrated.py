@@ -21,6 +21,12 @@ from pkex.readers.sklearn.plain import fitted
 
 __all__ = ["calibrated"]
 
+# what has log-odds that are explained, with two classes and with more; an SVC has votes then
+_ADVICE = (
+    "Use method='sigmoid'",
+    "Use method='temperature' with a model that has one function for each class, such as "
+    "CalibratedClassifierCV(OneVsRestClassifier(SVC()), method='temperature', ensemble=False)",
+)
 _INSIDE = "pkex.Explainer(model.calibrated_classifiers_[0].estimator)"
 
 
@@ -44,8 +50,8 @@ def calibrated(model: Any, given: Given) -> Reading:
         raise UnsupportedModelError(
             f"the probabilities of this {type(model).__name__} with method={method!r} are {why}: "
             "nonlinear functions of a kernel expansion, and values cannot add up to them or to "
-            f"their log-odds. Use method={'sigmoid' if n_classes == 2 else 'temperature'!r}, or "
-            f"explain the classifier inside: {_INSIDE}."
+            f"their log-odds. {_ADVICE[n_classes > 2]}, or explain the classifier inside: "
+            f"{_INSIDE}."
         )
     reading = read(machine, Given(given.kernel, given.points))
     votes = type(_last(machine)).__name__ == "OneVsOneClassifier" or "pairs" in reading.choices

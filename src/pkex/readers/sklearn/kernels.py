@@ -1,5 +1,8 @@
 """From the kernel tree of a scikit-learn Gaussian process to a pkex kernel.
 
+scikit-optimize's kernels derive from these, have the same names and add gradients; one more
+compares categories.
+
 What counts is the kernel between a new row and the training points. There a WhiteKernel is zero,
 so it drops out of sums and takes products with it.
 """
@@ -18,6 +21,7 @@ import numpy as np
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import (
     RBF,
+    Categorical,
     Chi2,
     Constant,
     Laplacian,
@@ -91,7 +95,8 @@ def _convert(kernel: Any, n_columns: int) -> Kernel | None:
     """Return the kernel between different rows; None for zero."""
     cls = type(kernel)
     # somebody else's class of the same name may do anything
-    name = cls.__name__ if cls.__module__.partition(".")[0] == "sklearn" else ""
+    ours = cls.__module__.partition(".")[0] in ("sklearn", "skopt")
+    name = cls.__name__ if ours else ""
     if name in ("Sum", "Product"):
         parts = [_convert(part, n_columns) for part in (kernel.k1, kernel.k2)]
         present = [part for part in parts if part is not None]
@@ -120,6 +125,8 @@ def _convert(kernel: Any, n_columns: int) -> Kernel | None:
         return (ProductMatern if product else Matern)(kernel.length_scale, nu=kernel.nu)
     if name == "RationalQuadratic":
         return RationalQuadratic(kernel.length_scale, alpha=kernel.alpha)
+    if name == "HammingKernel":
+        return _hamming(kernel)
     if name == "ExpSineSquared" and n_columns == 1:
         return Periodic(kernel.length_scale, kernel.periodicity)
     raise no_sum_of_products(str(kernel), name)
@@ -136,6 +143,18 @@ def _pairwise(kernel: Any) -> Kernel:
         degree, coef0 = options.get("degree", 3), options.get("coef0", 1.0)
         return polynomial(degree, float(kernel.gamma), coef0, str(kernel))
     raise no_sum_of_products(str(kernel), str(kernel.metric))
+
+
+def _hamming(kernel: Any) -> Kernel:
+    """Return the kernel of scikit-optimize with ``exp(-scale)`` for each column that differs."""
+    mismatch = np.exp(-np.asarray(kernel.length_scale, dtype=np.float64))
+    if not (mismatch < 1.0).all():
+        raise UnsupportedModelError(
+            f"a HammingKernel with the length scale {kernel.length_scale} does not tell the "
+            "categories of every column apart; length scales must be above 1e-16. Refit with a "
+            "larger lower bound, or leave out the column."
+        )
+    return Categorical(mismatch.tolist() if mismatch.size > 1 else mismatch.item())
 
 
 def _power(kernel: Kernel, exponent: float, shown: str) -> Kernel:

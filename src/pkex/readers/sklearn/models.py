@@ -24,6 +24,7 @@ from pkex.kernels.algebra import Kernel
 from pkex.models.classes import CHOICES, Classes, ClassMeans, pairs_of
 from pkex.models.expansion import KernelExpansion, combined, evolve, stack
 from pkex.models.posterior import Posterior
+from pkex.readers.bayes_opt import is_wrapped, wrapped_process
 from pkex.readers.reading import TOL, Chain, Given, Reading, nothing, outside
 from pkex.readers.sklearn.kernels import (
     from_gaussian_process,
@@ -210,6 +211,8 @@ def gaussian_process(model: Any, given: Given) -> Reading:
         model, "X_train_", "It was not fitted; the prior of a Gaussian process is zero everywhere"
     )
     nothing(given, model)
+    if is_wrapped(model.kernel_):
+        return wrapped_process(model, given, gaussian_process)
     kernel = from_gaussian_process(model.kernel_, model.X_train_.shape[1])
     f = KernelExpansion(
         model.X_train_,
