@@ -19,9 +19,9 @@ RNG = np.random.default_rng(0)
 
 
 def table(n_rows, n_columns, density=0.15, seed=0):
-    return sparse.random_array(
-        (n_rows, n_columns), density=density, format="csr", rng=np.random.default_rng(seed)
-    )
+    rng = np.random.default_rng(seed)
+    stored = rng.random((n_rows, n_columns)) < density
+    return sparse.csr_array(np.where(stored, rng.random((n_rows, n_columns)), 0.0))
 
 
 Z, X = table(30, 40, seed=1), table(8, 40, seed=2)

@@ -129,8 +129,6 @@ LINEAR_MODELS = [
              inside=lambda m: _Stacked(m.estimators_)),
     weighted("LinearSVC, 3 classes", scaled(LinearSVC(dual=False)), WINE_FRAME, CULTIVAR, decision,
              CLASSES),
-    weighted("LinearSVC crammer_singer", scaled(LinearSVC(multi_class="crammer_singer",
-             random_state=0)), WINE_FRAME, CULTIVAR, decision, CLASSES),
     weighted("RidgeClassifier", RidgeClassifier(), CANCER, MALIGNANT, decision, ("1 vs 0",)),
     weighted("RidgeClassifierCV, 3 classes", RidgeClassifierCV(), WINE_FRAME, CULTIVAR, decision,
              CLASSES),
