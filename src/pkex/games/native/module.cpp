@@ -127,8 +127,12 @@ void run(const Game& game, Index sets, const Work& work) {
 pkex::Rules rules_of(const Integers& sizes, const Vector& limits, const Integers& any_factors,
                      const Vector& nodes, const Vector& weights, double lower) {
     const auto flags = as_vector<std::int64_t>(any_factors);
-    return {as_vector<Index>(sizes),  as_vector<double>(limits),  {flags.begin(), flags.end()},
-            as_vector<double>(nodes), as_vector<double>(weights), lower,
+    return {as_vector<Index>(sizes),
+            as_vector<double>(limits),
+            {flags.begin(), flags.end()},
+            as_vector<double>(nodes),
+            as_vector<double>(weights),
+            lower,
             0.0};
 }
 

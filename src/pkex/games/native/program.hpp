@@ -60,7 +60,8 @@ struct Program {
     bool ratios;        // whether all factors have exponents, and the game is a general one
     bool plain;         // whether every player has a single factor
     bool exponentials;  // whether factors cost an exponential, most of them
-    double negligible;  // pairs of the general game whose coalitions are all worth less are left out
+    double
+        negligible;  // pairs of the general game whose coalitions are all worth less are left out
 };
 
 struct Block {
