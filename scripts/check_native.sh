@@ -67,7 +67,12 @@ def strangers(namespace: str, path: Path) -> str:
     listed = subprocess.run(["nm", path], check=True, capture_output=True, text=True).stdout
     symbols = [line.split()[-2:] for line in listed.splitlines()]
     own = re.compile(rf"_Z(Z|GV|T[VTIS])*NK?{len(namespace)}{namespace}")
-    weak = [name for kind, name in symbols if kind in "WVu" and not own.match(name)]
+    # the compiler's pointer to the runtime's handler of exceptions is the same everywhere
+    weak = [
+        name
+        for kind, name in symbols
+        if kind in "WVu" and not own.match(name) and name != "DW.ref.__gxx_personality_v0"
+    ]
     lines = "".join(f"{name}\n" for name in weak)
     return subprocess.run(["c++filt"], input=lines, capture_output=True, text=True).stdout
 
