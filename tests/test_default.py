@@ -29,7 +29,8 @@ import pkex
 from pkex import Explainer, Explanation, KernelExpansion, as_expansion
 from pkex.kernels import RBF, Chi2, Linear
 from pkex.models.absent import CAUTION, MAX_ROWS
-from pkex.models.expansion import Data, evolve, stack
+from pkex.models.expansion import Data
+from pkex.models.sums import evolve, stack
 from pkex.readers import Reading
 
 RNG = np.random.default_rng(5)

@@ -23,7 +23,7 @@ from sklearn.svm import SVR, NuSVC
 import pkex
 from pkex import Explainer, Explanation, KernelExpansion, PrecisionWarning, as_expansion
 from pkex.kernels import RBF, Linear
-from pkex.models.expansion import seen
+from pkex.models.preparation import seen
 
 DIGITS = 40
 MANY_TERMS = 12  # beyond, a background has two rows, as forty digits take their time

@@ -18,7 +18,7 @@ from sklearn.svm import SVR
 
 from pkex import KernelExpansion, UnsupportedModelError
 from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Linear
-from pkex.models import expansion
+from pkex.models import sums
 
 POINTS = np.arange(12.0).reshape(4, 3) / 5.0
 ALPHA = np.array([1.0, -2.0, 0.5, 3.0])
@@ -68,7 +68,7 @@ def test_the_base_value_counts_the_factors_of_the_kernel():
 def test_a_linear_part_has_outputs_but_no_base_value():
     several = KernelExpansion(POINTS, np.stack([ALPHA, 2 * ALPHA], axis=1), RBF() + Linear())
     one = KernelExpansion(POINTS, ALPHA, Linear())
-    joined = expansion.stack([one, several], ["a", "b", "c"])
+    joined = sums.stack([one, several], ["a", "b", "c"])
     assert (one.n_outputs, several.n_outputs, joined.n_outputs) == (1, 2, 3)
     expected = np.column_stack([f.predict(POINTS) for f in (one, several)])
     assert_close(joined.predict(POINTS), expected, 1e-14)

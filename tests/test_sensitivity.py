@@ -145,7 +145,7 @@ def test_a_sum_of_expansions_is_one_function():
     points, X = rng.normal(size=(7, 3)), rng.normal(size=(5, 3))
     first = KernelExpansion(points, rng.normal(size=7), RBF(1.0))
     second = KernelExpansion(points[:4], rng.normal(size=4), Laplacian(2.0))
-    both = pkex.models.expansion.sum_of([first, second])
+    both = pkex.models.sums.sum_of([first, second])
     check(both, X, np.ones(5))
 
 

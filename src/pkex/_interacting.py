@@ -23,7 +23,7 @@ from pkex.games.interaction_sums import InteractionSums, interactions_of
 from pkex.games.interactions import Recipe, Subset
 from pkex.games.sums import GameSums
 from pkex.interactions import Interactions
-from pkex.models.expansion import mixed, taken
+from pkex.models.preparation import mixed, taken
 from pkex.models.products import as_products
 
 if TYPE_CHECKING:

@@ -38,8 +38,10 @@ from pkex.games.threads import check_n_jobs
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.models.absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
 from pkex.models.classes import OUTPUTS, Classes, check_choice
-from pkex.models.expansion import KernelExpansion, mixed, named, seen, taken
+from pkex.models.expansion import KernelExpansion
+from pkex.models.preparation import mixed, seen, taken
 from pkex.models.shap_background import from_shap
+from pkex.models.sums import named
 from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, outside, said_before

@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._extras import optional
 from pkex._validation import as_floats, brief, default_names, is_index
 from pkex.games.gauss import gauss_legendre
-from pkex.models.expansion import KernelExpansion, seen
+from pkex.models.expansion import KernelExpansion
+from pkex.models.preparation import seen
 
 __all__ = ["Inputs", "from_distributions", "from_table"]
 

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.errors import UnsupportedModelError
-from pkex.models.expansion import Preparation, evolve
+from pkex.models.preparation import Preparation
+from pkex.models.sums import evolve
 from pkex.readers import Given, Reading, read
 from pkex.readers.reading import Chain, Reader, check_agreement, outside
 from pkex.readers.sklearn.plain import call

@@ -13,7 +13,8 @@ import numpy as np
 from pkex.errors import AdditivityError
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.models.classes import Classes
-from pkex.models.expansion import Data, KernelExpansion, evolve, sum_of
+from pkex.models.expansion import Data, KernelExpansion
+from pkex.models.sums import evolve, sum_of
 
 __all__ = [
     "TOL",

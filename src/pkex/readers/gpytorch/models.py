@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import Linear, Matern
-from pkex.models.expansion import Data, KernelExpansion, combined, stack, sum_of
+from pkex.models.expansion import Data, KernelExpansion
 from pkex.models.posterior import Posterior
+from pkex.models.sums import combined, stack, sum_of
 from pkex.readers import Given, Reading, read
 from pkex.readers.gpytorch.copies import array, exactly, slice_of, tensor, working_copy
 from pkex.readers.gpytorch.kernels import leaves, of_covariance

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
-from pkex.models.expansion import Preparation
+from pkex.models.preparation import Preparation
 from pkex.readers.gpytorch.copies import array, exactly, slice_of, tensor
 
 __all__ = ["outcome_map", "preparation"]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.models.classes import LOG_ODDS, Classes
-from pkex.models.expansion import combined
+from pkex.models.sums import combined
 from pkex.readers.reading import Chain, Given, Reading
 
 __all__ = ["binary", "platt_scaled", "softmax"]

@@ -22,8 +22,9 @@ from pkex.errors import UnsupportedModelError
 from pkex.kernels import RBF, Laplacian, Linear, Matern
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import CHOICES, Classes, ClassMeans, pairs_of
-from pkex.models.expansion import KernelExpansion, combined, evolve, stack
+from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
+from pkex.models.sums import combined, evolve, stack
 from pkex.readers.bayes_opt import is_wrapped, wrapped_process
 from pkex.readers.reading import TOL, Chain, Given, Reading, nothing, outside
 from pkex.readers.sklearn.kernels import (

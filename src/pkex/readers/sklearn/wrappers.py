@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from pkex._validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.models.classes import pairs_of
-from pkex.models.expansion import KernelExpansion, Preparation, combined, evolve, stack, sum_of
+from pkex.models.expansion import KernelExpansion
+from pkex.models.preparation import Preparation
+from pkex.models.sums import combined, evolve, stack, sum_of
 from pkex.readers import Given, Reading, read
 from pkex.readers.reading import Chain, largest, outside
 from pkex.readers.sklearn.columns import origins

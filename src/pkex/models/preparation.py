@@ -1,0 +1,131 @@
+"""What a model does to its rows before the kernel sees them, and which columns it takes.
+
+`taken` finds the columns that the model was fitted with, `mixed` applies the steps that mix them,
+and `seen` does both; what is left, column by column, is `KernelExpansion.prepare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from pkex._validation import brief, column_names, default_names, refuse_masked
+
+if TYPE_CHECKING:
+    from pkex.models.expansion import KernelExpansion
+
+__all__ = ["Preparation", "mixed", "seen", "taken"]
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """What a model does to its input before the kernel sees it, each output from one column.
+
+    Attributes
+    ----------
+    transform : callable
+        Takes the rows as the user has them, returns a matrix (rows, prepared columns).
+    names : tuple of str
+        Names of the columns as the user has them.
+    origins : tuple of int
+        For each prepared column the input column it is made from.
+    before : callable, optional
+        Applied to the rows first: steps that mix columns, so that the explanation is in terms of
+        what comes out of them and `names` are the names of that.
+    inputs : tuple of str, optional
+        Names of the columns that `before` takes, where it knows them.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.svm import SVR
+    >>> model = make_pipeline(StandardScaler(), SVR()).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+    >>> pkex.as_expansion(model).preparation.origins
+    (0,)
+    """
+
+    transform: Callable[[Any], Any]
+    names: tuple[str, ...]
+    origins: tuple[int, ...]
+    before: Callable[[Any], Any] | None = None
+    inputs: tuple[str, ...] | None = None
+
+
+def seen(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
+    """Return `X` in the model's columns, after the steps that mix them."""
+    return mixed(expansion, taken(expansion, X, name))
+
+
+def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
+    """Return the columns of `X` that the model was fitted with, in its order.
+
+    They are found by name where both have names; else `X` is what it is, a tensor as an array.
+    """
+    X = X.detach().cpu().numpy() if hasattr(X, "detach") else X
+    _check_rows(X, name)
+    preparation = expansion.preparation
+    known = expansion.feature_names
+    if preparation is not None and preparation.before is not None:
+        known = preparation.inputs or ()
+    names = column_names(X, name)
+    if names is None or names == known or not known:
+        return X
+    missing = [entry for entry in known if entry not in names]
+    if missing and known == default_names("x", len(known)):
+        if preparation is not None and len(set(names)) < len(names):
+            double = next(entry for entry in names if names.count(entry) > 1)
+            raise ValueError(
+                f"{name} has more than one column named {double!r}; rename one, or pass "
+                f"np.asarray({name}), as the model was fitted without names."
+            )
+        return X  # the model was fitted without names, so that any will do
+    if missing:
+        raise ValueError(
+            f"the columns of {name} are {brief(list(names))}, but the model was fitted with "
+            f"{brief(list(known))}: {brief(missing)} {'is' if len(missing) == 1 else 'are'} "
+            f"missing. Add what is, or pass np.asarray({name}) if only the names differ."
+        )
+    twice = [entry for entry in known if names.count(entry) > 1]
+    if twice:
+        raise ValueError(
+            f"{name} has more than one column named {twice[0]!r}, so that the model's columns "
+            "cannot be taken by name; drop or rename one."
+        )
+    if hasattr(X, "iloc"):  # pandas may have other columns twice, which narwhals refuses
+        return X[list(known)]
+    return nw.from_native(X, eager_only=True).select(*known).to_native()
+
+
+def mixed(expansion: KernelExpansion, X: Any) -> Any:
+    """Return rows in the model's columns after the steps that mix them, if there are any."""
+    preparation = expansion.preparation
+    if preparation is None or preparation.before is None:
+        return X
+    return preparation.before(X)
+
+
+def _check_rows(X: Any, name: str) -> None:
+    """Refuse what is no table, or hides entries, before a step of a pipeline meets it."""
+    refuse_masked(X, name)
+    shape = getattr(X, "shape", None)
+    if isinstance(X, list | tuple):
+        with suppress(ValueError):  # ragged, which is said later
+            shape = np.shape(X)
+    if X is None or isinstance(X, str | bytes | Number):
+        raise TypeError(f"{name} must be a table or an array of rows and columns, got {brief(X)}.")
+    if isinstance(shape, tuple) and len(shape) != 2:
+        found, hint = f"got shape {shape}", ""
+        if len(shape) == 1:
+            hint = f" Pass {name}[:1] of a table, or row.reshape(1, -1), for a single row."
+            if hasattr(X, "name") and hasattr(X, "to_frame"):  # of pandas or polars
+                found = f"got a {type(X).__name__}"
+                hint = " Pass a frame for a single row, e.g. frame[:1] or row.to_frame().T."
+        raise ValueError(f"{name} must be two-dimensional (rows, columns), {found}.{hint}")

@@ -1,0 +1,189 @@
+"""Expansions made of others: their sums, several side by side, and others with something changed.
+
+Every function here takes expansions of any number of `parts` and returns one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pkex._floats import usual_errors
+from pkex._lazy import lazy
+from pkex._validation import default_names
+from pkex.models.expansion import Data, KernelExpansion
+
+__all__ = ["ExpansionSum", "combined", "evolve", "named", "stack", "sum_of"]
+
+Floats = NDArray[np.float64]
+
+
+class ExpansionSum(KernelExpansion):
+    """A sum of expansions of the same input, for outputs that have kernels of their own.
+
+    Every part has all the outputs, with coefficients 0 for those that it takes no part in. Points,
+    coefficients and kernels are those of the parts.
+
+    Parameters
+    ----------
+    parts : tuple of KernelExpansion
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.multioutput import MultiOutputRegressor
+    >>> from sklearn.svm import SVR
+    >>> X, Y = [[0.0], [1.0], [3.0]], [[0.0, 1.0], [1.0, 0.0], [0.0, 5.0]]
+    >>> model = MultiOutputRegressor(SVR(C=10.0, epsilon=0.9)).fit(X, Y)
+    >>> expansion = pkex.as_expansion(model)
+    >>> expansion.predict([[0.5]]).shape, len(expansion.parts)
+    ((1, 2), 2)
+    """
+
+    def __init__(self, parts: tuple[KernelExpansion, ...]) -> None:
+        first = parts[0]
+        for name, value in (
+            ("_parts", parts),
+            ("feature_names", first.feature_names),
+            ("output_names", first.output_names),
+            ("preparation", first.preparation),  # for the steps before and the names
+        ):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("points", "coefficients", "kernel", "offset", "background", "posterior"):
+            raise AttributeError(
+                f"this model is a sum of {len(self.parts)} expansions, each with its own {name}: "
+                f"see expansion.parts[0].{name}."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __repr__(self) -> str:
+        return f"ExpansionSum(parts={self.parts!r})"
+
+    @property
+    def parts(self) -> tuple[KernelExpansion, ...]:
+        """The expansions that it is a sum of."""
+        parts: tuple[KernelExpansion, ...] = self.__dict__["_parts"]
+        return parts
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.parts[0].n_outputs
+
+    @lazy
+    def base_value(self) -> Floats:
+        """The value of the empty coalition; refused for kernels with a linear part."""
+        base: Floats = np.sum([part.base_value for part in self.parts], axis=0)
+        return base
+
+    @usual_errors
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the sum at the rows of `X`, shape (n_rows,) or (n_rows, n_outputs)."""
+        prediction: Floats = np.sum([part.predict(X) for part in self.parts], axis=0)
+        return prediction
+
+
+def sum_of(parts: Sequence[KernelExpansion]) -> KernelExpansion:
+    """Return the sum of some expansions: the only one, or several in one."""
+    return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
+
+
+def named(expansion: KernelExpansion, names: tuple[str, ...] | None) -> KernelExpansion:
+    """Return the expansion with names of its columns, if it has none of its own and they fit."""
+    n_columns = len(expansion.feature_names)
+    if names is None or expansion.feature_names != default_names("x", n_columns):
+        return expansion
+    if len(set(names)) != n_columns or len(names) != n_columns or names == expansion.feature_names:
+        return expansion
+    parts: list[KernelExpansion] = []
+    for part in expansion.parts:
+        before = part.preparation
+        if before is not None and before.before is not None:
+            return expansion  # they are names of what goes into the steps that mix columns
+        preparation = None if before is None else replace(before, names=names)
+        parts += evolve(part, feature_names=names, preparation=preparation).parts
+    return sum_of(parts)
+
+
+def evolve(expansion: KernelExpansion, **changes: Any) -> KernelExpansion:
+    """Return the expansion with some of its constructor's arguments changed, in every part.
+
+    A posterior goes with the points, the kernel and the coefficients that it was found with: where
+    one of these is changed, it has to be given anew.
+    """
+    kept = ("points", "coefficients", "kernel", "offset", "feature_names", "output_names")
+    also: tuple[str, ...] = ("preparation", "background")
+    if not {"points", "coefficients", "kernel"}.intersection(changes):
+        also += ("posterior",)
+    parts = tuple(
+        KernelExpansion(**{name: getattr(part, name) for name in kept + also} | changes)
+        for part in expansion.parts
+    )
+    return sum_of(parts)
+
+
+def stack(expansions: Sequence[KernelExpansion], output_names: Sequence[str]) -> KernelExpansion:
+    """Return one expansion whose outputs are those of the given ones, in their order.
+
+    Each output keeps the data of its own expansion, so that it has the values that it would have
+    by itself. Expansions of the same kernel and data are joined.
+    """
+    widths = [expansion.n_outputs for expansion in expansions]
+    parts: list[KernelExpansion] = []
+    for i, expansion in enumerate(expansions):
+        edges = (sum(widths[:i]), sum(widths[i + 1 :]))
+        for part in expansion.parts:
+            alpha = part.alpha
+            padded = {
+                "coefficients": np.pad(alpha, ((0, 0), edges)),
+                "offset": np.pad(part.offsets, edges),
+                "output_names": output_names,
+                "posterior": part.posterior and part.posterior.padded(*edges),
+            }
+            parts += evolve(part, **padded).parts
+    first = parts[0]
+    if any(
+        p.kernel != first.kernel
+        or p.preparation is not None
+        or p.posterior is not None
+        or not _same_data(p.background, first.background)
+        for p in parts
+    ):
+        return sum_of(parts)
+    joined = {name: [getattr(p, name) for p in parts] for name in ("points", "coefficients")}
+    offset = np.sum([p.offset for p in parts], axis=0)
+    return evolve(first, offset=offset, **{n: np.concatenate(v) for n, v in joined.items()})
+
+
+def combined(
+    expansion: KernelExpansion,
+    weights: Floats,
+    output_names: Sequence[str] | None,
+    shift: Floats | float = 0.0,
+) -> KernelExpansion:
+    """Return the expansion whose outputs are those of the given one times a matrix, shifted."""
+    parts: list[KernelExpansion] = []
+    for number, part in enumerate(expansion.parts):
+        changes = {
+            "coefficients": part.alpha @ weights,
+            "offset": part.offsets @ weights + (shift if number == 0 else 0.0),
+            "output_names": output_names,
+            "posterior": part.posterior and part.posterior.mixed(weights),
+        }
+        parts += evolve(part, **changes).parts
+    return sum_of(parts)
+
+
+def _same_data(first: Data | None, second: Data | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return first.kind == second.kind and np.array_equal(first.rows, second.rows)
