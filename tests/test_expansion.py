@@ -18,7 +18,7 @@ from sklearn.svm import SVR
 
 from pkex import KernelExpansion, UnsupportedModelError
 from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Linear
-from pkex.models import sums
+from pkex.models import expansion, sums
 
 POINTS = np.arange(12.0).reshape(4, 3) / 5.0
 ALPHA = np.array([1.0, -2.0, 0.5, 3.0])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._collections import LAZY, frame_of, values_of
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
+from pkex._noise import Noise
 from pkex._validation import (
-    as_floats,
-    brief,
     column_names,
     first_rows,
     is_dask,
@@ -25,7 +23,6 @@ from pkex._validation import (
     tolerance,
 )
 from pkex._words import class_name
-from pkex.errors import PrecisionWarning, no_neutral_removal
 from pkex.explanation import Explanation
 from pkex.games.measures import measure_of
 from pkex.games.plan import Plan
@@ -35,16 +32,16 @@ from pkex.games.protocols import Measure
 from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import GameSums
 from pkex.games.threads import check_n_jobs
-from pkex.kernels.algebra import Kernel, has_neutral_removal
-from pkex.models.absent import NEUTRAL, own_rows, said_of_background, said_of_own_rows
+from pkex.kernels.algebra import Kernel
+from pkex.models.absent import removal_of, shares_of, stand_ins
 from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
-from pkex.models.preparation import mixed, seen, taken
+from pkex.models.preparation import mixed, taken
 from pkex.models.shap_background import from_shap
 from pkex.models.sums import named
 from pkex.output import html
 from pkex.readers import Given, read
-from pkex.readers.reading import check_agreement, outside, said_before
+from pkex.readers.reading import check_agreement, said_before
 from pkex.tables.cells import is_number
 from pkex.uncertainty import check_posteriors, spread_of_values, variance_of
 
@@ -55,11 +52,6 @@ __all__ = ["Explainer"]
 
 Floats = NDArray[np.float64]
 
-_NOTICED = 1e-6  # of the standard deviation of the predictions
-_EIGHT_ROUNDINGS = 8.0 * 2.0**-53
-_CONSTANT = 2.0**-40  # predictions that vary by less than this share of their size do not vary
-_TINY = 1e-290  # noise below is that of numbers that underflow
-_SIZES = 2**21  # entries of a kernel matrix held at once
 _CHECKED = 5  # rows of every call whose prediction is compared with the model's own
 
 
@@ -157,13 +149,16 @@ class Explainer:
         self.index = self.measure.index
         self.tol = tolerance(tol, FULL_PRECISION)
         self.n_jobs = n_jobs
-        self.removal = _removal(removal, background)
-        weights = _shares(background, background_weights)
-        self.absent, backgrounds = self._absent(background, weights, background_weights is not None)
+        self.removal = removal_of(removal, background)
+        weights = shares_of(background, background_weights)
+        weighted = background_weights is not None
+        self.absent, backgrounds = stand_ins(
+            self.expansion, self.removal, background, weights, weighted
+        )
         parts = zip(self.expansion.parts, backgrounds, strict=True)
         self._parts = [self._weighted(part, rows) for part, rows in parts]
-        for weighted in self._parts:
-            weighted.prepare()
+        for part in self._parts:
+            part.prepare()
 
     def __repr__(self) -> str:
         return (
@@ -452,83 +447,18 @@ class Explainer:
             own = said_before(self._own)(first_rows(rows, _CHECKED))
             check_agreement(self.expansion, ours, own, self._own_tol)
 
+    def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
+        """Warn when rounding is more than a millionth of what the predictions vary by."""
+        shows = self.tol is None and sums.efficient
+        self._noise.warn(sums, residual if shows else None, prepared)
+
+    @lazy
+    def _noise(self) -> Noise:
+        return Noise(self.expansion, [part.background for part in self._parts])
+
     def _shown(self, table: Any, prepared: list[Floats]) -> NDArray[Any]:
         """Return the rows as a result shows them."""
         return prepared[0] if self.expansion.preparation is None else _data(table)
-
-    def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
-        """Warn when rounding is more than a millionth of what the predictions vary by.
-
-        Rounding shows in the residual, unless a tolerance lets it be larger, or not, where it
-        cancels; so eight roundings of the sum of ``|alpha_i k(x, x_i)|`` count as well.
-        """
-        if self._is_constant:
-            return  # there is nothing that rounding could hide
-        shows = self.tol is None and sums.efficient
-        sizes, residual = sums.magnitudes, residual if shows else 0.0
-        largest = sizes.item() if sizes.size == 1 else float(sizes.max(initial=0.0))
-        if max(residual, _EIGHT_ROUNDINGS * largest) <= self._surely_fine:
-            return  # the magnitudes are not below these sums
-        noise = _EIGHT_ROUNDINGS * self._sizes(prepared).max(axis=0, initial=0.0)
-        if shows:
-            noise = np.maximum(noise, np.abs(sums.residual).max(axis=0, initial=0.0))
-        found = np.flatnonzero(~(noise <= np.maximum(_NOTICED * self._spread_of_100, _TINY)))
-        if found.size:
-            which = found[0]
-            warnings.warn(
-                "the coefficients of this model are so large that rounding shows: its predictions "
-                f"and values are uncertain by about {noise[which]:.1e}, where predictions have a "
-                f"standard deviation of {self._spread_of_100[which]:.2g}. explanation.error has a "
-                "bound for each row. More regularisation, a narrower kernel or no duplicate rows "
-                "make the coefficients smaller.",
-                PrecisionWarning,
-                stacklevel=outside(),
-            )
-
-    def _sizes(self, prepared: list[Floats]) -> Floats:
-        """Return the sums of ``|alpha_i k(x, x_i)|``, shape (n_rows, n_outputs)."""
-        total = np.zeros((len(prepared[0]), self.expansion.n_outputs))
-        for part, rows in zip(self.expansion.parts, prepared, strict=True):
-            alpha = np.abs(part.alpha)
-            step = max(1, _SIZES // len(part.points))
-            for start in range(0, len(rows), step):
-                block = slice(start, start + step)
-                total[block] += np.abs(part.kernel(rows[block], part.points)) @ alpha
-        return total
-
-    @lazy
-    def _is_constant(self) -> bool:
-        """Whether no column takes part in any kernel."""
-        parts = self.expansion.parts
-        forms = [part.kernel.normal_form(part.points.shape[1]) for part in parts]
-        return not any(form.powers or any(t.leaves for t in form.terms) for form in forms)
-
-    @lazy
-    def _surely_fine(self) -> float:
-        """Noise of which no warning could be due, by a margin that a few rows are enough for."""
-        return float(1e-3 * _NOTICED * self._spread(10).min())
-
-    @lazy
-    def _spread_of_100(self) -> Floats:
-        return self._spread(100)
-
-    def _spread(self, count: int) -> Floats:
-        """Return the standard deviation of the predictions over some data, for each output.
-
-        These are rows of the background or the points; where the predictions do not vary, it is
-        their size. In a sum of expansions each part has data of its own, and the largest counts.
-        """
-        every = []
-        for part, weighted in zip(self.expansion.parts, self._parts, strict=True):
-            background = weighted.background
-            rows = part.points if background is None else background.rows
-            rows = rows[:: -(-len(rows) // count)]
-            alpha = part.alpha
-            found = part.kernel(rows, part.points) @ alpha + part.offsets
-            spread, size = found.std(axis=0), np.abs(found).max(axis=0)
-            every.append(np.where(spread > _CONSTANT * size, spread, size))
-        largest: Floats = np.max(every, axis=0)
-        return largest
 
     @lazy
     def _of_offset(self) -> Floats:
@@ -571,26 +501,6 @@ class Explainer:
         """The offsets of all parts, shape () or (n_outputs,)."""
         return np.asarray(np.sum([part.offset for part in self.expansion.parts], axis=0))
 
-    def _absent(
-        self, background: Any, weights: Floats | None, weighted: bool
-    ) -> tuple[str, Sequence[Background | None]]:
-        """Return what absent features are, as text, and for each part the rows that they have."""
-        expansion, marginal = self.expansion, self.removal == "marginal"
-        if self.removal == "neutral":
-            _refuse_linear(expansion)
-            return NEUTRAL, [None] * len(expansion.parts)
-        if background is None or weights is None:
-            tables = own_rows(expansion)
-            every = [np.full(len(rows), 1.0 / len(rows)) for rows in tables]
-            said = said_of_own_rows(expansion)
-        else:
-            table = seen(expansion, background, "background")
-            tables = [part.prepare(table, "background") for part in expansion.parts]
-            every = [weights] * len(tables)
-            said = said_of_background(self.removal, len(weights), weighted)
-        pairs = zip(tables, every, strict=True)
-        return said, [Background(np.asfortranarray(rows), w, marginal) for rows, w in pairs]
-
     def _weighted(self, part: KernelExpansion, background: Background | None) -> WeightedPoints:
         """Return the games of a part: a player has all columns made from its input columns."""
         made_from: dict[int, list[int]] = defaultdict(list)
@@ -610,53 +520,6 @@ class Explainer:
         )
         alpha = part.alpha
         return WeightedPoints(plan, part.points, alpha, background)
-
-
-def _removal(removal: str | None, background: object) -> str:
-    """Return the name of the game, or raise when it does not go with the background."""
-    if removal is None:
-        return "marginal" if background is None else "interventional"
-    if not isinstance(removal, str) or removal not in ("marginal", "interventional", "neutral"):
-        raise ValueError(
-            f"removal must be 'marginal', 'interventional' or 'neutral', got {brief(removal)}."
-        )
-    if removal == "neutral" and background is not None:
-        raise ValueError("neutral removal takes no background: leave one of them out.")
-    if removal == "interventional" and background is None:
-        raise ValueError(
-            "interventional removal takes absent features from a background: pass some rows, e.g. "
-            "Explainer(model, X_train[:100])."
-        )
-    return removal
-
-
-def _refuse_linear(expansion: KernelExpansion) -> None:
-    for part in expansion.parts:
-        if not has_neutral_removal(part.kernel):
-            raise no_neutral_removal(part.kernel)
-
-
-def _shares(background: Any, weights: ArrayLike | None) -> Floats | None:
-    """Return the weights of the background rows, with the sum 1; None without a background."""
-    if background is None:
-        if weights is not None:
-            raise ValueError("background_weights were given without a background.")
-        return None
-    shape = getattr(background, "shape", None) or np.shape(background)
-    n_rows = int(shape[0]) if shape else 0
-    if weights is None:
-        return np.full(n_rows, 1.0 / max(1, n_rows))
-    shares = as_floats(weights, "background_weights")
-    if shares.shape != (n_rows,):
-        raise ValueError(
-            f"background_weights must be {n_rows} numbers, one for each row of the background; "
-            f"got shape {shares.shape}."
-        )
-    if not (shares > 0.0).all():
-        raise ValueError(f"background_weights must be positive, got {shares.min():g}.")
-    shares = shares / shares.max()  # so that their sum does not overflow
-    normalised: Floats = shares / shares.sum()
-    return normalised
 
 
 def _data(table: Any) -> NDArray[Any]:

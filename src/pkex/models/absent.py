@@ -8,15 +8,30 @@ their order nor a seed matters.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pkex._random import some_rows
+from pkex._validation import as_floats, brief
+from pkex.errors import no_neutral_removal
+from pkex.games.points import Background
 from pkex.kernels.algebra import has_neutral_removal
 from pkex.models.expansion import KernelExpansion
+from pkex.models.preparation import seen
 
-__all__ = ["CAUTION", "MAX_ROWS", "NEUTRAL", "own_rows", "said_of_background", "said_of_own_rows"]
+__all__ = [
+    "CAUTION",
+    "MAX_ROWS",
+    "NEUTRAL",
+    "own_rows",
+    "removal_of",
+    "said_of_background",
+    "said_of_own_rows",
+    "shares_of",
+    "stand_ins",
+]
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +46,79 @@ CAUTION = (
 
 _VECTORS = "support vectors"
 _NOT_TYPICAL = "which lie near the boundary: pass training rows to start from a typical one"
+
+
+def removal_of(removal: str | None, background: object) -> str:
+    """Return the name of the game, or raise when it does not go with the background."""
+    if removal is None:
+        return "marginal" if background is None else "interventional"
+    if not isinstance(removal, str) or removal not in ("marginal", "interventional", "neutral"):
+        raise ValueError(
+            f"removal must be 'marginal', 'interventional' or 'neutral', got {brief(removal)}."
+        )
+    if removal == "neutral" and background is not None:
+        raise ValueError("neutral removal takes no background: leave one of them out.")
+    if removal == "interventional" and background is None:
+        raise ValueError(
+            "interventional removal takes absent features from a background: pass some rows, e.g. "
+            "Explainer(model, X_train[:100])."
+        )
+    return removal
+
+
+def shares_of(background: Any, weights: ArrayLike | None) -> Floats | None:
+    """Return the weights of the background rows, with the sum 1; None without a background."""
+    if background is None:
+        if weights is not None:
+            raise ValueError("background_weights were given without a background.")
+        return None
+    shape = getattr(background, "shape", None) or np.shape(background)
+    n_rows = int(shape[0]) if shape else 0
+    if weights is None:
+        return np.full(n_rows, 1.0 / max(1, n_rows))
+    shares = as_floats(weights, "background_weights")
+    if shares.shape != (n_rows,):
+        raise ValueError(
+            f"background_weights must be {n_rows} numbers, one for each row of the background; "
+            f"got shape {shares.shape}."
+        )
+    if not (shares > 0.0).all():
+        raise ValueError(f"background_weights must be positive, got {shares.min():g}.")
+    shares = shares / shares.max()  # so that their sum does not overflow
+    normalised: Floats = shares / shares.sum()
+    return normalised
+
+
+def stand_ins(
+    expansion: KernelExpansion,
+    removal: str,
+    background: Any,
+    weights: Floats | None,
+    weighted: bool,
+) -> tuple[str, Sequence[Background | None]]:
+    """Return what absent features are, as text, and for each part the rows that they have."""
+    if removal == "neutral":
+        _refuse_linear(expansion)
+        return NEUTRAL, [None] * len(expansion.parts)
+    if background is None or weights is None:
+        tables = own_rows(expansion)
+        every = [np.full(len(rows), 1.0 / len(rows)) for rows in tables]
+        said = said_of_own_rows(expansion)
+    else:
+        table = seen(expansion, background, "background")
+        tables = [part.prepare(table, "background") for part in expansion.parts]
+        every = [weights] * len(tables)
+        said = said_of_background(removal, len(weights), weighted)
+    pairs = zip(tables, every, strict=True)
+    return said, [
+        Background(np.asfortranarray(rows), w, removal == "marginal") for rows, w in pairs
+    ]
+
+
+def _refuse_linear(expansion: KernelExpansion) -> None:
+    for part in expansion.parts:
+        if not has_neutral_removal(part.kernel):
+            raise no_neutral_removal(part.kernel)
 
 
 def own_rows(expansion: KernelExpansion) -> list[Floats]:

@@ -1,0 +1,114 @@
+"""Whether rounding hides what a model says: coefficients so large that it shows, and a warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._lazy import lazy
+from pkex.errors import PrecisionWarning
+from pkex.games.points import Background
+from pkex.games.sums import GameSums
+from pkex.models.expansion import KernelExpansion
+from pkex.readers.reading import outside
+
+__all__ = ["Noise"]
+
+Floats = NDArray[np.float64]
+
+_NOTICED = 1e-6  # of the standard deviation of the predictions
+_EIGHT_ROUNDINGS = 8.0 * 2.0**-53
+_CONSTANT = 2.0**-40  # predictions that vary by less than this share of their size do not vary
+_TINY = 1e-290  # noise below is that of numbers that underflow
+_SIZES = 2**21  # entries of a kernel matrix held at once
+
+
+class Noise:
+    """What rounding makes of a model's predictions, beside how much these vary.
+
+    Parameters
+    ----------
+    expansion : KernelExpansion
+    backgrounds : sequence of Background or None
+        For each part of the expansion the rows that predictions vary over; its points if None.
+    """
+
+    def __init__(
+        self, expansion: KernelExpansion, backgrounds: Sequence[Background | None]
+    ) -> None:
+        self.expansion, self.backgrounds = expansion, backgrounds
+
+    def warn(self, sums: GameSums, residual: float | None, prepared: list[Floats]) -> None:
+        """Warn when rounding is more than a millionth of what the predictions vary by.
+
+        Rounding shows in the residual, unless a tolerance lets it be larger (then it is None), or
+        not, where it cancels; so eight roundings of the sum of ``|alpha_i k(x, x_i)|`` count too.
+        """
+        if self._is_constant:
+            return  # there is nothing that rounding could hide
+        sizes = sums.magnitudes
+        largest = sizes.item() if sizes.size == 1 else float(sizes.max(initial=0.0))
+        if max(residual or 0.0, _EIGHT_ROUNDINGS * largest) <= self._surely_fine:
+            return  # the magnitudes are not below these sums
+        noise = _EIGHT_ROUNDINGS * self._sizes(prepared).max(axis=0, initial=0.0)
+        if residual is not None:
+            noise = np.maximum(noise, np.abs(sums.residual).max(axis=0, initial=0.0))
+        found = np.flatnonzero(~(noise <= np.maximum(_NOTICED * self._spread_of_100, _TINY)))
+        if found.size:
+            which = found[0]
+            warnings.warn(
+                "the coefficients of this model are so large that rounding shows: its predictions "
+                f"and values are uncertain by about {noise[which]:.1e}, where predictions have a "
+                f"standard deviation of {self._spread_of_100[which]:.2g}. explanation.error has a "
+                "bound for each row. More regularisation, a narrower kernel or no duplicate rows "
+                "make the coefficients smaller.",
+                PrecisionWarning,
+                stacklevel=outside(),
+            )
+
+    def _sizes(self, prepared: list[Floats]) -> Floats:
+        """Return the sums of ``|alpha_i k(x, x_i)|``, shape (n_rows, n_outputs)."""
+        total = np.zeros((len(prepared[0]), self.expansion.n_outputs))
+        for part, rows in zip(self.expansion.parts, prepared, strict=True):
+            alpha = np.abs(part.alpha)
+            step = max(1, _SIZES // len(part.points))
+            for start in range(0, len(rows), step):
+                block = slice(start, start + step)
+                total[block] += np.abs(part.kernel(rows[block], part.points)) @ alpha
+        return total
+
+    @lazy
+    def _is_constant(self) -> bool:
+        """Whether no column takes part in any kernel."""
+        parts = self.expansion.parts
+        forms = [part.kernel.normal_form(part.points.shape[1]) for part in parts]
+        return not any(form.powers or any(t.leaves for t in form.terms) for form in forms)
+
+    @lazy
+    def _surely_fine(self) -> float:
+        """Noise of which no warning could be due, by a margin that a few rows are enough for."""
+        return float(1e-3 * _NOTICED * self._spread(10).min())
+
+    @lazy
+    def _spread_of_100(self) -> Floats:
+        return self._spread(100)
+
+    def _spread(self, count: int) -> Floats:
+        """Return the standard deviation of the predictions over some data, for each output.
+
+        These are rows of the background or the points; where the predictions do not vary, it is
+        their size. In a sum of expansions each part has data of its own, and the largest counts.
+        """
+        every = []
+        for part, background in zip(self.expansion.parts, self.backgrounds, strict=True):
+            rows = part.points if background is None else background.rows
+            rows = rows[:: -(-len(rows) // count)]
+            alpha = part.alpha
+            found = part.kernel(rows, part.points) @ alpha + part.offsets
+            spread, size = found.std(axis=0), np.abs(found).max(axis=0)
+            every.append(np.where(spread > _CONSTANT * size, spread, size))
+        largest: Floats = np.max(every, axis=0)
+        return largest
