@@ -200,7 +200,7 @@ def test_well_posed_models_are_right_to_their_bound_without_a_warning(case):
     explain = made_by(case)
     with case.quiet():
         explanation = explain(case.rows)
-        spread = np.max(explain._spread(100))
+        spread = np.max(explain._noise.spread(100))
         assert explanation.error.max() < 1e-6 * max(spread, np.abs(explanation.predictions).max())
         worst, bound = check(explain, case.rows)
     assert worst <= bound

@@ -1,19 +1,28 @@
-"""Sparse rows: the values of dense ones, those of columns that are not stored as one number."""
+"""Sparse rows: the values of dense ones, those of what a row does not store as one number."""
 
 from __future__ import annotations
 
+import pickle
+from itertools import product
+
 import numpy as np
 import pytest
+from models import MODELS
+from naive import shapley_by_enumeration
 from scipy import sparse
-from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import pkex
-from pkex.errors import UnsupportedModelError
-from pkex.sparse import REST
+from pkex._random import some_rows
+from pkex._sparse import some_sparse_rows
+from pkex.games.sparse_points import SparseGameSums
+from pkex.kernels import RBF, Cauchy, Chi2, Laplacian, Linear, Matern, Polynomial
 
 RNG = np.random.default_rng(0)
 
@@ -24,206 +33,303 @@ def table(n_rows, n_columns, density=0.15, seed=0):
     return sparse.csr_array(np.where(stored, rng.random((n_rows, n_columns)), 0.0))
 
 
-Z, X = table(30, 40, seed=1), table(8, 40, seed=2)
+Z, X, B = table(30, 40, seed=1), table(8, 40, seed=2), table(12, 40, seed=3)
+ALPHA = RNG.normal(size=(30, 2))
+WIDTHS = tuple(np.linspace(0.3, 2.0, 40))
 KERNELS = [
-    pkex.kernels.RBF(0.7),
-    pkex.kernels.RBF(0.3),
-    pkex.kernels.Laplacian(1.5),
-    pkex.kernels.Cauchy(0.8),
+    RBF(0.7),
+    RBF(0.05),  # so narrow that single factors are 1e-80
+    RBF(WIDTHS),
+    Laplacian(1.5),
+    Cauchy(0.8),
+    Chi2(0.6),
+    RBF(0.7) + 0.5 * Laplacian(1.0).on(0, 5, 7, 9) * RBF(2.0),
+    Matern(1.0, nu=2.5),
 ]
+REMOVALS = ["neutral", "marginal", "interventional"]
+GROUPS = [None, {"first": [0, 1, 2, 3], "second": [10, 20, 30]}]
+INDICES = ["SV", "BV", pkex.games.BetaShapley(4, 1)]
 
 
-def check(found, dense, rows):
-    """Compare with dense values: entries one by one, the others by their sum."""
-    outputs = found.values if isinstance(found.values, tuple) else (found.values,)
-    all_values = dense.values if dense.values.ndim == 3 else dense.values[:, :, None]
-    rest = found.rest if found.rest.ndim == 2 else found.rest[:, None]
-    stored = rows.toarray() != 0.0
-    size = np.abs(all_values).max()
-    for k, values in enumerate(outputs):
-        assert isinstance(values, sparse.csr_array)
-        np.testing.assert_array_equal(values.indptr, sparse.csr_array(rows).indptr)
-        expected = np.where(stored, all_values[:, :, k], 0.0)
-        np.testing.assert_allclose(values.toarray(), expected, rtol=1e-9, atol=1e-12 * size)
-        others = np.where(stored, 0.0, all_values[:, :, k]).sum(axis=1)
-        np.testing.assert_allclose(rest[:, k], others, rtol=1e-9, atol=1e-11 * size)
-    np.testing.assert_allclose(found.predictions, dense.predictions, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(found.base_values, dense.base_values, rtol=1e-9, atol=1e-11)
+def check(found, dense, size=1.0):
+    """Compare with dense values: what is stored one by one, the others by their sum."""
+    assert isinstance(found, pkex.SparseExplanation)
+    assert isinstance(dense, pkex.Explanation)
+    values, rest = found.with_output_axis
+    every = dense.values.reshape(*dense.values.shape[:2], -1)
+    bound = np.reshape(found.error + dense.error, rest.shape)
+    near = 1e-12 * size
+    for k, one in enumerate(values):
+        assert isinstance(one, sparse.csr_array)
+        stored = np.zeros(one.shape, dtype=bool)
+        stored[np.repeat(np.arange(len(found)), np.diff(one.indptr)), one.indices] = True
+        gaps = np.abs(one.toarray() - np.where(stored, every[:, :, k], 0.0))
+        assert (gaps <= bound[:, [k]]).all()
+        assert gaps.max() <= near
+        others = np.where(stored, 0.0, every[:, :, k]).sum(axis=1)
+        assert np.abs(rest[:, k] - others).max() <= 10.0 * near
+    for name in ("predictions", "base_values"):
+        np.testing.assert_allclose(getattr(found, name), getattr(dense, name), atol=near)
+    assert found.feature_names == dense.feature_names
+    assert found.output_names == dense.output_names
+    assert found.absent == dense.absent
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("removal", ["neutral", "marginal"])
-@pytest.mark.parametrize("n_outputs", [1, 2])
-def test_values_are_those_of_dense_rows(kernel, removal, n_outputs):
-    alpha = RNG.normal(size=(30, n_outputs)) if n_outputs > 1 else RNG.normal(size=30)
-    f = pkex.KernelExpansion(Z.toarray(), alpha, kernel, 0.5)
-    background = table(12, 40, seed=3) if removal == "marginal" else None
-    rows = background if background is None else background.toarray()
-    dense = pkex.Explainer(f, rows, removal=removal)(X.toarray())
-    found = pkex.SparseExplainer(f, background, removal=removal)(X)
-    check(found, dense, X)
-    assert found.residual < 1e-11
-    assert found.rules[0].relative_error < 1e-13
+@pytest.mark.filterwarnings("ignore::pkex.errors.PrecisionWarning")  # of the narrow kernel
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:30])
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.parametrize("groups", GROUPS, ids=["columns", "groups"])
+def test_values_are_those_of_dense_rows(kernel, removal, groups):
+    for index, n_outputs in product(INDICES, (1, 2)):
+        alpha = ALPHA if n_outputs == 2 else ALPHA[:, 0]
+        options = {"removal": removal, "groups": groups, "index": index}
+        wide = None if removal == "neutral" else B
+        plain = None if removal == "neutral" else B.toarray()
+        f = pkex.KernelExpansion(Z.toarray(), alpha, kernel, 0.5)
+        g = pkex.KernelExpansion(Z, alpha, kernel, 0.5)
+        dense = pkex.Explainer(f, plain, **options)(X.toarray())
+        explainer = pkex.Explainer(g, wide, **options)
+        found = explainer(X)
+        check(found, dense)
+        assert found.rule.relative_error < 1e-13
+        assert (found.residual < 1e-11) == found.efficient
+        np.testing.assert_allclose(explainer.expected_value, dense.base_values[0], atol=1e-12)
+        if groups is None and index == "SV":
+            check(found, explainer(X.toarray()))  # dense rows of the same explainer
 
 
-@pytest.mark.parametrize("removal", ["neutral", "marginal"])
-def test_rest_by_enumeration(removal):
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.parametrize("groups", [None, [[0, 4], [2, 3, 5]]], ids=["columns", "groups"])
+def test_values_and_rest_by_enumeration(removal, groups):
     """Seven columns, by all coalitions of the definition."""
-    from itertools import combinations
-    from math import factorial
+    z, rows, b = table(5, 7, 0.4, 4), table(4, 7, 0.4, 5), table(3, 7, 0.5, 6)
+    alpha, shares = RNG.normal(size=5), np.array([0.5, 0.3, 0.2])
+    f = pkex.KernelExpansion(z, alpha, RBF(0.6))
+    given = {} if removal == "neutral" else {"background": b, "background_weights": shares}
+    explainer = pkex.Explainer(f, removal=removal, groups=groups, **given)
+    found = explainer(rows)
 
-    z, rows = table(5, 7, 0.4, 4).toarray(), table(3, 7, 0.4, 5)
-    alpha, b = RNG.normal(size=5), table(4, 7, 0.4, 6).toarray()
+    def factors(x, columns):
+        """Products over the columns of a player, shape (rows of x, points)."""
+        gaps = x[:, None, columns] - z.toarray()[None][:, :, columns]
+        return np.exp(-((gaps / 0.6) ** 2).sum(axis=2) / 2.0)
 
-    def worth(x, subset):
-        present = np.exp(-0.5 * (x - z) ** 2)
-        absent = np.ones_like(z)
-        if removal == "marginal":
-            absent = np.exp(-0.5 * (b[:, None, :] - z) ** 2).mean(axis=0)
-        inside = np.isin(np.arange(7), subset)
-        return alpha @ np.where(inside, present, absent).prod(axis=1)
-
-    f = pkex.KernelExpansion(z, alpha, pkex.kernels.RBF())
-    rows_of = sparse.csr_array(b) if removal == "marginal" else None
-    found = pkex.SparseExplainer(f, rows_of, removal=removal)(rows)
     for i, x in enumerate(rows.toarray()):
-        phi = np.zeros(7)
-        for j in range(7):
-            others = [k for k in range(7) if k != j]
-            for size in range(7):
-                share = factorial(size) * factorial(6 - size) / factorial(7)
-                for subset in combinations(others, size):
-                    phi[j] += share * (worth(x, [*subset, j]) - worth(x, list(subset)))
-        np.testing.assert_allclose(found.values.toarray()[i], np.where(x != 0, phi, 0), atol=1e-13)
-        assert found.rest[i] == pytest.approx(phi[x == 0].sum(), abs=1e-13)
+
+        def worth(subset, x=x):
+            present = [factors(x[None], p) if k in subset else None for k, p in enumerate(players)]
+            absent = [factors(b.toarray(), p) for p in players]
+            if removal == "neutral":
+                absent = [np.ones((1, 5))] * len(players)
+            if removal == "marginal":
+                absent = [shares @ a for a in absent]
+            parts = [a if p is None else p for p, a in zip(present, absent, strict=True)]
+            product = np.ones((1, 5))
+            for part in parts:
+                product = product * part
+            mean = shares @ product if len(product) == 3 else product[0]
+            return float(alpha @ mean)
+
+        players = [list(player) for player in explainer.players]
+        phi = np.array(shapley_by_enumeration(worth, len(players)))
+        stored = np.array([x[player].any() for player in players])
+        np.testing.assert_allclose(
+            found.values[[i]].toarray()[0], np.where(stored, phi, 0.0), atol=1e-14
+        )
+        assert found.rest[i] == pytest.approx(phi[~stored].sum(), abs=1e-14)
 
 
-def test_stored_zeros_and_empty_rows():
-    f = pkex.KernelExpansion(Z.toarray(), RNG.normal(size=30), pkex.kernels.RBF())
+def test_a_tolerance_is_kept_to():
+    f = pkex.KernelExpansion(Z, ALPHA, RBF(0.4), 0.5)
+    exact, rough = (pkex.Explainer(f, B, tol=tol)(X) for tol in (None, 1e-4))
+    assert rough.rule.size < exact.rule.size
+    for one, other in zip(exact.values, rough.values, strict=True):
+        gaps = abs((one - other).toarray()).max(axis=1, keepdims=True)
+        assert gaps.max() > 0.0
+        assert (gaps <= rough.error + exact.error).all()
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+def test_threads_and_blocks_do_not_matter(removal, monkeypatch):
+    f = pkex.KernelExpansion(Z, ALPHA, RBF(0.7))
+    background = None if removal == "neutral" else B
+    one = pkex.Explainer(f, background, removal=removal, n_jobs=1)(X)
+    monkeypatch.setattr("pkex.games.sparse_points._ROWS", 3)
+    two = pkex.Explainer(f, background, removal=removal, n_jobs=2)(X)
+    assert all((a.data == b.data).all() for a, b in zip(one.values, two.values, strict=True))
+    monkeypatch.setattr("pkex.games.sparse_points._POINTS", 7)
+    cut = pkex.Explainer(f, background, removal=removal)(X)
+    for a, b in zip(one.values, cut.values, strict=True):
+        np.testing.assert_allclose(a.data, b.data, atol=1e-13)
+    np.testing.assert_allclose(one.rest, cut.rest, atol=1e-13)
+
+
+def test_stored_zeros_empty_rows_and_one_column():
+    f = pkex.KernelExpansion(Z, ALPHA[:, 0], RBF())
     rows = X.copy()
     rows.data[::3] = 0.0
     rows = sparse.csr_array(sparse.vstack([rows, sparse.csr_array((1, 40))]))
-    clean = rows.copy()
-    clean.eliminate_zeros()
-    found = pkex.SparseExplainer(f)(rows)
-    check(
-        found, pkex.Explainer(f, removal="marginal", background=Z.toarray())(rows.toarray()), clean
-    )
-    assert len(pkex.SparseExplainer(f)(rows[:0])) == 0
+    found = pkex.Explainer(f)(rows)
+    assert found.values[[-1]].nnz == 0
+    assert (found.data.data != 0.0).all()
+    check(found, pkex.Explainer(f)(rows.toarray()))
+    empty = pkex.KernelExpansion(sparse.csr_array((3, 40)), [1.0, 2.0, 3.0], RBF())
+    check(pkex.Explainer(empty)(X), pkex.Explainer(empty)(X.toarray()))
+    narrow = pkex.KernelExpansion(sparse.csr_array([[1.0], [0.0]]), [1.0, 2.0], RBF())
+    cells = sparse.csr_array([[2.0], [0.0]])
+    for removal in ("neutral", "marginal"):
+        explainer = pkex.Explainer(narrow, removal=removal)
+        check(explainer(cells), explainer(cells.toarray()))
 
 
+def test_the_same_rows_stand_in_as_for_dense_points():
+    rng = np.random.default_rng(5)
+    cells = rng.integers(-2, 3, (300, 6)) * (rng.random((300, 6)) < 0.4)
+    chosen = some_sparse_rows(sparse.csr_array(cells.astype(float)), 50, 0)
+    np.testing.assert_array_equal(chosen.toarray(), some_rows(cells.astype(float), 50, 0))
+
+
+SPARSE_MODELS = [case for case in MODELS if case.sparse_rows is not None]
+
+
+@pytest.mark.parametrize("case", SPARSE_MODELS, ids=str)
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+def test_models_of_the_list_that_were_fitted_on_sparse_rows(case, kind):
+    with case.quiet():
+        options = {"outputs": case.choice}
+        explainer = pkex.Explainer(case.model(), case.background, **options)
+        found, dense = explainer(kind(case.sparse_rows)), explainer(case.rows)
+    kernels = explainer.expansion.parts[0].kernel
+    if isinstance(kernels, RBF | Laplacian):
+        check(found, dense, np.abs(dense.values).max())
+    else:  # a linear kernel is not 1 between two zeros
+        np.testing.assert_allclose(found.values, dense.values, atol=1e-12)
+
+
+def test_there_are_models_on_both_sides():
+    kinds = {type(pkex.as_expansion(case.model()).parts[0].kernel) for case in SPARSE_MODELS}
+    assert {RBF, Linear} <= kinds
+    assert len(SPARSE_MODELS) >= 6
+
+
+ROWS, CLASSES = table(60, 25, 0.2, 7), RNG.integers(0, 3, 60)
 MACHINES = [
     SVR(C=3.0),
+    NuSVR(nu=0.5),
     SVC(C=3.0),
-    NuSVC(nu=0.3),
+    NuSVC(nu=0.2),
     OneClassSVM(nu=0.3),
+    KernelRidge(kernel="rbf", gamma=0.5),
+    KernelRidge(kernel="laplacian", gamma=0.5),
+    OneVsRestClassifier(SVC()),
+    make_pipeline(MaxAbsScaler(), SVC()),
+    make_pipeline(SelectKBest(chi2, k=10), SVC()),
 ]
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda m: type(m).__name__)
-@pytest.mark.parametrize("classes", [2, 3])
-def test_machines_on_sparse_rows(machine, classes):
-    rows = table(60, 25, 0.2, 7)
-    target = RNG.integers(0, classes, 60)
-    machine = machine.fit(rows, target)
-    found = pkex.SparseExplainer(machine)(rows[:5])
-    dense = pkex.Explainer(machine)(rows[:5].toarray())
-    check(found, dense, rows[:5])
-    assert found.output_names == dense.output_names
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda m: repr(m)[:40])
+@pytest.mark.parametrize("groups", GROUPS[:1] + [[[0, 1], [4, 9, 20]]], ids=["columns", "groups"])
+def test_machines_on_sparse_rows(machine, groups):
+    explainer = pkex.Explainer(machine.fit(ROWS, CLASSES), groups=groups)
+    assert all(part.sparse_points is not None for part in explainer.expansion.parts)
+    found = explainer(ROWS[:5])
+    assert not any("points" in part.__dict__ for part in explainer.expansion.parts)
+    check(found, explainer(ROWS[:5].toarray()))
+    again = pickle.loads(pickle.dumps(explainer))(ROWS[:5])
+    assert (again.rest == found.rest).all()
+    assert repr(explainer.expansion).count("sparse points") == len(explainer.expansion.parts)
 
 
-TEXTS = [
-    "the price is good and the service is good",
-    "a bad meal and a bad night",
-    "good food, kind people",
-    "never again: cold food, bad service",
-    "kind people and a good night",
-    "cold and bad",
-]
+def test_sparse_rows_of_dense_points_are_explained_in_all_columns():
+    f = pkex.KernelExpansion(Z.toarray(), ALPHA, RBF())
+    found = pkex.Explainer(f, B)(X)
+    assert isinstance(found, pkex.Explanation)
+    np.testing.assert_array_equal(found.values, pkex.Explainer(f, B)(X.toarray()).values)
 
 
-def test_a_pipeline_of_tf_idf_names_its_tokens():
-    model = make_pipeline(TfidfVectorizer(), SVC(C=5.0)).fit(TEXTS, [1, 0, 1, 0, 1, 0])
-    explanation = pkex.SparseExplainer(model)(["Good food & <bad> people"])
-    frame = explanation.to_frame()
-    assert set(frame["feature"]) == {"good", "food", "bad", "people", REST}
-    total = explanation.base_values[0] + frame["value"].sum()
-    expected = model.decision_function(["good food bad people"])
-    assert total == pytest.approx(expected[0], rel=1e-9)
-    by_name = frame.set_index("feature")["value"]
-    assert by_name["good"] > 0.0 > by_name["bad"]
-    page = explanation.text(0, "Good food & <bad> people").html()
-    assert page.count("<span") == 4
-    assert "&amp; &lt;" in page
-    assert "<bad>" not in page
-    assert "255,0,81" in page.split(">Good<")[0].rsplit("<span", 1)[1]
-    assert "0,139,251" in page.split(">bad<")[0].rsplit("<span", 1)[1]
-    assert f"all other columns together: {explanation.rest[0]:+.4g}" in page
-    with pytest.raises(IndexError, match="there is no row 1"):
-        explanation.text(1, "")
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2), RBF() + Linear()], ids=repr)
+def test_kernels_that_are_not_1_between_zeros_have_dense_points(kernel):
+    f = pkex.KernelExpansion(Z, ALPHA, kernel)
+    assert f.sparse_points is None
+    found, dense = (pkex.Explainer(f)(rows) for rows in (X, X.toarray()))
+    np.testing.assert_array_equal(found.values, dense.values)
 
 
-def test_importance_counts_absent_entries_as_zero():
-    f = pkex.KernelExpansion(Z.toarray(), RNG.normal(size=30), pkex.kernels.RBF())
-    found = pkex.SparseExplainer(f)(X)
-    dense = np.column_stack([found.values.toarray(), found.rest])
-    importance = found.importance()
-    np.testing.assert_allclose(importance.values, np.abs(dense).mean(axis=0), atol=1e-15)
-    errors = np.abs(dense).std(axis=0, ddof=1) / np.sqrt(len(dense))
-    np.testing.assert_allclose(importance.standard_errors, errors, atol=1e-8)
-    centred = np.abs(dense - dense.mean(axis=0)).mean(axis=0)
-    np.testing.assert_allclose(importance.centred, centred, atol=1e-15)
-    assert importance.feature_names[-1] == REST
+def test_an_expansion_of_sparse_points_predicts_and_joins_as_a_dense_one():
+    f, g = (pkex.KernelExpansion(z, ALPHA, KERNELS[6], 0.5) for z in (Z, Z.toarray()))
+    np.testing.assert_allclose(f.predict(X), g.predict(X), rtol=1e-13)
+    np.testing.assert_allclose(f.predict(X.toarray()), g.predict(X), rtol=1e-13)
+    np.testing.assert_array_equal(f.points, g.points)
+    np.testing.assert_array_equal(f.base_value, g.base_value)
+    both = pkex.models.sums.stack([f, f], list("abcd"))
+    assert both.sparse_points.shape == (60, 40)
+    again = pickle.loads(pickle.dumps(f))
+    np.testing.assert_array_equal(again.predict(X), f.predict(X))
 
 
-def test_to_shap_adds_up():
-    pytest.importorskip("shap")
-    f = pkex.KernelExpansion(Z.toarray(), RNG.normal(size=(30, 2)), pkex.kernels.RBF())
-    found = pkex.SparseExplainer(f)(X)
-    for k in range(2):
-        shown = found.to_shap(k)
-        total = shown.base_values + shown.values.sum(axis=1)
-        np.testing.assert_allclose(total, found.predictions[:, k], atol=1e-12)
+def test_interactions_of_sparse_rows_are_those_of_dense_ones():
+    f = pkex.KernelExpansion(Z, ALPHA[:, 0], RBF())
+    explainer = pkex.Explainer(f, B)
+    found, dense = (explainer.interactions(rows[:2]) for rows in (X, X.toarray()))
+    np.testing.assert_array_equal(found.pairs, dense.pairs)
 
 
-def test_what_cannot_be_explained_is_refused():
-    iris, species = load_iris(return_X_y=True)
-    rows = sparse.csr_array(iris)
-    with pytest.raises(UnsupportedModelError, match="got KernelRidge: pass dense rows"):
-        pkex.SparseExplainer(KernelRidge(kernel="rbf").fit(rows, species))
-    with pytest.raises(UnsupportedModelError, match="kernel='linear'"):
-        pkex.SparseExplainer(SVC(kernel="linear").fit(rows, species))
-    wide = pkex.KernelExpansion(iris[:5], np.ones(5), pkex.kernels.RBF((1.0, 2.0, 3.0, 4.0)))
-    with pytest.raises(UnsupportedModelError, match="same parameters in all columns"):
-        pkex.SparseExplainer(wide)
-    f = pkex.KernelExpansion(Z.toarray(), np.ones(30), pkex.kernels.RBF())
-    with pytest.raises(ValueError, match="removal must be 'marginal' or 'neutral' for sparse rows"):
-        pkex.SparseExplainer(f, removal="interventional")
-    with pytest.raises(ValueError, match="neutral removal takes no background"):
-        pkex.SparseExplainer(f, X, removal="neutral")
-    with pytest.raises(ValueError, match="background has 7 columns, but the model takes 40"):
-        pkex.SparseExplainer(f, table(3, 7))
-    with pytest.raises(ValueError, match="feature_names has 2 names, but there are 40 columns"):
-        pkex.SparseExplainer(f, feature_names=["a", "b"])
-    explainer = pkex.SparseExplainer(f)
-    with pytest.raises(TypeError, match="X must be a sparse matrix, got ndarray"):
-        explainer(X.toarray())
-    with pytest.raises(ValueError, match="X has 7 columns, but the model takes 40"):
-        explainer(table(3, 7))
-    bad = X.copy()
-    bad.data[0] = np.nan
-    with pytest.raises(ValueError, match="X contains NaN or infinity"):
-        explainer(bad)
-    narrow = pkex.KernelExpansion(Z.toarray(), np.ones(30), pkex.kernels.RBF(0.1))
-    with pytest.raises(ValueError, match="take a wider kernel"):
-        pkex.SparseExplainer(narrow, removal="neutral")
-    both = pkex.KernelExpansion(Z.toarray(), RNG.normal(size=(30, 2)), pkex.kernels.RBF())
-    several = pkex.SparseExplainer(both)(X)
-    with pytest.raises(ValueError, match="there are 2 outputs"):
-        several.to_frame()
-    with pytest.raises(KeyError, match="there is no output 'z'"):
-        several.to_frame("z")
-    changed = SVR().fit(rows, species)
-    changed.dual_coef_ = changed.dual_coef_ * 1.5
-    with pytest.raises(pkex.AdditivityError, match="it was changed after it was fitted"):
-        pkex.SparseExplainer(changed)(rows[:2])
+def test_values_that_do_not_add_up_are_an_error(monkeypatch):
+    f = pkex.KernelExpansion(Z, ALPHA, RBF())
+    explainer = pkex.Explainer(f)
+    right = SparseGameSums.explained.func
+    monkeypatch.setattr(
+        SparseGameSums, "explained", property(lambda self: right(self) + 1e-6), raising=True
+    )
+    with pytest.raises(pkex.AdditivityError, match="rounding explains at most"):
+        explainer(X)
+
+
+def test_rounding_that_shows_is_warned_of():
+    f = pkex.KernelExpansion(sparse.vstack([Z, Z]), np.r_[ALPHA[:, 0], -ALPHA[:, 0]] * 1e12, RBF())
+    with pytest.warns(pkex.errors.PrecisionWarning, match="rounding shows"):
+        pkex.Explainer(f)(X)
+
+
+def test_the_models_own_prediction_is_another():
+    texts = ["good food", "bad food", "a good night", "a bad night"]
+    model = make_pipeline(TfidfVectorizer(), SVC()).fit(texts, [1, 0, 1, 0])
+    explainer = pkex.Explainer(model)
+    explainer(texts)
+    model[-1].dual_coef_.data[:] *= 1.5
+    model[-1]._dual_coef_.data[:] *= 1.5
+    with pytest.raises(pkex.AdditivityError, match="where the model"):
+        explainer(texts)
+
+
+BAD = X.copy()
+BAD.data[3] = np.nan
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda e: e(table(3, 7)), ValueError, "X has 7 columns, but 40 are expected"),
+        (lambda e: e(BAD), ValueError, "X contains NaN or infinity .1 of .* in row 0, column 'x"),
+        (lambda e: e(X[:0]), ValueError, "X is empty .shape .0, 40"),
+        (lambda e: e(X.astype(complex)), TypeError, "X has dtype complex128"),
+        (lambda e: pkex.Explainer(e.expansion, table(3, 7)), ValueError, "background has 7 col"),
+        (lambda e: pkex.Explainer(e.expansion, BAD), ValueError, "background contains NaN"),
+        (lambda e: pkex.KernelExpansion(BAD, ALPHA[:8], RBF()), ValueError, "points contains NaN"),
+        (
+            lambda e: pkex.Explainer(e.expansion, B, removal="neutral"),
+            ValueError,
+            "takes no background",
+        ),
+        (
+            lambda e: pkex.KernelExpansion(-1.0 * Z, ALPHA, Chi2()),
+            ValueError,
+            "Chi2 needs non-negative values",
+        ),
+        (lambda e: e(X, return_std=True), pkex.UnsupportedModelError, "Gaussian process"),
+    ],
+)
+def test_what_is_wrong_is_said(call, error, words):
+    explainer = pkex.Explainer(pkex.KernelExpansion(Z, ALPHA, RBF()))
+    with pytest.raises(error, match=words):
+        call(explainer)

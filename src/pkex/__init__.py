@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pkex.models.expansion import KernelExpansion
     from pkex.readers import as_expansion
     from pkex.sobol import sensitivity
-    from pkex.sparse import SparseExplainer, SparseExplanation
+    from pkex.sparse import SparseExplanation
     from pkex.statistics.attribution import Attribution
     from pkex.statistics.drift import MMDDrift
     from pkex.statistics.hsic import hsic
@@ -44,7 +44,6 @@ __all__ = [
     "MMDDrift",
     "PrecisionWarning",
     "Sensitivity",
-    "SparseExplainer",
     "SparseExplanation",
     "UnsupportedModelError",
     "as_expansion",
@@ -70,7 +69,6 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "MMDDrift": "statistics.drift",
     "PrecisionWarning": "errors",
     "Sensitivity": "indices",
-    "SparseExplainer": "sparse",
     "SparseExplanation": "sparse",
     "UnsupportedModelError": "errors",
     "as_expansion": "readers",

@@ -104,7 +104,8 @@ def _values(rows: Any, explainer: Explainer) -> Floats:
     if not len(rows):
         return np.empty((0, *_shape(explainer)))
     with working():
-        return explainer(rows).values
+        values: Floats = explainer(rows).values
+        return values
 
 
 def _frame(rows: Any, explainer: Explainer) -> Any:

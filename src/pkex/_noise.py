@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._lazy import lazy
 from pkex.errors import PrecisionWarning
-from pkex.games.points import Background
-from pkex.games.sums import GameSums
 from pkex.models.expansion import KernelExpansion
 from pkex.readers.reading import outside
 
@@ -32,30 +31,30 @@ class Noise:
     Parameters
     ----------
     expansion : KernelExpansion
-    backgrounds : sequence of Background or None
-        For each part of the expansion the rows that predictions vary over; its points if None.
+    data : sequence of arrays or CSR arrays
+        For each part of the expansion the rows that predictions vary over.
     """
 
-    def __init__(
-        self, expansion: KernelExpansion, backgrounds: Sequence[Background | None]
-    ) -> None:
-        self.expansion, self.backgrounds = expansion, backgrounds
+    def __init__(self, expansion: KernelExpansion, data: Sequence[Any]) -> None:
+        self.expansion, self.data = expansion, data
 
-    def warn(self, sums: GameSums, residual: float | None, prepared: list[Floats]) -> None:
+    def warn(
+        self, sizes: Floats, residual: float | None, missed: Floats | None, prepared: list[Any]
+    ) -> None:
         """Warn when rounding is more than a millionth of what the predictions vary by.
 
-        Rounding shows in the residual, unless a tolerance lets it be larger (then it is None), or
-        not, where it cancels; so eight roundings of the sum of ``|alpha_i k(x, x_i)|`` count too.
+        Rounding shows in what sums miss, `residual` at most, unless a tolerance lets it be larger
+        (then these are None), or not, where it cancels; so eight roundings of the sum of
+        ``|alpha_i k(x, x_i)|`` count as well, which `sizes` are not below.
         """
         if self._is_constant:
             return  # there is nothing that rounding could hide
-        sizes = sums.magnitudes
         largest = sizes.item() if sizes.size == 1 else float(sizes.max(initial=0.0))
         if max(residual or 0.0, _EIGHT_ROUNDINGS * largest) <= self._surely_fine:
-            return  # the magnitudes are not below these sums
+            return
         noise = _EIGHT_ROUNDINGS * self._sizes(prepared).max(axis=0, initial=0.0)
-        if residual is not None:
-            noise = np.maximum(noise, np.abs(sums.residual).max(axis=0, initial=0.0))
+        if missed is not None:
+            noise = np.maximum(noise, np.abs(missed).max(axis=0, initial=0.0))
         found = np.flatnonzero(~(noise <= np.maximum(_NOTICED * self._spread_of_100, _TINY)))
         if found.size:
             which = found[0]
@@ -69,45 +68,44 @@ class Noise:
                 stacklevel=outside(),
             )
 
-    def _sizes(self, prepared: list[Floats]) -> Floats:
+    def _sizes(self, prepared: list[Any]) -> Floats:
         """Return the sums of ``|alpha_i k(x, x_i)|``, shape (n_rows, n_outputs)."""
-        total = np.zeros((len(prepared[0]), self.expansion.n_outputs))
+        n_rows = int(prepared[0].shape[0])
+        total = np.zeros((n_rows, self.expansion.n_outputs))
         for part, rows in zip(self.expansion.parts, prepared, strict=True):
             alpha = np.abs(part.alpha)
-            step = max(1, _SIZES // len(part.points))
-            for start in range(0, len(rows), step):
+            step = max(1, _SIZES // part.shape[0])
+            for start in range(0, n_rows, step):
                 block = slice(start, start + step)
-                total[block] += np.abs(part.kernel(rows[block], part.points)) @ alpha
+                total[block] += np.abs(part.gram(rows[block])) @ alpha
         return total
 
     @lazy
     def _is_constant(self) -> bool:
         """Whether no column takes part in any kernel."""
         parts = self.expansion.parts
-        forms = [part.kernel.normal_form(part.points.shape[1]) for part in parts]
+        forms = [part.kernel.normal_form(part.shape[1]) for part in parts]
         return not any(form.powers or any(t.leaves for t in form.terms) for form in forms)
 
     @lazy
     def _surely_fine(self) -> float:
         """Noise of which no warning could be due, by a margin that a few rows are enough for."""
-        return float(1e-3 * _NOTICED * self._spread(10).min())
+        return float(1e-3 * _NOTICED * self.spread(10).min())
 
     @lazy
     def _spread_of_100(self) -> Floats:
-        return self._spread(100)
+        return self.spread(100)
 
-    def _spread(self, count: int) -> Floats:
+    def spread(self, count: int) -> Floats:
         """Return the standard deviation of the predictions over some data, for each output.
 
         These are rows of the background or the points; where the predictions do not vary, it is
         their size. In a sum of expansions each part has data of its own, and the largest counts.
         """
         every = []
-        for part, background in zip(self.expansion.parts, self.backgrounds, strict=True):
-            rows = part.points if background is None else background.rows
-            rows = rows[:: -(-len(rows) // count)]
-            alpha = part.alpha
-            found = part.kernel(rows, part.points) @ alpha + part.offsets
+        for part, rows in zip(self.expansion.parts, self.data, strict=True):
+            some = rows[:: -(-rows.shape[0] // count)]
+            found = part.gram(some) @ part.alpha + part.offsets
             spread, size = found.std(axis=0), np.abs(found).max(axis=0)
             every.append(np.where(spread > _CONSTANT * size, spread, size))
         largest: Floats = np.max(every, axis=0)

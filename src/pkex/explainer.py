@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +14,7 @@ from pkex._collections import LAZY, frame_of, values_of
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
 from pkex._noise import Noise
+from pkex._sparse import is_sparse
 from pkex._validation import (
     column_names,
     first_rows,
@@ -36,7 +36,7 @@ from pkex.kernels.algebra import Kernel
 from pkex.models.absent import removal_of, shares_of, stand_ins
 from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
-from pkex.models.preparation import mixed, taken
+from pkex.models.preparation import mixed, prepared_players, taken
 from pkex.models.shap_background import from_shap
 from pkex.models.sums import named
 from pkex.output import html
@@ -46,13 +46,22 @@ from pkex.tables.cells import is_number
 from pkex.uncertainty import check_posteriors, spread_of_values, variance_of
 
 if TYPE_CHECKING:
+    from pkex._sparse_rows import SparseRows
     from pkex.interactions import Interactions
+    from pkex.sparse import SparseExplanation
 
 __all__ = ["Explainer"]
 
 Floats = NDArray[np.float64]
 
 _CHECKED = 5  # rows of every call whose prediction is compared with the model's own
+
+
+class SparseTable(Protocol):
+    """A sparse matrix or array of scipy."""
+
+    def tocsr(self) -> Any:
+        """Return it by rows."""
 
 
 class Explainer:
@@ -63,7 +72,7 @@ class Explainer:
     model : fitted estimator or KernelExpansion
         Anything that `pkex.as_expansion` reads: support vector machines, kernel ridge regression,
         Gaussian processes, pipelines and searches around them, or an expansion of your own.
-    background : array or data frame of shape (n_background, n_columns), optional
+    background : array, data frame or sparse matrix of shape (n_background, n_columns), optional
         Rows that absent features are taken from, in the columns of the input; a frame gives its
         names to a model that was fitted without any. One row gives baseline Shapley values. By
         default the model's own data: its training points or support vectors, 500 of them at most.
@@ -151,14 +160,34 @@ class Explainer:
         self.n_jobs = n_jobs
         self.removal = removal_of(removal, background)
         weights = shares_of(background, background_weights)
-        weighted = background_weights is not None
-        self.absent, backgrounds = stand_ins(
-            self.expansion, self.removal, background, weights, weighted
-        )
-        parts = zip(self.expansion.parts, backgrounds, strict=True)
-        self._parts = [self._weighted(part, rows) for part, rows in parts]
-        for part in self._parts:
+        self._sparse: SparseRows | None = None
+        self._given = (background, weights, background_weights is not None)
+        if any(part.sparse_points is not None for part in self.expansion.parts):
+            self._sparse = self._of_sparse_points()
+        if self._sparse is None:
+            _ = self._parts
+            del self._given  # which may be large, and is not needed any more
+
+    def _of_sparse_points(self) -> SparseRows | None:
+        """Return the games of sparse rows, or None where the model does not stay sparse."""
+        from pkex._sparse_rows import SparseRows, stays_sparse
+
+        if not stays_sparse(self.expansion):
+            return None
+        self.absent, scenarios = stand_ins(self.expansion, self.removal, *self._given, sparse=True)
+        games = SparseRows(self.expansion, self.players, self.measure, self.tol, scenarios)
+        games.prepare()
+        return games
+
+    @lazy
+    def _parts(self) -> list[WeightedPoints]:
+        """The games of dense rows; of sparse points they are made when such rows come."""
+        self.absent, backgrounds = stand_ins(self.expansion, self.removal, *self._given)
+        pairs = zip(self.expansion.parts, backgrounds, strict=True)
+        parts = [self._weighted(part, rows) for part, rows in pairs]
+        for part in parts:
             part.prepare()
+        return parts
 
     def __repr__(self) -> str:
         return (
@@ -207,7 +236,7 @@ class Explainer:
         """
         return frame_of(self, X)
 
-    @usual_errors
+    @overload
     def __call__(
         self,
         X: ArrayLike,
@@ -215,14 +244,28 @@ class Explainer:
         return_std: bool = False,
         return_cov: bool = False,
         progress: bool = False,
-    ) -> Explanation:
+    ) -> Explanation: ...
+    @overload
+    def __call__(
+        self, X: SparseTable, *, progress: bool = False
+    ) -> Explanation | SparseExplanation: ...
+    @usual_errors
+    def __call__(
+        self,
+        X: Any,
+        *,
+        return_std: bool = False,
+        return_cov: bool = False,
+        progress: bool = False,
+    ) -> Any:
         """Explain the rows of `X`.
 
         Parameters
         ----------
-        X : array or data frame of shape (n_rows, n_columns)
+        X : array, data frame or sparse matrix of shape (n_rows, n_columns), or texts
             The columns of a data frame are found by name where the model was fitted with names;
-            their order does not matter, and columns that the model does not know are left out.
+            their order does not matter, and columns that the model does not know are left out. A
+            pipeline that begins with a vectorizer takes a list of texts.
         return_std : bool, default False
             For a Gaussian process: whether to find the posterior standard deviation of every value,
             `Explanation.std`. It is that of the latent function, without the noise of observations.
@@ -230,6 +273,13 @@ class Explainer:
             The same for the covariances of the values of a row, `Explanation.cov`.
         progress : bool, default False
             Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
+
+        Returns
+        -------
+        Explanation or SparseExplanation
+            The latter for sparse rows (or texts) of a model that was fitted on sparse rows, whose
+            kernel is 1 between two zeros. Dense rows of such a model, and sparse rows of any other,
+            have values of all columns, as an `Explanation`.
 
         Raises
         ------
@@ -247,10 +297,12 @@ class Explainer:
             check_posteriors(expansion, self.removal, asked)
         rows: Any = taken(expansion, X)
         table = mixed(expansion, rows)
+        if self._sparse is not None and is_sparse(table) and not unsure:
+            return self._sparse.explain(self, rows, table, progress)
         prepared = [part.prepare(table) for part in expansion.parts]
         jobs, parts = self.n_jobs, list(zip(self._parts, prepared, strict=True))
-        found = [part.explain(x, n_jobs=jobs, progress=progress) for part, x in parts]
-        sums = found[0] if len(found) == 1 else reduce(add, found)
+        every = [part.explain(x, n_jobs=jobs, progress=progress) for part, x in parts]
+        sums = every[0] if len(every) == 1 else reduce(add, every)
         residual = sums.check()
         self._warn_of_noise(sums, residual, prepared)
         base = self._base
@@ -258,8 +310,8 @@ class Explainer:
         base_values = np.empty((len(values), *base.shape))
         base_values[...] = base
         # of what was computed, of what its sum misses, and of the offset in base and prediction
-        error = self._parts[0].error(found[0], prepared[0])
-        for part, one, x in zip(self._parts[1:], found[1:], prepared[1:], strict=True):
+        error = self._parts[0].error(every[0], prepared[0])
+        for part, one, x in zip(self._parts[1:], every[1:], prepared[1:], strict=True):
             error += part.error(one, x)
         error += self._of_offset
         if sums.efficient:
@@ -450,11 +502,14 @@ class Explainer:
     def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
         """Warn when rounding is more than a millionth of what the predictions vary by."""
         shows = self.tol is None and sums.efficient
-        self._noise.warn(sums, residual if shows else None, prepared)
+        missed = sums.residual if shows else None
+        self._noise.warn(sums.magnitudes, residual if shows else None, missed, prepared)
 
     @lazy
     def _noise(self) -> Noise:
-        return Noise(self.expansion, [part.background for part in self._parts])
+        backgrounds = [part.background for part in self._parts]
+        pairs = zip(backgrounds, self.expansion.parts, strict=True)
+        return Noise(self.expansion, [part.points if b is None else b.rows for b, part in pairs])
 
     def _shown(self, table: Any, prepared: list[Floats]) -> NDArray[Any]:
         """Return the rows as a result shows them."""
@@ -492,8 +547,9 @@ class Explainer:
     @lazy
     def _base(self) -> Floats:
         """The value of the empty coalition, shape () or (n_outputs,)."""
-        parts = zip(self._parts, self.expansion.parts, strict=True)
-        bases = [games.bases.reshape(part.offset.shape) + part.offset for games, part in parts]
+        games: Any = self._parts if self._sparse is None else self._sparse.parts
+        parts = zip(games, self.expansion.parts, strict=True)
+        bases = [one.bases.reshape(part.offset.shape) + part.offset for one, part in parts]
         return np.asarray(np.sum(bases, axis=0))
 
     @lazy
@@ -503,16 +559,10 @@ class Explainer:
 
     def _weighted(self, part: KernelExpansion, background: Background | None) -> WeightedPoints:
         """Return the games of a part: a player has all columns made from its input columns."""
-        made_from: dict[int, list[int]] = defaultdict(list)
-        n_columns = part.points.shape[1]
-        origins = range(n_columns) if part.preparation is None else part.preparation.origins
-        for column, origin in enumerate(origins):
-            made_from[origin].append(column)
-        players = tuple(tuple(j for i in player for j in made_from[i]) for player in self.players)
-        terms, powers = part.kernel.normal_form(n_columns, self.tol)
+        terms, powers = part.kernel.normal_form(part.shape[1], self.tol)
         plan = Plan.of(
             terms,
-            players,
+            prepared_players(part, self.players),
             self.tol,
             measure=self.measure,
             general=background is not None,

@@ -86,6 +86,12 @@ class ModelCase:
     log_odds: bool = False  # whether that is what is explained
     listed: bool = True  # on the page of support: not what some versions of scikit-learn lack
     combine: Callable[[Array], Array] | None = None  # what is explained, from the machines' outputs
+    sparse_rows: Any = None  # the rows before they were made dense: tests/test_sparse.py has them
+
+    def __post_init__(self) -> None:
+        if hasattr(self.rows, "tocsr"):
+            object.__setattr__(self, "sparse_rows", self.rows)
+            object.__setattr__(self, "rows", self.rows.toarray())
 
     def __str__(self) -> str:
         return self.name

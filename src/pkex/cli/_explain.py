@@ -191,7 +191,7 @@ class Work:
 
         explainer = self.explainer(data)
         try:
-            explanation = explainer(self._rows(data), progress=progress)
+            explanation: pkex.Explanation = explainer(self._rows(data), progress=progress)
         except (TypeError, ValueError) as error:
             if is_ours(error):
                 raise

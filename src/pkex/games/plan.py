@@ -98,16 +98,19 @@ class Plan:
         backend = backend or game_class()
         games = self._kept.games.get(backend)
         if games is None:
-            games = tuple(backend(term, self.players, self._ladder(term)) for term in self.terms)
+            games = tuple(backend(term, self.players, self.ladder(term)) for term in self.terms)
             self._kept.games[backend] = games
         return games
 
-    def _ladder(self, term: Term) -> Ladder:
-        """Return the rules for a term, of which the reductions multiply errors by its slack."""
+    def ladder(self, term: Term, n_players: int | None = None) -> Ladder:
+        """Return the rules for a term, of which the reductions multiply errors by its slack.
+
+        By default for all players; `n_players` are those that count where others never change.
+        """
         tol = self.tol
         if term.slack > 1.0:
             tol = min(_LOOSEST, term.slack * (self.tol or FULL_PRECISION))
-        ladder = self.measure.ladder(self.n_players, tol, general=self.general)
+        ladder = self.measure.ladder(n_players or self.n_players, tol, general=self.general)
         return ladder if term.slack == 1.0 else _of_small_weight(ladder, term.slack)
 
 

@@ -1,216 +1,419 @@
-"""Sums of product games over sparse points, for sparse rows: a pair costs its nonzero entries.
+"""Product games of sparse rows and points: a pair costs the players that both have.
 
-Let the kernel of a column be 1 between two zeros. For a point z and a node t, with ``p_j`` the
-factor of a present and ``a_j`` that of an absent column, the game of a row x needs
+Let the kernel be 1 between two zeros. For a point z and a node t, with ``p_j`` the factor of a
+present and ``a_j`` that of an absent player, the game of a row x needs
 
-    P(t) = prod_j f_j(t),    f_j(t) = a_j + t (p_j - a_j),    g_j(t) = (p_j - a_j) / f_j(t),
+    P(t) = prod_j f_j(t),    f_j(t) = (1 - t) a_j + t p_j,    g_j(t) = (p_j - a_j) / f_j(t),
 
-and then ``phi_j`` is the integral of ``g_j P``. For a row of zeros ``f_j`` and ``g_j`` do not
-depend on the row: their product, and the sum of all g, are prepared for every point and node. They
-in turn differ from those of a point of zeros only where the point has an entry. A row corrects the
-columns where it is not zero:
+and then ``phi_j`` is the integral of ``g_j P``. For a *first row*, which is the same for all rows,
+``P`` and the sum ``G`` of all ``g_j`` are known for every point and node. A row corrects the
+players J where it differs from that: with f', g' of the first row
 
-    P = P_0 prod_{j in x} f_j / f_j^0,        sum_{j not in x} g_j = G_0 - sum_{j in x} g_j^0.
+    P = P' prod_{j in J} f_j / f'_j,        sum_{j not in J} g_j = G' - sum_{j in J} g'_j.
 
-The first gives the values of its stored columns, the second, times P and integrated, the sum of the
-values of all other columns, exactly and without listing them. Under neutral removal ``a_j = 1``, so
-that columns which are zero in both points are null players. Under marginal removal ``a_j`` is the
-mean of the factors over the rows of a background, of which the zeros are one summand.
+Where a point has no entry for player j, its factor depends on the row alone. So the product is one
+over all of J, the same for all points, times one over the entries of the point; and
 
-Factors are kept as deficits ``1 - k``, with the digits of those near 1, as they are where entries
-are small beside the width of the kernel. Those below `_LEAST` would lose digits and are refused.
-All others are in (0, 1], so that no division meets a zero, and sums of logarithms stand for
-products.
+    sum_i alpha_i g_ij P_i = g_j0 sum_i alpha_i P_i + sum_{entries i of j} alpha_i (g_ij - g_j0) P_i
+
+with ``g_j0`` that of a point without an entry. The second sum of all players together has as many
+terms as rows and points have entries in common. The values of what a row does not store come out as
+one number, the *rest*, exactly and without a list of them.
+
+- neutral removal: ``a_j = 1``; the first row is one of zeros.
+- marginal removal: ``a_j`` is the mean of the factors over a background; the first row is zero.
+- interventional removal: ``a_j`` is the factor of a row b of the background, for one after the
+  other. All factors of the first row are those of zeros, ``a_j = p_j = k(0, z_j)``, so that
+  ``G' = 0``; J has what x or b store, and players that b alone stores go to the rest.
+
+**Rounding**, in units of 2^-53. Let s and r be the exponents of ``p_j`` and ``a_j``. Exponents are
+right to 8 units of themselves, means of B factors to 2 (B + 8) of r; so log f is right to
+``5 + (2 B + 32) max(s, r)`` with what the logarithm itself rounds. P has the sum of at most
+
+    T = players of the background + 6 entries of a point + 2 |J|
+
+such logarithms, each counted as often as it is added or taken away; let R be the sum of their
+``max(s, r)``, over all of these. The order of summation costs as many units of R as a point and J
+have entries, and 40 for sums over all players, which NumPy makes by halves. Hence
+``5 T + (n + 2 B + 72) R`` units for P, the same for the change of the player's own factor, and one
+for each point and node that are summed. Terms that cancel, ``g_j0 P_i`` where the point has an
+entry and ``g'_j P``, are at most ``1 / min(t, 1 - t)`` in size: if ``a_j`` is the larger factor,
+f_j is at least ``(1 - t) a_j`` and the change at most ``a_j``, and likewise with t for ``p_j``.
+Hence the units are multiplied by the mean of that over the nodes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.games.measures import Shapley
+from pkex._lazy import lazy
+from pkex.games.numpy_backend import change
+from pkex.games.protocols import Factors
 from pkex.games.rules import Rule
-from pkex.kernels.algebra import ColumnKernel
+from pkex.games.stored import AtEntries, Indices, Row, StoredPoints, rows_of
+from pkex.games.threads import raise_if_cancelled
+from pkex.kernels.entries import MOST, in_columns
 
-__all__ = ["SparsePoints", "SparseSums"]
+__all__ = ["Scenarios", "SparseGame", "SparseSums"]
 
 Floats = NDArray[np.float64]
 
-_LEAST = 2.0**-13  # factor of a column, of which a deficit still has forty binary digits
-_PAIRS = 2**22  # entries of a background and of points that are compared at once
+_SLACK = 1.0 + 2.0**-40  # of lam, by its own rounding
+_STEP = 64  # players to which their number is rounded up, so that rows share rules
+_PAIRS = 2**22  # flags of background rows and players that are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Scenarios:
+    """Sparse rows that stand in for absent players, with weights that sum to 1.
+
+    With `marginal` there is one scenario, of mean factors; else one for each row.
+    """
+
+    rows: Any
+    weights: Floats
+    marginal: bool
 
 
 class SparseSums(NamedTuple):
-    """What a row gives.
+    """Weighted sums over points, for one row.
 
     Attributes
     ----------
-    values : array of shape (entries, sets)
-        Those of the columns that the row stores.
-    rest : array of shape (sets,)
-        The sum over all other columns.
-    total : array of shape (sets,)
-        The sum of the products of all factors.
-    rule : Rule
+    values : array of shape (players that the row stores, sets)
+    rest, totals : arrays of shape (sets,)
+        The sum over all other players, and that of the products of all factors.
+    rules : set of Rule
+    units : float
+        What rounding costs a value, in units of 2^-53 of the sum of absolute weights.
+    lam : float
+        The largest sum of the sizes of a pair's changes.
     """
 
     values: Floats
     rest: Floats
-    total: Floats
-    rule: Rule
+    totals: Floats
+    rules: set[Rule]
+    units: float
+    lam: float
 
 
-class _Node(NamedTuple):
-    """A node, with what a row of zeros has at it: log P_0 and G_0, shape (points,)."""
+class _Ends(NamedTuple):
+    """Factors of present and of absent players, and their difference with all its digits."""
 
-    t: float
-    weight: float
-    log_product: Floats
-    changes: Floats
+    present: Floats
+    absent: Floats
+    change: Floats
+
+    @classmethod
+    def of(cls, exponents: Floats, absent: Factors | None) -> _Ends:
+        values, deficits = np.exp(-exponents), -np.expm1(-exponents)
+        if absent is None:
+            return cls(values, np.ones(1), -deficits)
+        return cls(values, absent.values, -change(Factors(values, deficits), absent))
+
+    @classmethod
+    def first(cls, exponents: Floats) -> _Ends:
+        """Return those of players whose factor is the same, present or absent."""
+        values = np.exp(-exponents)
+        return cls(values, values, np.zeros_like(values))
+
+    def at(self, t: Any) -> Floats:
+        """Return the factors f at a node."""
+        found: Floats = (1.0 - t) * self.absent + t * self.present
+        return found
 
 
-@dataclass(eq=False)
-class SparsePoints:
-    """Sparse points with weights, under one column kernel with ``k(0, 0) = 1``.
+class _First(NamedTuple):
+    """The first row at the nodes of a rule: log P' and G', shape (nodes, points)."""
+
+    log_products: Floats
+    changes: Floats | None
+
+
+class SparseGame:
+    """The games of one term between sparse rows and some sparse points.
 
     Parameters
     ----------
-    kernel : ColumnKernel
-        With the same parameters in all columns.
-    z : CSC array of shape (points, columns), without stored zeros
+    stored : StoredPoints
     weights : array of shape (points, sets)
-    background : CSC array of shape (rows, columns), without stored zeros, or None
-        Rows over which an absent factor is averaged; None for neutral removal.
-    tol : float or None
+    ladder : callable
+        Returns the rules for a number of players.
+    scenarios : Scenarios or None
+        None for neutral removal.
     """
 
-    kernel: ColumnKernel
-    z: Any
-    weights: Floats
-    background: Any = None
-    tol: float | None = None
-    _nodes: dict[Rule, list[_Node]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        n_columns = self.z.shape[1]
-        zero, columns = np.zeros(1), np.repeat(np.arange(n_columns), np.diff(self.z.indptr))
-        self._rows, self._columns = self.z.indices, columns
-        self._present = self._deficits(zero, self.z.data)  # of a row of zeros
-        self._empty = np.zeros(n_columns)  # deficits of absent columns where a point has no entry
-        self._absent = np.zeros(self.z.nnz)
-        if self.background is not None:
-            self._average()
-        for deficits in (self._present, self._absent, self._empty):
-            _check_digits(deficits)
-        self._ladder = Shapley().ladder(n_columns, self.tol, general=self.background is not None)
-        over = self._by_point(np.abs(self._absent - self._present) - self._empty[columns])
-        self._lam = float(self._empty.sum()) + over
-        self._log_present = self._by_point(np.log1p(-self._present))
-        changes = np.log1p(-self._absent) - np.log1p(-self._empty)[columns]
-        self._log_absent = float(np.log1p(-self._empty).sum()) + self._by_point(changes)
+    def __init__(
+        self, stored: StoredPoints, weights: Floats, ladder: Any, scenarios: Scenarios | None
+    ) -> None:
+        self.stored, self.weights, self.ladder, self.scenarios = stored, weights, ladder, scenarios
+        self._nodes: dict[bytes, _First] = {}
 
     @property
+    def each(self) -> bool:
+        """Whether the rows of a background stand in one by one."""
+        return self.scenarios is not None and not self.scenarios.marginal
+
+    def explain(self, row: Row, players: Indices) -> SparseSums:
+        """Return the sums of a row, with values of some players, among them all that it stores."""
+        if not self.each:
+            return self._explain(row, players, players, None)
+        assert self.scenarios is not None
+        total: SparseSums | None = None
+        for other, share in zip(self._others, self.scenarios.weights, strict=True):
+            both = np.union1d(players, self.stored.owners.of(other))
+            found = self._explain(row, players, both, other)
+            total = _mean(total, found, float(share))
+        assert total is not None  # a background has rows
+        return total
+
+    @lazy
     def bases(self) -> Floats:
         """Weighted sums of the worth of no player, shape (sets,)."""
-        found: Floats = np.exp(self._log_absent) @ self.weights
+        if self.scenarios is None:
+            return np.asarray(self.weights.sum(axis=0))
+        if self.each:
+            total = np.zeros(self.weights.shape[1])
+            for other, share in zip(self._others, self.scenarios.weights, strict=True):
+                total += share * (self._worths(other, self.stored.owners.of(other)) @ self.weights)
+            return total
+        at_entries, empty = self._means
+        logs, all_empty = np.log(at_entries.values), np.log(empty.values)
+        gained = self.stored.by_point(self.stored.points, logs - all_empty[self.stored.players])
+        found: Floats = np.exp(all_empty.sum() + gained) @ self.weights
         return found
 
-    def explain(self, columns: NDArray[np.intp], entries: Floats) -> SparseSums:
-        """Return the sums of a row with some entries, none of them 0, in these columns."""
-        here, absent, before = self._at(columns)
-        present = self._deficits(entries, here)
-        _check_digits(present)
-        changes, old = absent - present, absent - before
-        lam = self._lam + (np.abs(changes) - np.abs(old)).sum(axis=1)
-        rule = self._rule(float(lam.max(initial=0.0)))
-        values = np.zeros(here.shape)
-        rest = np.zeros(len(here))
-        for t, weight, log_product, all_changes in self._prepared(rule):
-            factors, others = 1.0 - absent + t * changes, 1.0 - absent + t * old
-            product = weight * np.exp(log_product + np.log(factors / others).sum(axis=1))
-            values += product[:, None] * (changes / factors)
-            rest += product * (all_changes - (old / others).sum(axis=1))
-        gained = (np.log1p(-present) - np.log1p(-before)).sum(axis=1)
-        total = np.exp(self._log_present + gained)
-        weights = self.weights
-        return SparseSums(values.T @ weights, rest @ weights, total @ weights, rule)
+    @lazy
+    def _others(self) -> list[Row]:
+        assert self.scenarios is not None
+        return rows_of(self.scenarios.rows)
 
-    def _deficits(self, x: Floats, z: Floats) -> Floats:
-        """Return deficits of the kernel; its formula may pass infinity where x = z."""
-        with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            return self.kernel.deficits(x, z)
+    def _explain(
+        self, row: Row, players: Indices, touched: Indices, other: Row | None
+    ) -> SparseSums:
+        """Return the sums of a row against one scenario, in which it differs in some players."""
+        stored, weights = self.stored, self.weights
+        ids, place = in_columns(stored.starts, touched)
+        points = stored.points[ids]
+        s = stored.at(row, touched, ids, place)
+        r = None if other is None else stored.at(other, touched, ids, place)
+        absent, without = self._absent(ids, touched, r)
+        now, empty = _Ends.of(s.entries, absent), _Ends.of(s.empty, without)
+        if self.each:
+            then, first_empty = _Ends.first(stored.zeros[ids]), _Ends.first(np.zeros(len(touched)))
+        else:
+            then = _Ends.of(stored.zeros[ids], absent)
+            first_empty = _Ends.of(np.zeros(len(touched)), without)
+        gained = np.abs(empty.change) - np.abs(first_empty.change)
+        more = np.abs(now.change) - np.abs(then.change) - gained[place]
+        lam = float((self._lam + stored.by_point(points, more)).max()) + float(gained.sum())
+        rule = self._rule(_SLACK * max(0.0, lam), len(touched))
+        first, nodes = self._first(rule), rule.nodes[:, None]
+        f0, f1 = empty.at(nodes), first_empty.at(nodes)  # (nodes, players)
+        g0, g1, shift = empty.change / f0, first_empty.change / f1, np.log(f0 / f1).sum(axis=1)
+        ratios = f1 / f0
+        values, rest = np.zeros((len(touched), weights.shape[1])), np.zeros(weights.shape[1])
+        own, firsts = np.zeros((2, len(ids)))  # of the entries, without the weights
+        for node, (t, weight) in enumerate(zip(rule.nodes, rule.weights, strict=True)):
+            f, old = now.at(t), then.at(t)
+            sums = stored.by_point(points, np.log(f / old * ratios[node][place]))
+            product = weight * np.exp(first.log_products[node] + shift[node] + sums)
+            here = product[points]
+            own += (now.change / f - g0[node][place]) * here
+            firsts += (then.change / old - g1[node][place]) * here
+            summed = product @ weights
+            values += g0[node][:, None] * summed
+            rest -= g1[node].sum() * summed
+            if first.changes is not None:
+                rest += (product * first.changes[node]) @ weights
+        at_points = weights[points]
+        for number in range(weights.shape[1]):
+            values[:, number] += np.bincount(place, own * at_points[:, number], len(touched))
+        rest -= firsts @ at_points
+        worths = stored.by_point(points, s.entries - stored.zeros[ids] - s.empty[place])
+        totals = np.exp(-(stored.total + worths + s.empty.sum())) @ weights
+        units = self._units(points, place, s, r, len(touched)) * _amplified(rule)
+        units += len(weights) + rule.size + 64.0
+        if self.each:  # what the other row alone stores is not told apart
+            kept = np.isin(touched, players)
+            rest += values[~kept].sum(axis=0)
+            values = values[kept]
+        return SparseSums(values, rest, totals, {rule}, units, lam)
 
-    def _at(self, columns: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
-        """Return entries of the points, absent deficits and those of zeros, (points, columns)."""
-        n_points = self.z.shape[0]
-        here, before = np.zeros((2, n_points, len(columns)))
-        absent = np.tile(self._empty[columns], (n_points, 1))
-        for place, column in enumerate(columns):
-            stored = slice(self.z.indptr[column], self.z.indptr[column + 1])
-            rows = self._rows[stored]
-            here[rows, place] = self.z.data[stored]
-            absent[rows, place] = self._absent[stored]
-            before[rows, place] = self._present[stored]
-        return here, absent, before
+    def _absent(
+        self, ids: Indices, players: Indices, r: AtEntries | None
+    ) -> tuple[Factors | None, Factors | None]:
+        """Return the factors of absent players at entries, and at points without; None if 1."""
+        if self.scenarios is None:
+            return None, None
+        if r is not None:
+            at_entries, empty = (Factors(np.exp(-e), -np.expm1(-e)) for e in (r.entries, r.empty))
+            return at_entries, empty
+        at_entries, empty = self._means
+        return _taken(at_entries, ids), _taken(empty, players)
 
-    def _rule(self, lam: float) -> Rule:
-        """Return the cheapest rule that covers all pairs of a row."""
-        ladder = self._ladder
-        return ladder.rules[int(np.searchsorted(ladder.limits, lam))]
+    def _worths(self, row: Row, players: Indices) -> Floats:
+        """Return the products of all factors of a row, for each point."""
+        stored = self.stored
+        ids, place = in_columns(stored.starts, players)
+        s = stored.at(row, players, ids, place)
+        gained = s.entries - stored.zeros[ids] - s.empty[place]
+        total = stored.total + stored.by_point(stored.points[ids], gained) + s.empty.sum()
+        worths: Floats = np.exp(-total)
+        return worths
 
-    def _prepared(self, rule: Rule) -> list[_Node]:
-        """Return the nodes of a rule with what a row of zeros has there; kept for the next row."""
-        if rule not in self._nodes:
-            self._nodes[rule] = [
-                self._node(float(t), float(w))
-                for t, w in zip(rule.nodes, rule.weights, strict=True)
-            ]
-        return self._nodes[rule]
+    @lazy
+    def _means(self) -> tuple[Factors, Factors]:
+        """Mean factors over the background, at all entries and at points without.
 
-    def _node(self, t: float, weight: float) -> _Node:
-        empty = self._empty
-        none = 1.0 - empty * (1.0 - t)  # f of a column without entries
-        factors = 1.0 - self._absent + t * (self._absent - self._present)
-        logs = np.log(factors) - np.log(none)[self._columns]
-        changes = (self._absent - self._present) / factors - (empty / none)[self._columns]
-        return _Node(
-            t,
-            weight,
-            float(np.log(none).sum()) + self._by_point(logs),
-            float((empty / none).sum()) + self._by_point(changes),
-        )
+        A row that stores nothing of a player has there the factor of zeros, so that the others
+        are added up, and the share of those that do not store it is found for each player.
+        """
+        assert self.scenarios is not None
+        stored, shares = self.stored, self.scenarios.weights
+        values, deficits = np.zeros((2, len(stored.points)))
+        without, lacking, left = np.zeros((3, stored.owners.n_players))
+        step = max(1, _PAIRS // stored.owners.n_players)
+        for start in range(0, len(shares), step):
+            here = slice(start, start + step)
+            stores = np.zeros((len(shares[here]), stored.owners.n_players), dtype=bool)
+            for number, (row, share) in enumerate(
+                zip(self._others[here], shares[here], strict=True)
+            ):
+                raise_if_cancelled()
+                players = stored.owners.of(row)
+                stores[number, players] = True
+                ids, place = in_columns(stored.starts, players)
+                s = stored.at(row, players, ids, place)
+                values[ids] += share * np.exp(-s.entries)
+                deficits[ids] -= share * np.expm1(-s.entries)
+                without[players] += share * np.exp(-s.empty)
+                lacking[players] -= share * np.expm1(-s.empty)
+            left += shares[here] @ ~stores
+        of_zeros = left[stored.players]
+        values += of_zeros * np.exp(-stored.zeros)
+        deficits -= of_zeros * np.expm1(-stored.zeros)
+        return _both(values, deficits), _both(without + left, lacking)
 
-    def _by_point(self, entries: Floats) -> Floats:
-        """Return sums over the stored entries of each point."""
-        sums = np.bincount(self._rows, entries, minlength=self.z.shape[0])
-        return sums.astype(np.float64, copy=False)  # which are integers where there are none
+    def _rule(self, lam: float, n_touched: int) -> Rule:
+        """Return the cheapest rule that covers all pairs of a row.
 
-    def _average(self) -> None:
-        """Find the mean deficits over the background: at zeros, and at every stored entry."""
-        rows, n_rows = self.background, self.background.shape[0]
-        zero = np.zeros(1)
-        for column in range(rows.shape[1]):
-            known = rows.data[rows.indptr[column] : rows.indptr[column + 1]]
-            if known.size:
-                self._empty[column] = self._deficits(known, zero).sum() / n_rows
-            stored = slice(self.z.indptr[column], self.z.indptr[column + 1])
-            entries = self.z.data[stored]
-            total = (n_rows - known.size) * self._present[stored]
-            step = max(1, _PAIRS // max(1, known.size))
-            for start in range(0, len(entries) if known.size else 0, step):
-                some = slice(start, start + step)
-                found = self._deficits(known[None, :], entries[some, None])
-                total[some] += found.sum(axis=1)
-            self._absent[stored] = total / n_rows
+        Players whose factor is the same, present or absent, do not count.
+        """
+        count = n_touched if self.each else n_touched + self.stored.most + self._n_absent
+        n_players = self.stored.owners.n_players
+        ladder = self.ladder(max(1, min(n_players, -(-count // _STEP) * _STEP)))
+        rule: Rule = ladder.rules[int(np.searchsorted(ladder.limits, lam))]
+        return rule
+
+    @lazy
+    def _n_absent(self) -> int:
+        """Number of players that have another factor when absent, at points without an entry."""
+        return 0 if self.scenarios is None else int((self._means[1].deficits > 0.0).sum())
+
+    @lazy
+    def _lam(self) -> Floats:
+        """The sums of the sizes of the changes of the first row, shape (points,)."""
+        if self.each:
+            return np.zeros(self.stored.n_points)
+        now, empty = self._first_ends
+        sizes = np.abs(empty.change)
+        more = np.abs(now.change) - sizes[self.stored.players]
+        return float(sizes.sum()) + self.stored.by_point(self.stored.points, more)
+
+    @property
+    def _first_ends(self) -> tuple[_Ends, _Ends]:
+        """The factors of a row of zeros, at all entries and at points without."""
+        everything = np.arange(len(self.stored.points)), np.arange(self.stored.owners.n_players)
+        absent, without = self._absent(*everything, None)
+        zeros = np.zeros(self.stored.owners.n_players)
+        return _Ends.of(self.stored.zeros, absent), _Ends.of(zeros, without)
+
+    def _first(self, rule: Rule) -> _First:
+        """Return what the first row has at the nodes of a rule; kept for the next row."""
+        key = rule.nodes.tobytes()
+        known = self._nodes.get(key)
+        if known is None:
+            known = self._nodes[key] = self._found_first(rule)
+        return known
+
+    def _found_first(self, rule: Rule) -> _First:
+        stored = self.stored
+        if self.each:
+            return _First(np.broadcast_to(-stored.total, (rule.size, stored.n_points)), None)
+        now, empty = self._first_ends
+        logs, changes = np.empty((2, rule.size, stored.n_points))
+        for node, t in enumerate(rule.nodes):
+            f, f0 = now.at(t), empty.at(t)
+            log0, g0 = np.broadcast_to(np.log(f0), empty.change.shape), empty.change / f0
+            gained = stored.by_point(stored.points, np.log(f) - log0[stored.players])
+            logs[node] = log0.sum() + gained
+            more = stored.by_point(stored.points, now.change / f - g0[stored.players])
+            changes[node] = g0.sum() + more
+        return _First(logs, changes)
+
+    def _units(
+        self, points: Indices, place: Indices, s: AtEntries, r: AtEntries | None, n_touched: int
+    ) -> float:
+        """Return what rounding costs P and a change, in units of 2^-53: see the head."""
+        n_rows, n_terms, reach = self._of_first
+        row = s.empty if r is None else np.maximum(s.empty, r.empty)
+        entries = s.entries if r is None else np.maximum(s.entries, r.entries)
+        both = self.stored.by_point(points, entries + row[place])
+        total = 2.0 * reach + float(row.sum()) + float(both.max(initial=0.0))
+        order = self.stored.most + n_touched + 2.0 * n_rows + 72.0
+        return 10.0 * (n_terms + 2.0 * n_touched) + 2.0 * order * total
+
+    @lazy
+    def _of_first(self) -> tuple[int, float, float]:
+        """The rows that are averaged, and the number of logarithms and their sum at most."""
+        stored, n_rows, absent, empty = self.stored, 0, np.zeros(1), np.zeros(1)
+        if self.scenarios is not None and not self.each:
+            n_rows = len(self.scenarios.weights)
+            absent, empty = (-np.log(part.values) for part in self._means)
+        sizes = np.maximum(stored.zeros, absent)
+        if len(empty) > 1:
+            sizes = sizes + empty[stored.players]
+        largest = float(stored.by_point(stored.points, sizes).max(initial=0.0))
+        return n_rows, self._n_absent_terms + 6.0 * stored.most, float(empty.sum()) + 2.0 * largest
+
+    @property
+    def _n_absent_terms(self) -> int:
+        return 0 if self.each else self._n_absent
 
 
-def _check_digits(deficits: Floats) -> None:
-    """Refuse factors so small that their deficits have lost their digits."""
-    if deficits.max(initial=0.0) > 1.0 - _LEAST:
-        raise ValueError(
-            "a single column makes the kernel smaller than 1e-4, so that sparse sums would lose "
-            "digits: take a wider kernel, scale the columns, or pass dense rows to pkex.Explainer."
-        )
+def _amplified(rule: Rule) -> float:
+    """Return the mean over the nodes of the largest ``|g_j|``, at least 1."""
+    with np.errstate(divide="ignore"):
+        largest = 1.0 / np.minimum(rule.nodes, 1.0 - rule.nodes)
+    return max(1.0, float(np.abs(rule.weights) @ largest))
+
+
+def _taken(factors: Factors, places: Indices) -> Factors:
+    return Factors(*(part[places] for part in factors))
+
+
+def _both(values: Floats, deficits: Floats) -> Factors:
+    """Return mean factors, with the digits of those near 1, none so small that ratios overflow."""
+    near = np.where(deficits < 0.5, 1.0 - deficits, values)
+    return Factors(np.maximum(near, np.exp(-MOST)), deficits)
+
+
+def _mean(total: SparseSums | None, found: SparseSums, share: float) -> SparseSums:
+    """Add a share of some sums to others."""
+    values, rest, totals = (share * part for part in found[:3])
+    if total is None:
+        return found._replace(values=values, rest=rest, totals=totals)
+    return SparseSums(
+        total.values + values,
+        total.rest + rest,
+        total.totals + totals,
+        total.rules | found.rules,
+        max(total.units, found.units),
+        max(total.lam, found.lam),
+    )

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._random import some_rows
+from pkex._sparse import some_sparse_rows, to_dense
 from pkex._validation import as_floats, brief
 from pkex.errors import no_neutral_removal
 from pkex.games.points import Background
+from pkex.games.sparse import Scenarios
 from pkex.kernels.algebra import has_neutral_removal
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import seen
@@ -72,7 +74,7 @@ def shares_of(background: Any, weights: ArrayLike | None) -> Floats | None:
         if weights is not None:
             raise ValueError("background_weights were given without a background.")
         return None
-    shape = getattr(background, "shape", None) or np.shape(background)
+    shape = getattr(background, "shape", None) or np.shape(background)  # of texts, too
     n_rows = int(shape[0]) if shape else 0
     if weights is None:
         return np.full(n_rows, 1.0 / max(1, n_rows))
@@ -95,24 +97,31 @@ def stand_ins(
     background: Any,
     weights: Floats | None,
     weighted: bool,
-) -> tuple[str, Sequence[Background | None]]:
-    """Return what absent features are, as text, and for each part the rows that they have."""
+    *,
+    sparse: bool = False,
+) -> tuple[str, Sequence[Any]]:
+    """Return what absent features are, as text, and for each part the rows that they have.
+
+    These are a `Background` for each part, with `sparse` `Scenarios`, or None: factors become 1.
+    """
     if removal == "neutral":
         _refuse_linear(expansion)
         return NEUTRAL, [None] * len(expansion.parts)
     if background is None or weights is None:
-        tables = own_rows(expansion)
-        every = [np.full(len(rows), 1.0 / len(rows)) for rows in tables]
+        tables = [_rows_of(part, sparse) for part in expansion.parts]
+        every = [np.full(rows.shape[0], 1.0 / rows.shape[0]) for rows in tables]
         said = said_of_own_rows(expansion)
     else:
         table = seen(expansion, background, "background")
-        tables = [part.prepare(table, "background") for part in expansion.parts]
+        parts = expansion.parts
+        take = [part.prepare_sparse if sparse else part.prepare for part in parts]
+        tables = [prepare(table, "background") for prepare in take]
         every = [weights] * len(tables)
         said = said_of_background(removal, len(weights), weighted)
-    pairs = zip(tables, every, strict=True)
-    return said, [
-        Background(np.asfortranarray(rows), w, removal == "marginal") for rows, w in pairs
-    ]
+    pairs, marginal = list(zip(tables, every, strict=True)), removal == "marginal"
+    if sparse:
+        return said, [Scenarios(rows, w, marginal) for rows, w in pairs]
+    return said, [Background(np.asfortranarray(rows), w, marginal) for rows, w in pairs]
 
 
 def _refuse_linear(expansion: KernelExpansion) -> None:
@@ -123,7 +132,7 @@ def _refuse_linear(expansion: KernelExpansion) -> None:
 
 def own_rows(expansion: KernelExpansion) -> list[Floats]:
     """Return the rows that stand in for absent features in each part, in its prepared columns."""
-    return [_rows_of(part) for part in expansion.parts]
+    return [_rows_of(part, False) for part in expansion.parts]
 
 
 def said_of_own_rows(expansion: KernelExpansion) -> str:
@@ -132,7 +141,7 @@ def said_of_own_rows(expansion: KernelExpansion) -> str:
     found = [data for data in every if data is not None]
     if not found:
         return "of no consequence, the model is constant"
-    totals = [len(data.rows) for data in found]
+    totals = [int(data.rows.shape[0]) for data in found]
     used = [min(total, MAX_ROWS) for total in totals]
     kind = " and ".join(dict.fromkeys(data.kind for data in found))
     if len(found) == 1:
@@ -156,11 +165,14 @@ def said_of_background(removal: str, n_rows: int, weighted: bool) -> str:
     return f"as in each of {rows}, averaged"
 
 
-def _rows_of(part: KernelExpansion) -> Floats:
+def _rows_of(part: KernelExpansion, sparse: bool) -> Any:
     if not _counts(part):
-        return part.points[:1]  # any row would do
+        return part.sparse_points[:1] if sparse else part.points[:1]  # any row would do
     if part.background is not None:
-        return some_rows(part.background.rows, MAX_ROWS, 0)
+        rows = part.background.rows
+        if sparse:
+            return some_sparse_rows(rows, MAX_ROWS, 0)
+        return some_rows(to_dense(rows), MAX_ROWS, 0)
     other = ""
     if has_neutral_removal(part.kernel):
         other = ", or choose removal='neutral', which needs no rows"

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
+from pkex._sparse import as_csr, is_sparse, same_table
 from pkex._validation import (
     as_floats,
     as_matrix,
@@ -32,6 +33,7 @@ from pkex._validation import (
 from pkex.errors import no_neutral_removal
 from pkex.games.layout import on_cache_lines
 from pkex.kernels.algebra import Kernel, has_neutral_removal
+from pkex.kernels.entries import check_table, fits_sparse, kernel_matrix
 from pkex.models.preparation import Preparation, seen
 
 if TYPE_CHECKING:  # it needs SciPy, which an expansion does without
@@ -50,7 +52,7 @@ class Data:
 
     Attributes
     ----------
-    rows : array of shape (n_rows, n_columns)
+    rows : array, or CSR array where the points are sparse, of shape (n_rows, n_columns)
         In the columns of the points, that is as prepared.
     kind : str
         The plural noun: "training points", "support vectors".
@@ -65,7 +67,7 @@ class Data:
     ('support vectors', (3, 1))
     """
 
-    rows: Floats
+    rows: Any
     kind: str = "rows"
 
 
@@ -75,8 +77,9 @@ class KernelExpansion:
 
     Parameters
     ----------
-    points : array of shape (n_points, n_columns)
-        The points x_i; a data frame gives its column names as well.
+    points : array or sparse matrix of shape (n_points, n_columns)
+        The points x_i; a data frame gives its column names as well. Sparse ones stay so where the
+        kernel is 1 between two zeros; `points` makes them dense when something asks for that.
     coefficients : array of shape (n_points,) or (n_points, n_outputs)
         The weights alpha_i. A single column counts as one output.
     kernel : Kernel
@@ -105,7 +108,6 @@ class KernelExpansion:
     array([2.2358])
     """
 
-    points: Floats
     coefficients: Floats
     kernel: Kernel
     offset: Floats
@@ -114,6 +116,7 @@ class KernelExpansion:
     preparation: Preparation | None
     background: Data | None
     posterior: Posterior | None
+    sparse_points: Any = None
 
     def __init__(
         self,
@@ -136,8 +139,12 @@ class KernelExpansion:
                 f"kernel must be a pkex kernel such as pkex.kernels.RBF(1.0), got {brief(kernel)}. "
                 + advice
             )
-        found = column_names(points, "points")
-        matrix = as_matrix(points, "points", names=found)
+        found = None if is_sparse(points) else column_names(points, "points")
+        n_columns = points.shape[1] if is_sparse(points) else None  # type: ignore[union-attr]
+        if n_columns is not None and fits_sparse(kernel, n_columns):
+            matrix: Any = as_csr(points, "points")
+        else:
+            matrix = as_matrix(points, "points", names=found)
         n_points, n_columns = matrix.shape
         alpha = as_floats(coefficients, "coefficients")
         if alpha.ndim not in (1, 2) or len(alpha) != n_points or alpha.size == 0:
@@ -155,7 +162,7 @@ class KernelExpansion:
                 f"shape {shift.shape}."
             )
         kernel.normal_form(n_columns)
-        kernel.check(matrix, "points")
+        check_table(kernel, matrix, "points")
         if preparation is not None:
             names = preparation.names  # of the input; the points have columns of their own
         elif feature_names is not None:
@@ -171,9 +178,10 @@ class KernelExpansion:
             outputs = default_names("y", alpha.shape[1])
         if posterior is not None:
             _check_posterior(posterior, n_points, alpha[0].size)
-        matrix = _frozen(on_cache_lines(matrix))
+        stays = is_sparse(matrix)
+        matrix = matrix if stays else _frozen(on_cache_lines(matrix))
         for name, value in (
-            ("points", matrix),
+            ("sparse_points" if stays else "points", matrix),
             ("coefficients", _frozen(alpha)),
             ("kernel", kernel),
             ("offset", _frozen(np.broadcast_to(shift, alpha.shape[1:]).copy())),
@@ -186,17 +194,37 @@ class KernelExpansion:
             object.__setattr__(self, name, value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        if "points" not in state:
+            self.__dict__.update(state)
+            return
         points, data = _frozen(on_cache_lines(state["points"])), state["background"]
         if data is not None and data.rows is state["points"]:
             data = Data(points, data.kind)
         self.__dict__.update(state | {"points": points, "background": data})
 
     def __repr__(self) -> str:
-        n_points, n_columns = self.points.shape
+        n_points, n_columns = self.shape
+        kind = "points" if self.sparse_points is None else "sparse points"
         return (
-            f"KernelExpansion({n_points} points, {n_columns} columns, {self.n_outputs} "
+            f"KernelExpansion({n_points} {kind}, {n_columns} columns, {self.n_outputs} "
             f"output{'s' if self.n_outputs > 1 else ''}, kernel={self.kernel!r})"
         )
+
+    @lazy
+    def points(self) -> Floats:
+        """The points x_i as an array, which is made when it is asked for where they are sparse."""
+        return _frozen(on_cache_lines(self.sparse_points.toarray()))
+
+    @property
+    def kept_points(self) -> Any:
+        """The points as they are kept: an array, or a CSR array."""
+        return self.points if self.sparse_points is None else self.sparse_points
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of points, and of their columns."""
+        n_points, n_columns = self.kept_points.shape
+        return int(n_points), int(n_columns)
 
     @property
     def parts(self) -> tuple[KernelExpansion, ...]:
@@ -211,7 +239,7 @@ class KernelExpansion:
     @property
     def alpha(self) -> Floats:
         """The coefficients with an axis of outputs, shape (n_points, n_outputs)."""
-        return self.coefficients.reshape(len(self.points), -1)
+        return self.coefficients.reshape(len(self.coefficients), -1)
 
     @property
     def offsets(self) -> Floats:
@@ -226,19 +254,37 @@ class KernelExpansion:
         """
         if not has_neutral_removal(self.kernel):
             raise no_neutral_removal(self.kernel)
-        worth = sum(term.coefficient for term in self.kernel.terms(self.points.shape[1]))
+        worth = sum(term.coefficient for term in self.kernel.terms(self.shape[1]))
         base: Floats = worth * self.coefficients.sum(axis=0) + self.offset
         return _frozen(np.asarray(base))
 
     def prepare(self, X: ArrayLike, name: str = "X") -> Floats:
         """Return the rows as the kernel sees them: float64, checked, and prepared."""
+        X, names = self._prepared(X)
+        rows = as_matrix(X, name, self.shape[1], names)
+        self.kernel.check(rows, name)
+        return rows
+
+    def prepare_sparse(self, X: Any, name: str = "X") -> Any:
+        """Return the same as a CSR array."""
+        X, names = self._prepared(X)
+        rows = as_csr(X, name, self.shape[1], names)
+        check_table(self.kernel, rows, name)
+        return rows
+
+    def _prepared(self, X: Any) -> tuple[Any, tuple[str, ...]]:
+        """Return rows after the preparation, and the names of their columns."""
         names = self.feature_names
         if self.preparation is not None:
             X = self.preparation.transform(X)
             names = tuple(names[origin] for origin in self.preparation.origins)
-        rows = as_matrix(X, name, self.points.shape[1], names)
-        self.kernel.check(rows, name)
-        return rows
+        return X, names
+
+    def gram(self, rows: Any) -> Floats:
+        """Return the kernel matrix of prepared rows and the points; sparse rows if these are."""
+        if not is_sparse(rows):
+            return self.kernel(rows, self.points)
+        return kernel_matrix(self.kernel, rows, self.sparse_points)
 
     @usual_errors
     def predict(self, X: ArrayLike) -> Floats:
@@ -252,26 +298,30 @@ class KernelExpansion:
         -------
         array of shape (n_rows,) or (n_rows, n_outputs)
         """
-        rows = self.prepare(seen(self, X))
-        step = max(1, _PREDICT_BLOCK // len(self.points))
+        table = seen(self, X)
+        rows = self.prepare(table) if self.sparse_points is None else self.prepare_sparse(table)
+        step = max(1, _PREDICT_BLOCK // self.shape[0])
         parts = [
-            self.kernel(rows[start : start + step], self.points) @ self.coefficients
-            for start in range(0, len(rows), step)
+            self.gram(rows[start : start + step]) @ self.coefficients
+            for start in range(0, rows.shape[0], step)
         ]
         prediction: Floats = np.concatenate(parts) + self.offset
         return prediction
 
 
-def _as_data(background: Any, points: Floats, kernel: Kernel) -> Data | None:
+def _as_data(background: Any, points: Any, kernel: Kernel) -> Data | None:
     """Return what `KernelExpansion` was told about its data."""
     if background is None:
         return None
     if isinstance(background, str):
         return Data(points, background)
     given = background if isinstance(background, Data) else Data(background)
-    rows = as_matrix(given.rows, "background", points.shape[1])
-    kernel.check(rows, "background")
-    return Data(points if np.array_equal(rows, points) else _frozen(rows.copy()), given.kind)
+    take = as_csr if is_sparse(points) else as_matrix
+    rows = take(given.rows, "background", points.shape[1])
+    check_table(kernel, rows, "background")
+    if same_table(rows, points):
+        return Data(points, given.kind)
+    return Data(rows if is_sparse(rows) else _frozen(rows.copy()), given.kind)
 
 
 def _check_posterior(posterior: Posterior, n_points: int, n_outputs: int) -> None:

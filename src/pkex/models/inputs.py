@@ -60,7 +60,7 @@ class Inputs:
 def from_table(expansion: KernelExpansion, X: ArrayLike, sample_weight: ArrayLike | None) -> Inputs:
     """Return the rows of a table as inputs."""
     table = seen(expansion, X)
-    n_rows = int(np.shape(table)[0])
+    n_rows = int(table.shape[0] if hasattr(table, "shape") else np.shape(table)[0])
     if n_rows < 2:
         raise ValueError(f"X must have at least 2 rows for the inputs to vary, got {n_rows}.")
     if sample_weight is None:

@@ -6,6 +6,7 @@ and `seen` does both; what is left, column by column, is `KernelExpansion.prepar
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,9 +19,10 @@ import numpy as np
 from pkex._validation import brief, column_names, default_names, refuse_masked
 
 if TYPE_CHECKING:
+    from pkex.games.protocols import Players
     from pkex.models.expansion import KernelExpansion
 
-__all__ = ["Preparation", "mixed", "seen", "taken"]
+__all__ = ["Preparation", "mixed", "prepared_players", "seen", "taken"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,8 @@ class Preparation:
         what comes out of them and `names` are the names of that.
     inputs : tuple of str, optional
         Names of the columns that `before` takes, where it knows them.
+    texts : vectorizer, optional
+        The first of the steps before, where it takes texts and cuts them into tokens.
 
     Examples
     --------
@@ -57,6 +61,7 @@ class Preparation:
     origins: tuple[int, ...]
     before: Callable[[Any], Any] | None = None
     inputs: tuple[str, ...] | None = None
+    texts: Any = None
 
 
 def seen(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
@@ -70,8 +75,10 @@ def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     They are found by name where both have names; else `X` is what it is, a tensor as an array.
     """
     X = X.detach().cpu().numpy() if hasattr(X, "detach") else X
-    _check_rows(X, name)
     preparation = expansion.preparation
+    if preparation is not None and preparation.texts is not None:
+        return _texts(X, name)
+    _check_rows(X, name)
     known = expansion.feature_names
     if preparation is not None and preparation.before is not None:
         known = preparation.inputs or ()
@@ -102,6 +109,32 @@ def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     if hasattr(X, "iloc"):  # pandas may have other columns twice, which narwhals refuses
         return X[list(known)]
     return nw.from_native(X, eager_only=True).select(*known).to_native()
+
+
+def prepared_players(part: KernelExpansion, players: Players) -> Players:
+    """Return the players in prepared columns: all that are made from their input columns."""
+    if part.preparation is None:
+        return players
+    made_from: dict[int, list[int]] = defaultdict(list)
+    for column, origin in enumerate(part.preparation.origins):
+        made_from[origin].append(column)
+    return tuple(tuple(j for i in player for j in made_from[i]) for player in players)
+
+
+def _texts(X: Any, name: str) -> Any:
+    """Return the texts that a vectorizer takes, of which each is a row."""
+    if isinstance(X, str | bytes):
+        raise TypeError(f"{name} is one text; the model takes a list of them: [{brief(X)}].")
+    if isinstance(X, Number) or X is None or hasattr(X, "tocsr") or np.ndim(X) != 1:
+        shape = getattr(X, "shape", None)
+        raise TypeError(
+            f"{name} must be texts, a list or a column of them, as the model's first step takes "
+            f"texts; got {brief(X) if shape is None else f'a {type(X).__name__} of shape {shape}'}."
+            " Rows that were vectorized already go to an Explainer of the last step."
+        )
+    if not len(X):
+        raise ValueError(f"{name} is empty; at least one text is needed.")
+    return X
 
 
 def mixed(expansion: KernelExpansion, X: Any) -> Any:

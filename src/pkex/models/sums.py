@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pkex._floats import usual_errors
 from pkex._lazy import lazy
+from pkex._sparse import is_sparse, same_table, to_dense
 from pkex._validation import default_names
 from pkex.models.expansion import Data, KernelExpansion
 
@@ -120,12 +121,16 @@ def evolve(expansion: KernelExpansion, **changes: Any) -> KernelExpansion:
     A posterior goes with the points, the kernel and the coefficients that it was found with: where
     one of these is changed, it has to be given anew.
     """
-    kept = ("points", "coefficients", "kernel", "offset", "feature_names", "output_names")
+    kept = ("coefficients", "kernel", "offset", "feature_names", "output_names")
     also: tuple[str, ...] = ("preparation", "background")
     if not {"points", "coefficients", "kernel"}.intersection(changes):
         also += ("posterior",)
     parts = tuple(
-        KernelExpansion(**{name: getattr(part, name) for name in kept + also} | changes)
+        KernelExpansion(
+            **{name: getattr(part, name) for name in kept + also}
+            | {"points": part.kept_points}
+            | changes
+        )
         for part in expansion.parts
     )
     return sum_of(parts)
@@ -159,9 +164,21 @@ def stack(expansions: Sequence[KernelExpansion], output_names: Sequence[str]) ->
         for p in parts
     ):
         return sum_of(parts)
-    joined = {name: [getattr(p, name) for p in parts] for name in ("points", "coefficients")}
-    offset = np.sum([p.offset for p in parts], axis=0)
-    return evolve(first, offset=offset, **{n: np.concatenate(v) for n, v in joined.items()})
+    changes = {
+        "points": _stacked([part.kept_points for part in parts]),
+        "coefficients": np.concatenate([part.coefficients for part in parts]),
+        "offset": np.sum([part.offset for part in parts], axis=0),
+    }
+    return evolve(first, **changes)
+
+
+def _stacked(tables: list[Any]) -> Any:
+    """Return the rows of some tables, sparse if all of them are."""
+    if not all(map(is_sparse, tables)):
+        return np.concatenate([to_dense(table) for table in tables])
+    from scipy.sparse import vstack
+
+    return vstack(tables, format="csr")
 
 
 def combined(
@@ -186,4 +203,4 @@ def combined(
 def _same_data(first: Data | None, second: Data | None) -> bool:
     if first is None or second is None:
         return first is second
-    return first.kind == second.kind and np.array_equal(first.rows, second.rows)
+    return first.kind == second.kind and same_table(first.rows, second.rows)

@@ -117,7 +117,7 @@ def explainer_html(explainer: Explainer) -> str:
     facts = {
         "model": explainer._model,
         "kernel": "; ".join(map(kernel_text, explainer._kernels)),
-        "points": " + ".join(str(len(part.points)) for part in parts),
+        "points": " + ".join(str(part.shape[0]) for part in parts),
         "absent features": f"{explainer.absent} ({explainer.removal} removal)",
         "players": f"{len(names)}{made}: {listed(names)}",
         "outputs": f"{len(base)}: {listed(outputs)}" if len(base) > 1 else "",

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 __all__ = [
     "fits",
     "floats",
+    "kernels_from_data",
     "load_attribution",
     "load_explanation",
     "load_importance",
@@ -74,6 +75,7 @@ __all__ = [
     "save_explanation",
     "save_importance",
     "save_sensitivity",
+    "sides_from_data",
     "table",
     "table_to_json",
 ]
@@ -87,11 +89,13 @@ SENSITIVITY = Format("Sensitivity", 1)
 # Explanation
 
 
-def _kernels(value: Any) -> tuple[Kernel, ...]:
+def kernels_from_data(value: Any) -> tuple[Kernel, ...]:
+    """Return kernels."""
     return tuple(map(from_data, typed(value, list, "a list")))
 
 
-def _sides(value: Any) -> tuple[tuple[str, str | None], ...]:
+def sides_from_data(value: Any) -> tuple[tuple[str, str | None], ...]:
+    """Return the classes that values speak for and against."""
     pairs = [typed(pair, list, "a list") for pair in typed(value, list, "a list")]
     return tuple((as_text(first), maybe(as_text)(second)) for first, second in pairs)
 
@@ -108,7 +112,7 @@ _HEADER: dict[str, Reader] = {
     "complete": as_flag,
     "absent": maybe(as_text),
     "classes": maybe(as_names),
-    "sides": maybe(_sides),
+    "sides": maybe(sides_from_data),
     "number": maybe(as_text),
     "predicted": maybe(lambda value: np.array(as_cells(value))),
     "row_labels": maybe(as_index),
@@ -116,7 +120,7 @@ _HEADER: dict[str, Reader] = {
     "efficient": lambda value: value is None or as_flag(value),
     "quantity": maybe(as_text),
 }
-_KERNELS: dict[str, Reader] = {"kernel": maybe(as_text), "kernels": maybe(_kernels)}
+_KERNELS: dict[str, Reader] = {"kernel": maybe(as_text), "kernels": maybe(kernels_from_data)}
 
 
 def save_explanation(explanation: Explanation, path: str | os.PathLike[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pkex._sparse import is_sparse
 from pkex.errors import AdditivityError
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.models.classes import Classes
@@ -142,7 +143,7 @@ def check_agreement(expansion: KernelExpansion, ours: Any, own: Any, tol: float 
     """Raise when predictions differ by more than `tol` times the size of the sums."""
     own = np.asarray(own, dtype=np.float64).reshape(np.shape(ours))
     scale = sum(largest(part) for part in expansion.parts)
-    rounding = max(len(part.points) for part in expansion.parts) * 2.0**-52
+    rounding = max(part.shape[0] for part in expansion.parts) * 2.0**-52
     gap = np.abs(ours - own)
     if not np.all(gap <= (tol + rounding) * scale + max(tol, 1e-9) * np.abs(own)):
         worst = np.argmax(np.where(np.isnan(gap), np.inf, gap))
@@ -173,7 +174,7 @@ def largest(part: KernelExpansion) -> Any:
     if not has_neutral_removal(part.kernel):
         sizes = np.abs(part.kernel(part.points[:: max(1, len(part.points) // 5)], part.points))
         return 10.0 * (sizes @ np.abs(part.coefficients)).max(axis=0) + np.abs(part.offset)
-    worth = sum(abs(term.coefficient) for term in part.kernel.terms(part.points.shape[1]))
+    worth = sum(abs(term.coefficient) for term in part.kernel.terms(part.shape[1]))
     return worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.offset)
 
 
@@ -191,6 +192,7 @@ def compared(reading: Reading) -> Reading:
     if expansion.preparation is not None:
         return reading  # there are no rows as the user has them to compare on
     for part in expansion.parts:
-        rows = np.ascontiguousarray(part.points[:: max(1, len(part.points) // 5)][:5])
+        rows = part.kept_points[:: max(1, part.shape[0] // 5)][:5]
+        rows = rows if is_sparse(rows) else np.ascontiguousarray(rows)
         check_agreement(expansion, expansion.predict(rows), reading.own(rows), reading.tol)
     return reading

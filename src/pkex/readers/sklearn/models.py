@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._sparse import is_sparse
 from pkex._validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import RBF, Laplacian, Linear, Matern
@@ -73,7 +74,7 @@ def regression_machine(model: Any, given: Given) -> Reading:
     kernel, points = _machine(model, given)
     alpha = dense(model.dual_coef_)[0]
     data: str | None = _VECTORS
-    if not len(points):  # every target lies within epsilon of the intercept: a constant
+    if not points.shape[0]:  # every target lies within epsilon of the intercept: a constant
         points, alpha, data = np.zeros((1, points.shape[1])), np.zeros(1), None
     names = names_of(model, given)
     f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=data)
@@ -356,8 +357,11 @@ def inlier(signs: Any) -> Any:
     return np.where(np.asarray(signs) > 0, "inlier", "outlier")
 
 
-def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
-    """Return the kernel of a fitted support vector machine, and its support vectors."""
+def _machine(model: Any, given: Given) -> tuple[Kernel, Any]:
+    """Return the kernel of a fitted support vector machine, and its support vectors.
+
+    These are sparse where it was fitted on sparse rows.
+    """
     fitted(model, "dual_coef_")
     if callable(model.kernel):
         kernel = given.kernel or model.kernel
@@ -368,7 +372,7 @@ def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
         return kernel, points[model.support_]
     nothing(given, model)
     if model.kernel == "rbf":
-        return of_rate("rbf", float(model._gamma)), dense(model.support_vectors_)
+        return of_rate("rbf", float(model._gamma)), model.support_vectors_
     if model.kernel == "linear":
         return Linear(), dense(model.support_vectors_)
     shown = f"{type(model).__name__}(kernel={model.kernel!r})"
@@ -380,11 +384,14 @@ def _machine(model: Any, given: Given) -> tuple[Kernel, Floats]:
 
 def pairwise(
     model: Any, name: Any, gamma: float | None, training: Any, given: Given
-) -> tuple[Kernel, Floats]:
-    """Return the kernel of a model that calls `sklearn.metrics.pairwise`, and its points."""
+) -> tuple[Kernel, Any]:
+    """Return the kernel of a model that calls `sklearn.metrics.pairwise`, and its points.
+
+    Points are sparse where the model was fitted on sparse rows.
+    """
     if name == "precomputed":
         return _precomputed(model, given, len(training))
-    points = dense(training)
+    points = training if is_sparse(training) else np.asarray(training)
     if callable(name):
         return _own_kernel(model, given.kernel or name), points
     nothing(given, model)
@@ -412,12 +419,13 @@ def with_digits(model: Any, f: KernelExpansion, own: Callable[[Any], Any]) -> Re
     """
     if model.kernel != "rbf" or not isinstance(f.kernel, RBF):
         return Reading(f, own)
-    scaled = f.points / np.asarray(f.kernel.length_scale)
+    scaled = f.kept_points / f.kernel.length_scale
     tol = TOL + 16.0 * 2.0**-52 * float((scaled * scaled).sum(axis=1).max())
     if tol <= _NOTICED:
         return Reading(f, own, tol)
-    rows = f.points[:: max(1, len(f.points) // 50)]
-    ours, theirs = f.predict(rows), np.asarray(own(rows)).reshape(len(rows), *f.offset.shape)
+    rows = f.kept_points[:: max(1, f.shape[0] // 50)]
+    ours = f.predict(rows)
+    theirs = np.asarray(own(rows)).reshape(ours.shape)
     size = np.maximum(np.abs(theirs).max(axis=0), np.abs(ours).max(axis=0))
     share = float(np.max(np.abs(ours - theirs).max(axis=0) / np.where(size > 0.0, size, 1.0)))
     said = (

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._sparse import is_sparse, to_dense
 from pkex._validation import column_names
 from pkex.errors import UnsupportedModelError
 from pkex.readers.reading import Given
@@ -33,12 +34,22 @@ def call(model: Any, method: str, given: Given, X: Any) -> Any:
     The call is made with a plain array that may be written to (scikit-learn's chi2 insists), and
     on a copy of the model that does not expect names with it.
     """
-    rows = np.array(dense(X), dtype=np.float64)
+    rows: Any
+    if is_sparse(X) and _fitted_on_sparse(model):
+        from scipy.sparse import csr_matrix
+
+        rows = csr_matrix(X, dtype=np.float64)  # arrays are newer than some versions
+    else:
+        rows = np.array(dense(X), dtype=np.float64)
     if getattr(model, "kernel", None) == "precomputed" and given.kernel is not None:
         rows = given.kernel(rows, given.points)
     plain = copy(model)
     plain.__dict__.pop("feature_names_in_", None)
     return getattr(plain, method)(rows)
+
+
+def _fitted_on_sparse(model: Any) -> bool:
+    return bool(getattr(model, "_sparse", False)) or is_sparse(getattr(model, "X_fit_", None))
 
 
 def own_predict(model: Any, given: Given) -> Callable[[Any], Any]:
@@ -62,8 +73,7 @@ def nameless(model: Any) -> Any:
 
 def dense(array: Any) -> Floats:
     """Return an array that may be sparse as one that is not."""
-    dense: Floats = array.toarray() if hasattr(array, "toarray") else np.asarray(array)
-    return dense
+    return to_dense(array)
 
 
 def names_of(model: Any, given: Given) -> Any:

@@ -45,10 +45,10 @@ class Steps:
     transformers: tuple[Any, ...]
 
     def __call__(self, X: Any) -> Any:
-        """Return the rows after all steps, as a dense array or frame."""
+        """Return the rows after all steps: an array, a frame, or a sparse matrix."""
         for transformer in self.transformers:
             X = transformer.transform(X)
-        return X.toarray() if hasattr(X, "toarray") else X
+        return X
 
 
 def pipeline(model: Any, given: Given) -> Reading:
@@ -80,7 +80,8 @@ def pipeline(model: Any, given: Given) -> Reading:
         taken = _input_names((*steps, final)[place + 1])
         names = _output_names(steps[cut : place + 1], names, taken)
         cut, columns = place + 1, list(range(len(names)))
-    if cut:
+    texts = steps[0] if steps and hasattr(steps[0], "build_analyzer") else None
+    if cut > (texts is not None):  # texts have no columns that could be mixed
         warnings.warn(
             f"{type(steps[cut - 1]).__name__} mixes columns, or is not known to treat them one by "
             "one, so the values are for its outputs "
@@ -88,7 +89,7 @@ def pipeline(model: Any, given: Given) -> Reading:
             "the input.",
             stacklevel=outside(),
         )
-    mixing = (Steps(steps[:cut]), inputs) if cut else (None, None)
+    mixing = (Steps(steps[:cut]), inputs, texts) if cut else (None, None, None)
     parts = [
         _prepared(part, Steps(steps[cut:]), names, columns, *mixing)
         for part in inner.expansion.parts
@@ -291,6 +292,7 @@ def _prepared(
     columns: Sequence[int],
     before: Steps | None,
     inputs: tuple[str, ...] | None,
+    texts: Any,
 ) -> KernelExpansion:
     """Put the steps of a pipeline in front of what the model inside prepares itself."""
     transform: Callable[[Any], Any] = steps
@@ -303,12 +305,12 @@ def _prepared(
             )
         transform = Chain(steps, inside.transform)
         columns = [columns[i] for i in inside.origins]
-    if len(columns) != part.points.shape[1]:
+    if len(columns) != part.shape[1]:
         raise UnsupportedModelError(
             f"the steps of this Pipeline give {len(columns)} columns as far as pkex can tell, but "
-            f"its last step was fitted to {part.points.shape[1]}; please report the steps."
+            f"its last step was fitted to {part.shape[1]}; please report the steps."
         )
-    preparation = Preparation(transform, tuple(names), tuple(columns), before, inputs)
+    preparation = Preparation(transform, tuple(names), tuple(columns), before, inputs, texts)
     changed = evolve(part, preparation=preparation)
     assert isinstance(changed, KernelExpansion)
     return changed

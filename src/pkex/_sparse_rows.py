@@ -1,0 +1,165 @@
+"""How an `Explainer` explains sparse rows: the part of it that knows sparse tables.
+
+A model that was fitted on sparse rows keeps its points sparse, and what it says of sparse rows is
+a `SparseExplanation`. Nothing here is used by models of dense points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._lazy import lazy
+from pkex._noise import Noise
+from pkex._sparse import as_csr
+from pkex.games.plan import Plan
+from pkex.games.protocols import Measure, Players
+from pkex.games.sparse import Scenarios
+from pkex.games.sparse_points import SparseGameSums, SparsePoints
+from pkex.games.stored import rows_of
+from pkex.models.expansion import KernelExpansion
+from pkex.models.preparation import prepared_players
+from pkex.output.token_spans import Analyzed
+from pkex.sparse import SparseExplanation
+
+if TYPE_CHECKING:
+    from pkex.explainer import Explainer
+
+__all__ = ["SparseRows", "stays_sparse"]
+
+Floats = NDArray[np.float64]
+
+
+def stays_sparse(expansion: KernelExpansion) -> bool:
+    """Tell whether all points are sparse, and no two columns are made from the same one."""
+    for part in expansion.parts:
+        if part.sparse_points is None:
+            return False
+        origins = () if part.preparation is None else part.preparation.origins
+        if len(set(origins)) < len(origins):
+            return False
+    return True
+
+
+class SparseRows:
+    """The games of a model of sparse points.
+
+    Parameters
+    ----------
+    expansion : KernelExpansion
+        One that `stays_sparse`.
+    players : tuple of tuples of int
+    measure : Measure
+    tol : float or None
+    scenarios : sequence of Scenarios or None
+        What absent players are replaced by, for each part.
+    """
+
+    def __init__(
+        self,
+        expansion: KernelExpansion,
+        players: Players,
+        measure: Measure,
+        tol: float | None,
+        scenarios: Sequence[Scenarios | None],
+    ) -> None:
+        self.expansion = expansion
+        self.parts = []
+        for part, rows in zip(expansion.parts, scenarios, strict=True):
+            plan = Plan.of(
+                part.kernel.terms(part.shape[1], tol),
+                prepared_players(part, players),
+                tol,
+                measure=measure,
+                general=rows is not None,
+                apart=False,
+            )
+            self.parts.append(SparsePoints(plan, part.sparse_points, part.alpha, rows))
+
+    @lazy
+    def noise(self) -> Noise:
+        """What rounding may hide."""
+        pairs = [(part.scenarios, part.z) for part in self.parts]
+        return Noise(self.expansion, [z if s is None else s.rows for s, z in pairs])
+
+    def prepare(self) -> None:
+        """Find what does not depend on rows now, rather than in the first call."""
+        for part in self.parts:
+            _ = part.bases
+
+    @lazy
+    def _sizes(self) -> Floats:
+        """What sums of ``|alpha_i k(x, x_i)|`` are at most, shape (outputs,)."""
+        found = []
+        for part in self.parts:
+            worth = sum(abs(term.coefficient) for term in part.plan.terms)
+            found.append(worth * np.abs(part.weights).sum(axis=0))
+        return np.asarray(np.sum(found, axis=0))
+
+    def _sums(self, prepared: list[Any], n_jobs: int | None, progress: bool) -> SparseGameSums:
+        """Return the sums of prepared tables, over all parts."""
+        pairs = list(zip(self.parts, map(rows_of, prepared), strict=True))
+        stored = [[part.owners.of(row) for row in rows] for part, rows in pairs]
+        players = stored[0]
+        if len(stored) > 1:  # a row may have an entry in the columns of one part alone
+            players = [np.unique(np.concatenate(each)) for each in zip(*stored, strict=True)]
+        options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+        found = [part.explain(rows, players, **options) for part, rows in pairs]
+        return reduce(add, found)
+
+    def explain(self, explainer: Explainer, rows: Any, table: Any, progress: bool) -> Any:
+        """Return the explanation of a sparse table; `rows` are what it was made from."""
+        expansion = self.expansion
+        prepared = [part.prepare_sparse(table) for part in expansion.parts]
+        sums = self._sums(prepared, explainer.n_jobs, progress)
+        residual = sums.check()
+        shows = explainer.tol is None and sums.efficient
+        missed = sums.residual if shows else None
+        self.noise.warn(self._sizes, residual if shows else None, missed, prepared)
+        base = explainer._base
+        totals = sums.totals.reshape(-1, *base.shape)
+        base_values = np.broadcast_to(base, totals.shape).copy()
+        error = sums.error + explainer._of_offset
+        predictions = totals + explainer._offset
+        if sums.efficient:
+            predictions = base_values + sums.explained.reshape(totals.shape)
+            error = error + np.abs(sums.residual)
+        values = self._csr(sums, len(explainer.players))
+        preparation = expansion.preparation
+        vectorizer = None if preparation is None else preparation.texts
+        said = {name: value for name, value in explainer._said.items() if name != "predicted"}
+        explanation = SparseExplanation(
+            values=values if base.ndim else values[0],
+            rest=sums.rest.reshape(totals.shape),
+            base_values=base_values,
+            predictions=predictions,
+            data=as_csr(table, "X"),
+            feature_names=explainer.player_names,
+            column_names=expansion.feature_names,
+            players=explainer.players,
+            output_names=expansion.output_names,
+            rules=sums.rules,
+            residual=residual,
+            error=error.reshape(totals.shape),
+            removal=explainer.removal,
+            absent=explainer.absent,
+            kernels=explainer._kernels,
+            texts=None if vectorizer is None else tuple(rows),
+            spans=None if vectorizer is None else Analyzed(vectorizer, expansion.feature_names),
+            **said,
+        )
+        explainer._check_own(rows, sums.totals)
+        return explanation
+
+    def _csr(self, sums: SparseGameSums, n_players: int) -> tuple[Any, ...]:
+        """Return the values of each output."""
+        from scipy.sparse import csr_array
+
+        shape = (len(sums.rest), n_players)
+        places = sums.players, sums.starts
+        return tuple(csr_array((column, *places), shape=shape) for column in sums.values.T.copy())

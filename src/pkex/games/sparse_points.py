@@ -1,0 +1,260 @@
+"""`SparsePoints`: what a model of sparse points is to the engine, and the sums over its rows.
+
+The counterpart of `pkex.games.points` for rows that stay sparse. A block is some rows and some
+points of one term; blocks go through the one engine, `pkex.games.engine`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._lazy import lazy
+from pkex.errors import AdditivityError
+from pkex.games.engine import reduced
+from pkex.games.plan import Plan
+from pkex.games.protocols import Task
+from pkex.games.rules import Rule, exact
+from pkex.games.sparse import Scenarios, SparseGame, SparseSums
+from pkex.games.stored import Indices, Owners, Row, StoredPoints
+from pkex.games.sums import SMALLEST, ranked
+from pkex.games.threads import raise_if_cancelled
+
+__all__ = ["SparseGameSums", "SparsePoints"]
+
+Floats = NDArray[np.float64]
+
+_ROWS = 8  # of a block
+_POINTS = 2**13  # of a block: what a first row has at all nodes is kept
+_UNIT = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class SparseGameSums:
+    """Weighted sums of the values of games of sparse rows, with what they may be off by.
+
+    Attributes
+    ----------
+    starts : array of shape (rows + 1,)
+        Where the values of each row begin.
+    players : array of shape (values,)
+        The player of each value: those that the row stores.
+    values : array of shape (values, sets)
+    rest : array of shape (rows, sets)
+        The sums over all other players.
+    totals, bases : arrays of shape (rows, sets) and (sets,)
+        Weighted sums of the worth of all players, and of none.
+    error : array of shape (rows, sets)
+        How far a value, the total or the base may be from exact ones.
+    tolerance : array of shape (rows, sets)
+        How far values and rest may be from ``totals - bases``.
+    rules : tuple of Rule
+        The largest bound first.
+    efficient : bool
+        Whether values add up at all.
+    """
+
+    starts: Indices
+    players: Indices
+    values: Floats
+    rest: Floats
+    totals: Floats
+    bases: Floats
+    error: Floats
+    tolerance: Floats
+    rules: tuple[Rule, ...]
+    efficient: bool
+
+    def __add__(self, other: SparseGameSums) -> SparseGameSums:
+        return SparseGameSums(
+            self.starts,
+            self.players,
+            self.values + other.values,
+            self.rest + other.rest,
+            self.totals + other.totals,
+            self.bases + other.bases,
+            self.error + other.error,
+            self.tolerance + other.tolerance,
+            ranked({*self.rules, *other.rules}),
+            self.efficient and other.efficient,
+        )
+
+    @lazy
+    def explained(self) -> Floats:
+        """The sums of values and rest, shape (rows, sets)."""
+        rows = [self.values[a:b].sum(axis=0) for a, b in pairwise(self.starts)]
+        return np.asarray(rows).reshape(self.rest.shape) + self.rest
+
+    @property
+    def residual(self) -> Floats:
+        """How far the sums are from totals - bases."""
+        found: Floats = self.explained - (self.totals - self.bases)
+        return found
+
+    def check(self) -> float:
+        """Return the largest residual, or raise where rounding does not explain it."""
+        if not self.efficient:
+            return float("nan")
+        sizes = np.abs(self.residual)
+        wrong = np.argwhere(~(sizes <= self.tolerance))
+        if len(wrong):
+            row, output = wrong[0]
+            raise AdditivityError(
+                f"the values and the rest of row {row}, output {output} sum to "
+                f"{self.explained[row, output]:.17g}, but prediction minus base value is "
+                f"{(self.totals - self.bases)[row, output]:.17g}; rounding explains at most "
+                f"{self.tolerance[row, output]:.1e}. Please report this with the kernel and the "
+                "data."
+            )
+        return float(sizes.max(initial=0.0))
+
+
+class SparsePoints:
+    """Sparse points with weights, in the games of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        With all terms as games; general if there are scenarios.
+    z : CSR array of shape (points, columns), without stored zeros
+    weights : array of shape (points, sets)
+    scenarios : Scenarios, optional
+        What absent players are replaced by; by default their factors become 1.
+    """
+
+    def __init__(
+        self, plan: Plan, z: Any, weights: Floats, scenarios: Scenarios | None = None
+    ) -> None:
+        self.plan, self.z, self.weights, self.scenarios = plan, z, weights, scenarios
+        self.owners = Owners(plan.players, int(z.shape[1]))
+
+    @lazy
+    def blocks(self) -> list[slice]:
+        """The points, cut."""
+        n_points = int(self.z.shape[0])
+        starts = range(0, n_points, _POINTS)
+        return [slice(start, min(start + _POINTS, n_points)) for start in starts]
+
+    @lazy
+    def games(self) -> list[list[SparseGame]]:
+        """The games of each term on each block of points."""
+        found = []
+        for term in self.plan.terms:
+            ladder = partial(self.plan.ladder, term)
+            stored = [StoredPoints(term, self.z[points], self.owners) for points in self.blocks]
+            pairs = zip(stored, self.blocks, strict=True)
+            found.append(
+                [SparseGame(one, self.weights[at], ladder, self.scenarios) for one, at in pairs]
+            )
+        return found
+
+    @lazy
+    def bases(self) -> Floats:
+        """Weighted sums of the worth of no player, shape (sets,)."""
+        total = np.zeros(self.weights.shape[1])
+        for term, games in zip(self.plan.terms, self.games, strict=True):
+            for game in games:
+                total += term.coefficient * game.bases
+        return total
+
+    @property
+    def missed(self) -> float:
+        """By how much products miss the kernel that they stand for, relative to the weights."""
+        return float(sum(term.error for term in self.plan.terms))
+
+    def explain(
+        self,
+        rows: Sequence[Row],
+        players: Sequence[Indices],
+        *,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> SparseGameSums:
+        """Return the sums over the points, for every row.
+
+        `players` are those whose values are wanted for each row, among them all that it stores.
+        """
+        found: SparseGameSums = reduced(
+            _ByRow(self, rows, players), n_jobs=n_jobs, progress=progress
+        )
+        return found
+
+
+class _ByRow:
+    """Sums over the points for every row, a `Reduction`."""
+
+    def __init__(
+        self, source: SparsePoints, rows: Sequence[Row], players: Sequence[Indices]
+    ) -> None:
+        self.source, self.rows, self.players = source, rows, players
+        self.games = source.games  # which are made here, once for all threads
+        n_sets = source.weights.shape[1]
+        self.starts = np.cumsum([0, *map(len, players)])
+        self.values = np.zeros((int(self.starts[-1]), n_sets))
+        self.rest, self.totals, self.error, self.tolerance = np.zeros((4, len(rows), n_sets))
+        self.rules: set[Rule] = set()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a worker needs of it, which is not the sums."""
+        sums = ("values", "rest", "totals", "error", "tolerance")
+        return self.__dict__ | dict.fromkeys(sums)
+
+    def tasks(self) -> Sequence[Task]:
+        """Return the blocks of every term."""
+        n_rows = len(self.rows)
+        cuts = [slice(at, min(at + _ROWS, n_rows)) for at in range(0, n_rows, _ROWS)]
+        terms = range(len(self.games))
+        return [
+            Task(rows, at, term) for term in terms for rows in cuts for at in self.source.blocks
+        ]
+
+    def run(self, task: Task) -> tuple[Task, list[SparseSums]]:
+        """Return the sums of one block."""
+        game = self.games[task.term][task.points.start // _POINTS]
+        found = []
+        for number in range(task.rows.start, task.rows.stop):
+            raise_if_cancelled()
+            found.append(game.explain(self.rows[number], self.players[number]))
+        return task, found
+
+    def add(self, part: tuple[Task, list[SparseSums]]) -> None:
+        """Add the sums of one block, with what they may be off by."""
+        task, found = part
+        term, plan = self.source.plan.terms[task.term], self.source.plan
+        size = np.abs(self.source.weights[task.points]).sum(axis=0)
+        size = term.slack * abs(term.coefficient) * size
+        for row, sums in zip(range(task.rows.start, task.rows.stop), found, strict=True):
+            self.values[self.starts[row] : self.starts[row + 1]] += term.coefficient * sums.values
+            self.rest[row] += term.coefficient * sums.rest
+            self.totals[row] += term.coefficient * sums.totals
+            certified = max(rule.relative_error for rule in sums.rules)
+            spread = sums.lam if plan.general else 1.0
+            rounding = sums.units * _UNIT
+            self.error[row] += (2.0 * certified + rounding) * size + SMALLEST
+            self.tolerance[row] += (spread * certified + (2.0 + sums.lam) * rounding) * size
+            self.tolerance[row] += SMALLEST
+            self.rules |= sums.rules
+
+    def result(self) -> SparseGameSums:
+        """Return the sums of all rows."""
+        source = self.source
+        missed = 2.0 * source.missed * np.abs(source.weights).sum(axis=0)
+        stored = np.concatenate([*self.players, np.empty(0, dtype=np.intp)])
+        return SparseGameSums(
+            self.starts,
+            stored.astype(np.intp),
+            self.values,
+            self.rest,
+            self.totals,
+            source.bases,
+            self.error + missed,
+            self.tolerance,
+            ranked(self.rules or {exact(1)}),
+            source.plan.measure.efficient,
+        )

@@ -1,0 +1,146 @@
+"""Kernels of sparse rows: factors of single entries, and kernel matrices made of them.
+
+Where a kernel is 1 between two zeros, a column that is zero in both points has the factor 1, and a
+product over all columns is one over those where either point has an entry. With the exponents
+``e = -log k`` of single entries
+
+    -log k(x, z) = sum_{j in z} e(0, z_j) + sum_{j in x} e(x_j, 0)
+                   + sum_{j in both} [e(x_j, z_j) - e(0, z_j) - e(x_j, 0)],
+
+so a pair costs the columns that both have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.kernels.algebra import ColumnKernel, Kernel, Term, as_real
+
+__all__ = ["MOST", "check_table", "exponents", "fits_sparse", "in_columns", "kernel_matrix"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+MOST = 500.0 * float(np.log(2.0))
+"""The largest exponent: smaller factors count as 2^-500, so that ratios of two do not overflow."""
+
+
+def fits_sparse(kernel: Kernel, n_columns: int) -> bool:
+    """Tell whether a kernel is a sum of products with factors in [0, 1], 1 between two zeros.
+
+    Examples
+    --------
+    >>> from pkex.kernels import RBF, Linear
+    >>> fits_sparse(RBF(), 3), fits_sparse(Linear(), 3)
+    (True, False)
+    """
+    if not kernel._neutral:
+        return False
+    terms, powers = kernel.normal_form(n_columns)
+    leaves = {leaf for term in terms for leaf in term.leaves}
+    return not powers and all(leaf.unit and _is_one_at_zeros(leaf, n_columns) for leaf in leaves)
+
+
+def _is_one_at_zeros(leaf: ColumnKernel, n_columns: int) -> bool:
+    zeros = np.zeros(n_columns if leaf.columns is None else len(leaf.columns))
+    with np.errstate(all="ignore"):
+        return not as_real(leaf.deficits(zeros, zeros), leaf).any()
+
+
+def check_table(kernel: Kernel, table: Any, name: str) -> None:
+    """Raise a ValueError where a column kernel is not defined on a table, sparse or not."""
+    if not hasattr(table, "tocsr"):
+        kernel.check(table, name)
+        return
+    for leaf in {leaf for term in kernel.terms(table.shape[1]) for leaf in term.leaves}:
+        covered = table if leaf.columns is None else table[:, list(leaf.columns)]
+        leaf.check_values(np.append(covered.data, 0.0)[:, None], name)
+
+
+def exponents(term: Term, columns: Indices, x: Any, z: Any) -> Floats:
+    """Return ``-log`` of the factors of a term for single entries, from 0 to `MOST`.
+
+    Parameters
+    ----------
+    term : Term
+        Of a kernel that `fits_sparse`.
+    columns : array of shape (entries,)
+        The column of each entry.
+    x, z : arrays of shape (entries,), or numbers
+    """
+    total = np.zeros(len(columns))
+    for leaf in term.leaves:
+        covered: Any = slice(None)
+        if leaf.columns is not None:
+            covered = np.flatnonzero(np.isin(columns, leaf.columns))
+        one = _at(leaf, columns[covered])
+        left, right = (v if np.ndim(v) == 0 else v[covered] for v in (x, z))
+        with np.errstate(over="ignore", divide="ignore", under="ignore", invalid="ignore"):
+            total[covered] += _exponents(one, np.asarray(left), np.asarray(right))
+    return np.clip(total, 0.0, MOST, out=total)
+
+
+def _exponents(leaf: Any, x: Floats, z: Floats) -> Floats:
+    if hasattr(leaf, "exponents"):
+        return as_real(leaf.exponents(x, z), leaf)
+    deficits = as_real(leaf.deficits(x, z), leaf)
+    small = -np.log1p(-np.minimum(deficits, 0.5))
+    if deficits.max(initial=0.0) <= 0.5:
+        return small
+    return np.where(deficits <= 0.5, small, -np.log(as_real(leaf.factors(x, z), leaf)))
+
+
+def _at(leaf: ColumnKernel, columns: Indices) -> ColumnKernel:
+    """Return the kernel with the parameters of these columns, one for each."""
+    own = [f.name for f in fields(leaf) if f.name != "columns"]
+    several = [name for name in own if isinstance(getattr(leaf, name), tuple)]
+    if not several:
+        return leaf
+    place = columns
+    if leaf.columns is not None:
+        place = np.argsort(leaf.columns)[np.searchsorted(np.sort(leaf.columns), columns)]
+    changed = copy(leaf)
+    for name in several:
+        object.__setattr__(changed, name, np.asarray(getattr(leaf, name))[place])
+    return changed
+
+
+def kernel_matrix(kernel: Kernel, x: Any, z: Any, tol: float | None = None) -> Floats:
+    """Return the kernel matrix of the rows of two CSR arrays."""
+    by_column = z.tocsc()
+    matrix = np.zeros((x.shape[0], z.shape[0]))
+    columns = np.repeat(np.arange(z.shape[1]), np.diff(by_column.indptr))
+    for term in kernel.terms(z.shape[1], tol):
+        of_points = exponents(term, columns, 0.0, by_column.data)
+        alone = np.bincount(by_column.indices, of_points, z.shape[0]).astype(np.float64)
+        for row in range(x.shape[0]):
+            here = slice(x.indptr[row], x.indptr[row + 1])
+            own = exponents(term, x.indices[here], x.data[here], 0.0)
+            entries, place = in_columns(by_column.indptr, x.indices[here])
+            both = exponents(term, columns[entries], x.data[here][place], by_column.data[entries])
+            both -= of_points[entries] + own[place]
+            shared = np.bincount(by_column.indices[entries], both, z.shape[0])
+            matrix[row] += term.coefficient * np.exp(-(alone + own.sum() + shared))
+    return matrix
+
+
+def in_columns(indptr: Indices, columns: Sequence[int] | Indices) -> tuple[Indices, Indices]:
+    """Return the numbers of the entries that some columns have, and whose each is.
+
+    Examples
+    --------
+    >>> in_columns(np.array([0, 2, 2, 5]), [0, 2])
+    (array([0, 1, 2, 3, 4]), array([0, 0, 1, 1, 1]))
+    """
+    columns = np.asarray(columns, dtype=np.intp)
+    starts = indptr[columns].astype(np.intp)
+    counts = indptr[columns + 1] - starts
+    place = np.repeat(np.arange(len(columns)), counts)
+    first = np.cumsum(counts) - counts
+    return np.arange(len(place)) + (starts - first)[place], place
