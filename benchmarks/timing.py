@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["growth", "peak_memory", "seconds"]
+__all__ = ["growth", "peak_memory", "resident", "seconds"]
 
 _ENOUGH = 0.25
 
@@ -46,6 +46,11 @@ def peak_memory(run: Callable[[], object]) -> float:
     before = _status("VmRSS")
     run()
     return max(0.0, (_status("VmHWM") - before) / 1e3)
+
+
+def resident() -> float:
+    """Return the largest resident memory of this process so far, in MB, on Linux."""
+    return _status("VmHWM") / 1e3
 
 
 def _status(field: str) -> float:

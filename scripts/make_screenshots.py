@@ -1,9 +1,9 @@
-"""Take the pictures of reports that docs/report.md shows, in headless Chromium.
+"""Take the pictures of reports and of a text that the documentation shows, in headless Chromium.
 
     python scripts/make_screenshots.py
 
-The reports are those that the examples of the page write. A picture begins at the top of its report
-and ends below the section that is named here. Needs the browser and plots extras, and Chromium,
+The files are those that the examples of a page write. A picture begins at the top of its file and
+ends below the element that is named here. Needs the browser and plots extras, and Chromium,
 which scripts/install_browser.sh installs.
 """
 
@@ -22,13 +22,13 @@ from playwright.sync_api import Browser, sync_playwright
 
 from pkex._files import write_whole
 
-PAGE = ROOT / "docs" / "report.md"
 WIDTH, SCALE, MARGIN = 1180, 1.5, 12
 
-# picture: report, colours, the last section that is shown
+# picture: the page whose examples write the file, the file, colours, the last that is shown
 PICTURES = {
-    "report_explanation.png": ("diabetes.html", "light", "row"),
-    "report_drift.png": ("bmi.html", "dark", "total"),
+    "report_explanation.png": ("report.md", "diabetes.html", "light", "#row"),
+    "report_drift.png": ("report.md", "bmi.html", "dark", "#total"),
+    "screen_text.png": ("howto/text.md", "text.html", "light", ".pkex-text"),
 }
 
 
@@ -41,7 +41,7 @@ def shot(browser: Browser, report: Path, colours: str, last: str) -> bytes:
         reduced_motion="reduce",
     )
     page.goto(report.resolve().as_uri())
-    box = page.locator(f"#{last}").bounding_box()
+    box = page.locator(last).bounding_box()
     if box is None:
         raise RuntimeError(f"{report.name} shows no section {last!r}.")
     area = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + MARGIN}
@@ -67,9 +67,10 @@ def main() -> None:
     found = next(filter(None, map(shutil.which, names)), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         os.chdir(folder)
-        run(PAGE)
+        for page in sorted({page for page, *_ in PICTURES.values()}):
+            run(ROOT / "docs" / page)
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        for name, (report, colours, last) in PICTURES.items():
+        for name, (_, report, colours, last) in PICTURES.items():
             drawn = shot(browser, Path(report), colours, last)
             keep(IMAGES / name, drawn)
             print(f"{name}, {len(drawn) // 1024} KiB")

@@ -1,4 +1,4 @@
-"""Write docs/wide_and_long.md from benchmarks/results/wide_and_long.json.
+"""Write docs/wide_and_long.md from wide_and_long.json and texts.json in benchmarks/results.
 
 python scripts/make_wide_and_long.py
 """
@@ -13,6 +13,7 @@ from pkex._files import write_whole
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "wide_and_long.json"
+TEXTS = ROOT / "benchmarks" / "results" / "texts.json"
 PAGE = ROOT / "docs" / "wide_and_long.md"
 
 HEAD = """\
@@ -31,6 +32,19 @@ Memory is the points, the rows, and the result: eight bytes for each row, player
 
 | what is large | removal | measured | seconds | half of it | more memory | at full size |
 |---|---|---|---|---|---|---|
+"""
+
+SPARSE = """
+**Sparse rows.** A pair costs the columns that both points have, whatever the number of columns: see
+[texts and sparse rows](howto/text.md). TF-IDF with {columns} columns and {points} support vectors of
+{stored} words each, made texts, one thread (`python -m benchmarks.texts`):
+
+| removal | a row, of the processor | building | error at most |
+|---|---|---|---|
+{lines}
+
+The process, with scikit-learn and the texts, took {memory:.0f} MB at its peak. Points and rows made
+dense have the same values, up to {gap:.0e} where the largest is {largest:.2g}.
 """
 
 TAIL = """
@@ -53,7 +67,7 @@ bandwidth.
 NAMES = {"points": "200 000 points", "columns": "10 000 columns", "rows": "10^6 rows"}
 
 
-def page(results: dict[str, Any]) -> str:
+def page(results: dict[str, Any], texts: dict[str, Any]) -> str:
     """Return the page."""
     lines = []
     full = [entry for number, entry in enumerate(results["sizes"]) if number % 2 == 0]
@@ -68,7 +82,29 @@ def page(results: dict[str, Any]) -> str:
         cells = [NAMES[what], entry["removal"], size, f"{entry['seconds']:.3g}"]
         cells += [f"{other['seconds']:.3g}", memory, at_full]
         lines.append(f"| {' | '.join(cells)} |")
-    return HEAD + "\n".join(lines) + "\n" + TAIL.replace("{dask}", _dask(results.get("dask")))
+    table = HEAD + "\n".join(lines) + "\n"
+    tail = TAIL.replace("{dask}", _dask(results.get("dask")))
+    first, rest = tail.split("\n\n", 1)
+    return f"{table}{first}\n{_sparse(texts)}\n{rest}"
+
+
+def _sparse(found: dict[str, Any]) -> str:
+    lines = []
+    for entry in found["removals"]:
+        title = entry["removal"]
+        if entry["background"]:
+            title += f", {entry['background']} background rows"
+        cells = [title, _time(entry["processor"]), _time(entry["built"]), f"{entry['error']:.0e}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return SPARSE.format(
+        columns=found["columns"],
+        points=found["points"],
+        stored=f"{found['stored']:.0f}",
+        lines="\n".join(lines),
+        memory=found["memory"],
+        gap=found["gap"],
+        largest=found["largest"],
+    )
 
 
 def _dask(found: dict[str, Any] | None) -> str:
@@ -94,7 +130,7 @@ def _time(seconds: float) -> str:
 
 def main() -> None:
     """Write the page."""
-    text = page(json.loads(RESULTS.read_text(encoding="utf-8")))
+    text = page(*(json.loads(path.read_text(encoding="utf-8")) for path in (RESULTS, TEXTS)))
     write_whole(PAGE, lambda file: file.write(text.encode()), PAGE.name)
 
 

@@ -26,7 +26,7 @@ from pkex.games.stored import Indices, Owners, Row, StoredPoints
 from pkex.games.sums import SMALLEST, ranked
 from pkex.games.threads import raise_if_cancelled
 
-__all__ = ["SparseGameSums", "SparsePoints"]
+__all__ = ["SparseByRow", "SparseGameSums", "SparsePoints"]
 
 Floats = NDArray[np.float64]
 
@@ -181,12 +181,12 @@ class SparsePoints:
         `players` are those whose values are wanted for each row, among them all that it stores.
         """
         found: SparseGameSums = reduced(
-            _ByRow(self, rows, players), n_jobs=n_jobs, progress=progress
+            SparseByRow(self, rows, players), n_jobs=n_jobs, progress=progress
         )
         return found
 
 
-class _ByRow:
+class SparseByRow:
     """Sums over the points for every row, a `Reduction`."""
 
     def __init__(

@@ -17,7 +17,7 @@ from pkex.games.protocols import Players
 from pkex.kernels.algebra import Term
 from pkex.kernels.entries import MOST, exponents, in_columns
 
-__all__ = ["AtEntries", "Owners", "Row", "StoredPoints", "rows_of"]
+__all__ = ["AtEntries", "Indices", "Owners", "Row", "StoredPoints", "rows_of"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -83,9 +83,9 @@ def spans_of(vectorizer: Any, columns: dict[str, int], text: str) -> list[Span]:
     >>> from sklearn.feature_extraction.text import CountVectorizer
     >>> vectorizer = CountVectorizer(ngram_range=(1, 2)).fit(["so good food"])
     >>> columns = {name: i for i, name in enumerate(vectorizer.get_feature_names_out())}
-    >>> spans_of(vectorizer, columns, "Good food!")
-    [Span(start=0, stop=4, column=2), Span(start=0, stop=9, column=3), Span(start=5, stop=9, column=0)]
-    """  # noqa: E501
+    >>> [tuple(span) for span in spans_of(vectorizer, columns, "Good food!")]
+    [(0, 4, 1), (0, 9, 2), (5, 9, 0)]
+    """
     if callable(vectorizer.analyzer):
         return _by_word(vectorizer, columns, text)
     plain, places = _plain(vectorizer.build_preprocessor(), text)
