@@ -73,15 +73,14 @@ def main() -> None:
         entry = {"removal": removal, "rows": count, "background": 20 if background else 0}
         entry |= {"seconds": seconds, "processor": worked, "built": built}
         entry |= {"stored": found.values.nnz / count, "residual": found.residual}
-        entries.append(entry | {"error": float(np.max(found.error))})  # type: ignore[type-var]
+        entries.append(entry | {"error": float(np.max(np.asarray(found.error)))})
     memory = resident()
     one = model[0].transform(rows[:1])
-    sparse, dense = (
-        pkex.Explainer(machine, removal="neutral", n_jobs=1)(x) for x in (one, one.toarray())
-    )
+    explainer = pkex.Explainer(machine, removal="neutral", n_jobs=1)
+    sparse, dense = explainer(one), explainer(one.toarray())
     gap = np.abs(sparse.values.toarray() - np.where(one.toarray() != 0.0, dense.values, 0.0)).max()
     others = dense.values[one.toarray() == 0.0].sum()
-    found = {
+    results = {
         "columns": COLUMNS,
         "points": int(machine.support_vectors_.shape[0]),
         "stored": machine.support_vectors_.nnz / machine.support_vectors_.shape[0],
@@ -91,7 +90,7 @@ def main() -> None:
         "largest": float(np.abs(dense.values).max()),
         "config": config(),
     }
-    store(NAME, found)
+    store(NAME, results)
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ Memory is the points, the rows, and the result: eight bytes for each row, player
 
 SPARSE = """
 **Sparse rows.** A pair costs the columns that both points have, whatever the number of columns: see
-[texts and sparse rows](howto/text.md). TF-IDF with {columns} columns and {points} support vectors of
-{stored} words each, made texts, one thread (`python -m benchmarks.texts`):
+[texts and sparse rows](howto/text.md). TF-IDF with {columns} columns and {points} support vectors
+of {stored} words each, made texts, one thread (`python -m benchmarks.texts`):
 
 | removal | a row, of the processor | building | error at most |
 |---|---|---|---|

@@ -1,0 +1,38 @@
+"""Sparse rows on workers of Dask: the results of one process to the last bit."""
+
+from __future__ import annotations
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+
+import pkex
+from pkex.games import cluster
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.mark.parametrize("removal", ["marginal", "interventional", "neutral"])
+def test_values_are_those_of_one_process(client, monkeypatch, removal):
+    rng = np.random.default_rng(0)
+    z, x = (sparse.csr_array(rng.random((n, 50)) * (rng.random((n, 50)) < 0.2)) for n in (40, 60))
+    f = pkex.KernelExpansion(z, rng.normal(size=(40, 2)), pkex.kernels.RBF())
+    background = x[:5] if removal == "interventional" else None
+    explainer = pkex.Explainer(f, background, removal=removal)
+    calls = []
+    send = cluster._by_dask
+
+    def counting(run, tasks, at):
+        calls.append(len(tasks))
+        return send(run, tasks, at)
+
+    monkeypatch.setattr(cluster, "_by_dask", counting)
+    with joblib.parallel_config(backend="dask"):
+        found = explainer(x)
+    assert calls == [8]
+    with joblib.parallel_config(backend="threading", n_jobs=1):
+        expected = explainer(x)
+    np.testing.assert_array_equal(found.rest, expected.rest)
+    for one, other in zip(found.values, expected.values, strict=True):
+        np.testing.assert_array_equal(one.data, other.data)
