@@ -33,7 +33,7 @@ def table(n_rows, n_columns, density=0.15, seed=0):
     return sparse.csr_array(np.where(stored, rng.random((n_rows, n_columns)), 0.0))
 
 
-Z, X, B = table(30, 40, seed=1), table(8, 40, seed=2), table(12, 40, seed=3)
+Z, X, B = table(30, 40, seed=1), table(5, 40, seed=2), table(5, 40, seed=3)
 ALPHA = RNG.normal(size=(30, 2))
 WIDTHS = tuple(np.linspace(0.3, 2.0, 40))
 KERNELS = [
@@ -80,7 +80,8 @@ def check(found, dense, size=1.0):
 @pytest.mark.parametrize("removal", REMOVALS)
 @pytest.mark.parametrize("groups", GROUPS, ids=["columns", "groups"])
 def test_values_are_those_of_dense_rows(kernel, removal, groups):
-    for index, n_outputs in product(INDICES, (1, 2)):
+    terms = len(kernel.terms(40))  # many of a kernel of a distance, which other indices share
+    for index, n_outputs in product(INDICES if terms < 3 else INDICES[:1], (1, 2)):
         alpha = ALPHA if n_outputs == 2 else ALPHA[:, 0]
         options = {"removal": removal, "groups": groups, "index": index}
         wide = None if removal == "neutral" else B
@@ -212,7 +213,8 @@ def test_there_are_models_on_both_sides():
     assert len(SPARSE_MODELS) >= 6
 
 
-ROWS, CLASSES = table(60, 25, 0.2, 7), RNG.integers(0, 3, 60)
+ROWS = sparse.csr_matrix(table(60, 25, 0.2, 7))  # older scikit-learn takes no arrays
+CLASSES = RNG.integers(0, 3, 60)
 MACHINES = [
     SVR(C=3.0),
     NuSVR(nu=0.5),
@@ -315,7 +317,7 @@ BAD.data[3] = np.nan
         (lambda e: e(X.astype(complex)), TypeError, "X has dtype complex128"),
         (lambda e: pkex.Explainer(e.expansion, table(3, 7)), ValueError, "background has 7 col"),
         (lambda e: pkex.Explainer(e.expansion, BAD), ValueError, "background contains NaN"),
-        (lambda e: pkex.KernelExpansion(BAD, ALPHA[:8], RBF()), ValueError, "points contains NaN"),
+        (lambda e: pkex.KernelExpansion(BAD, ALPHA[:5], RBF()), ValueError, "points contains NaN"),
         (
             lambda e: pkex.Explainer(e.expansion, B, removal="neutral"),
             ValueError,
