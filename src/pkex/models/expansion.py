@@ -220,7 +220,7 @@ class KernelExpansion:
         """The points as they are kept: an array, or a CSR array."""
         return self.points if self.sparse_points is None else self.sparse_points
 
-    @property
+    @lazy
     def shape(self) -> tuple[int, int]:
         """Number of points, and of their columns."""
         n_points, n_columns = self.kept_points.shape
