@@ -31,7 +31,7 @@ from pkex.games.rules import Ladder, Rule
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.algebra import ColumnKernel, Term
 
-__all__ = ["Game", "config"]
+__all__ = ["Game", "config", "look_up"]
 
 Floats = NDArray[np.float64]
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
@@ -46,6 +46,8 @@ _MISSING = (None, None, None)
 
 config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
+look_up = _kernel.look_up
+"""The loop of `pkex.games.lookup`, for contiguous arrays."""
 
 
 def _precise(value: object) -> Any:
