@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 import pkex.games.native._kernel as _kernel
 from pkex._lazy import lazy
 from pkex.errors import not_finite
-from pkex.games.numpy_backend import both_by_column, by_column, mean_factors
-from pkex.games.protocols import Absent, Added, BlockSums, Factors, Players
+from pkex.games.factors import Absent, Factors, both_by_column, by_column, mean_factors
+from pkex.games.protocols import Added, BlockSums, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.algebra import ColumnKernel, Term
