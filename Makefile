@@ -13,6 +13,9 @@ CLUSTER := build/cluster
 TORCH := build/torch
 # pkex as it is where there is no compiler, for benchmarks.
 BARE := build/bare
+# pkex before general games took series in signed exponents, to compare with.
+BEFORE := build/before
+BEFORE_COMMIT := 66b80dc
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
 .PHONY: demo test e2e browser notebook recipes cluster lowest torch lint native-lint docs sanitize bench experiments \
@@ -78,12 +81,12 @@ docs: $(VENV)/.installed
 sanitize: $(VENV)/.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON=$(BIN)/python scripts/sanitize.sh
 
-bench: $(VENV)/.installed $(BARE)/.installed
+bench: $(VENV)/.installed $(BARE)/.installed $(BEFORE)/.installed
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.native
 	$(BIN)/python -m benchmarks.peers --bare $(BARE)/bin/python
 	$(BIN)/python -m benchmarks.peers --exact
-	$(BIN)/python -m benchmarks.removal
+	$(BIN)/python -m benchmarks.removal --before $(BEFORE)/bin/python
 	$(BIN)/python -m benchmarks.interactions
 	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.statistics
@@ -150,6 +153,14 @@ $(BARE)/.installed: $(SOURCES) $(wildcard src/pkex/*.py)
 	$(BARE)/bin/python -m pip install --quiet --upgrade pip
 	CC=false CXX=false $(BARE)/bin/python -m pip install --quiet --no-cache-dir \
 	  --config-settings=build-dir=$(BARE)/cmake .
+	touch $@
+
+$(BEFORE)/.installed:
+	rm -rf $(BEFORE)
+	$(PYTHON) -m venv $(BEFORE)
+	mkdir $(BEFORE)/source
+	git archive $(BEFORE_COMMIT) | tar x -C $(BEFORE)/source
+	$(BEFORE)/bin/python -m pip install --quiet $(BEFORE)/source
 	touch $@
 
 clean:

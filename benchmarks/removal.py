@@ -1,6 +1,6 @@
 """Interventional values beside shap's estimates of the same quantity.
 
-    python -m benchmarks.removal
+    python -m benchmarks.removal [--before PYTHON]
 
 SVR with an RBF kernel (gamma = 1/d), 450 training points, 100 background rows, standard normal
 data, one row. shap's explainers run with their default budgets on the same background. Printed are
@@ -12,11 +12,14 @@ By default `KernelExplainer` keeps ten features and gives all others the value 0
 time with all features (``l1_reg=False``).
 
 Before that, what an interventional and a marginal game cost beside a neutral one (game_costs.py;
-``python -m benchmarks.game_costs`` for these alone).
+``python -m benchmarks.game_costs`` for these alone), and with ``--before`` what calls cost beside
+the version in the environment of that interpreter, which ``make build/before/.installed`` builds
+(before.py).
 """
 
 from __future__ import annotations
 
+import argparse
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -29,6 +32,7 @@ from threadpoolctl import threadpool_limits
 
 import pkex
 from benchmarks.bare import fit
+from benchmarks.before import compared
 from benchmarks.game_costs import measured
 from benchmarks.record import config, store
 from benchmarks.timing import seconds
@@ -58,9 +62,11 @@ def methods(model: Any, background: Floats) -> dict[str, Callable[[Floats], Floa
     }
 
 
-def main() -> None:
+def main(before: str | None) -> None:
     """Measure, print and store."""
     results: dict[str, Any] = {"config": config("shap", "scikit-learn"), "games": measured()}
+    if before is not None:
+        results["before"] = compared(before)
     for d in SIZES:
         model, X = fit("SVR", 450, d)
         row = np.random.default_rng(1).normal(size=(1, d))
@@ -87,4 +93,6 @@ def main() -> None:
 if __name__ == "__main__":
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        main()
+        parser = argparse.ArgumentParser(description=__doc__)
+        parser.add_argument("--before", metavar="PYTHON", help="of an earlier version of pkex")
+        main(parser.parse_args().before)

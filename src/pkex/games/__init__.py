@@ -14,7 +14,9 @@ call meets them:
   blocks; `blocks`, `threads` and `layout`: how work is cut and shared, how tables lie in memory;
 - `atoms`: the products that a function is a sum of; `covariance`, `quadratic` and `moments`: the
   reductions for the posterior of values, for quadratic forms, and for the variance of a function;
-- `backend`: which hot loop runs, `numpy_backend`, with `near_one`, or `pkex.games.native`;
+- `factors`: factors in two forms, and what is made of them;
+- `backend`: which hot loop runs, `numpy_backend`, with `near_one` and `tree_products`, or
+  `pkex.games.native`; `lookup`: entries of a matrix for many permutations;
 - `sums`: the result, and whether it adds up.
 
 The measures are public:

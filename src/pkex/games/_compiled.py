@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["GAME", "MISSING", "config"]
+__all__ = ["GAME", "MISSING", "config", "look_up"]
 
 GAME: Any = None
 """The game of the native kernel, or None without it."""
 MISSING: ImportError | None = None
 """Why there is none."""
+look_up: Any = None
+"""The compiled loop of `pkex.games.lookup`, or None."""
 
 
 def config() -> dict[str, str | list[str]]:
@@ -23,7 +25,7 @@ def config() -> dict[str, str | list[str]]:
 
 
 try:
-    from pkex.games.native import Game, config  # type: ignore[assignment]
+    from pkex.games.native import Game, config, look_up  # type: ignore[assignment]
 except ImportError as error:
     MISSING = error.with_traceback(None)
 else:

@@ -11,7 +11,7 @@ import os
 import platform
 from collections.abc import Callable
 from importlib import import_module
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from pkex.games.protocols import Game, Players
 from pkex.games.rules import Ladder
 from pkex.kernels.algebra import Term
 
-__all__ = ["Backend", "game_class", "show_config"]
+__all__ = ["Backend", "game_class", "native", "show_config"]
 
 Config = dict[str, str]
 Backend = Callable[[Term, Players, Ladder], Game]
@@ -29,24 +29,29 @@ Backend = Callable[[Term, Players, Ladder], Game]
 
 def game_class() -> Backend:
     """Return the class whose `explain` is the hot loop."""
+    compiled = native()
+    return numpy_backend.Game if compiled is None else compiled.GAME
+
+
+def native() -> Any:
+    """Return what was compiled, as `_compiled` has it, or None where NumPy is to be used."""
     choice = os.environ.get("PKEX_BACKEND") or "auto"
     if choice not in ("auto", "native", "numpy"):
         raise ValueError(
             f"PKEX_BACKEND is {choice!r}; it can be 'auto', 'native' or 'numpy', or be left unset."
         )
     if choice == "numpy":
-        return numpy_backend.Game
+        return None
     from pkex.games import _compiled  # not before it is asked for
 
-    native: Backend | None = _compiled.GAME
-    if native is not None:
-        return native
+    if _compiled.GAME is not None:
+        return _compiled
     if choice == "native":
         raise ImportError(
             "PKEX_BACKEND asks for the native kernel, but pkex was installed without it; "
             "install it again where a C++17 compiler is found, or unset PKEX_BACKEND."
         ) from _compiled.MISSING
-    return numpy_backend.Game
+    return None
 
 
 @overload
@@ -69,11 +74,11 @@ def show_config(mode: Literal["stdout", "dicts"] = "stdout") -> Config | None:
     """
     if not isinstance(mode, str) or mode not in ("stdout", "dicts"):
         raise ValueError(f"mode must be 'stdout' or 'dicts', got {brief(mode)}.")
-    native = game_class() is not numpy_backend.Game
-    built = import_module("pkex.games._compiled").config() if native else {}
+    compiled = native()
+    built = {} if compiled is None else compiled.config()
     config = {
         "pkex": import_module("pkex").__version__,
-        "backend": "native" if native else "numpy",
+        "backend": "numpy" if compiled is None else "native",
         "compiler": built.get("compiler", "none"),
         "instruction set": built.get("isa", "as NumPy chooses"),
         "instruction sets built": ", ".join(built.get("isas", ["none"])),

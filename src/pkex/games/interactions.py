@@ -42,8 +42,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._lazy import lazy
+from pkex.games.factors import change
 from pkex.games.functionals import Functional, Index
-from pkex.games.numpy_backend import change, extent
+from pkex.games.numpy_backend import extent
 from pkex.games.protocols import Factors
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 from pkex.games.threads import workspace

@@ -12,42 +12,43 @@ with ``a_i`` the factor of an absent player, 1 under neutral removal, and ``u_i`
 the present one. Factors come in two forms, themselves and their deficits ``1 - k``, and ``u_i`` is
 formed from the smaller numbers, so that neither tiny factors nor those near 1 lose digits.
 
-The leave-one-out products come from a balanced tree instead of a chain of prefix and suffix
-products: upwards the product of every subtree, downwards the product of everything outside it.
-That is the same three multiplications per factor and node, and no division, but the number of
-NumPy calls grows with log(players) and every call runs over contiguous memory.
-
-Where factors are exponentials and near those of absent players, nodes are not swept at all: see
-`pkex.games.near_one`.
+The leave-one-out products come from a balanced tree (`tree_products`). Where factors are
+exponentials and near those of absent players, nodes are not swept at all: see `near_one`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex.errors import not_finite
+from pkex.games.factors import (
+    Factors,
+    both_by_column,
+    by_column,
+    change,
+    exponents_of,
+    mean_factors,
+    of_exponents,
+)
 from pkex.games.near_one import POSITIVE, SIGNED, absent_sums, add_near_one, player_sums
-from pkex.games.protocols import Added, BlockSums, Factors, Players
+from pkex.games.protocols import Added, BlockSums, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled, workspace
-from pkex.kernels.algebra import ColumnKernel, Term, leaf_values
+from pkex.games.tree_products import SWEEP, leave_one_out
+from pkex.kernels.algebra import ColumnKernel, Term
 from pkex.kernels.columns import RBF, Chi2, Laplacian, Periodic
 
-__all__ = ["Game", "both_by_column", "by_column", "change", "extent", "mean_factors"]
+__all__ = ["Game", "extent"]
 
 Floats = NDArray[np.float64]
 
 _EXPONENTIALS = (RBF, Laplacian, Chi2, Periodic)  # kernels that tell their exponents
 _FEWEST = 32  # players from which on series are worth a look
 _FEWEST_GENERAL = 12  # and in the general game, which they spare two exponentials for each factor
-_SWEEP = 2**17  # doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache
 _SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
 _TAIL = 2.0**-10  # the largest worth of a coalition below which errors are relative to it
 _FLOOR = 2.0**-960  # magnitude of a tail that underflows
@@ -209,7 +210,7 @@ class Game:
         many = absent is not None or len(self.players) >= _FEWEST
         s = self._exponents(x, z) if many else None
         r = None if s is None or absent is None else exponents_of(absent)
-        if s is None or (absent is not None and r is None):
+        if s is None or (r is not None and not np.isfinite(r).all()):
             return self._solve(self._present(x, z, absent), absent)
         return self._near_and_far(s, r)
 
@@ -234,8 +235,8 @@ class Game:
             found = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
             solved, rules = found
         if not solved:
-            absent = None if r is None else _of_exponents(r[:, point])
-            return self._solve(_of_exponents(s), absent)
+            absent = None if r is None else of_exponents(r[:, point])
+            return self._solve(of_exponents(s), absent)
         sums = player_sums(e)
         totals, magnitudes = np.exp(-(missing + sums)), np.ones(e.shape[1])
         if r is not None:
@@ -243,8 +244,8 @@ class Game:
             magnitudes = np.where(worth < _TAIL, np.maximum(worth, _FLOOR), 1.0)
         far = order[solved:]
         if len(far):
-            absent = None if r is None else _of_exponents(r[:, point[far]])
-            others = self._solve(_of_exponents(s[:, far]), absent)
+            absent = None if r is None else of_exponents(r[:, point[far]])
+            others = self._solve(of_exponents(s[:, far]), absent)
             assert others.changes is not None
             values[:, far] = others.integrals * others.changes
             totals[far], magnitudes[far] = others.totals, others.magnitudes
@@ -285,11 +286,11 @@ class Game:
         integrals = np.empty_like(u)
         assigned = self._assign(lam, outside)
         for rule, pairs in assigned:
-            step = max(1, _SWEEP // (n_players * rule.size))
+            step = max(1, SWEEP // (n_players * rule.size))
             for first in range(0, len(pairs), step):
                 chunk = pairs[first : first + step]
                 base = None if start is None else start[:, chunk]
-                integrals[:, chunk] = _leave_one_out(u[:, chunk], base, rule)
+                integrals[:, chunk] = leave_one_out(u[:, chunk], base, rule)
         totals = np.multiply.reduce(factors, axis=0)
         if any(rule.any_factors for rule, _ in assigned):
             largest = np.abs(factors) if start is None else np.maximum(abs(factors), abs(start))
@@ -388,19 +389,6 @@ class Game:
         return assigned
 
 
-def exponents_of(factors: Factors) -> Floats | None:
-    """Return minus the logarithms of factors; None unless all are in (0, 1]."""
-    values, deficits = factors
-    if not (values.min(initial=1.0) > 0.0 and values.max(initial=1.0) <= 1.0):
-        return None
-    return -np.where(deficits < 0.5, np.log1p(-np.minimum(deficits, 0.5)), np.log(values))
-
-
-def _of_exponents(s: Floats) -> Factors:
-    """Return factors of shape (players, 1, pairs) by their exponents (players, pairs)."""
-    return Factors(np.exp(-s)[:, None], -np.expm1(-s)[:, None])
-
-
 def extent(
     term: Term, factors: Floats, u: Floats, start: Floats | None, lower: float
 ) -> tuple[Floats, NDArray[np.bool_], Floats]:
@@ -431,37 +419,6 @@ def extent(
     return lam, outside, magnitudes
 
 
-def change(present: Factors, absent: Factors) -> Floats:
-    """Return absent minus present factors, from the smaller numbers, which have the digits."""
-    (factors, u), (start, missing) = present, absent
-    return np.where(factors + start > 1.0, u - missing, start - factors)
-
-
-def mean_factors(
-    add: Callable[[slice, Floats, Floats], None], n_rows: int, step: int, shape: tuple[int, int]
-) -> Factors:
-    """Return means of factors, to which `add` adds some rows at a time, in both forms."""
-    values, deficits = np.zeros((2, *shape))
-    for start in range(0, n_rows, step):
-        raise_if_cancelled()
-        add(slice(start, min(start + step, n_rows)), values, deficits)
-    # near 1 the mean of the deficits has the digits, whatever the shares lack to 1
-    return Factors(np.where(np.abs(deficits) < 0.5, 1.0 - deficits, values), deficits)
-
-
-def by_column(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats:
-    """Return the factors or deficits of the columns that `leaf` covers: (columns, rows, points)."""
-    return np.ascontiguousarray(np.moveaxis(leaf_values(leaf, method, x, z), -1, 0))
-
-
-def both_by_column(leaf: ColumnKernel, x: Floats, z: Floats) -> Factors:
-    """Return both forms of the factors of the columns that `leaf` covers."""
-    values = by_column(leaf, leaf.factors, x, z)
-    if type(leaf).deficits is ColumnKernel.deficits:  # from the factors, so do not ask twice
-        return Factors(values, 1.0 - values)
-    return Factors(values, by_column(leaf, leaf.deficits, x, z))
-
-
 def _contracted(solved: Solved, n_rows: int, weights: Floats) -> BlockSums:
     """Return the weighted sums over the points of each row."""
     integrals, changes, totals, magnitudes, rules = solved
@@ -474,59 +431,3 @@ def _contracted(solved: Solved, n_rows: int, weights: Floats) -> BlockSums:
         (magnitudes.reshape(shape) @ np.abs(weights))[:, 0],
         rules,
     )
-
-
-def _leave_one_out(u: Floats, start: Floats | None, rule: Rule) -> Floats:
-    """Return ``sum_l w_l prod_{i != j} (a_i - t_l u_i)`` for every j.
-
-    `u` and `start`, the a_i, which are 1 by default, have shape (players, pairs).
-    """
-    n_players, n_pairs = u.shape
-    levels = _levels(n_players)
-    n_vertices = levels[-1].stop
-    step = min(rule.size, max(1, 8 * _SWEEP // (n_players * n_pairs)))
-    inside, outside = workspace("sweep", 2, step, n_vertices, n_pairs)
-    result = np.zeros_like(u)
-    for first in range(0, rule.size, step):
-        t, w = rule.nodes[first : first + step], rule.weights[first : first + step]
-        inside, outside = inside[: len(t)], outside[: len(t)]
-        leaves = inside[:, :n_players]
-        np.multiply(t[:, None, None], u, out=leaves)
-        np.subtract(1.0 if start is None else start, leaves, out=leaves)
-        outside[:, -1] = w[:, None]
-        _fill_outside(levels, inside, outside)
-        result += outside[:, :n_players].sum(axis=0)
-    return result
-
-
-@lru_cache(maxsize=256)
-def _levels(n_players: int) -> tuple[slice, ...]:
-    """Return where the levels of the tree stand, from the players up to the root."""
-    levels = [slice(0, n_players)]
-    while (width := levels[-1].stop - levels[-1].start) > 1:
-        levels.append(slice(levels[-1].stop, levels[-1].stop + (width + 1) // 2))
-    return tuple(levels)
-
-
-def _fill_outside(levels: tuple[slice, ...], inside: Floats, outside: Floats) -> None:
-    """Fill in the products inside every vertex, upwards, and outside it, downwards.
-
-    On axis 1 stand the vertices of all levels. The children of vertex i of a level are i and
-    ``half + i`` of the level below; with an odd number of them the last of the first half is an
-    only child.
-    """
-    for level, above in pairwise(levels):
-        half = above.stop - above.start
-        left, right = inside[:, level][:, :half], inside[:, level][:, half:]
-        couples = right.shape[1]
-        parents = inside[:, above]
-        np.multiply(left[:, :couples], right, out=parents[:, :couples])
-        parents[:, couples:] = left[:, couples:]
-    for above, level in pairwise(reversed(levels)):
-        half = above.stop - above.start
-        left, right = inside[:, level][:, :half], inside[:, level][:, half:]
-        couples = right.shape[1]
-        parents, children = outside[:, above], outside[:, level]
-        np.multiply(parents[:, :couples], right, out=children[:, :couples])
-        np.multiply(parents[:, :couples], left[:, :couples], out=children[:, half:])
-        children[:, couples:half] = parents[:, couples:]

@@ -22,13 +22,22 @@ from pkex.games.rules import Rule, exact
 from pkex.games.sums import GameSums, ranked, sum_tolerance
 from pkex.games.threads import raise_if_cancelled, workspace
 
-__all__ = ["ByPermutation", "Filler", "PermutedSums", "PlayerKernels", "Shuffled", "Together"]
+__all__ = [
+    "EQUAL",
+    "ByPermutation",
+    "Filler",
+    "PermutedSums",
+    "PlayerKernels",
+    "Shuffled",
+    "Together",
+]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _TILE = 2**19  # values of a tile: 4 MiB, long rows to look weights up for
-_EQUAL = 2.0**-43  # rounding of a long sum, relative to the sum of its absolute terms
+EQUAL = 2.0**-43
+"""Rounding of a long sum, relative to the sum of its absolute terms."""
 
 
 class Shuffled(Protocol):
@@ -50,8 +59,8 @@ class Shuffled(Protocol):
     def width(self) -> int:
         """How many points of a tile suit them."""
 
-    def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
-        """Return sums of a tile for each set, and the plain sum."""
+    def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
+        """Return sums over the pairs of a tile."""
 
     def finish(self, sums: Floats) -> Floats:
         """Turn the sums of all tiles into those of the statistic, one column per set."""
@@ -243,19 +252,19 @@ class ByPermutation:
         count = rows.stop - rows.start
         tile = workspace("tile", self.n_values, count, points.stop - points.start)
         tile[...] = 0.0
-        counted = np.full(tile.shape[2], 2.0)
         rules, largest = set[Rule](), 0.0
+        diagonal = points.start == rows.start
         for group in (self.within, self.across):
             for filler in group:
                 added = _added(filler, rows, points, tile)
                 rules.update(added.rules)
                 largest = max(largest, added.largest)
-            if group is self.within and points.start == rows.start:
-                counted[:count] = 1.0  # here both (i, k) and (k, i) are met
-                if not self.shuffled.with_self:
-                    tile[:, np.arange(count), np.arange(count)] = 0.0
-        sums = self.shuffled.contract(tile, rows, points, counted)
-        sizes = np.abs(tile, out=tile).sum(axis=1) @ counted
+            if diagonal and group is self.within and not self.shuffled.with_self:
+                tile[:, np.arange(count), np.arange(count)] = 0.0
+        if diagonal:
+            tile[:, :, :count] *= 0.5  # here both (i, k) and (k, i) are met
+        sums = self.shuffled.contract(tile, rows, points)
+        sizes = np.abs(tile, out=tile).reshape(self.n_values, -1).sum(axis=1)
         return _Tile(sums, sizes, rules, largest)
 
     def add(self, part: _Tile) -> None:
@@ -268,8 +277,8 @@ class ByPermutation:
     def result(self) -> PermutedSums:
         """Return the sums of all sets."""
         # the weights are about total / n^2 each, so this is about the sum of the absolute terms
-        rounding = _EQUAL * self.shuffled.total / self.n_rows**2 * self.sizes
-        sums = self.shuffled.finish(self.sums)
+        rounding = EQUAL * self.shuffled.total / self.n_rows**2 * 2.0 * self.sizes
+        sums = self.shuffled.finish(2.0 * self.sums)  # (i, k) and (k, i)
         return PermutedSums(sums, rounding, self.largest, tuple(self.rules))
 
 

@@ -19,10 +19,10 @@ from pkex._lazy import lazy
 from pkex.games.approximation import missed
 from pkex.games.blocks import rectangle
 from pkex.games.engine import reduced
+from pkex.games.factors import Absent as Missing
 from pkex.games.layout import by_column
 from pkex.games.means import mean_factors, mean_roundings
 from pkex.games.plan import Plan
-from pkex.games.protocols import Absent as Missing
 from pkex.games.protocols import Game
 from pkex.games.reductions import ByRow, Totals
 from pkex.games.single_player import Absent

@@ -26,13 +26,11 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex.games.factors import Factors
 from pkex.games.rules import Ladder, Rule
 from pkex.kernels.algebra import Term
 
 __all__ = [
-    "TILE",
-    "Absent",
     "Added",
     "BlockSums",
     "FactorSource",
@@ -47,78 +45,6 @@ __all__ = [
 Floats = NDArray[np.float64]
 Players = tuple[tuple[int, ...], ...]
 Part = TypeVar("Part")
-
-TILE = 16
-"""Points of a tile of `Absent.tiles`."""
-
-
-class Factors(NamedTuple):
-    """Factors of players in two forms, each with all its digits.
-
-    A factor near 0 has its digits in `values`, one near 1 in `deficits`.
-
-    Attributes
-    ----------
-    values : array
-        The factors.
-    deficits : array of the same shape
-        ``1 - values``.
-    """
-
-    values: Floats
-    deficits: Floats
-
-
-class Absent(Factors):
-    """Factors of absent players, of shape (players, points), which also tell their exponents.
-
-    A pair of arrays as `Factors` is. The exponents are found when a backend first asks for them,
-    and kept with the factors.
-    """
-
-    @classmethod
-    def of(cls, factors: Factors) -> Absent:
-        """Return these factors."""
-        return cls(*factors)
-
-    @lazy
-    def exponents(self) -> Floats:
-        """``-log(values)``, and in the last row their sum over the players: (players + 1, points).
-
-        NaN where a factor does not lie in [0, 1].
-        """
-        values, deficits = self
-        result = np.empty((len(values) + 1, *values.shape[1:]))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            near = np.log1p(-deficits)
-            np.negative(np.where(values < 0.5, np.log(values), near), out=result[:-1])
-            result[:-1][(deficits < 0.0) | (values < 0.0)] = np.nan
-            # with what each addition rounds off, as exp is taken of the sum
-            total, lost = np.zeros((2, *values.shape[1:]))
-            for one in result[:-1]:
-                before, total = total, total + one
-                part = total - one
-                lost += (before - part) + (one - (total - part))
-            np.copyto(result[-1], total + lost)
-        return result
-
-    @lazy
-    def tiles(self) -> Floats:
-        """The exponents of 16 points at a time, as the compiled hot loop reads them.
-
-        Shape (tiles, players + 1, 16); the last tile is filled up with zeros.
-        """
-        n_rows, n_points = self.exponents.shape
-        n_tiles = -(-n_points // TILE)
-        padded = np.zeros((n_rows, n_tiles * TILE))
-        padded[:, :n_points] = self.exponents
-        return np.ascontiguousarray(padded.reshape(n_rows, n_tiles, TILE).swapaxes(0, 1))
-
-    def with_tile(self, tile: Floats) -> Absent:
-        """Return these factors, which are the same for all points, with the tile of all of them."""
-        n_tiles = -(-self.values.shape[1] // TILE)
-        self.__dict__["tiles"] = np.broadcast_to(tile, (n_tiles, *tile.shape))
-        return self
 
 
 class BlockSums(NamedTuple):

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from pkex._lazy import lazy
 from pkex.games.backend import game_class
+from pkex.games.factors import TILE, Absent, Factors
 from pkex.games.measures import Shapley
-from pkex.games.protocols import TILE, Absent, Added, BlockSums, Factors, Game, Measure
+from pkex.games.protocols import Added, BlockSums, Game, Measure
 from pkex.games.rules import Rule
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.algebra import ColumnKernel, Term

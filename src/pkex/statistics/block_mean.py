@@ -35,6 +35,7 @@ from pkex.games.sums import GameSums
 from pkex.games.threads import in_order, single_blas, with_bar
 from pkex.kernels.algebra import Term
 from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
+from pkex.statistics.low_rank import sums_alone
 from pkex.statistics.pair_weights import Weights
 
 if TYPE_CHECKING:
@@ -182,14 +183,20 @@ class BlockMean:
                     sums = reduced(ByPair(plan, source, weights), n_jobs=inner, progress=inner_bar)
                     return _Block(sums, np.zeros(plan.n_players), None)
                 shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
-                filler: Filler = source
+                by_itself = None
                 if alone:
+                    by_itself = sums_alone(
+                        self.alone, self.players, source.x, shuffled, n_jobs=inner
+                    )
+                filler: Filler = source
+                if alone and by_itself is None:
                     filler = Together(source, PlayerKernels(by_player, source.x, source.x))
                 permuted = ByPermutation(filler, shuffled)
                 both: PermutedSums = reduced(permuted, n_jobs=inner, progress=inner_bar)
                 found, others = both.parts(source.n_values)
                 sums = found.of_games(plan, len(rows), shuffled.total)
-                by_itself = others if alone else None
+                if alone and by_itself is None:
+                    by_itself = others
                 return _Block(sums, found.rounding[:-1], by_itself)
 
         single = len(self.blocks) == 1

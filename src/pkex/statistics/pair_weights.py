@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._lazy import lazy
+from pkex.games.lookup import look_up
 from pkex.games.threads import workspace
 from pkex.kernels.algebra import Kernel
+from pkex.kernels.low_rank import ACCEPTED, root_of
 
-__all__ = ["UNITS", "HSICWeights", "MMDWeights", "Shuffled", "Weights"]
+__all__ = ["UNITS", "Factored", "HSICWeights", "MMDWeights", "Shuffled", "Weights"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -27,10 +29,11 @@ Indices = NDArray[np.intp]
 _PAIRS = 2**18  # entries of a target's kernel matrix evaluated at once: 2 MiB
 _KEPT = 2**24  # and kept, if those of all different targets are no more: 128 MiB
 _SETS = 256  # weight sets made at once
-_WEIGHTS = 2**20  # and weights of all of these: 8 MiB
+_WEIGHTS = 2**21  # and weights of all of these: 16 MiB
 UNITS = 1024  # rows, or joined rows, that permutation tests of samples or classes permute at most
 _FEWEST_UNITS = 256  # of either sample, where rows are joined
 _FEWEST_OF_CLASS = 32  # of every class of a target
+_RANK = 64  # of a target's kernel matrix that is taken as one of low rank
 
 
 class Weights(ABC):
@@ -94,15 +97,32 @@ class Shuffled(ABC):
     total: float
 
     @abstractmethod
-    def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
-        """Return sums of `values` (players + 1, rows, points) for each set, and the plain sum.
-
-        `counted` (points,) says how often each point is to be counted.
-        """
+    def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
+        """Return sums of `values` (numbers, rows, points) over the pairs, for `finish`."""
 
     def finish(self, sums: Floats) -> Floats:
         """Turn the sums of all tiles into those of the statistic, one column per set."""
-        return sums[:, :-1]
+        return sums
+
+    @property
+    @abstractmethod
+    def factored(self) -> Factored | None:
+        """The weights as numbers of kinds, where few are enough."""
+
+
+class Factored(NamedTuple):
+    """Units of the kinds s and t have ``scale (sum_r f_sr f_tr + g_s + g_t) + constant``."""
+
+    table: Floats
+    """f, of shape (kinds, rank)."""
+    linear: Floats
+    """g, of shape (kinds,)."""
+    constant: float
+    scale: float
+    kinds: Indices
+    """Which kind every unit has in each set, shape (sets, units)."""
+    error: float
+    """How far a weight may be off."""
 
 
 class Units(NamedTuple):
@@ -221,7 +241,7 @@ class _ShuffledLabels(Shuffled):
     first: NDArray[np.bool_]
     parts: MMDParts
 
-    def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
+    def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
         """Return ``sum f_i f_j values_ij`` for each set, and the plain sum."""
         n_values, n_rows, n_points = values.shape
         flat = values.reshape(-1, n_points)
@@ -230,12 +250,12 @@ class _ShuffledLabels(Shuffled):
         sums = np.empty((n_values, n_sets + 1))
         for start in range(0, n_sets, _SETS):
             sets = slice(start, min(start + _SETS, n_sets))
-            right = np.where(self.first[points, sets], f_x, f_z) * counted[:, None]
+            right = np.where(self.first[points, sets], f_x, f_z)
             left = np.where(self.first[rows, sets], f_x, f_z)
             half = workspace("contracted", len(flat), right.shape[1])
             np.matmul(flat, right, out=half)
             np.einsum("jib,ib->jb", half.reshape(n_values, n_rows, -1), left, out=sums[:, sets])
-        sums[:, -1] = (flat @ counted).reshape(n_values, n_rows).sum(axis=1)
+        sums[:, -1] = values.reshape(n_values, -1).sum(axis=1)
         return sums
 
     def finish(self, sums: Floats) -> Floats:
@@ -243,6 +263,13 @@ class _ShuffledLabels(Shuffled):
         constant, scale, _, _ = self.parts
         finished: Floats = constant * sums[:, -1:] + scale * sums[:, :-1]
         return finished
+
+    @property
+    def factored(self) -> Factored:
+        """The weights as they are: the kinds are the samples."""
+        constant, scale, f_x, f_z = self.parts
+        kinds = self.first.T.astype(np.intp)
+        return Factored(np.array([[f_z], [f_x]]), np.zeros(2), constant, scale, kinds, 0.0)
 
 
 class Centring(NamedTuple):
@@ -347,17 +374,13 @@ class HSICWeights(Weights):
     def of_sets(self, left: Indices, right: Indices, out: Floats) -> None:
         """Write weights of many sets, whose targets are (sets, rows) and (sets, points), to `out`.
 
-        The last has the shape (rows, sets, points).
+        The last has the shape (sets, rows, points).
         """
-        if self._matrix is None:
-            for row, targets in zip(out, left.T, strict=True):
-                for weights, target, others in zip(row, targets[:, None], right, strict=True):
-                    self._evaluate(target, others, weights[None])
+        if self._matrix is not None:
+            look_up(self._matrix, left, right, out)
             return
-        places, every = np.empty_like(right), self._matrix.reshape(-1)
-        for row, targets in zip(out, left.T, strict=True):
-            np.add(right, len(self._matrix) * targets[:, None], out=places)
-            every.take(places, out=row, mode="clip")
+        for weights, targets, others in zip(out, left, right, strict=True):
+            self._evaluate(targets, others, weights)
 
     def block(self, rows: slice, points: slice) -> Floats:
         """Return the weights of some pairs."""
@@ -371,6 +394,29 @@ class HSICWeights(Weights):
         rows = generator.choice(self.n_rows, min(count, self.n_rows), replace=False)
         y = self._targets[self._kinds[rows]]
         return rows, HSICWeights(y, self.kernel, self.with_self)
+
+    @lazy
+    def root(self) -> Floats | None:
+        """U with ``l = U U'`` over the targets, where its rank is low."""
+        if self.kernel.normal_form(self._targets.shape[1]).powers:
+            return None
+        return root_of(self.kernel.terms(self._targets.shape[1]), self._targets, _RANK)
+
+    def factored(self, targets: Indices) -> Factored | None:
+        """Return the weights of sets of targets (sets, rows) from a kernel matrix of low rank.
+
+        With ``l = U U'`` and m the mean of U over the rows, ``l_ij = (U_i - m) (U_j - m)' +
+        U_i m' + U_j m' - m m'``. What is not the first product nearly cancels with the means.
+        """
+        if self.root is None:
+            return None
+        scale, a, b, _ = self._centring
+        mean = self._counts @ self.root / self.n_rows
+        linear = self.root @ mean - a
+        constant = scale * (b - float(mean @ mean))
+        size = float((self.root[0] ** 2).sum())  # its diagonal, which is the same for all
+        error = ACCEPTED * scale * size
+        return Factored(self.root - mean, linear, constant, scale, targets, error)
 
     def shuffled(self, n_permutations: int, generator: np.random.Generator) -> Shuffled:
         """Return the weights for permuted targets, the given ones first.
@@ -403,17 +449,20 @@ class _ShuffledTargets(Shuffled):
     weights: HSICWeights
     targets: Indices
 
-    def contract(self, values: Floats, rows: slice, points: slice, counted: Floats) -> Floats:
-        """Return the weighted sums for each set, and the plain sum."""
+    def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
+        """Return the weighted sums for each set."""
         n_values, n_rows, n_points = values.shape
-        values = values * counted
-        sums = np.zeros((n_values, len(self.targets) + 1))
-        sums[:, -1] = values.sum(axis=(1, 2))
-        step = max(1, min(_SETS, _WEIGHTS // (n_rows * n_points)))
+        flat = values.reshape(n_values, -1)
+        sums = np.empty((n_values, len(self.targets)))
+        step = max(1, min(_SETS, _WEIGHTS // flat.shape[1]))
         for start in range(0, len(self.targets), step):
             some = self.targets[start : start + step]
-            sets = workspace("weights", n_rows, len(some), n_points)
+            sets = workspace("weights", len(some), n_rows, n_points)
             self.weights.of_sets(some[:, rows], some[:, points], sets)
-            for row, weights in enumerate(sets):
-                sums[:, start : start + len(some)] += values[:, row] @ weights.T
+            sums[:, start : start + step] = flat @ sets.reshape(len(some), -1).T
         return sums
+
+    @property
+    def factored(self) -> Factored | None:
+        """The weights by target."""
+        return self.weights.factored(self.targets)

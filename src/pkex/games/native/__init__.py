@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 import pkex.games.native._kernel as _kernel
 from pkex._lazy import lazy
 from pkex.errors import not_finite
-from pkex.games.numpy_backend import both_by_column, by_column, mean_factors
-from pkex.games.protocols import Absent, Added, BlockSums, Factors, Players
+from pkex.games.factors import Absent, Factors, both_by_column, by_column, mean_factors
+from pkex.games.protocols import Added, BlockSums, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.algebra import ColumnKernel, Term
 
-__all__ = ["Game", "config"]
+__all__ = ["Game", "config", "look_up"]
 
 Floats = NDArray[np.float64]
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
@@ -46,6 +46,8 @@ _MISSING = (None, None, None)
 
 config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
+look_up = _kernel.look_up
+"""The loop of `pkex.games.lookup`, for contiguous arrays."""
 
 
 def _precise(value: object) -> Any:

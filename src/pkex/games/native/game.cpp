@@ -25,6 +25,7 @@ std::vector<double> mirrored(const std::vector<double>& nodes) {
 constexpr Index kSeriesPlayers = 24;  // with fewer, a series is hardly ever cheaper than a sweep
 
 constexpr Index kRatioPlayers = 8;  // with fewer, what a pair costs besides its players outweighs
+constexpr Index kLookedUpPlayers = 26;  // as much, where most factors need no exponential
 
 }  // namespace
 
@@ -45,6 +46,8 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
         ratios = ratios && has_exponent(run.kind);
         if (run.kind == Kind::kCategorical) without += run.end - run.begin;
     }
+    const bool looked_up = 2 * without >= Index(factors_.size());
+    if (looked_up) ratios = ratios && parts.n_players >= kLookedUpPlayers;
     for (Rung& rung : rungs_) {
         if (ratios && rung.mirrored) {
             std::vector<double> distances(rung.mirrored, rung.mirrored + rung.size / 2);
@@ -68,7 +71,7 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
                 near_one,
                 ratios,
                 Index(factors_.size()) == parts.n_players,
-                2 * without < Index(factors_.size()),
+                !looked_up,
                 rules.negligible};
 }
 

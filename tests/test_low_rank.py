@@ -1,0 +1,133 @@
+"""Kernel matrices of low rank, players by themselves made of them, and weights looked up."""
+
+import numpy as np
+import pytest
+
+from pkex.games import lookup
+from pkex.games.backend import native
+from pkex.kernels import RBF, Categorical, Cauchy, Custom, Laplacian, Linear, Matern, Polynomial
+from pkex.kernels.low_rank import ACCEPTED, root_of
+from pkex.statistics.low_rank import sums_alone
+from pkex.statistics.pair_weights import HSICWeights, MMDWeights
+
+RANDOM = np.random.default_rng(5)
+X = RANDOM.normal(size=(480, 4))
+X[:, 3] = RANDOM.integers(5, size=480)
+SMOOTH = [
+    RBF(1.5),
+    0.3 * RBF(2.0) + 2.0 * RBF(4.0),
+    RBF(2.0).on(0, 1, 2) * Categorical(0.25).on(3),
+    Cauchy(6.0),
+]
+
+
+@pytest.mark.parametrize("kernel", SMOOTH, ids=repr)
+def test_a_root_gives_every_entry(kernel):
+    for player in ([0], [3]):
+        terms = [term.restricted(player) for term in kernel.terms(4)]
+        exact = sum(term.worth(X, X) for term in terms)
+        root = root_of(terms, X, 64)
+        assert root is not None
+        assert root.shape[1] < 40
+        # what is left of the diagonal, and rounding of a sum of a few dozen products
+        assert np.abs(root @ root.T - exact).max() <= (ACCEPTED + 64 * 2.0**-52) * exact.max()
+
+
+def test_there_is_no_root_where_ranks_are_large_or_nothing_is_known():
+    few = root_of(RBF(1.5).terms(1), X[:, :1], 64)
+    assert root_of(RBF(1.5).terms(1), X[:, :1], few.shape[1]) is not None
+    assert root_of(RBF(1.5).terms(1), X[:, :1], few.shape[1] - 1) is None
+    assert root_of(Laplacian(1.0).terms(1), X[:, :1], 64) is None
+    # 1 for equal values and symmetric, but of a user's own
+    assert root_of(Custom(lambda x, z: np.exp(-((x - z) ** 2))).terms(1), X[:, :1], 64) is None
+    assert root_of(Linear().terms(1), X[:, :1], 64) is None
+
+    class Mine(RBF):
+        pass
+
+    assert root_of(Mine(1.5).terms(1), X[:, :1], 64) is None
+
+
+def weights_of(n_rows, kind, with_self):
+    if kind == "mmd":
+        return MMDWeights(n_rows // 3, n_rows - n_rows // 3, with_self)
+    y = RANDOM.normal(size=(n_rows, 1))
+    if kind == "classes":
+        return HSICWeights(np.floor(y.clip(-1.9, 1.9)), Categorical(0.0), with_self)
+    return HSICWeights(y, RBF(20.0), with_self)
+
+
+@pytest.mark.parametrize("with_self", [False, True])
+@pytest.mark.parametrize("kind", ["mmd", "classes", "target"])
+def test_players_by_themselves(kind, with_self, monkeypatch):
+    """Against sums over all pairs with permuted weights; units of several rows are met as well."""
+    monkeypatch.setattr("pkex.statistics.pair_weights.UNITS", 128)
+    monkeypatch.setattr("pkex.statistics.pair_weights._FEWEST_UNITS", 16)
+    monkeypatch.setattr("pkex.statistics.pair_weights._FEWEST_OF_CLASS", 4)
+    monkeypatch.setattr("pkex.statistics.low_rank._ROOTS", 300)  # players in several parts
+    monkeypatch.setattr("pkex.statistics.low_rank._ENTRIES", 300)  # and few sets at once
+    weights = weights_of(len(X), kind, with_self)
+    shuffled = weights.shuffled(5, np.random.default_rng(3))
+    assert (len(shuffled.layers) > 1) == (kind != "target")
+    # wide, as ranks must be small beside the number of rows
+    kernel = RBF(40.0).on(0, 1, 2) * Categorical(0.25).on(3)
+    players = [(0,), (1, 2), (3,)] if kind != "target" else [(0,), (1,), (3,)]
+    found = sums_alone(kernel.terms(4), players, X, shuffled)
+    factored = shuffled.factored
+    assert factored.table.shape[1] == {"mmd": 1, "classes": 4}.get(kind, factored.table.shape[1])
+    assert found.sums.shape == (len(players), 6)
+    # the row of a unit that stands for its kind in a set: one whose unit has it without permutation
+    example = {kind: unit for unit, kind in enumerate(factored.kinds[0])}
+    every = weights.block(slice(0, len(X)), slice(0, len(X)))
+    for place, player in enumerate(players):
+        matrix = sum(term.restricted(player).worth(X, X) for term in kernel.terms(4))
+        if not with_self:
+            np.fill_diagonal(matrix, 0.0)
+        for b, kinds in enumerate(factored.kinds):
+            stands_for = np.empty(len(X), dtype=int)
+            for layer in shuffled.layers:
+                units = [example[kind] for kind in kinds[: len(layer)]]
+                stands_for[layer] = shuffled.layers[0][units]
+            expected = (every[np.ix_(stands_for, stands_for)] * matrix).sum()
+            assert abs(found.sums[place, b] - expected) <= found.rounding[place]
+    assert (found.rounding <= 1e-11 * shuffled.total).all()
+    again = sums_alone(kernel.terms(4), players, X, shuffled, n_jobs=2)
+    np.testing.assert_array_equal(found.sums, again.sums)
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(1.0), Polynomial(2), Matern(1.0, 2.5)], ids=repr)
+def test_other_targets_take_a_pass_over_all_pairs(kernel):
+    y = RANDOM.normal(size=(400, 1))
+    shuffled = HSICWeights(y, kernel, False).shuffled(2, np.random.default_rng(0))
+    assert shuffled.factored is None
+    assert sums_alone(RBF(9.0).terms(4), [(0,), (1,)], X, shuffled) is None
+
+
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_entries_are_looked_up(backend, monkeypatch):
+    monkeypatch.setenv("PKEX_BACKEND", "auto")
+    if backend == "native" and native() is None:
+        pytest.skip("pkex was installed without the native kernel")
+    monkeypatch.setenv("PKEX_BACKEND", backend)
+    for size, rows, points in ((1, 1, 1), (37, 5, 29), (200, 3, 8), (64, 2, 64), (9, 4, 0)):
+        matrix = RANDOM.normal(size=(size, size))
+        orders = np.array([RANDOM.permutation(size) for _ in range(7)])
+        left, right = orders[:, :rows], orders[:, size - points :]
+        out = np.full((7, left.shape[1], points), np.nan)
+        lookup.look_up(matrix, left, right, out)
+        np.testing.assert_array_equal(out, matrix[left[:, :, None], right[:, None, :]])
+
+
+def test_what_is_looked_up_is_checked():
+    kernel = pytest.importorskip("pkex.games.native._kernel")
+    matrix, places, out = np.zeros((3, 3)), np.array([[0, 2]]), np.zeros((1, 2, 2))
+    for wrong, words in (
+        ((matrix, np.array([[0, 3]]), places, out), "left must be numbers of rows"),
+        ((matrix, places, np.array([[-1, 0]]), out), "right must be numbers of rows"),
+        ((matrix, places, np.array([[0, 1]] * 2), out), "same number of sets"),
+        ((matrix, places, np.zeros((1, 4), dtype=int)[:, ::2], out), "right must be contiguous"),
+        ((matrix, places, places, np.zeros((1, 2, 3))), "out must have the shape"),
+        ((np.zeros((3, 2)), places, places, out), "matrix must have the shape"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            kernel.look_up(*wrong)
