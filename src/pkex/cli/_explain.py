@@ -30,7 +30,7 @@ from pkex.cli._summary import (
 from pkex.interactions import Interactions
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.text import OUTPUTS, aligned, notes
-from pkex.output.totals import Totals
+from pkex.output.totals import PairTotals, Totals
 from pkex.tables.cells import cell_text
 from pkex.tables.files import Dialect, FileTable
 from pkex.tables.streams import FileStream
@@ -100,7 +100,7 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
             if _stream.is_long(stream, work):
                 return _stream.explain(stream, work)
         explanation, data = work.whole(stream)
-        together = work.interactions(data, explanation)
+        together = work.interactions(data, explanation, session.progress)
     if request.resume:
         session.note(f"{request.data} is explained in one piece, so there was nothing to resume.")
     totals, kind, background = Totals.of(explanation), class_name(model), work.background
@@ -118,24 +118,9 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         notes=session.notes,
     )
     if together is not None:
-        summary["result"]["interactions"] = _interactions.facts(together)
-
-    def report(path: Path) -> None:
-        from pkex.report import write
-
-        details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
-        write(explanation, path, details=details, interactions=together)
-
-    single = len(explanation) == 1 and explanation.values.ndim == 2
-    shown = _row_grid if single else importance_grid
-    lines = shown(explanation, totals)
-    session.finish(
-        summary,
-        values_frame(explanation, data.frame.index.to_numpy()),
-        lines if together is None else lines + _interactions.shown(together),
-        report,
-        None if together is None else _interactions.writer(together, session.table_format),
-    )
+        totals = replace(totals, pairs=PairTotals.of(together))
+    values = values_frame(explanation, data.frame.index.to_numpy())
+    work.finish(summary, values, explanation, totals, together)
     return 0
 
 
@@ -207,14 +192,14 @@ class Work:
             explanation = _one_output(explanation, self.request.output)
         return explanation
 
-    def interactions(self, data: FileTable, explanation: pkex.Explanation) -> Interactions | None:
+    def interactions(
+        self, data: FileTable, explanation: pkex.Explanation, progress: bool = False
+    ) -> Interactions | None:
         """Return the interactions of the rows of an explanation, if they are asked for."""
         if not self.request.interactions:
             return None
         try:
-            found = self.explainer(data).interactions(
-                self._rows(data), progress=self.session.progress
-            )
+            found = self.explainer(data).interactions(self._rows(data), progress=progress)
         except (TypeError, ValueError) as error:
             if is_ours(error):
                 raise
@@ -248,6 +233,34 @@ class Work:
                 raise
             raise _cannot_take(error) from error
         return self._explainer
+
+    def finish(
+        self,
+        summary: ExplainSummary,
+        values: Any,
+        explanation: pkex.Explanation,
+        totals: Totals,
+        together: Interactions | None,
+    ) -> None:
+        """Write and print the result; what is shown may be of a sample of the rows of `totals`."""
+        request, session = self.request, self.session
+        single = totals.n_rows == 1 and explanation.values.ndim == 2
+        lines = (_row_grid if single else importance_grid)(explanation, totals)
+        more = None
+        if together is not None:
+            assert totals.pairs is not None
+            summary["result"]["interactions"] = _interactions.facts(together, totals.pairs)
+            lines = lines + _interactions.shown(together, totals.pairs)
+            more = _interactions.writer(together, totals.pairs, session.table_format)
+
+        def report(path: Path) -> None:
+            from pkex.report import write
+
+            model = f"{request.model} ({class_name(self.model)})"
+            details = {"Model": model, "Table": str(request.data)}
+            write(explanation, path, details=details, totals=totals, interactions=together)
+
+        session.finish(summary, values, lines, report, more)
 
     def _rows(self, table: FileTable) -> Any:
         return table.frame if self.names is not None else table.frame.to_numpy()

@@ -31,6 +31,7 @@ from pkex.cli._summary import (
 )
 from pkex.interactions import Interactions
 from pkex.output.text import aligned
+from pkex.output.totals import PairTotals
 from pkex.statistics.pair_weights import UNITS
 from pkex.tables.files import Dialect, FileTable
 
@@ -266,7 +267,7 @@ def _together(
     if not test.interactions:
         return None
     found = result.interactions(progress=session.progress)
-    summary["result"]["interactions"] = _interactions.facts(found)
+    summary["result"]["interactions"] = _interactions.facts(found, PairTotals.of(found))
     return found
 
 
@@ -282,8 +283,9 @@ def _finish(
     if together is None:
         session.finish(summary, values, lines, report)
         return
-    more = _interactions.writer(together, session.table_format)
-    session.finish(summary, values, lines + _interactions.shown(together), report, more)
+    totals = PairTotals.of(together)
+    more = _interactions.writer(together, totals, session.table_format)
+    session.finish(summary, values, lines + _interactions.shown(together, totals), report, more)
 
 
 def _computed(
