@@ -223,13 +223,11 @@ class BlockMean:
         p_values = np.full(len(self.players), np.nan)
         with single_blas():
             sources = [self._source(games, rows, self.n_jobs) for rows, _ in blocks]
-            test = _ColumnTest(
-                sources, [weights for _, weights in blocks], n_permutations, self.n_jobs
-            )
             step = max(1, _AT_ONCE // sum(len(rows) ** 2 for rows, _ in blocks))
-            width = cluster_width(self.n_jobs)
+            width, inner = cluster_width(self.n_jobs), self.n_jobs
             if width:  # a worker makes the forms of its players, which are larger than the rows
-                step = min(step, max(1, len(wanted) // (4 * width)))
+                step, inner = min(step, max(1, len(wanted) // (4 * width))), 1
+            test = _ColumnTest(sources, [part.weights for part in blocks], n_permutations, inner)
             groups = [
                 (list(wanted[start : start + step]), seeds[list(wanted[start : start + step])])
                 for start in range(0, len(wanted), step)
