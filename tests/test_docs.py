@@ -86,6 +86,5 @@ def test_the_version_of_the_citation():
 
 def test_the_page_on_wide_and_long_is_made_from_the_results():
     made = script("scripts/make_wide_and_long.py")
-    results = json.loads(made["RESULTS"].read_text(encoding="utf-8"))
     found = (ROOT / "docs" / "wide_and_long.md").read_text(encoding="utf-8")
-    assert found == made["page"](results), "run scripts/make_wide_and_long.py"
+    assert found == made["page"](*made["measured"]()), "run scripts/make_wide_and_long.py"
