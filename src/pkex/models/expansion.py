@@ -30,6 +30,7 @@ from pkex._validation import (
     brief,
     column_names,
     default_names,
+    refuse_dask,
     refuse_masked,
     unique_names,
 )
@@ -416,6 +417,7 @@ def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
 
     They are found by name where both have names; else `X` is what it is, a tensor as an array.
     """
+    refuse_dask(X, name)
     X = X.detach().cpu().numpy() if hasattr(X, "detach") else X
     _check_rows(X, name)
     preparation = expansion.preparation
