@@ -23,9 +23,8 @@ from pkex.cli import _tables
 from pkex.cli._explain import (
     KEEP,
     Work,
-    result_facts,
-    values_frame,
 )
+from pkex.cli._explain_result import result_facts, values_frame
 from pkex.cli._part_pairs import PartPairs
 from pkex.cli._parts import JoinedValues, Parts, digest, parts_of
 from pkex.cli._session import described
