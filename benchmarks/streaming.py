@@ -141,15 +141,17 @@ def main() -> None:
     """Measure, print and store."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--interactions", action="store_true", help="with all pairs; not stored")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         found: dict[str, Any] = {"config": config("pandas", "pyarrow")}
-        found["explain"] = explain(Path(place), asked.rows)
+        more = ["--interactions"] if asked.interactions else []
+        found["explain"] = explain(Path(place), asked.rows, *more)
         print(json.dumps(found["explain"], indent=1), flush=True)
         for kind in ("parquet", "csv"):
             found[kind] = drift(Path(place), min(DRIFT_ROWS, asked.rows), kind)
             print(json.dumps(found[kind], indent=1), flush=True)
-    if asked.rows == ROWS:
+    if asked.rows == ROWS and not asked.interactions:
         store(NAME, found)
 
 
