@@ -92,12 +92,13 @@ def _sizes(entries: list[dict[str, Any]]) -> str:
     """Return the lines of the table; each size stands after half of it."""
     lines = []
     for half, entry in zip(entries[::2], entries[1::2], strict=True):
-        rows = f"{entry['rows']:,} row".replace(",", " ") + "s" * (entry["rows"] != 1)
-        points = f"{entry['points']:,} points".replace(",", " ")
+        measured = (
+            f"{entry['points']:_} points, {entry['columns']:_} columns, {entry['rows']:_} row"
+        )
         cells = [
             NAMES[entry["what"]],
             entry["removal"],
-            f"{points}, {entry['columns']} columns, {rows}",
+            measured.replace("_", " ") + "s" * (entry["rows"] != 1),
             _time(entry["seconds"]),
             _time(half["seconds"]),
             f"{entry['memory']:.0f} MB",
