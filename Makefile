@@ -18,7 +18,7 @@ BEFORE := build/before
 BEFORE_COMMIT := 66b80dc
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
-.PHONY: demo test e2e browser notebook recipes cluster lowest torch lint native-lint docs sanitize bench experiments \
+.PHONY: demo test e2e browser notebook recipes cluster lowest torch lint native-lint docs sanitize bench bench-cluster experiments \
   simulations clean
 
 # The demo has an environment of its needs alone, on which the others are built.
@@ -93,7 +93,15 @@ bench: $(VENV)/.installed $(BARE)/.installed $(BEFORE)/.installed
 	$(BIN)/python -m benchmarks.sensitivity
 	$(BIN)/python -m benchmarks.building
 	$(BIN)/python -m benchmarks.without_compiler
+	$(BIN)/python -m benchmarks.wide_and_long
+	$(BIN)/python -m benchmarks.streaming
 	$(BIN)/python -m benchmarks.page
+	$(BIN)/python scripts/make_wide_and_long.py
+
+# What a second worker of Dask brings, in the environment of `make cluster`.
+bench-cluster: $(VENV)/.installed $(CLUSTER)/.installed
+	$(CLUSTER)/bin/python -m benchmarks.cluster
+	$(BIN)/python scripts/make_wide_and_long.py
 
 # All of the paper's experiments, or those in NAMES; FULL=1 for the paper's size, SMOKE=1 for seconds.
 experiments: $(VENV)/.installed

@@ -1,6 +1,8 @@
-"""Write docs/wide_and_long.md from wide_and_long.json and texts.json in benchmarks/results.
+"""Write docs/wide_and_long.md from results of wide_and_long, texts, cluster and streaming.
 
 python scripts/make_wide_and_long.py
+
+What was not measured yet has no figures on the page.
 """
 
 from __future__ import annotations
@@ -12,30 +14,36 @@ from typing import Any
 from pkex._files import write_whole
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results" / "wide_and_long.json"
-TEXTS = ROOT / "benchmarks" / "results" / "texts.json"
+RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "wide_and_long.md"
 
 HEAD = """\
 # Wide and long
 
-<!-- made by scripts/make_wide_and_long.py from benchmarks/results/wide_and_long.json -->
+<!-- made by scripts/make_wide_and_long.py from benchmarks/results -->
 
 What 200 000 points, 10 000 columns or 10^6 rows cost, each alone. One thread, measured by `python
--m benchmarks.wide_and_long` on a shared machine of two cores, in seconds of the processor; RBF
-kernels, random points.
+-m benchmarks.wide_and_long` in seconds of the processor; RBF kernels, random points.
 
 **The law.** A row costs points x columns x nodes, and nodes are few whatever the number of
 columns where the kernel's width grows with it, as the usual heuristics let it. So time is in
 proportion to rows, to points and to columns, and to the rows of an interventional background.
 Memory is the points, the rows, and the result: eight bytes for each row, player and output.
 
-| what is large | removal | measured | seconds | half of it | more memory | at full size |
-|---|---|---|---|---|---|---|
+| what is large | removal | measured | time | at half of it | more memory |
+|---|---|---|---|---|---|
+"""
+
+LAW = """
+All sizes are measured in full. "At half of it" shows the law at work: twice as much of what is
+large takes about twice as long. By it, 200 000 points and 10^6 rows together, which do not fit an
+hour, are 10^6 times the time of a row in the first lines.
 """
 
 SPARSE = """
-**Sparse rows.** A pair costs the columns that both points have, whatever the number of columns: see
+## Sparse rows
+
+A pair costs the columns that both points have, whatever the number of columns: see
 [texts and sparse rows](howto/text.md). TF-IDF with {columns} columns and {points} support vectors
 of {stored} words each, made texts, one thread (`python -m benchmarks.texts`):
 
@@ -47,45 +55,72 @@ The process, with scikit-learn and the texts, took {memory:.0f} MB at its peak. 
 dense have the same values, up to {gap:.0e} where the largest is {largest:.2g}.
 """
 
-TAIL = """
-The last column is the measured time times the rows, by the law: 10^6 rows are 1000 times the
-1000 that were measured. "Half of it" is the time at half of what is large, to see the law at work.
+STATISTICS = """
+## Long statistics
 
-**Long statistics.** All pairs of n rows are n^2: [`pkex drift`](cli.md) takes a sample beyond 10
-000 rows, and `block_size=` of `mmd` and `hsic` blocks of all rows, in proportion to their number.
+All pairs of n rows are n^2: [`pkex drift`](cli.md) takes a sample beyond 10 000 rows, drawn evenly
+from all rows, and says so. `--block-size`, or `block_size=` of `mmd` and `hsic`, takes blocks of
+all rows, in proportion to their number, with standard errors.
+"""
 
-**Long files.** `pkex explain` reads, explains and writes in parts, in bounded memory, and goes on
-after an interruption: see [the command line](cli.md).
+FILES = """
+## Long files
 
-**Where a cluster helps.** {dask}Every row brings its data and takes back as many values, so that
-a cluster pays where the work for a row is long beside that: an interventional background,
-thousands of points, permutations. It does not help for a few thousand rows of the default game,
-which take a second, nor for a single row, whose points are one block after the other in memory
-bandwidth.
+`pkex explain` reads, explains and writes in parts, in bounded memory, and goes on after an
+interruption: see [the command line](cli.md).
+"""
+
+CLUSTER = """
+## Where a cluster helps
+
+Every row brings its data and takes back as many values, and every batch of blocks costs the
+process that sends it some milliseconds. So a cluster pays where there are seconds of work: an
+interventional background, thousands of points, permutations. It does not help for a few thousand
+rows of the default game, which take a second, nor for a single row, whose points are one block
+after the other in memory. On one machine threads, the default, do without the sending.
 """
 
 NAMES = {"points": "200 000 points", "columns": "10 000 columns", "rows": "10^6 rows"}
+WORK = {
+    "interventional": "values with 100 background rows: 2048 rows, 1000 points, 20 columns",
+    "mmd": "MMD, 499 permutations: 2 x 4500 rows, 20 columns",
+    "hsic": "HSIC, 499 permutations: 2200 rows, 20 columns",
+}
 
 
-def page(results: dict[str, Any], texts: dict[str, Any]) -> str:
+def page(
+    results: dict[str, Any],
+    texts: dict[str, Any],
+    cluster: dict[str, Any] | None = None,
+    streaming: dict[str, Any] | None = None,
+) -> str:
     """Return the page."""
+    parts = [HEAD + _sizes(results["sizes"]) + LAW, _sparse(texts), STATISTICS, FILES, CLUSTER]
+    if streaming is not None:
+        parts[2] += _drift(streaming)
+        parts[3] += _explain(streaming["explain"])
+    if cluster is not None:
+        parts[4] += _workers(cluster["work"])
+    return "".join(parts)
+
+
+def _sizes(entries: list[dict[str, Any]]) -> str:
+    """Return the lines of the table; each size stands after half of it."""
     lines = []
-    full = [entry for number, entry in enumerate(results["sizes"]) if number % 2 == 0]
-    half = [entry for number, entry in enumerate(results["sizes"]) if number % 2 == 1]
-    for entry, other in zip(full, half, strict=True):
-        what, rows = entry["what"], entry["rows"]
-        size = f"{entry['points']} points, {entry['columns']} columns, {_rows(rows)}"
-        at_full = f"{_time(entry['seconds'])} a row"
-        if what == "rows":
-            at_full = f"{_time(entry['seconds'] * 1e6 / rows)} for 10^6 rows"
-        memory = f"{entry['memory']:.0f} MB"
-        cells = [NAMES[what], entry["removal"], size, f"{entry['seconds']:.3g}"]
-        cells += [f"{other['seconds']:.3g}", memory, at_full]
-        lines.append(f"| {' | '.join(cells)} |")
-    table = HEAD + "\n".join(lines) + "\n"
-    tail = TAIL.replace("{dask}", _dask(results.get("dask")))
-    first, rest = tail.split("\n\n", 1)
-    return f"{table}{first}\n{_sparse(texts)}\n{rest}"
+    for half, entry in zip(entries[::2], entries[1::2], strict=True):
+        measured = (
+            f"{entry['points']:_} points, {entry['columns']:_} columns, {entry['rows']:_} row"
+        )
+        cells = [
+            NAMES[entry["what"]],
+            entry["removal"],
+            measured.replace("_", " ") + "s" * (entry["rows"] != 1),
+            _time(entry["seconds"]),
+            _time(half["seconds"]),
+            f"{entry['memory']:.0f} MB",
+        ]
+        lines.append(f"| {' | '.join(cells)} |\n")
+    return "".join(lines)
 
 
 def _sparse(found: dict[str, Any]) -> str:
@@ -107,19 +142,42 @@ def _sparse(found: dict[str, Any]) -> str:
     )
 
 
-def _dask(found: dict[str, Any] | None) -> str:
-    if found is None:
-        return ""
-    one, two = found["seconds"]["1"], found["seconds"]["2"]
+def _drift(found: dict[str, Any]) -> str:
+    csv, parquet = found["csv"], found["parquet"]
     return (
-        f"Interventional values of {found['rows']} rows, 1000 points and 100 background rows took "
-        f"{one:.0f} s with one worker process of Dask and {two:.0f} s with two, {one / two:.2f} "
-        "times as fast, with the same bits (`python -m benchmarks.wide_and_long --dask`). "
+        f"\n`pkex drift` on two tables of {parquet['rows']:,} rows and 20 columns, with 999 "
+        f"permutations, took {parquet['seconds']:.0f} s from Parquet and {csv['seconds']:.0f} s "
+        "from CSV on two cores (`python -m benchmarks.streaming`).\n"
+    ).replace(",000", " 000")
+
+
+def _explain(found: dict[str, Any]) -> str:
+    whole = found["whole"]
+    files = ", ".join(f"`{name}`" for name in found["compared"])
+    same = "were the same to the last byte" if found["same"] else "differed"
+    return (
+        f"\n{found['rows'] / 1e6:g} million rows of {found['columns']} columns as Parquet: at most "
+        f"{found['memory']:.0f} MB of memory, {whole['seconds']:.0f} s "
+        f"({whole['rows_per_second']:.0f} rows a second) on two cores. Killed by SIGKILL after "
+        f"{found['killed']['parts']} parts and resumed, {files} {same} "
+        "(`python -m benchmarks.streaming`).\n"
     )
 
 
-def _rows(count: int) -> str:
-    return f"{count} row" + "s" * (count != 1)
+def _workers(work: dict[str, Any]) -> str:
+    lines = [
+        "\nWork of some twenty seconds of one worker process of Dask, single-threaded, with one "
+        "and with\ntwo of them (`make bench-cluster`):\n\n",
+        "| work | one worker | two workers | times as fast | same bits as one process |\n",
+        "|---|---|---|---|---|\n",
+    ]
+    for name, found in work.items():
+        one, two = found["seconds"]["1"], found["seconds"]["2"]
+        same = "yes" if found["same"] else "no"
+        lines.append(
+            f"| {WORK[name]} | {one:.1f} s | {two:.1f} s | {found['ratio']:.2f} | {same} |\n"
+        )
+    return "".join(lines)
 
 
 def _time(seconds: float) -> str:
@@ -128,9 +186,16 @@ def _time(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} minutes"
 
 
+def measured() -> list[Any]:
+    """Return the results of the benchmarks; None for workers and files where they were not run."""
+    names = ("wide_and_long", "texts", "cluster", "streaming")
+    paths = [RESULTS / f"{name}.json" for name in names]
+    return [json.loads(path.read_text("utf-8")) if path.exists() else None for path in paths]
+
+
 def main() -> None:
     """Write the page."""
-    text = page(*(json.loads(path.read_text(encoding="utf-8")) for path in (RESULTS, TEXTS)))
+    text = page(*measured())
     write_whole(PAGE, lambda file: file.write(text.encode()), PAGE.name)
 
 

@@ -21,7 +21,7 @@ from sklearn.svm import SVC, SVR
 from written import Page, results
 
 import pkex
-from pkex.cli import _stream, main
+from pkex.cli import _part_pairs, _stream, main
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 PARTS = Path("out.pkex-parts")
@@ -71,6 +71,79 @@ def test_parts_make_the_files_of_one_piece(svr, table_format, more, capsys):
     assert shown["importance"] == page["importance"]
     count = 295 if "--rows" in more else 442
     assert f"mean |value| over {count} rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("output", [[], ["--output", "class_1"]])
+def test_interactions_in_parts_are_those_of_one_piece(output, capsys):
+    """Heat map, table and pictures: all rows are in the sample, as there are few."""
+    table, classes = load_wine(return_X_y=True, as_frame=True)
+    model = SVC(gamma=1e-4).fit(table, np.array(["class_0", "class_1", "class_2"])[classes])
+    skops.io.dump(model, "model.skops")
+    table.to_csv("data.csv", index=False)
+    explain("--interactions", *output)
+    printed, [_, summary] = capsys.readouterr().out, results()
+    page = Page(Path("out/report.html")).data["interactions"]
+    pairs, whole = pd.read_csv("out/interactions.csv"), pkex.Interactions.load(NPZ)
+    explain("--interactions", *output, "--part-rows", "50", "--force")
+    assert capsys.readouterr().out == printed
+    told = results()[1]
+    assert numbers(told) == numbers(summary)
+    again, shown = pkex.Interactions.load(NPZ), Page(Path("out/report.html")).data["interactions"]
+    key = ["first", "second", *(["output"] if "output" in pairs else [])]
+    ordered = [frame.sort_values(key).reset_index(drop=True) for frame in (pairs, _pairs())]
+    pd.testing.assert_frame_equal(*ordered, rtol=1e-11)
+    np.testing.assert_array_equal(again.pairs, whole.pairs)
+    np.testing.assert_array_equal(again.main, whole.main)
+    assert list(again.row_labels) == list(whole.row_labels)
+    assert shown.keys() == page.keys()
+    assert shown["values"] == page["values"]
+    assert shown["n_rows"] == page["n_rows"] == len(table)
+    assert [[pair[:2] for pair in top] for top in shown["top"]] == [
+        [pair[:2] for pair in top] for top in page["top"]
+    ]
+
+
+NPZ = "out/interactions.npz"
+
+
+def _pairs():
+    return pd.read_csv("out/interactions.csv")
+
+
+def test_interactions_of_many_rows_are_means_over_all_and_a_sample(svr, monkeypatch, capsys):
+    monkeypatch.setattr(_stream, "MAX_ROWS", 30)
+    monkeypatch.setattr(_part_pairs, "_CELLS", 700)  # 7 rows at once
+    monkeypatch.setattr(_part_pairs, "_SAMPLE", 2100)  # of 21 rows
+    explain("--interactions", "--part-rows", "60")
+    expected = pkex.Explainer(svr).interactions(X)
+    for line in _pairs().itertuples():
+        values = expected[line.first, line.second]
+        assert line.mean_abs == pytest.approx(np.abs(values).mean(), rel=1e-11)
+        assert line.mean == pytest.approx(values.mean(), rel=1e-9, abs=1e-12)
+    sample = pkex.Interactions.load(NPZ)
+    assert len(sample) == 21
+    rows = [int(label) for label in sample.row_labels]
+    assert max(np.diff(rows)) > 1  # no block of consecutive rows
+    np.testing.assert_allclose(sample.pairs, expected.pairs[rows], rtol=1e-9, atol=1e-12)
+    page = Page(Path("out/report.html")).data
+    assert page["interactions"]["n_rows"] == 442
+    facts = {entry["label"]: entry for entry in page["facts"]}
+    assert "Pictures of pairs show 21 rows, drawn evenly." in facts["Interactions"]["note"]
+    assert "interactions.npz has the pairs of 21 rows, drawn evenly" in capsys.readouterr().err
+
+
+def test_interactions_are_resumed_to_the_same_files(svr, monkeypatch):
+    options = ["--part-rows", "60", "--interactions"]
+    explain(*options)
+    names = ("values.csv", "interactions.csv", "interactions.npz", "report.html")
+    whole = {name: Path("out", name).read_bytes() for name in names}
+    Path("out").rename("before")
+    with monkeypatch.context() as patch:
+        stop_after(3, patch)
+        explain(*options, code=2)
+    explain(*options[:2], "--resume", code=2)  # without interactions it is another run
+    explain(*options, "--resume")
+    assert {name: Path("out", name).read_bytes() for name in names} == whole
 
 
 def _parquet():
@@ -258,13 +331,14 @@ def test_a_killed_run_is_resumed(svr, tmp_path):
     """SIGKILL leaves no time to clean up; the last part may be lost, and no more."""
     command = [sys.executable, "-m", "pkex", "explain", "model.skops", "data.csv", "--out", "out"]
     command += ["--part-rows", "8", "--jobs", "1"]
-    run = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    end = time.monotonic() + 60.0
-    while len(list(PARTS.glob("*.parquet"))) < 3 and run.poll() is None:
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
+    end = time.monotonic() + 240.0
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as run:
+        try:
+            while len(list(PARTS.glob("*.parquet"))) < 3 and run.poll() is None:
+                assert time.monotonic() < end
+                time.sleep(0.02)
+        finally:
+            run.send_signal(signal.SIGKILL)
     assert not Path("out").exists()
     explain("--part-rows", "8", "--resume")
     values, _ = results()

@@ -64,7 +64,7 @@ def test_figures_come_from_the_code_of_their_pages():
         text = page.read_text(encoding="utf-8")
         saved |= dict.fromkeys(re.findall(r'savefig\("(\w+\.png)"', text), page)
         shown |= {(name, page) for name in re.findall(r"\]\([./]*images/(\w+\.png)\)", text)}
-    screenshots = {(name, page) for name, page in shown if name.startswith(("report_", "screen_"))}
+    screenshots = {(name, page) for name, page in shown if name.startswith("report_")}
     assert shown - screenshots == set(saved.items())
     assert {name for name, _ in shown} == {p.name for p in ROOT.glob("docs/images/*.png")}
 
@@ -86,7 +86,5 @@ def test_the_version_of_the_citation():
 
 def test_the_page_on_wide_and_long_is_made_from_the_results():
     made = script("scripts/make_wide_and_long.py")
-    results = json.loads(made["RESULTS"].read_text(encoding="utf-8"))
-    texts = json.loads(made["TEXTS"].read_text(encoding="utf-8"))
     found = (ROOT / "docs" / "wide_and_long.md").read_text(encoding="utf-8")
-    assert found == made["page"](results, texts), "run scripts/make_wide_and_long.py"
+    assert found == made["page"](*made["measured"]()), "run scripts/make_wide_and_long.py"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pkex.tables import streams
+from pkex.tables import csv_blocks, streams
 from pkex.tables.files import Dialect, read_file
 from pkex.tables.streams import FileStream, is_small
 
@@ -32,7 +32,7 @@ CELLS = {
 
 @pytest.fixture(autouse=True)
 def _in_small_blocks(monkeypatch):
-    monkeypatch.setattr(streams, "_BLOCK", 96)
+    monkeypatch.setattr(csv_blocks, "_BLOCK", 96)
     monkeypatch.setattr(streams, "_BATCH", 5)
 
 

@@ -83,4 +83,9 @@ def before(results: dict[str, Any]) -> list[str]:
 def section() -> list[str]:
     """Return the sections on the game of shap and on what a game costs."""
     results = load("removal")
-    return [REMOVAL.format(versions=versions(results)), removal(results), *game_costs(results), *before(results)]
+    return [
+        REMOVAL.format(versions=versions(results)),
+        removal(results),
+        *game_costs(results),
+        *before(results),
+    ]

@@ -124,6 +124,16 @@ def test_what_would_load_a_collection_is_refused():
             pkex.mmd(table, X)
         with pytest.raises(TypeError, match=r"y is a dask"):
             pkex.hsic(X, table)
+        for call in (
+            ONE.interactions,
+            ONE.shap_interaction_values,
+            ONE.expansion.predict,
+            lambda rows: pkex.sensitivity(ONE.expansion, rows),
+            lambda rows: pkex.HSICSelector().fit(rows, Y),
+            lambda rows: pkex.MMDDrift().fit(rows),
+        ):
+            with pytest.raises(TypeError, match=r"X is a dask .* pass a sample that fits memory"):
+                call(table)
     with pytest.raises(TypeError, match="frame takes a dask data frame, got a dask Array"):
         ONE.frame(rows)
     with pytest.raises(ValueError, match="X must be a dask array of shape"):

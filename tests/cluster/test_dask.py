@@ -167,6 +167,15 @@ def test_leaving_early_cancels_what_is_under_way(dask):
         time.sleep(0.05)
 
 
+def test_an_interrupt_leaves_a_cluster_that_can_be_used_again(dask):
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        list(in_order(slow, list(range(4000)), -1))
+    timer.join()
+    assert [task for task, _ in in_order(slow, [1, 2, 3], -1)] == [1, 2, 3]
+
+
 def nested(task):
     with joblib.parallel_config(backend="threading", n_jobs=4):
         return [threading.get_ident(), *in_order(lambda _: threading.get_ident(), [1, 2], -1)]

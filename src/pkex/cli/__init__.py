@@ -1,7 +1,8 @@
 """The command line, ``pkex``: answers for those who have a model file and a table, and no Python.
 
 This module imports nothing but the standard library, so that ``pkex --help`` is there at once;
-`pkex.cli._app` has the commands and their options.
+`pkex.cli._app` runs the commands; they and their options stand in `_model_commands` and
+`_table_commands`.
 """
 
 from __future__ import annotations

@@ -5,33 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast
-
-import numpy as np
+from typing import Any
 
 import pkex
-from pkex._words import class_name, counted, listed
+from pkex._words import class_name, listed
 from pkex.cli import _interactions, _models, _tables
-from pkex.cli._grid import SHOWN, bar, cell, grid
+from pkex.cli._explain_result import importance_grid, result_facts, row_grid, values_frame
 from pkex.cli._groups import groups_from
 from pkex.cli._session import Session
 from pkex.cli._summary import (
     FORMAT,
     VERSION,
-    ClassFacts,
     ExplainInputs,
-    ExplainResult,
     ExplainSummary,
-    FeatureFacts,
-    OutputFacts,
-    rule_facts,
     table_facts,
 )
 from pkex.interactions import Interactions
-from pkex.models.classes import apart, elsewhere, meaning
-from pkex.output.text import OUTPUTS, aligned, notes
-from pkex.output.totals import Totals
-from pkex.tables.cells import cell_text
+from pkex.output.totals import PairTotals, Totals
 from pkex.tables.files import Dialect, FileTable
 from pkex.tables.streams import FileStream
 
@@ -42,17 +32,10 @@ __all__ = [
     "expected",
     "explain",
     "group_numbers",
-    "importance_grid",
     "is_ours",
-    "result_facts",
-    "values_frame",
 ]
 
 KEEP = "--keep-missing if the model has an imputer, "  # for sentences about missing values
-
-
-# columns of the file of values
-_ADDED = ("row", "output", "base_value", "prediction", "predicted_class")
 
 
 @dataclass(frozen=True)
@@ -100,7 +83,7 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
             if _stream.is_long(stream, work):
                 return _stream.explain(stream, work)
         explanation, data = work.whole(stream)
-        together = work.interactions(data, explanation)
+        together = work.interactions(data, explanation, session.progress)
     if request.resume:
         session.note(f"{request.data} is explained in one piece, so there was nothing to resume.")
     totals, kind, background = Totals.of(explanation), class_name(model), work.background
@@ -118,24 +101,9 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         notes=session.notes,
     )
     if together is not None:
-        summary["result"]["interactions"] = _interactions.facts(together)
-
-    def report(path: Path) -> None:
-        from pkex.report import write
-
-        details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
-        write(explanation, path, details=details, interactions=together)
-
-    single = len(explanation) == 1 and explanation.values.ndim == 2
-    shown = _row_grid if single else importance_grid
-    lines = shown(explanation, totals)
-    session.finish(
-        summary,
-        values_frame(explanation, data.frame.index.to_numpy()),
-        lines if together is None else lines + _interactions.shown(together),
-        report,
-        None if together is None else _interactions.writer(together, session.table_format),
-    )
+        totals = replace(totals, pairs=PairTotals.of(together))
+    values = values_frame(explanation, data.frame.index.to_numpy())
+    work.finish(summary, values, explanation, totals, together)
     return 0
 
 
@@ -207,14 +175,14 @@ class Work:
             explanation = _one_output(explanation, self.request.output)
         return explanation
 
-    def interactions(self, data: FileTable, explanation: pkex.Explanation) -> Interactions | None:
+    def interactions(
+        self, data: FileTable, explanation: pkex.Explanation, progress: bool = False
+    ) -> Interactions | None:
         """Return the interactions of the rows of an explanation, if they are asked for."""
         if not self.request.interactions:
             return None
         try:
-            found = self.explainer(data).interactions(
-                self._rows(data), progress=self.session.progress
-            )
+            found = self.explainer(data).interactions(self._rows(data), progress=progress)
         except (TypeError, ValueError) as error:
             if is_ours(error):
                 raise
@@ -248,6 +216,34 @@ class Work:
                 raise
             raise _cannot_take(error) from error
         return self._explainer
+
+    def finish(
+        self,
+        summary: ExplainSummary,
+        values: Any,
+        explanation: pkex.Explanation,
+        totals: Totals,
+        together: Interactions | None,
+    ) -> None:
+        """Write and print the result; what is shown may be of a sample of the rows of `totals`."""
+        request, session = self.request, self.session
+        single = totals.n_rows == 1 and explanation.values.ndim == 2
+        lines = (row_grid if single else importance_grid)(explanation, totals)
+        more = None
+        if together is not None:
+            assert totals.pairs is not None
+            summary["result"]["interactions"] = _interactions.facts(together, totals.pairs)
+            lines = lines + _interactions.shown(together, totals.pairs)
+            more = _interactions.writer(together, totals.pairs, session.table_format)
+
+        def report(path: Path) -> None:
+            from pkex.report import write
+
+            model = f"{request.model} ({class_name(self.model)})"
+            details = {"Model": model, "Table": str(request.data)}
+            write(explanation, path, details=details, totals=totals, interactions=together)
+
+        session.finish(summary, values, lines, report, more)
 
     def _rows(self, table: FileTable) -> Any:
         return table.frame if self.names is not None else table.frame.to_numpy()
@@ -311,168 +307,3 @@ def _one_output(explanation: pkex.Explanation, text: str) -> pkex.Explanation:
     if explanation.values.ndim == 2:
         return explanation
     return explanation[:, :, text if number is None else number]
-
-
-def result_facts(explanation: pkex.Explanation, totals: Totals) -> ExplainResult:
-    """Return what the summary says about the result."""
-    assert explanation.absent is not None  # as it is not of an old file
-    assert totals.error is not None
-    importance = totals.importance
-    outputs = explanation.outputs or (None,)
-    shape = (len(importance.feature_names), len(outputs))
-    tables = (importance.values, importance.standard_errors, importance.centred)
-    means, errors, centred = (table.reshape(shape) for table in tables)
-    base_values = explanation.base_values[0].reshape(-1)
-    sides = explanation.sides or ((None, None),) * len(outputs)
-    return ExplainResult(
-        removal=cast(Literal["marginal", "interventional", "neutral"], explanation.removal),
-        absent=explanation.absent,
-        caution=explanation.caution,
-        outputs=[
-            OutputFacts(name=name, base_value=float(base), positive=yes, negative=no)
-            for name, base, (yes, no) in zip(outputs, base_values, sides, strict=True)
-        ],
-        classes=_classes(explanation, totals),
-        features=[
-            FeatureFacts(
-                name=importance.feature_names[i],
-                columns=[explanation.column_names[j] for j in explanation.players[i]],
-                importance=means[i].tolist(),
-                standard_error=errors[i].tolist(),
-                centred=centred[i].tolist(),
-            )
-            for i in importance.order
-        ],
-        rule=rule_facts(explanation.rule),
-        residual=explanation.residual,
-        error=totals.error,
-    )
-
-
-def _classes(explanation: pkex.Explanation, totals: Totals) -> ClassFacts | None:
-    """Return what the summary says about classes: how often each is predicted."""
-    if explanation.classes is None or explanation.predicted is None:
-        return None
-    assert explanation.number is not None
-    return ClassFacts(
-        number=explanation.number,
-        predicted=totals.predicted or {},
-        elsewhere=totals.apart,
-    )
-
-
-def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
-    """Return the values as they are written: one line for each row and output."""
-    import pandas
-
-    values, base, predictions = explanation._with_output_axis()
-    n_rows, n_features, n_outputs = values.shape
-    first: dict[str, Any] = {"row": np.repeat(numbers, n_outputs)}
-    last: dict[str, Any] = {"base_value": base.ravel(), "prediction": predictions.ravel()}
-    if explanation.outputs:
-        first["output"] = np.tile(np.array(explanation.outputs, dtype=object), n_rows)
-    if explanation.predicted is not None:
-        last["predicted_class"] = np.repeat(explanation.predicted, n_outputs)
-    names = explanation.feature_names
-    taken = [name for name in _ADDED if name in names]
-    if taken:
-        raise ValueError(
-            f"a feature is named {taken[0]!r}, as a column that the file of values has besides: "
-            f'give it another name with --groups, e.g. {{"my_{taken[0]}": ["{taken[0]}"]}}.'
-        )
-    own = None if explanation.row_labels is None else explanation.row_labels.name
-    if own is not None:
-        if own in (*names, *_ADDED[1:]):
-            raise ValueError(
-                f"the column {own!r} of --id is named like a feature or a column that the file of "
-                "values has besides: give it another name in the table."
-            )
-        first = {own: np.repeat(explanation.row_labels.to_numpy(), n_outputs)} | {
-            name: column for name, column in first.items() if name != own
-        }
-    flat = np.moveaxis(values, 2, 1).reshape(n_rows * n_outputs, n_features)
-    return pandas.DataFrame(first | dict(zip(names, flat.T, strict=True)) | last)
-
-
-def _said(explanation: pkex.Explanation, totals: Totals) -> list[str]:
-    """Return lines about classes: what the number is, and what is predicted."""
-    said = meaning(explanation)
-    if said is None or explanation.predicted is None:
-        return []
-    lines = [said]
-    other = elsewhere(explanation)
-    if totals.n_rows > 1:
-        counts = totals.predicted or {}
-        told = [f"{count} {label}" for label, count in counts.items() if count]
-        lines.append(f"predicted: {listed(told)}")
-        if totals.apart:
-            lines.append(apart(totals.apart, totals.n_rows))
-    elif explanation.values.ndim == 3:
-        most = None if other is None else other[0]
-        largest = f", largest output {most}" if most is not None else ""
-        name = explanation.row_names[0]
-        lines.append(f"row {name}: predicted {explanation.predicted[0]}{largest}")
-    return lines
-
-
-def _row_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
-    """Return one row as a sum: the features with their data and values."""
-    phi, order = explanation.values[0], totals.importance.order[:SHOWN]
-    noun, own = "prediction", ""
-    if explanation.predicted is not None:
-        noun, own = explanation.outputs[0], f" (predicted {explanation.predicted[0]})"
-    title = (
-        f"row {explanation.row_names[0]}{own}: {noun} {explanation.predictions[0]:.6g} = base "
-        f"value {explanation.base_values[0]:.6g} + values ({explanation.removal} removal)"
-    )
-    lines = [
-        [explanation.feature_names[i], _raw(explanation, i), text, bar(phi[i], abs(phi).max())]
-        for i, text in zip(order, aligned(phi[order]), strict=True)
-    ]
-    shown = grid(
-        title, ["feature", "data", "value", ""], lines, len(phi), _said(explanation, totals)
-    )
-    return shown + [cell(note, "dim") for note in notes(explanation)]
-
-
-def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
-    """Return the importance of the features, for the first outputs."""
-    importance = totals.importance
-    names = importance.output_names or ("mean |value|",)
-    shape = (len(importance.feature_names), len(names))
-    tables = (importance.values, importance.standard_errors, importance.centred)
-    means, errors, centred = (table.reshape(shape)[:, :OUTPUTS] for table in tables)
-    rows = counted(totals.n_rows, "row")
-    title = f"mean |value| over {rows} ({explanation.removal} removal)"
-    extra = ("centred",) if importance.neutral else ()
-    heads, places = ["feature"], []
-    for name in names[:OUTPUTS]:
-        places.append(range(len(heads), len(heads) + 2 + len(extra)))
-        heads += [name, "", *extra]
-    lines = []
-    for i in importance.order[:SHOWN]:
-        cells = []
-        for mean, error, alone in zip(means[i], errors[i], centred[i], strict=True):
-            cells += [f"{mean:.4g}", _error(error), *[f"{alone:.4g}" for _ in extra]]
-        lines.append([importance.feature_names[i], *cells])
-        if len(names) == 1:
-            lines[-1].append(bar(means[i, 0], means.max()))
-    heads += [""] * (len(names) == 1)
-    shown = grid(
-        title,
-        heads,
-        lines,
-        len(means),
-        _said(explanation, totals),
-        outputs=places if len(names) > 1 else (),
-        n_outputs=len(names),
-    )
-    return shown + [cell(note, "dim") for note in notes(explanation)]
-
-
-def _error(error: float) -> str:
-    return "" if np.isnan(error) else f"± {error:.2g}"
-
-
-def _raw(explanation: pkex.Explanation, player: int) -> str:
-    return listed([cell_text(explanation.data[0, j]) for j in explanation.players[player][:4]])

@@ -21,6 +21,7 @@ from pkex.cli._signals import clean_up_first
 __all__ = ["check", "unfinished", "whole"]
 
 _OURS = {"values.csv", "values.parquet", "summary.json", "report.html"}
+_OURS |= {"interactions.csv", "interactions.parquet", "interactions.npz"}
 _OURS |= {"model.skops", "diabetes.csv", "younger.csv", "older.csv"}  # of the demo
 _STAGE = re.compile(r"\.pkex-[0-9a-f]{32}\.tmp")
 

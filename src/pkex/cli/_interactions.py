@@ -1,4 +1,7 @@
-"""What ``--interactions`` adds to a command: a table, two files, an entry of the summary."""
+"""What ``--interactions`` adds to a command: a table, two files, an entry of the summary.
+
+What is said of all rows comes from their totals: the interactions may be those of a sample.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import InteractionFacts, PairFacts
 from pkex.explanation import Explanation
 from pkex.interactions import Interactions
+from pkex.output.totals import PairTotals
 
 __all__ = ["facts", "like", "shown", "writer"]
 
@@ -35,9 +39,9 @@ def like(found: Interactions, explanation: Explanation, output: int | None) -> I
     return replace(named, **arrays, output_names=explanation.output_names)
 
 
-def facts(found: Interactions) -> InteractionFacts:
+def facts(found: Interactions, totals: PairTotals) -> InteractionFacts:
     """Return what the summary says: all pairs, the largest first."""
-    sizes, means = _means(found)
+    sizes, means = totals.sizes, totals.means
     return InteractionFacts(
         index=found.index,
         pairs=[
@@ -52,10 +56,10 @@ def facts(found: Interactions) -> InteractionFacts:
     )
 
 
-def shown(found: Interactions) -> list[Any]:
+def shown(found: Interactions, totals: PairTotals) -> list[Any]:
     """Return the largest pairs as a table for the terminal."""
-    sizes, means = _means(found)
-    outputs, single = found.outputs or ("",), len(found) == 1
+    sizes, means = totals.sizes, totals.means
+    outputs, single = found.outputs or ("",), totals.n_rows == 1
     heads, lines = ["pair"], []
     for name in outputs:
         number = "value" if single else "mean |value|"
@@ -76,11 +80,13 @@ def shown(found: Interactions) -> list[Any]:
     return [cell(""), *grid(title, heads, lines, len(order))]
 
 
-def writer(found: Interactions, table_format: str) -> Callable[[Path], Sequence[str]]:
+def writer(
+    found: Interactions, totals: PairTotals, table_format: str
+) -> Callable[[Path], Sequence[str]]:
     """Return what writes the means of all pairs as a table, and everything for `load`."""
 
     def write(folder: Path) -> Sequence[str]:
-        frame, name = _frame(found), f"interactions.{table_format}"
+        frame, name = _frame(found, totals), f"interactions.{table_format}"
         if table_format == "parquet":
             frame.to_parquet(folder / name, index=False)
         else:
@@ -91,11 +97,11 @@ def writer(found: Interactions, table_format: str) -> Callable[[Path], Sequence[
     return write
 
 
-def _frame(found: Interactions) -> Any:
+def _frame(found: Interactions, totals: PairTotals) -> Any:
     """Return a line for each pair and output, the largest pairs first."""
     import pandas
 
-    sizes, means = _means(found)
+    sizes, means = totals.sizes, totals.means
     lines = []
     for i, j in _order(sizes):
         for k, output in enumerate(found.outputs or ("",)):
@@ -103,14 +109,6 @@ def _frame(found: Interactions) -> Any:
             line |= {"output": output} if found.outputs else {}
             lines.append(line | {"mean_abs": sizes[i, j, k], "mean": means[i, j, k]})
     return pandas.DataFrame(lines)
-
-
-def _means(found: Interactions) -> tuple[Any, Any]:
-    """Return the means over the rows of absolute values and of values, by pair and output."""
-    assert found.pairs is not None
-    d = len(found.feature_names)
-    pairs = found.pairs.reshape(len(found), d, d, -1)
-    return np.abs(pairs).mean(axis=0), pairs.mean(axis=0)
 
 
 def _order(sizes: Any) -> list[tuple[int, int]]:

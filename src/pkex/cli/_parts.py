@@ -2,9 +2,9 @@
 
 They stand in a folder of their own, beside the directory of results or, if that is there already,
 in it. Each part is a Parquet file of its values, with its sums as JSON in the file's metadata, and
-beside it the explanation of a few of its rows, for the report. A part is written whole, its values
-last, so that a part whose values are there is done. ``run.json`` says what the parts are of: they
-are used again only for the same model, tables, options and version.
+beside it the explanation of a few of its rows, for the report, and what `PartPairs` holds. A part
+is written whole, its values last, so that a part whose values are there is done. ``run.json`` says
+what the parts are of: they are used again only for the same model, tables, options and version.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 import pkex
 from pkex._files import write_whole
 from pkex._words import listed
+from pkex.cli._part_pairs import PartPairs
 
 __all__ = ["PARTS", "JoinedValues", "Parts", "digest", "parts_of"]
 
@@ -93,14 +94,21 @@ class Parts:
         return self._values(number).exists()
 
     def write(
-        self, number: int, frame: Any, facts: dict[str, Any], sample: pkex.Explanation | None
+        self,
+        number: int,
+        frame: Any,
+        facts: dict[str, Any],
+        sample: pkex.Explanation | None,
+        pairs: PartPairs | None = None,
     ) -> None:
         """Write a part: its values, its sums, and the explanation of some of its rows."""
         import pyarrow
         import pyarrow.parquet
 
         if sample is not None:
-            sample.save(self._sample(number))
+            sample.save(self._beside(number, "npz"))
+        if pairs is not None:
+            pairs.save(self._beside(number, "pairs.npz"), self._beside(number, "sample.npz"))
         table = pyarrow.Table.from_pandas(frame, preserve_index=False)
         table = table.replace_schema_metadata({_KEY: json.dumps(facts).encode()})
         path = self._values(number)
@@ -113,8 +121,12 @@ class Parts:
 
     def sample(self, number: int) -> pkex.Explanation | None:
         """Return the explanation of some rows of a part; None where it has no rows."""
-        path = self._sample(number)
+        path = self._beside(number, "npz")
         return pkex.Explanation.load(path) if path.exists() else None
+
+    def pairs(self, number: int) -> PartPairs:
+        """Return the interactions of a part that has rows."""
+        return PartPairs.load(self._beside(number, "pairs.npz"), self._beside(number, "sample.npz"))
 
     def joined(self, numbers: Sequence[int]) -> JoinedValues:
         """Return the values of all parts, to be written as one file."""
@@ -129,10 +141,10 @@ class Parts:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _values(self, number: int) -> Path:
-        return self.folder / f"part-{number:06d}.parquet"
+        return self._beside(number, "parquet")
 
-    def _sample(self, number: int) -> Path:
-        return self.folder / f"part-{number:06d}.npz"
+    def _beside(self, number: int, ending: str) -> Path:
+        return self.folder / f"part-{number:06d}.{ending}"
 
     def _schema(self, number: int) -> Any:
         import pyarrow

@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 import pkex
 from pkex._words import counted
 from pkex.cli import _forecast, _interactions, _sample, _tables
-from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
 from pkex.cli._session import Session
+from pkex.cli._statistics_result import how_tested, shares, shares_grid, values_frame
 from pkex.cli._summary import (
     FORMAT,
     VERSION,
@@ -25,12 +25,11 @@ from pkex.cli._summary import (
     DriftInputs,
     DriftResult,
     DriftSummary,
-    ShareFacts,
     rule_facts,
     table_facts,
 )
 from pkex.interactions import Interactions
-from pkex.output.text import aligned
+from pkex.output.totals import PairTotals
 from pkex.statistics.pair_weights import UNITS
 from pkex.tables.files import Dialect, FileTable
 
@@ -124,7 +123,7 @@ def drift(
     assert result.p_value is not None  # there are permutations
     found = result.p_value <= alpha
     verdict = "drift" if found else "no drift"
-    title = f"{verdict}: MMD² = {result.total:.4g}, {_tested(result, alpha)}"
+    title = f"{verdict}: MMD² = {result.total:.4g}, {how_tested(result, alpha)}"
     summary = DriftSummary(
         format=FORMAT,
         version=VERSION,
@@ -147,7 +146,7 @@ def drift(
             p_value=result.p_value,
             test_rows=result.n_test_rows,
             remarks=result.remarks(),
-            features=_shares(result),
+            features=shares(result),
             rule=rule_facts(result.rule),
             residual=result.residual,
         ),
@@ -163,8 +162,8 @@ def drift(
         names = ("reference", "current")
         write(result, path, details=details, sample_names=names, alpha=alpha, interactions=together)
 
-    lines = _grid(title, result, len(result.values))
-    _finish(session, summary, _values(result), lines, report, together)
+    lines = shares_grid(title, result, len(result.values))
+    _finish(session, summary, values_frame(result), lines, report, together)
     return _DRIFT if found else 0
 
 
@@ -214,9 +213,9 @@ def depend(
 
     result = _computed(statistic, (complete.frame,), test, session)
     count = _top(top, len(result.values))
-    frame = _values(result)
+    frame = values_frame(result)
     frame["selected"] = np.arange(len(frame)) < count
-    title = f"dependence on {target}: HSIC = {result.total:.4g}, {_tested(result)}"
+    title = f"dependence on {target}: HSIC = {result.total:.4g}, {how_tested(result)}"
     summary = DependSummary(
         format=FORMAT,
         version=VERSION,
@@ -239,7 +238,7 @@ def depend(
             p_value=result.p_value,
             test_rows=result.n_test_rows,
             remarks=result.remarks(),
-            features=_shares(result),
+            features=shares(result),
             rule=rule_facts(result.rule),
             residual=result.residual,
         ),
@@ -255,7 +254,7 @@ def depend(
         names = ("columns", target)
         write(result, path, details=details, sample_names=names, interactions=together)
 
-    _finish(session, summary, frame, _grid(title, result, count), report, together)
+    _finish(session, summary, frame, shares_grid(title, result, count), report, together)
     return 0
 
 
@@ -266,7 +265,7 @@ def _together(
     if not test.interactions:
         return None
     found = result.interactions(progress=session.progress)
-    summary["result"]["interactions"] = _interactions.facts(found)
+    summary["result"]["interactions"] = _interactions.facts(found, PairTotals.of(found))
     return found
 
 
@@ -282,8 +281,9 @@ def _finish(
     if together is None:
         session.finish(summary, values, lines, report)
         return
-    more = _interactions.writer(together, session.table_format)
-    session.finish(summary, values, lines + _interactions.shown(together), report, more)
+    totals = PairTotals.of(together)
+    more = _interactions.writer(together, totals, session.table_format)
+    session.finish(summary, values, lines + _interactions.shown(together, totals), report, more)
 
 
 def _computed(
@@ -368,62 +368,3 @@ def _top(text: str | None, count: int) -> int:
             "20%."
         )
     return math.ceil(number * count / 100.0 - 1e-9) if "%" in text else int(number)
-
-
-def _tested(result: pkex.Attribution, alpha: float | None = None) -> str:
-    if result.p_value is None:
-        return "not tested"
-    level = "" if alpha is None else f" at level {alpha:g}"
-    return f"p = {result.p_value:.3g}{level} ({result.n_permutations} permutations)"
-
-
-def _shares(result: pkex.Attribution) -> list[ShareFacts]:
-    """Return what the summary says about each feature, of what the result knows about it."""
-    frame = result.to_frame()
-    columns = {
-        name: [result.column_names[j] for j in player]
-        for name, player in zip(result.feature_names, result.players, strict=True)
-    }
-    shares = []
-    for name, line in zip(frame.index, frame.to_dict("records"), strict=True):
-        known = {"name": name, "columns": columns[name]} | line
-        share = {key: known[key] for key in ShareFacts.__annotations__ if key in known}
-        shares.append(cast(ShareFacts, share))
-    return shares
-
-
-def _values(result: pkex.Attribution) -> Any:
-    return result.to_frame().rename_axis("feature").reset_index()
-
-
-def _grid(title: str, result: pkex.Attribution, count: int) -> list[Any]:
-    frame = result.to_frame()
-    largest = float(frame["value"].abs().max())
-    tested = "p_value" in frame
-    heads = [
-        "feature",
-        "share",
-        "",
-        *(["p"] if tested else []),
-        "alone",
-        *(["p"] if tested else []),
-    ]
-    lines = []
-    shown = frame[: min(count, SHOWN)]
-    texts = zip(aligned(shown["value"]), aligned(shown["alone"]), strict=True)
-    for (share, alone), (name, line) in zip(texts, shown.iterrows(), strict=True):
-        cells = [name, share, bar(line["value"], largest)]
-        if tested:
-            cells += [f"{line['p_holm']:.3g}", alone, f"{line['p_alone_holm']:.3g}"]
-        else:
-            cells.append(alone)
-        lines.append(cells)
-    found = grid(title, heads, lines, len(frame))
-    correction = [f"p-values of features are adjusted by Holm for {counted(len(frame), 'feature')}"]
-    for text in [
-        result.absent,
-        *(correction if tested and len(frame) > 1 else []),
-        *result.remarks(),
-    ]:
-        found.append(cell(text, "dim"))
-    return found

@@ -23,10 +23,9 @@ from pkex.cli import _tables
 from pkex.cli._explain import (
     KEEP,
     Work,
-    importance_grid,
-    result_facts,
-    values_frame,
 )
+from pkex.cli._explain_result import result_facts, values_frame
+from pkex.cli._part_pairs import PartPairs
 from pkex.cli._parts import JoinedValues, Parts, digest, parts_of
 from pkex.cli._session import described
 from pkex.cli._summary import (
@@ -63,11 +62,6 @@ def is_long(stream: FileStream, work: Work) -> bool:
 def explain(stream: FileStream, work: Work) -> int:
     """Explain the rows of a long table, write and print the result, and return the exit code."""
     request, session = work.request, work.session
-    if request.interactions:
-        raise ValueError(
-            f"{stream.path} is so long that it is explained in parts, which --interactions does "
-            "not go with: choose some --rows, or leave it out."
-        )
     header = _header(stream, work)
     if not (request.drop_missing or request.keep_missing):
         missing = {name: stream.missing[name] for name in header.names}
@@ -198,7 +192,8 @@ def _explain_part(
     facts = _PartFacts.of(explanation, table.dropped, len(inside))
     # at least one row, for what it knows of the part besides its values
     sample = explanation[inside if inside.size else [0]]
-    parts.write(number, values_frame(explanation, rows), asdict(facts), sample)
+    pairs = PartPairs.of(work, table, explanation, drawn) if work.request.interactions else None
+    parts.write(number, values_frame(explanation, rows), asdict(facts), sample, pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,14 +285,23 @@ def _finish(parts: Parts, numbers: Sequence[int], header: FileTable, work: Work)
         total.predicted,
         total.apart,
     )
-    kind, background = class_name(work.model), work.background
+    together = None
+    if request.interactions:
+        pairs = PartPairs.joined(map(parts.pairs, filled))
+        together, totals = pairs.sample, replace(totals, pairs=pairs.totals)
+        if session.out is not None and len(together) < total.rows:
+            session.note(
+                f"interactions.npz has the pairs of {counted(len(together), 'row')}, drawn evenly; "
+                f"interactions.{session.table_format} has the means over all {total.rows}."
+            )
+    background = work.background
     summary = ExplainSummary(
         format=FORMAT,
         version=VERSION,
         pkex=pkex.__version__,
         command="explain",
         inputs=ExplainInputs(
-            model={"path": str(request.model), "class": kind},
+            model={"path": str(request.model), "class": class_name(work.model)},
             data=TableFacts(
                 path=str(header.path),
                 rows=total.rows,
@@ -311,14 +315,7 @@ def _finish(parts: Parts, numbers: Sequence[int], header: FileTable, work: Work)
         result=result_facts(shown, totals),
         notes=session.notes,
     )
-
-    def report(path: Path) -> None:
-        from pkex.report import write
-
-        details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
-        write(shown, path, details=details, totals=totals)
-
-    session.finish(summary, values, importance_grid(shown, totals), report)
+    work.finish(summary, values, shown, totals, together)
 
 
 def _shown(parts: Parts, filled: Sequence[int], facts: dict[int, _PartFacts]) -> pkex.Explanation:

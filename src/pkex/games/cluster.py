@@ -4,9 +4,9 @@ Inside of ``joblib.parallel_config(backend="dask")`` blocks go to the workers of
 blocks need (points, plans, weights) is the result of a task of its own: it is sent once, workers
 take it from each other, and Dask makes it again where the worker that had it is lost. Other tasks
 are a few slices. The results come back one by one and are added here, in the order of the blocks,
-so that they are those of one process. Tasks are sent in batches that take some tenths of a second,
-because a task costs the scheduler about a millisecond, and only a few batches are ahead of what was
-added.
+so that they are those of one process. Tasks are sent in batches that take about a second and become
+smaller towards the end, because a batch costs this process some milliseconds, during which a worker
+on the same machine may lack a core, and only a few batches are ahead of what was added.
 
 Dask gives the tasks of a lost worker to the others. What it gives up, after some losses, is sent
 again from here.
@@ -33,7 +33,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _LOCAL = {"LokyBackend", "ThreadingBackend", "SequentialBackend", "MultiprocessingBackend"}
-_SECONDS = 0.3  # that a batch should take
+_SECONDS = 1.0  # that a batch should take
 _TRIES = 3  # how often what was lost is sent again
 _local = threading.local()
 

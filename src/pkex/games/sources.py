@@ -42,6 +42,8 @@ Floats = NDArray[np.float64]
 _BLOCK = 2**22  # column factors of a block at most; a backend may want less
 _SCENARIOS = 2**24  # column factors that are evaluated between two looks at the keyboard
 _GIVEN = 2**19  # factors of a block that are computed before the hot loop
+_WORK = 2**26  # column factors of a block over all rows of a background: some tenths of a second
+_ROWS = 16  # that a block has with a background, as they share the factors of its rows
 
 
 class AbsentFactors(Protocol):
@@ -163,8 +165,13 @@ class Points:
 
     @property
     def pairs(self) -> int:
-        """Pairs of a block that suit the backend."""
-        return max(1, block_entries(self.games) // int(self.x.shape[1]))
+        """Pairs of a block that suit the backend, and make it no long work for one thread."""
+        n_columns = int(self.x.shape[1])
+        pairs = max(1, block_entries(self.games) // n_columns)
+        if isinstance(self.absent, EachRow):
+            most = _WORK // (n_columns * len(self.absent.rows))
+            pairs = min(pairs, max(most, _ROWS * len(self.z)))
+        return pairs
 
     def explain(self, term: int, rows: slice, points: slice, weights: Floats) -> BlockSums:
         """Return the weighted sums of a term over a block."""

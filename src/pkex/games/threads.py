@@ -23,7 +23,15 @@ from pkex._extras import install_command
 from pkex._validation import brief, is_index
 from pkex.games.cluster import cluster_of, inside_worker, on_cluster
 
-__all__ = ["check_n_jobs", "in_order", "raise_if_cancelled", "single_blas", "with_bar", "workspace"]
+__all__ = [
+    "check_n_jobs",
+    "cluster_width",
+    "in_order",
+    "raise_if_cancelled",
+    "single_blas",
+    "with_bar",
+    "workspace",
+]
 
 Floats = NDArray[np.float64]
 Task = TypeVar("Task")
@@ -49,15 +57,24 @@ def in_order(
     run: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None
 ) -> Iterator[Result]:
     """Yield the results of the tasks in their order, by threads or a cluster where that helps."""
-    # Inside a worker of somebody else's joblib.Parallel the cores are taken already.
-    backend = get_active_backend()[0]
-    if len(tasks) == 1 or backend.nesting_level or inside_worker():
+    if len(tasks) == 1 or _taken():
         return map(run, tasks)
-    if effective_n_jobs(n_jobs) == 1 and (n_jobs == 1 or cluster_of(backend) is None):
-        return map(run, tasks)
-    if cluster_of(backend) is not None:
-        return on_cluster(run, tasks, backend, n_jobs)
-    return _by_threads(run, tasks, effective_n_jobs(n_jobs))
+    if cluster_width(n_jobs):
+        return on_cluster(run, tasks, get_active_backend()[0], n_jobs)
+    n_threads = effective_n_jobs(n_jobs)
+    return map(run, tasks) if n_threads == 1 else _by_threads(run, tasks, n_threads)
+
+
+def cluster_width(n_jobs: int | None) -> int:
+    """Return how many tasks a cluster would do at once; 0 where they are done here."""
+    if n_jobs == 1 or _taken() or cluster_of(get_active_backend()[0]) is None:
+        return 0
+    return int(effective_n_jobs(n_jobs))
+
+
+def _taken() -> bool:
+    """Tell whether the cores are taken already: inside a worker, of joblib.Parallel as well."""
+    return bool(get_active_backend()[0].nesting_level) or inside_worker()
 
 
 def _by_threads(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from pkex._validation import brief, column_names, default_names, refuse_masked
+from pkex._validation import brief, column_names, default_names, refuse_dask, refuse_masked
 
 if TYPE_CHECKING:
     from pkex.games.protocols import Players
@@ -74,6 +74,7 @@ def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
 
     They are found by name where both have names; else `X` is what it is, a tensor as an array.
     """
+    refuse_dask(X, name)
     X = X.detach().cpu().numpy() if hasattr(X, "detach") else X
     preparation = expansion.preparation
     if preparation is not None and preparation.texts is not None:

@@ -239,12 +239,7 @@ class Attribution:
     @lazy
     def p_bh(self) -> Floats | None:
         """The p-values of the players, adjusted by the method of Benjamini and Hochberg."""
-        if self.p_values is None:
-            return None
-        from scipy.stats import false_discovery_control  # slow to import
-
-        adjusted: Floats = false_discovery_control(self.p_values)
-        return adjusted
+        return None if self.p_values is None else _step_up(self.p_values)
 
     @lazy
     def null_band(self) -> Floats | None:
@@ -534,6 +529,21 @@ def _holm(p_values: Floats) -> Floats:
     steps = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
     adjusted = np.empty_like(p_values)
     adjusted[order] = np.minimum(1.0, steps)
+    return adjusted
+
+
+def _step_up(p_values: Floats) -> Floats:
+    """Return p-values adjusted by Benjamini and Hochberg's method, which bounds the false share.
+
+    `scipy.stats` has it as well, and takes more than a second to import.
+
+    >>> _step_up(np.array([0.01, 0.04, 0.03]))
+    array([0.03, 0.04, 0.04])
+    """
+    order, count = np.argsort(p_values), len(p_values)
+    scaled = p_values[order] * (count / np.arange(1.0, count + 1.0))
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
     return adjusted
 
 

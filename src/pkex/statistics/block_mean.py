@@ -32,7 +32,7 @@ from pkex.games.reductions import ByPair, ByRow, Component, MeanFactors, weight_
 from pkex.games.rules import Rule
 from pkex.games.sources import Points, SameFactors
 from pkex.games.sums import GameSums
-from pkex.games.threads import in_order, single_blas, with_bar
+from pkex.games.threads import cluster_width, in_order, single_blas, with_bar
 from pkex.kernels.algebra import Term
 from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
 from pkex.statistics.low_rank import sums_alone
@@ -231,16 +231,16 @@ class BlockMean:
         with single_blas():
             sources = [self._source(games, rows, self.n_jobs) for rows, _ in blocks]
             step = max(1, _AT_ONCE // sum(len(rows) ** 2 for rows, _ in blocks))
-            for start in range(0, len(wanted), step):
-                chosen = list(wanted[start : start + step])
-                forms = [
-                    forms_of(some, weights, chosen, n_jobs=self.n_jobs)
-                    for some, (_, weights) in zip(sources, blocks, strict=True)
-                ]
-                of_players = [[each[place] for each in forms] for place in range(len(chosen))]
-                test = partial(_p_value, n_permutations=n_permutations)
-                tasks = list(zip(of_players, seeds[chosen], strict=True))
-                p_values[chosen] = list(in_order(test, tasks, self.n_jobs))
+            width, inner = cluster_width(self.n_jobs), self.n_jobs
+            if width:  # a worker makes the forms of its players, which are larger than the rows
+                step, inner = min(step, max(1, len(wanted) // (4 * width))), 1
+            test = _ColumnTest(sources, [part.weights for part in blocks], n_permutations, inner)
+            groups = [
+                (list(wanted[start : start + step]), seeds[list(wanted[start : start + step])])
+                for start in range(0, len(wanted), step)
+            ]
+            found = in_order(test, groups, self.n_jobs) if width else map(test, groups)
+            p_values[list(wanted)] = [p for group in found for p in group]
         return ColumnTests(p_values, sum(len(rows) for rows, _ in blocks))
 
     def each_alone(self) -> Floats:
@@ -357,6 +357,28 @@ def _worth_of_none(source: Points) -> float:
             absent = float(source.absent.single(number).values.prod())
         worth += absent * game.term.coefficient
     return worth
+
+
+@dataclass(frozen=True, eq=False)
+class _ColumnTest:
+    """Tests some players on the rows of some blocks, given with their seeds."""
+
+    sources: Sequence[Points]
+    weights: Sequence[Weights]
+    n_permutations: int
+    n_jobs: int | None
+
+    def __call__(self, group: tuple[list[int], Indices]) -> list[float]:
+        """Return the p-values of the players."""
+        players, seeds = group
+        forms = [
+            forms_of(source, weights, players, n_jobs=self.n_jobs)
+            for source, weights in zip(self.sources, self.weights, strict=True)
+        ]
+        of_players = [[each[place] for each in forms] for place in range(len(players))]
+        test = partial(_p_value, n_permutations=self.n_permutations)
+        tasks = list(zip(of_players, seeds, strict=True))
+        return list(in_order(test, tasks, self.n_jobs))
 
 
 def _p_value(task: tuple[list[list[QuadraticForm]], Indices], n_permutations: int) -> float:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pkex._random import RandomState, generator
-from pkex._validation import brief, default_names, is_index, number
+from pkex._validation import brief, default_names, is_index, number, refuse_dask
 from pkex.games.players import Groups, players_of
 from pkex.kernels import Kernel
 from pkex.statistics.attribution import Attribution
@@ -177,6 +177,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
 
     def _table(self, X: Any, *, reset: bool) -> Table:
         """Return the rows; arrays are first checked as scikit-learn checks them, in its words."""
+        refuse_dask(X, "X")
         if not hasattr(X, "columns") and len(getattr(X, "shape", ())) == 2:
             fewest = 2 if reset else 1
             options = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": fewest}

@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pkex._random import RandomState
-from pkex._validation import brief, is_index
+from pkex._validation import brief, is_index, refuse_dask
 from pkex.kernels import Kernel
 from pkex.statistics.attribution import Attribution
 from pkex.statistics.hsic import hsic
@@ -95,6 +95,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise ValueError("HSICSelector requires y to be passed, but the target y is None.")
+        refuse_dask(X, "X")
         table = X
         X = validate_data(self, X, dtype=None, accept_sparse=("csr", "csc"), ensure_min_samples=2)
         self._count(X.shape[1])

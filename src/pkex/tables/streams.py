@@ -4,50 +4,34 @@ A file is gone through twice: first for the kinds of its columns, how many rows 
 cells are missing (`FileStream.of`), then for the rows. Every chunk has the columns as they would be
 if the file were read whole by `read_file`:
 
-- Arrow takes the first kind in a fixed order (integer, boolean, date, time, timestamp, number,
-  text) that all cells of a CSV column can be read as. Where the first block of a file has kinds
-  that all others can be read as, these are the ones: its cells rule out the kinds before. Else
-  every block is asked for its kinds, and the later ones in the order are tried until all blocks can
-  be read as one. A column of text tries nothing.
+- The columns of a CSV file have the types that they have in all blocks: see `CsvBlocks`.
 - An integer column with missing cells is one of floating-point numbers, wherever they are missing.
 """
 
 from __future__ import annotations
 
-import codecs
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import first_rounded
+from pkex.tables.csv_blocks import CsvBlocks
 from pkex.tables.files import (
-    INTEGER,
     Dialect,
     FileTable,
-    delimiter_of,
-    no_csv,
-    no_encoding,
-    no_text,
     refuse_no_file,
     refuse_twice,
     told_apart,
     without_labels,
-    without_unnamed,
 )
 from pkex.tables.kinds import Kind
 
 __all__ = ["FileStream", "is_small"]
 
 MAX_LEVELS = 10_000  # different categories that are counted
-_BLOCK = 2**22  # bytes of CSV that are read at once, the longest line
 _SMALL = 2**24  # bytes of a file that is read whole without a thought
 _PACKED = 2**18  # and of a compressed one, which may be a thousand times as long
 _CELLS = 2**21  # and cells of a Parquet file
@@ -85,7 +69,7 @@ class FileStream:
     missing: dict[str, int]
     levels: dict[str, int | None]
     rounded: dict[str, int]
-    _file: _Csv | _Parquet
+    _file: CsvBlocks | _Parquet
 
     @classmethod
     def of(cls, path: Path, dialect: Dialect) -> FileStream:
@@ -93,8 +77,8 @@ class FileStream:
         refuse_no_file(path)
         with path.open("rb") as opened:
             is_parquet = opened.read(4) == b"PAR1"
-        file: _Csv | _Parquet
-        file = _Parquet(path, dialect) if is_parquet else _Csv.of(path, dialect)
+        file: CsvBlocks | _Parquet
+        file = _Parquet(path, dialect) if is_parquet else CsvBlocks.of(path, dialect)
         seen = _Seen()
         ignored: tuple[str, ...] = ()
         for table, labels in file.tables():
@@ -235,235 +219,3 @@ class _Parquet:
     def long_integers(self, names: Iterable[str]) -> dict[str, int]:  # noqa: ARG002
         """Return none: Parquet says which of its columns are integers."""
         return {}
-
-
-@dataclass(frozen=True, eq=False)
-class _Csv:
-    """A CSV file with the types of its columns, in blocks of its text."""
-
-    path: Path
-    dialect: Dialect
-    delimiter: str
-    types: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, path: Path, dialect: Dialect) -> _Csv:
-        """Find the types of the columns that they have if the file is read whole."""
-        import pyarrow
-
-        with _Utf8(path, dialect.encoding) as text:
-            head = text.read(_BLOCK).decode()
-        if head[:4] == "PK\x03\x04":
-            raise ValueError(
-                f"{path} is a spreadsheet or an archive, neither CSV nor Parquet: export it as CSV."
-            )
-        if not head.strip():
-            raise ValueError(f"{path} is empty: a line with names and at least one row are needed.")
-        file = cls(path, dialect, delimiter_of(head, dialect))
-        with file._opened({}) as reader:
-            schema = reader.schema
-        refuse_twice(path, schema.names)
-        first = {column.name: column.type for column in schema}
-        first |= {name: pyarrow.string() for name in dialect.categorical if name in first}
-        file = replace(file, types=first)
-        if file._can_be(first):
-            return file
-        return replace(file, types=file._inferred(first))
-
-    def tables(self) -> Iterator[tuple[Any, tuple[str, ...]]]:
-        """Yield the rows as tables, with what to call the columns that have no name."""
-        for batch in self._batches(self.types):
-            yield without_unnamed(batch)
-
-    def long_integers(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the columns of integers beyond 64 bits, and the first that float64 rounds."""
-        import pyarrow
-        from pyarrow import compute
-
-        found: dict[str, int] = {}
-        for name in names:
-            whole = True
-            for batch in self._batches({name: pyarrow.string()}, [name]):
-                cells = batch.column(0).drop_null()
-                whole = compute.all(compute.match_substring_regex(cells, INTEGER)).as_py() in (
-                    True,
-                    None,
-                )
-                if not whole:
-                    found.pop(name, None)
-                    break
-                numbers = [Decimal(cell) for cell in cells.to_pylist()]
-                rounded = first_rounded(np.array(numbers, dtype=object))
-                if rounded is not None:
-                    found.setdefault(name, rounded[1])
-        return found
-
-    @contextmanager
-    def _opened(self, types: dict[str, Any], columns: Sequence[str] = ()) -> Iterator[Any]:
-        """Give a reader of the file in blocks; what goes wrong in it is no CSV."""
-        import pyarrow
-        import pyarrow.csv
-
-        with _Utf8(self.path, self.dialect.encoding) as text:
-            try:
-                with pyarrow.csv.open_csv(
-                    text,
-                    read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BLOCK),
-                    parse_options=pyarrow.csv.ParseOptions(
-                        delimiter=self.delimiter, newlines_in_values=True
-                    ),
-                    convert_options=pyarrow.csv.ConvertOptions(
-                        strings_can_be_null=True,
-                        decimal_point=self.dialect.decimal,
-                        column_types=types,
-                        include_columns=list(columns),
-                    ),
-                ) as reader:
-                    yield reader
-            except pyarrow.ArrowInvalid as error:
-                raise no_csv(self.path, error) from error
-            except (TypeError, ValueError) as error:
-                if text.error is not None:  # what is wrong with the text was said there
-                    raise text.error from None
-                raise ValueError(f"{self.path} cannot be read as CSV: {error}.") from error
-
-    def _batches(self, types: dict[str, Any], columns: Sequence[str] = ()) -> Iterator[Any]:
-        """Yield the rows as tables of these types."""
-        import pyarrow
-
-        with self._opened(types, columns) as reader:
-            for batch in reader:
-                if batch.num_rows:
-                    yield pyarrow.Table.from_batches([batch])
-
-    def _can_be(self, types: dict[str, Any], columns: Sequence[str] = ()) -> bool:
-        """Tell whether all cells can be read as these types; what is no CSV raises."""
-        try:
-            for _ in self._batches(types, columns):
-                pass
-        except ValueError as error:
-            if "conversion error" in str(error):
-                return False
-            raise
-        return True
-
-    def _inferred(self, first: dict[str, Any]) -> dict[str, Any]:
-        """Return the types after asking every block for those of its own."""
-        import io
-
-        import pyarrow
-        import pyarrow.csv
-
-        found: dict[str, set[Any]] = {name: set() for name in first}
-        fixed = set(self.dialect.categorical)
-        texts = dict.fromkeys(first, pyarrow.string())
-        for table in self._batches(texts):
-            asked = [n for n in first if n not in fixed and pyarrow.string() not in found[n]]
-            if not asked:
-                break
-            text = io.BytesIO()
-            pyarrow.csv.write_csv(table.select(asked), text)
-            own = pyarrow.csv.read_csv(
-                pyarrow.BufferReader(text.getvalue()),
-                read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=2**31 - 1),
-                parse_options=pyarrow.csv.ParseOptions(
-                    newlines_in_values=True, ignore_empty_lines=False
-                ),
-                convert_options=pyarrow.csv.ConvertOptions(
-                    strings_can_be_null=True, decimal_point=self.dialect.decimal
-                ),
-            )
-            for column in own.schema:
-                found[column.name].add(column.type)
-        order = _order()
-        types = {}
-        for name, kinds in found.items():
-            kinds.discard(pyarrow.null())
-            if name in fixed:
-                types[name] = pyarrow.string()
-            elif len(kinds) < 2:
-                types[name] = kinds.pop() if kinds else pyarrow.null()
-            else:
-                latest = max(order.index(kind) for kind in kinds)
-                fitting = (k for k in order[latest:-1] if self._can_be({name: k}, [name]))
-                types[name] = next(fitting, order[-1])
-        return types
-
-
-def _order() -> list[Any]:
-    """Return the types in the order in which Arrow tries them."""
-    import pyarrow
-
-    times = [pyarrow.date32(), pyarrow.time32("s"), pyarrow.timestamp("s")]
-    zoned = [pyarrow.timestamp("s", "UTC"), pyarrow.timestamp("ns"), pyarrow.timestamp("ns", "UTC")]
-    whole = [pyarrow.int64(), pyarrow.bool_()]
-    return [*whole, *times, *zoned, pyarrow.float64(), pyarrow.string()]
-
-
-class _Utf8:
-    """The text of a file as UTF-8, for Arrow to read; it is checked on the way."""
-
-    def __init__(self, path: Path, encoding: str) -> None:
-        try:
-            self._decoder = codecs.getincrementaldecoder(encoding)()
-        except LookupError:
-            raise no_encoding(encoding) from None
-        self._path, self._encoding, self._lines, self._start = path, encoding, 1, True
-        self.error: ValueError | None = None
-        with path.open("rb") as opened:
-            packed = opened.read(2) == b"\x1f\x8b"
-        self._file: Any = gzip.open(path) if packed else path.open("rb")  # noqa: SIM115
-
-    def __enter__(self) -> _Utf8:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    @property
-    def closed(self) -> bool:
-        return bool(self._file.closed)
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._file.close()
-
-    def read(self, size: int = -1) -> bytes:
-        """Return some text; nothing only at the end of the file."""
-        try:
-            return self._read(min(size, _BLOCK) if size >= 0 else _BLOCK)
-        except ValueError as error:
-            self.error = error
-            raise
-
-    def _read(self, size: int) -> bytes:
-        while True:
-            try:
-                data = self._file.read(size)
-            except (OSError, EOFError, zlib.error) as error:
-                raise ValueError(f"{self._path} is a damaged gzip file ({error}).") from error
-            before = self._decoder.getstate()[0]
-            try:
-                text = self._decoder.decode(data, final=not data)
-            except UnicodeDecodeError as error:
-                found = before + data
-                line = self._lines + found.count(b"\n", 0, error.start)
-                byte = found[error.start]
-                raise no_text(self._path, self._encoding, line, byte) from error
-            if "\0" in text:
-                raise ValueError(
-                    f"{self._path} is neither CSV nor Parquet: it has zero bytes in it."
-                )
-            self._lines += data.count(b"\n")
-            if self._start and text:
-                text, self._start = text.removeprefix("\ufeff"), False
-            if text or not data:
-                return text.encode()

@@ -56,9 +56,11 @@ def write(
         For an explanation: what to call its rows, e.g. their numbers in the file that they came
         from; by default the labels of the frame that was explained, or numbers from 0.
     totals : Totals, optional
-        For an explanation of a sample: importance and counts of all the rows that it is from.
+        For an explanation of a sample: importance and counts of all the rows that it is from, and
+        the means of their pairs.
     interactions : Interactions, optional
-        Of the same rows and features; shown as a section of their own.
+        Of the same rows and features; shown as a section of their own. With the means of all
+        pairs in `totals` they may be of other rows.
 
     Examples
     --------
@@ -102,8 +104,9 @@ def write(
                 "interactions are shown with an explanation or an attribution; a sensitivity has "
                 "its pairs with order=2."
             )
-        payload["interactions"] = _interactions.payload(interactions, result)
-        payload["facts"] = payload["facts"] + _interactions.facts(interactions)
+        pairs = None if totals is None else totals.pairs
+        payload["interactions"] = _interactions.payload(interactions, result, pairs)
+        payload["facts"] = payload["facts"] + _interactions.facts(interactions, pairs)
     content = _page.html(payload).encode()
     write_whole(path, lambda file: file.write(content), "report.html")
 

@@ -17,6 +17,7 @@ from pkex.interactions import Interactions
 from pkex.output.report._explanation import column_data
 from pkex.output.report._facts import Fact, fact
 from pkex.output.report._page import finite, pack
+from pkex.output.totals import PairTotals
 from pkex.statistics.attribution import Attribution
 
 __all__ = ["facts", "payload"]
@@ -26,16 +27,18 @@ _PAIRS = 15  # of the table and of the pictures
 _ROWS = 600  # of a picture
 
 
-def payload(found: Interactions, result: Explanation | Attribution) -> dict[str, Any]:
-    """Return what the section needs."""
-    _check(found, result)
-    assert found.pairs is not None
-    d = len(found.feature_names)
-    pairs = found.pairs.reshape(len(found), d, d, -1)
-    signed = len(found) == 1
-    tables = pairs[0] if signed else np.abs(pairs).mean(axis=0)
+def payload(
+    found: Interactions, result: Explanation | Attribution, totals: PairTotals | None = None
+) -> dict[str, Any]:
+    """Return what the section needs.
+
+    `totals` are those of more rows than the interactions have, which then are of a sample of them.
+    """
+    _check(found, result, totals)
+    totals = totals or PairTotals.of(found)
+    signed = totals.n_rows == 1
+    tables, means = totals.means if signed else totals.sizes, totals.means
     shown = np.argsort(-np.abs(tables).max(axis=(0, 2)), kind="stable")[:_PLAYERS]
-    means = pairs.mean(axis=0)
     top = [_largest(tables[..., k]) for k in range(tables.shape[2])]
     drawn = {pair for some in top for pair in some}
     columns, points = _points(found, result, drawn)
@@ -45,7 +48,7 @@ def payload(found: Interactions, result: Explanation | Attribution) -> dict[str,
         "efficient": found.efficient,
         "order": found.max_order,
         "signed": signed,
-        "n_rows": len(found),
+        "n_rows": totals.n_rows,
         "outputs": found.outputs,
         "names": found.feature_names,
         "players": shown.tolist(),
@@ -59,8 +62,9 @@ def payload(found: Interactions, result: Explanation | Attribution) -> dict[str,
     }
 
 
-def facts(found: Interactions) -> list[Fact]:
-    """Return lines for the method."""
+def facts(found: Interactions, totals: PairTotals | None = None) -> list[Fact]:
+    """Return lines for the method; `totals` as in `payload`."""
+    totals = totals or PairTotals.of(found)
     said = {
         "k-SII": "n-Shapley values: pairs are Shapley interactions, and all orders add up.",
         "SII": "Shapley interactions, which do not add up.",
@@ -69,14 +73,19 @@ def facts(found: Interactions) -> list[Fact]:
         "BII": "Banzhaf interactions, which do not add up.",
         "FBII": "Faithful Banzhaf interactions, which do not add up.",
     }
-    lines = [fact("Interactions", found.index, said.get(found.index, ""))]
-    if found.error is not None:
-        bound = f"≤ {found.error.max(initial=0.0):.2g}"
+    note = said.get(found.index, "")
+    if len(found) < totals.n_rows:
+        note = f"{note} Pictures of pairs show {len(found)} rows, drawn evenly.".strip()
+    lines = [fact("Interactions", found.index, note)]
+    if totals.error is not None:
+        bound = f"≤ {totals.error:.2g}"
         lines.append(fact("Error of interactions", bound, "Of every value; proven, not estimated."))
     return lines
 
 
-def _check(found: Interactions, result: Explanation | Attribution) -> None:
+def _check(
+    found: Interactions, result: Explanation | Attribution, totals: PairTotals | None
+) -> None:
     """Refuse interactions of something else."""
     if not isinstance(found, Interactions):
         raise TypeError(
@@ -88,6 +97,7 @@ def _check(found: Interactions, result: Explanation | Attribution) -> None:
             "a report shows all pairs, but only chosen subsets are here; leave players= out."
         )
     rows = len(result) if isinstance(result, Explanation) else 1
+    rows = rows if totals is None else len(found)  # a sample of their own
     whole = "prediction" if isinstance(result, Explanation) else result.statistic
     if found.feature_names != result.feature_names or len(found) != rows or found.whole != whole:
         raise ValueError(
@@ -112,7 +122,8 @@ def _points(
     if isinstance(result, Explanation):
         some = _some(len(found))
         assert found.pairs is not None
-        cells = {p: column_data(result.data[some, found.players[p][0]]) for p in singles}
+        assert found.data is not None
+        cells = {p: column_data(found.data[some, found.players[p][0]]) for p in singles}
         values = found.pairs.reshape(*found.pairs.shape[:3], -1)[some]
         each = {
             f"{i},{j}": [pack(values[:, i, j, k]) for k in range(values.shape[3])]
