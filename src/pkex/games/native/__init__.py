@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 import pkex.games.native._kernel as _kernel
 from pkex._lazy import lazy
 from pkex.errors import not_finite
+from pkex.games.native.ratios import NativeRatios
 from pkex.games.numpy_backend import both_by_column, by_column, mean_factors
 from pkex.games.protocols import Absent, Added, BlockSums, Factors, Players
 from pkex.games.rules import Ladder, Rule
@@ -99,6 +100,7 @@ class Game:
     term: Term
     players: Players
     ladder: Ladder
+    ratios = NativeRatios()
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the compiled tables, which are made again
         return type(self), (self.term, self.players, self.ladder)
