@@ -91,6 +91,8 @@ def test_products_of_ratios_are_products_without_division(backend, kind, size):
             truth = products(present, absent, nodes, shares, weights, (j,))
             assert abs(sums[j] - truth) <= near
             assert abs(kept[j] @ local - truth) <= near
+        truth = products(present, absent, nodes, shares, weights, ())
+        assert abs(sums[-1] - truth) <= near
         for i, j in couples:
             truth = products(present, absent, nodes, shares, weights, (i, j))
             assert abs((kept[i] * kept[j]) @ local - truth) <= near

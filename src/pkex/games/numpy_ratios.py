@@ -73,7 +73,7 @@ class NumPyRatios:
         """Return products of the ratios with each other, and their weighted sums."""
         products, ratios = self.plain(pairs, order, nodes)
         local = (products[0] * shares[:, None] * weights[order]).ravel()
-        sums = ratios @ local
+        sums = np.append(ratios @ local, local.sum())
         halves = np.multiply(ratios, np.sqrt(np.abs(local)), out=ratios)
         return halves @ halves.T, sums  # which NumPy leaves to syrk
 
@@ -82,8 +82,8 @@ class NumPyRatios:
     ) -> Floats:
         """Return the weighted sums of the ratios."""
         products, ratios = self.plain(pairs, order, nodes)
-        found: Floats = ratios @ (products[0] * shares[:, None] * weights[order]).ravel()
-        return found
+        local = (products[0] * shares[:, None] * weights[order]).ravel()
+        return np.append(ratios @ local, local.sum())
 
 
 def _stays_away(pairs: Measured, nodes: Floats, factors: Floats) -> bool:

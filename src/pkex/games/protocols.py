@@ -235,15 +235,16 @@ class Ratios(Protocol):
     def gram(
         self, pairs: Measured, order: Indices, nodes: Floats, shares: Floats, weights: Floats
     ) -> tuple[Floats, Floats]:
-        """Return ``R diag(|w|) R'`` and ``R w``, of shapes (players, players) and (players,).
+        """Return ``R diag(|w|) R'`` and ``R w``, and at the end of the latter the sum of ``w``.
 
-        ``w`` is P times the share of the node times the weight of the pair.
+        ``w`` is P times the share of the node times the weight of the pair. Shapes (players,
+        players) and (players + 1,).
         """
 
     def sums(
         self, pairs: Measured, order: Indices, nodes: Floats, shares: Floats, weights: Floats
     ) -> Floats:
-        """Return ``R w`` alone."""
+        """Return ``R w``, and the sum of ``w``, alone."""
 
 
 class Game(Protocol):

@@ -50,20 +50,24 @@ def _add_gram(
     tally: Tally,
 ) -> bool:
     """Add players and pairs of players by ``T T'``, if all weights have one sign."""
-    if weights.shape[1] > 1 or not {1, 2}.issuperset(shares):
+    if weights.shape[1] > 1 or not {0, 1, 2}.issuperset(shares):
         return False
-    own, singles = weights[:, 0], None
+    own, found = weights[:, 0], dict[int, Floats]()
     if 2 in shares:
         if pairs.lowest < 0.0 or not has_one_sign(own) or not has_one_sign(shares[2]):
             return False
-        product, singles = ratios.gram(pairs, order, nodes, shares[2], own)
+        product, found[2] = ratios.gram(pairs, order, nodes, shares[2], own)
         if (own.min() < 0.0) != (shares[2].min() < 0.0):
             product = -product
         tally.add(where, 2, product[None])
-    if 1 in shares:
-        if singles is None or not np.array_equal(shares[1], shares[2]):
-            singles = ratios.sums(pairs, order, nodes, shares[1], own)
-        tally.add(where, 1, -singles[:, None])  # of absent minus present factors
+    for size in (0, 1):
+        if size not in shares:
+            continue
+        known = [k for k in found if np.array_equal(shares[k], shares[size])]
+        sums = found[known[0]] if known else ratios.sums(pairs, order, nodes, shares[size], own)
+        found[size] = sums
+        # single players by absent minus present factors
+        tally.add(where, size, sums[-1:].copy() if size == 0 else -sums[:-1, None])
     return True
 
 

@@ -3,8 +3,8 @@
 // and leaving it to BLAS.
 //
 // Sums stay vectors, one lane for every so many columns, until the end. They are kept by blocks of
-// four rows and three rows, whose twelve sums fill the registers; blocks below the diagonal are left
-// out.
+// four rows and three rows, whose twelve sums fill the registers; blocks below the diagonal are
+// left out.
 #pragma once
 
 #include "ratios.hpp"
@@ -80,7 +80,8 @@ void add_gram(const RatioTile& tile, double* sums, double* memory) {
         const Index columns = part.groups * tile.n_nodes * pkex::kRatioGroup;
         double* to = blocks;
         each_block(tile.players, [&](Index i, Index j) {
-            add_block(table + i * room.columns, table + j * room.columns, room.columns, columns, to);
+            add_block(table + i * room.columns, table + j * room.columns, room.columns, columns,
+                      to);
             to += kLeft * kRight * kLanes;
         });
     }
@@ -100,16 +101,17 @@ void add_gram(const RatioTile& tile, double* sums, double* memory) {
 template <bool General, bool Positive>
 void form_tile(const RatioTile& tile, double* memory) {
     if (!tile.weights) return ratios_of<Ratio::kPlain, General, Positive>(tile, memory);
-    double* sums = memory;  // a vector for each player
-    for (Index i = 0; i < tile.players * kLanes; ++i) sums[i] = 0.0;
+    double* sums = memory;  // a vector for each player, and one more
+    for (Index i = 0; i < (tile.players + 1) * kLanes; ++i) sums[i] = 0.0;
     if (tile.gram) {
-        add_gram<General, Positive>(tile, sums, memory + rounded_up(tile.players * kLanes, 8));
+        add_gram<General, Positive>(tile, sums,
+                                    memory + rounded_up((tile.players + 1) * kLanes, 8));
     } else if (tile.ratios) {
         ratios_of<Ratio::kHalves, General, Positive>(tile, sums);
     } else {
         ratios_of<Ratio::kSums, General, Positive>(tile, sums);
     }
-    for (Index j = 0; j < tile.players; ++j) {
+    for (Index j = 0; j <= tile.players; ++j) {
         double sum = 0.0;
         for (int i = 0; i < kLanes; ++i) sum += sums[j * kLanes + i];
         tile.sums[j] = sum;
@@ -118,7 +120,7 @@ void form_tile(const RatioTile& tile, double* memory) {
 
 // In doubles.
 inline Index ratio_workspace(const RatioTile& tile) {
-    const Index sums = tile.weights ? rounded_up(tile.players * kLanes, 8) : 0;
+    const Index sums = tile.weights ? rounded_up((tile.players + 1) * kLanes, 8) : 0;
     return sums + (tile.gram ? GramWorkspace(tile.players, tile.n_nodes).size : 0);
 }
 

@@ -53,7 +53,8 @@ void ratios(const RatioTile& tile, double* memory) {
     if (tile.absent) {
         tile.positive ? form_tile<true, true>(tile, memory) : form_tile<true, false>(tile, memory);
     } else {
-        tile.positive ? form_tile<false, true>(tile, memory) : form_tile<false, false>(tile, memory);
+        tile.positive ? form_tile<false, true>(tile, memory)
+                      : form_tile<false, false>(tile, memory);
     }
 }
 

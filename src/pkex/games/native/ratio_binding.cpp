@@ -47,7 +47,8 @@ void measure(const Factors& present, const Factors& present_deficits,
     pairs.players = Index(present.shape(0));
     pairs.points = Index(present.shape(1));
     require(pairs.points > 0, "there must be a pair.");
-    require(absent.has_value() == absent_deficits.has_value() && absent.has_value() == drops.has_value(),
+    require(absent.has_value() == absent_deficits.has_value() &&
+                absent.has_value() == drops.has_value(),
             "absent factors must be given in both forms, and with room for drops.");
     pairs.present = rows_of(present, "present", pairs.players, pairs.points);
     pairs.present_player = present.stride(0);
@@ -116,7 +117,7 @@ void ratios(const Factors& drops, const std::optional<Factors>& absent, const Or
     if (weights && shares && sums) {
         require_shape(*weights, "weights", {tile.pairs});
         require_shape(*shares, "shares", {tile.n_nodes});
-        require_shape(*sums, "sums", {tile.players});
+        require_shape(*sums, "sums", {tile.players + 1});
         tile.weights = weights->data();
         tile.shares = shares->data();
         tile.sums = sums->data();
@@ -150,6 +151,5 @@ void pkex::bind_ratios(nb::module_& module) {
                "order"_a.noconvert(), "nodes"_a.noconvert(), "shares"_a.noconvert().none(),
                "weights"_a.noconvert().none(), "ratios"_a.noconvert().none(),
                "products"_a.noconvert().none(), "sums"_a.noconvert().none(),
-               "gram"_a.noconvert().none(), "positive"_a, "tau"_a, "nothing"_a,
-               "isa"_a = "");
+               "gram"_a.noconvert().none(), "positive"_a, "tau"_a, "nothing"_a, "isa"_a = "");
 }

@@ -43,9 +43,10 @@ struct RatioTile {
     double* ratios;         // (players, columns), or null; with weights times sqrt |P share weight|
     std::ptrdiff_t ratios_player;
     double* products;  // P of each column, without weights
-    double* sums;      // with weights: of u / f times P share weight, for each player
+    double* sums;      // with weights: of u / f times P share weight, for each player, and of these
+                       // weights in the last place
     double* gram;      // with weights: products of the ratios with each other, or null
-    bool positive;        // whether no factor is negative
+    bool positive;     // whether no factor is negative
     double tau, nothing;  // |f| is at least tau max(|a|, |p|), and at least `nothing`
 };
 

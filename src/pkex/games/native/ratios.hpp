@@ -3,8 +3,8 @@
 // proof that a factor may be kept away from 0.
 //
 // A group of pairs stands in the lanes of a few registers, with as many nodes beside it as the
-// registers hold. Its drops and absent factors are read twice, for the products P of all f_j and for
-// the ratios; nothing but the ratios is written. gram.hpp multiplies them while they are in the
+// registers hold. Its drops and absent factors are read twice, for the products P of all f_j and
+// for the ratios; nothing but the ratios is written. gram.hpp multiplies them while they are in the
 // nearest cache.
 #pragma once
 
@@ -140,9 +140,9 @@ void measure_all(const Extents& pairs) {
 template <Ratio What, bool General, bool Positive, int Nodes>
 struct GroupRatios {
     const RatioTile& tile;
-    Index first;             // pair
-    const double* nodes;     // of this group
-    Vec drop[kGroupVectors]; // of one player
+    Index first;              // pair
+    const double* nodes;      // of this group
+    Vec drop[kGroupVectors];  // of one player
     Vec start[kGroupVectors];
     Vec least[kGroupVectors];
 
@@ -152,11 +152,12 @@ struct GroupRatios {
             drop[v] = load_lanes(drops, first + v * kLanes, tile.pairs);
             start[v] = splat(1.0);
             if (General) {
-                start[v] = load_lanes(tile.absent + player * tile.absent_player,
-                                      first + v * kLanes, tile.pairs);
+                start[v] = load_lanes(tile.absent + player * tile.absent_player, first + v * kLanes,
+                                      tile.pairs);
             }
             const Vec end = start[v] - drop[v];
-            const Vec most = Positive ? larger(start[v], end) : larger(absolute(start[v]), absolute(end));
+            const Vec most =
+                Positive ? larger(start[v], end) : larger(absolute(start[v]), absolute(end));
             least[v] = larger(tile.tau * most, splat(tile.nothing));
         }
     }
@@ -167,7 +168,7 @@ struct GroupRatios {
         return select(absolute(f) < least[v], least[v], f);
     }
 
-    // `column` is the first one of these nodes; `sums` has a vector for each player.
+    // `column` is the first one of these nodes; `sums` has a vector for each player, and one more.
     void run(const double* shares, Index column, double* sums) {
         Vec product[Nodes][kGroupVectors], scale[Nodes][kGroupVectors];
         for (int n = 0; n < Nodes; ++n) {
@@ -179,6 +180,7 @@ struct GroupRatios {
                 for (int v = 0; v < kGroupVectors; ++v) product[n][v] *= factor(v, nodes[n]);
             }
         }
+        Vec total = splat(0.0);
         for (int v = 0; v < kGroupVectors; ++v) {
             const Vec weight = What == Ratio::kPlain
                                    ? splat(1.0)
@@ -190,10 +192,15 @@ struct GroupRatios {
                     continue;
                 }
                 product[n][v] *= weight * splat(shares[n]);
+                total += product[n][v];
                 if (What != Ratio::kHalves) continue;
                 scale[n][v] = root(absolute(product[n][v]));
                 product[n][v] = select(product[n][v] < 0.0, -scale[n][v], scale[n][v]);
             }
+        }
+        if (What != Ratio::kPlain) {
+            double* last = sums + tile.players * kLanes;
+            store(last, load(last) + total);
         }
         for (Index j = 0; j < tile.players; ++j) {
             take(j);
@@ -225,8 +232,10 @@ void ratios_of(const RatioTile& tile, double* sums) {
             const Index left = tile.n_nodes - node;
             const double* nodes = tile.nodes + node;
             if (left >= kGroupNodes) {
-                take(GroupRatios<What, General, Positive, kGroupNodes>{tile, first, nodes, {}, {}, {}},
-                     kGroupNodes);
+                take(
+                    GroupRatios<What, General, Positive, kGroupNodes>{
+                        tile, first, nodes, {}, {}, {}},
+                    kGroupNodes);
             } else if (left >= 4) {
                 take(GroupRatios<What, General, Positive, 4>{tile, first, nodes, {}, {}, {}}, 4);
             } else if (left >= 2) {

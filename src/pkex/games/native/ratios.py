@@ -81,7 +81,7 @@ class NativeRatios:
     ) -> tuple[Floats, Floats]:
         """Return products of the ratios with each other, and their weighted sums."""
         n_players = len(pairs.drops)
-        sums = np.empty(n_players)
+        sums = np.empty(n_players + 1)
         if n_players <= _FEW:
             gram = np.empty((n_players, n_players))
             self._form(pairs, order, nodes, shares, weights, None, None, sums, gram)
@@ -94,7 +94,7 @@ class NativeRatios:
         self, pairs: Measured, order: Indices, nodes: Floats, shares: Floats, weights: Floats
     ) -> Floats:
         """Return the weighted sums of the ratios."""
-        sums = np.empty(len(pairs.drops))
+        sums = np.empty(len(pairs.drops) + 1)
         self._form(pairs, order, nodes, shares, weights, None, None, sums, None)
         return sums
 
