@@ -18,8 +18,8 @@ product, and the ratio is the time of the call to that of a bare product of the 
 
 TOGETHER = """
 With 100 background rows and {d} features, beside shapiq's `TabularExplainer`, whose pairs are
-estimates from a budget of coalitions; the percentage is the largest difference to the exact pairs,
-relative to the largest of them:
+estimates from a budget of coalitions; every budget that was tried is shown. The percentage is the
+largest difference to the exact pairs, relative to the largest of them:
 """
 
 

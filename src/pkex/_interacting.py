@@ -1,7 +1,7 @@
 """From a model or a statistic to its `Interactions`: what was asked for becomes a recipe.
 
 `Explainer.interactions`, `Explainer.shap_interaction_values` and `Attribution.interactions` come
-here. The sums are made in `pkex.games.interaction_sums`.
+here. The sums are made in `pkex.games.interactions.reductions`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pkex._indexing import subset_of
 from pkex._validation import brief, is_index
 from pkex._words import counted
 from pkex.games.functionals import INDICES
-from pkex.games.interaction_sums import InteractionSums, interactions_of
 from pkex.games.interactions import Recipe, Subset
+from pkex.games.interactions.reductions import InteractionSums, interactions_of
 from pkex.games.sums import GameSums
 from pkex.interactions import Interactions
 from pkex.models.preparation import mixed, taken

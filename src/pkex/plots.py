@@ -7,10 +7,11 @@ from pkex.output.displays.cohorts import CohortsDisplay
 from pkex.output.displays.decision import DecisionDisplay
 from pkex.output.displays.dependence import DependenceDisplay
 from pkex.output.displays.heatmap import HeatmapDisplay
+from pkex.output.displays.interactions import InteractionsDisplay, NetworkDisplay
+from pkex.output.displays.pair import PairDisplay
 from pkex.output.displays.panel import ExplanationDisplay
 from pkex.output.displays.sensitivity import PairsDisplay, SensitivityDisplay
 from pkex.output.displays.waterfall import RowDisplay, WaterfallDisplay
-from pkex.output.interaction_plots import InteractionsDisplay, NetworkDisplay, PairDisplay
 from pkex.output.plots import AttributionDisplay, Display, ImportanceDisplay, MarginalsDisplay
 from pkex.output.theme import style
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.errors import not_finite
+from pkex.games.extents import FLOOR, TAIL, extent
 from pkex.games.factors import (
     Factors,
     both_by_column,
@@ -35,6 +35,7 @@ from pkex.games.factors import (
     of_exponents,
 )
 from pkex.games.near_one import POSITIVE, SIGNED, absent_sums, add_near_one, player_sums
+from pkex.games.numpy_ratios import NumPyRatios
 from pkex.games.protocols import Added, BlockSums, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled, workspace
@@ -42,16 +43,13 @@ from pkex.games.tree_products import SWEEP, leave_one_out
 from pkex.kernels.algebra import ColumnKernel, Term
 from pkex.kernels.columns import RBF, Chi2, Laplacian, Periodic
 
-__all__ = ["Game", "extent"]
+__all__ = ["Game"]
 
 Floats = NDArray[np.float64]
 
 _EXPONENTIALS = (RBF, Laplacian, Chi2, Periodic)  # kernels that tell their exponents
 _FEWEST = 32  # players from which on series are worth a look
 _FEWEST_GENERAL = 12  # and in the general game, which they spare two exponentials for each factor
-_SLACK = 2.0**-50  # how far a factor may leave [0, 1] by its own rounding
-_TAIL = 2.0**-10  # the largest worth of a coalition below which errors are relative to it
-_FLOOR = 2.0**-960  # magnitude of a tail that underflows
 
 
 class Solved(NamedTuple):
@@ -90,6 +88,7 @@ class Game:
     term: Term
     players: Players
     ladder: Ladder
+    ratios = NumPyRatios()
 
     @property
     def entries(self) -> int:
@@ -241,7 +240,7 @@ class Game:
         totals, magnitudes = np.exp(-(missing + sums)), np.ones(e.shape[1])
         if r is not None:
             worth = np.exp(0.5 * (np.abs(e).sum(axis=0) - sums) - missing)
-            magnitudes = np.where(worth < _TAIL, np.maximum(worth, _FLOOR), 1.0)
+            magnitudes = np.where(worth < TAIL, np.maximum(worth, FLOOR), 1.0)
         far = order[solved:]
         if len(far):
             absent = None if r is None else of_exponents(r[:, point[far]])
@@ -387,36 +386,6 @@ class Game:
             pairs = np.flatnonzero((steps == step) & ~outside)
             assigned.append((ladder.rules[step], pairs))
         return assigned
-
-
-def extent(
-    term: Term, factors: Floats, u: Floats, start: Floats | None, lower: float
-) -> tuple[Floats, NDArray[np.bool_], Floats]:
-    """Return lam of each pair, whether its factors are out of range, and its magnitude.
-
-    Arrays have shape (players, pairs); the range is from `lower` to 1. In the tail, where all
-    coalitions of a pair have little worth, lam and magnitude are relative to the largest worth.
-    """
-    lam = np.abs(u).sum(axis=0)
-    if not np.isfinite(lam).all():
-        raise not_finite(term)
-    outside = np.zeros(lam.shape, dtype=bool)
-    for ends in (factors,) if start is None else (factors, start):
-        if ends.min() < lower - _SLACK or ends.max() > 1.0 + _SLACK:
-            outside |= (ends.min(axis=0) < lower - _SLACK) | (ends.max(axis=0) > 1.0 + _SLACK)
-    magnitudes = np.ones_like(lam)
-    if start is None:
-        return lam, outside, magnitudes
-    with np.errstate(under="ignore"):
-        largest = np.maximum(np.abs(factors), np.abs(start))
-        worth = np.multiply.reduce(largest, axis=0)
-        tail = (worth < _TAIL) & ~outside
-        if tail.any():
-            sizes, changes = largest[:, tail], np.abs(u[:, tail])
-            zeros = np.zeros_like(sizes)
-            lam[tail] = np.divide(changes, sizes, out=zeros, where=sizes > 0.0).sum(axis=0)
-            magnitudes[tail] = np.maximum(worth[tail], _FLOOR)
-    return lam, outside, magnitudes
 
 
 def _contracted(solved: Solved, n_rows: int, weights: Floats) -> BlockSums:

@@ -31,20 +31,30 @@ from pkex.games.rules import Ladder, Rule
 from pkex.kernels.algebra import Term
 
 __all__ = [
+    "NOTHING",
+    "TAU",
     "Added",
     "BlockSums",
     "FactorSource",
     "Factors",
     "Game",
     "Measure",
+    "Measured",
     "Players",
+    "Ratios",
     "Reduction",
     "Task",
 ]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 Players = tuple[tuple[int, ...], ...]
 Part = TypeVar("Part")
+
+TAU = 2.0**-80
+"""The share of the larger factor below which a factor of `Ratios` is kept away from 0."""
+NOTHING = 2.0**-900
+"""What stands in for a factor of 0 of a player that has no other."""
 
 
 class BlockSums(NamedTuple):
@@ -89,6 +99,81 @@ class Added(NamedTuple):
     """The largest magnitude of a pair, as in `BlockSums`."""
 
 
+class Measured(NamedTuple):
+    """Pairs of points for `Ratios`, and how large they are.
+
+    Attributes
+    ----------
+    drops : array of shape (players, pairs)
+        ``a - p``, absent minus present factors.
+    start : array of shape (players, pairs), or None
+        ``a``; None where these are 1.
+    lam, magnitudes, widest, totals : arrays of shape (pairs,)
+        Sums of ``|a - p|`` and the magnitude, both relative in the tail as the rules want them; the
+        largest ``|a - p|``; and the products of all present factors.
+    outside : boolean array of shape (pairs,)
+        Whether factors are out of the range of the rules.
+    lowest : float
+        The smallest factor of all pairs.
+    """
+
+    drops: Floats
+    start: Floats | None
+    lam: Floats
+    outside: NDArray[np.bool_]
+    magnitudes: Floats
+    widest: Floats
+    totals: Floats
+    lowest: float
+
+
+class Ratios(Protocol):
+    """What all pairs of players are a matrix product of: see `pkex.games.interactions`.
+
+    At a node x a player has the factor ``f = a - x (a - p)``, kept away from 0 by `TAU`, and the
+    ratio ``(a - p) / f``; P is the product of all ``f``. Pairs are cut into groups of `width`, and
+    `order` names groups. The columns of a tile are (groups, nodes, pairs of a group), where a
+    backend may take all groups for one; pairs that a last group lacks have P = 0.
+    """
+
+    @property
+    def width(self) -> int:
+        """Pairs of a group."""
+
+    @property
+    def entries(self) -> int:
+        """Numbers of a tile that suit the backend."""
+
+    def measured(
+        self, term: Term, present: Factors, absent: Factors | None, lower: float
+    ) -> Measured:
+        """Return pairs and how large they are; the rules cover factors from `lower` to 1.
+
+        Factors have shape (players, points) and (players, pairs), where the pairs are the points,
+        once or several times.
+        """
+
+    def plain(self, pairs: Measured, order: Indices, nodes: Floats) -> tuple[Floats, Floats]:
+        """Return P, by groups, nodes and pairs, and the ratios, of shape (players, columns).
+
+        What is returned may be memory of the thread, good until the next tile.
+        """
+
+    def gram(
+        self, pairs: Measured, order: Indices, nodes: Floats, shares: Floats, weights: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return ``R diag(|w|) R'`` and ``R w``, and at the end of the latter the sum of ``w``.
+
+        ``w`` is P times the share of the node times the weight of the pair. Shapes (players,
+        players) and (players + 1,).
+        """
+
+    def sums(
+        self, pairs: Measured, order: Indices, nodes: Floats, shares: Floats, weights: Floats
+    ) -> Floats:
+        """Return ``R w``, and the sum of ``w``, alone."""
+
+
 class Game(Protocol):
     """The product games of one term: its columns gathered into players, and the rules for them.
 
@@ -111,6 +196,10 @@ class Game(Protocol):
     @property
     def entries(self) -> int:
         """Column factors of a block that suit the backend."""
+
+    @property
+    def ratios(self) -> Ratios:
+        """What interactions are made of."""
 
     def explain(
         self, x: Floats, z: Floats, weights: Floats, absent: Factors | None = None

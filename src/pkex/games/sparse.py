@@ -51,7 +51,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._lazy import lazy
-from pkex.games.numpy_backend import change
+from pkex.games.factors import change
 from pkex.games.protocols import Factors
 from pkex.games.rules import Rule
 from pkex.games.stored import AtEntries, Indices, Row, StoredPoints, rows_of

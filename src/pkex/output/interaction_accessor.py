@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pkex.interactions import Interactions
-    from pkex.output.interaction_plots import InteractionsDisplay, NetworkDisplay, PairDisplay
+    from pkex.output.displays.interactions import InteractionsDisplay, NetworkDisplay
+    from pkex.output.displays.pair import PairDisplay
 
 __all__ = ["InteractionPlots"]
 
@@ -71,7 +72,7 @@ class InteractionPlots:
         -------
         InteractionsDisplay
         """
-        from pkex.output.interaction_plots import InteractionsDisplay
+        from pkex.output.displays.interactions import InteractionsDisplay
 
         shown = InteractionsDisplay(self._interactions)
         return shown.plot(ax, row=row, max_display=max_display, output=output)
@@ -95,7 +96,7 @@ class InteractionPlots:
         -------
         NetworkDisplay
         """
-        from pkex.output.interaction_plots import NetworkDisplay
+        from pkex.output.displays.interactions import NetworkDisplay
 
         shown = NetworkDisplay(self._interactions)
         return shown.plot(ax, row=row, max_display=max_display, output=output)
@@ -123,6 +124,6 @@ class InteractionPlots:
         -------
         PairDisplay
         """
-        from pkex.output.interaction_plots import PairDisplay
+        from pkex.output.displays.pair import PairDisplay
 
         return PairDisplay(self._interactions).plot(first, second, ax, output=output)

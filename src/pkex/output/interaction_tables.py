@@ -18,6 +18,7 @@ __all__ = ["frame", "headline", "html", "notes", "text", "to_shapiq"]
 
 _LINES = 8  # of text
 _ROWS = 20  # of a table
+_SIZE = "mean |value|"
 
 
 def headline(found: Interactions) -> str:
@@ -47,6 +48,8 @@ def notes(found: Interactions) -> list[str]:
     if not found.efficient:
         whole = "prediction" if found.whole == "prediction" else "statistic"
         said.append(f"{found.index} values do not add up to the {whole}")
+    if len(found.outputs) > 1:
+        said.append(f"{_SIZE}: summed over {counted(len(found.outputs), 'output')}")
     return said
 
 
@@ -62,7 +65,7 @@ def text(found: Interactions) -> str:
 
 
 def _numbers(entry: Interaction, titles: list[str]) -> list[str]:
-    return [f"{entry.size:.4g}", f"{entry.mean:+.4g}"][-len(titles) :]
+    return [f"{entry.size:.4g}" if title == _SIZE else f"{entry.mean:+.4g}" for title in titles]
 
 
 def html(found: Interactions) -> str:
@@ -72,11 +75,13 @@ def html(found: Interactions) -> str:
     titles = _titles(found)
     lines = []
     for entry in top:
-        tint = np.copysign(entry.size / scale, entry.mean)
-        cells = [name_cell(_joined(entry))]
-        if len(titles) > 1:
-            cells.append(cell(f"{entry.size:.4g}", strength=entry.size / scale))
-        lines.append("".join([*cells, cell(f"{entry.mean:+.4g}", strength=float(tint))]))
+        strength = entry.size / scale
+        signed = float(np.copysign(strength, entry.mean))
+        cells = [
+            cell(number, strength=strength if title == _SIZE else signed)
+            for title, number in zip(titles, _numbers(entry, titles), strict=True)
+        ]
+        lines.append("".join([name_cell(_joined(entry)), *cells]))
     total = sum(values.shape[1] for size, _, values in found._orders() if size > 1)
     more = total - len(top)
     below = line(f"and {more} more; see top() and to_frame()" if more > 0 else "")
@@ -84,10 +89,13 @@ def html(found: Interactions) -> str:
 
 
 def _titles(found: Interactions) -> list[str]:
-    """Return the titles of the numbers: of a single row the mean is the value."""
-    if len(found) == 1 and found.base_values.size == 1:
-        return ["value"]
-    return ["mean |value|", "mean"]
+    """Return the titles of the numbers: of a single row the mean is the value.
+
+    A mean over several outputs would say nothing: for classes it is often 0.
+    """
+    if len(found.outputs) > 1:
+        return [_SIZE]
+    return ["value"] if len(found) == 1 else [_SIZE, "mean"]
 
 
 def _joined(entry: Interaction) -> str:

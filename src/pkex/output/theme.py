@@ -73,8 +73,7 @@ class Theme:
         made: Any = colors.LinearSegmentedColormap.from_list(
             "pkex", list(map(self, shades)), _STEPS
         )
-        made.set_bad(self(palette.MISSING))
-        return made  # type: ignore[no-any-return]
+        return made.with_extremes(bad=self(palette.MISSING))  # type: ignore[no-any-return]
 
 
 def style(*, dark: bool = False) -> AbstractContextManager[None]:

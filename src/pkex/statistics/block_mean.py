@@ -39,8 +39,8 @@ from pkex.statistics.low_rank import sums_alone
 from pkex.statistics.pair_weights import Weights
 
 if TYPE_CHECKING:
-    from pkex.games.interaction_sums import InteractionSums
     from pkex.games.interactions import Recipe
+    from pkex.games.interactions.reductions import InteractionSums
 
 __all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate", "Part"]
 
@@ -297,7 +297,7 @@ class BlockMean:
 
     def interactions(self, recipe: Recipe, progress: bool) -> InteractionSums:
         """Return what players contribute together, the mean over the blocks."""
-        from pkex.games.interaction_sums import InteractionsByPair
+        from pkex.games.interactions.reductions import InteractionsByPair
 
         games, found = self._plan.games(), []
         with single_blas():

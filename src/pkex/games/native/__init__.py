@@ -26,6 +26,7 @@ import pkex.games.native._kernel as _kernel
 from pkex._lazy import lazy
 from pkex.errors import not_finite
 from pkex.games.factors import Absent, Factors, both_by_column, by_column, mean_factors
+from pkex.games.native.ratios import NativeRatios
 from pkex.games.protocols import Added, BlockSums, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
@@ -101,6 +102,7 @@ class Game:
     term: Term
     players: Players
     ladder: Ladder
+    ratios = NativeRatios()
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the compiled tables, which are made again
         return type(self), (self.term, self.players, self.ladder)

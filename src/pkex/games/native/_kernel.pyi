@@ -82,6 +82,35 @@ class Game:
     def evaluate(self, x: Floats, z: Floats, sums: Floats, given: Floats | None = None) -> None: ...
 
 def look_up(matrix: Floats, left: Integers, right: Integers, out: Floats) -> None: ...
+
+RATIO_GROUP: int
+
+def measure(
+    present: Floats,
+    present_deficits: Floats,
+    absent: Floats | None,
+    absent_deficits: Floats | None,
+    drops: Floats | None,
+    measures: Floats,
+    tail: float,
+    isa: str = "",
+) -> None: ...
+def ratios(
+    drops: Floats,
+    absent: Floats | None,
+    order: NDArray[np.intp],
+    nodes: Floats,
+    shares: Floats | None,
+    weights: Floats | None,
+    ratios: Floats | None,
+    products: Floats | None,
+    sums: Floats | None,
+    gram: Floats | None,
+    positive: bool,
+    tau: float,
+    nothing: float,
+    isa: str = "",
+) -> None: ...
 def function(name: str, values: Floats, to: Floats, isa: str = "") -> None: ...
 def series(nodes: Floats) -> list[tuple[int, float, list[float], list[float]]]: ...
 def signed_series(distances: Floats) -> list[tuple[int, float, list[float], list[float]]]: ...

@@ -7,23 +7,27 @@
 #include <nanobind/stl/string.h>
 
 #include <cmath>
-#include <memory>
-#include <new>
 #include <optional>
 #include <stdexcept>
 
+#include "checks.hpp"
 #include "game.hpp"
 #include "lookup.hpp"
+#include "memory.hpp"
+#include "ratio_binding.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace {
 
+using pkex::as_vector;
 using pkex::Backend;
 using pkex::Block;
 using pkex::Game;
 using pkex::Index;
+using pkex::require;
+using pkex::require_shape;
 
 using Reals = nb::ndarray<const double, nb::device::cpu>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
@@ -35,32 +39,6 @@ using Result = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::device::cpu>;
 using Cube = nb::ndarray<double, nb::ndim<3>, nb::device::cpu>;
-
-void require(bool condition, const std::string& message) {
-    if (!condition) throw std::invalid_argument(message);
-}
-
-template <class Array>
-void require_shape(const Array& array, const char* name, std::initializer_list<Index> shape) {
-    bool fits = array.ndim() == shape.size();
-    std::string text;
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        const Index wanted = shape.begin()[i];
-        fits = fits && Index(array.shape(i)) == wanted;
-        text += (i ? ", " : "") + std::to_string(wanted);
-    }
-    require(fits, std::string(name) + " must have the shape (" + text + ").");
-    require(reinterpret_cast<std::uintptr_t>(array.data()) % alignof(double) == 0,
-            std::string(name) + " must be aligned.");
-}
-
-template <class T, class Array>
-std::vector<T> as_vector(const Array& array) {
-    std::vector<T> result(array.shape(0));
-    for (std::size_t i = 0; i < result.size(); ++i)
-        result[i] = T(array.data()[Index(i) * array.stride(0)]);
-    return result;
-}
 
 // A matrix whose rows are contiguous: the one given, or a copy.
 struct Rows {
@@ -83,46 +61,11 @@ struct Rows {
     }
 };
 
-struct AlignedDelete {
-    void operator()(double* memory) const { ::operator delete(memory, std::align_val_t{64}); }
-};
-
-// The workspace of a thread. Unless it is large it is kept for the next call: fresh memory can cost
-// a call with one row as much as its work.
-class Memory {
-public:
-    double* take(Index doubles) {
-        if (doubles > size_) {
-            data_.reset();
-            size_ = 0;
-            const std::size_t bytes = sizeof(double) * std::size_t(doubles);
-            data_.reset(static_cast<double*>(::operator new(bytes, std::align_val_t{64})));
-            size_ = doubles;
-        }
-        return data_.get();
-    }
-
-    void give_back() {
-        if (size_ <= kKept) return;
-        data_.reset();
-        size_ = 0;
-    }
-
-private:
-#if defined(__SANITIZE_ADDRESS__)
-    static constexpr Index kKept = 0;  // parts of it are marked as not to be touched
-#else
-    static constexpr Index kKept = 1 << 19;  // 4 MiB
-#endif
-    std::unique_ptr<double, AlignedDelete> data_;
-    Index size_ = 0;
-};
-
 // Call `work` with the workspace for so many weight sets, without the GIL.
 template <class Work>
 void run(const Game& game, Index sets, const Work& work) {
     const nb::gil_scoped_release released;
-    thread_local Memory memory;
+    thread_local pkex::Memory memory;
     work(memory.take(game.backend().workspace(game.program(), sets)));
     memory.give_back();
 }
@@ -502,6 +445,7 @@ NB_MODULE(_kernel, module) {
     module.def("series", &series, "nodes"_a.noconvert());
     module.def("signed_series", &signed_series, "distances"_a.noconvert());
     module.def("multiply_add", &multiply_add, "steps"_a, "isa"_a = "");
+    pkex::bind_ratios(module);
     module.def("kinds", &kinds);
     module.def("config", &config);
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kinds.hpp"
+#include "ratio_data.hpp"
 #include "signed_series.hpp"
 
 namespace pkex {
@@ -126,6 +127,9 @@ struct Backend {
     void (*add_factors)(const Program&, const Block&, const Pairs&, double* workspace);
     void (*evaluate)(const Program&, const Block&,
                      double* workspace);  // totals (rows,): sum of lam
+    void (*measure)(const Extents&);
+    Index (*ratio_workspace)(const RatioTile&);
+    void (*ratios)(const RatioTile&, double* workspace);
     void (*function)(int which, const double* from, double* to, Index count);
     double (*multiply_add)(Index steps);
 };

@@ -116,6 +116,17 @@ inline Vec smaller(Vec left, Vec right) {
 #endif
 }
 
+inline Vec root(Vec value) {
+#if defined(__AVX512F__)
+    return (Vec)_mm512_sqrt_pd((__m512d)value);
+#elif defined(__AVX__)
+    return (Vec)_mm256_sqrt_pd((__m256d)value);
+#else
+    for (int i = 0; i < kLanes; ++i) value[i] = __builtin_sqrt(value[i]);
+    return value;
+#endif
+}
+
 // The largest lane, or infinity when a lane is infinite or NaN; no lane is negative.
 inline double largest(Vec value) {
 #if defined(__AVX512F__)

@@ -126,6 +126,10 @@ inline Vec smaller(const Vec& left, const Vec& right) {
         [&](int i) { return left.lane[i] < right.lane[i] ? left.lane[i] : right.lane[i]; });
 }
 
+inline Vec root(const Vec& value) {
+    return each<double>([&](int i) { return std::sqrt(value.lane[i]); });
+}
+
 // The largest lane, or infinity when a lane is infinite or NaN; no lane is negative.
 inline double largest(const Vec& value) {
     double most = 0.0;

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from pkex._indexing import Axis, select
 from pkex.output import palette
-from pkex.output.drawing import annotated, at_least, framed, lanes, short
+from pkex.output.displays.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
+from pkex.output.drawing import annotated, at_least, lanes, short
 from pkex.output.plots import Display
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class PairsDisplay(Display):
             raise ValueError("the parts of pairs were not computed; pass order=2 to sensitivity.")
         self.sensitivity, self.output = sensitivity, _output(sensitivity, output)
 
-    def plot(self, ax: Axes | None = None, *, max_display: int = 12) -> PairsDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = PAIR_PLAYERS) -> PairsDisplay:
         """Draw; see `SensitivityPlots.pairs`."""
         at_least(max_display, "max_display", 1)
         found = self.sensitivity
@@ -116,34 +117,18 @@ class PairsDisplay(Display):
         shown = np.argsort(-_of(found.total_order, self.output), kind="stable")[:max_display]
         table = 100.0 * np.maximum(pairs[np.ix_(shown, shown)], 0.0)
         if ax is None:
-            side = 2.2 + 0.42 * len(shown)
-            ax = self._figure(side + 1.0, side).subplots()
+            ax = pair_axes(self._figure, len(shown))
         self._draws_in(ax)
-        np.fill_diagonal(table, np.nan)
-        largest = float(np.nanmax(table)) if len(shown) > 1 else 0.0
-        theme = framed(ax, "")
-        names = [short(found.feature_names[player]) for player in shown]
-        places, colours = np.arange(len(shown)), theme.diverging()
-        picture = ax.imshow(table, cmap=colours, vmin=-(largest or 1.0), vmax=largest or 1.0)
-        ax.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor")
-        ax.set_yticks(places, names)
-        ink = theme(palette.INK)
-        ax.tick_params(labelcolor=ink)
-        for i, j in np.ndindex(table.shape):
-            if i != j and table[i, j] >= 0.05:
-                text = f"{table[i, j]:.2g}"
-                ax.text(j, i, text, ha="center", va="center", fontsize="small", color=ink)
-        ax.set_title("parts of two inputs", loc="left", fontsize="medium", color=ink)
-        bar = self.figure_.colorbar(picture, ax=ax, shrink=0.8, boundaries=_steps(largest))
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
-        bar.set_label("% of the variance", size="small", color=theme(palette.NEUTRAL))
+        draw_pair_table(
+            ax,
+            table,
+            [found.feature_names[player] for player in shown],
+            signed=False,
+            title="parts of two inputs",
+            texts=lambda share: f"{share:.2g}" if share >= 0.05 else "",
+            label="% of the variance",
+        )
         return self
-
-
-def _steps(largest: float) -> Floats:
-    """Return where the colours of the bar begin: from 0 on, as there is nothing below."""
-    return np.linspace(0.0, largest or 1.0, 101)
 
 
 def _output(sensitivity: Sensitivity, output: str | int | None) -> int | None:

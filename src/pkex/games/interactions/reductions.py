@@ -1,7 +1,7 @@
 """Interactions summed by row of a table, or over all pairs of one sample: two reductions.
 
 They stand beside `ByRow` and `ByPair` of `pkex.games.reductions` and run in the same engine; what
-is done with a block of pairs is in `pkex.games.interactions`. Rows are finished one after the
+is done with a block of pairs is in `pkex.games.interactions.batch`. Rows are finished one after the
 other, so that no more is held than what is returned and the blocks under way.
 """
 
@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from pkex.errors import AdditivityError
 from pkex.games.blocks import rectangle, triangle
 from pkex.games.engine import reduced
-from pkex.games.interactions import Recipe, Tally, batch
+from pkex.games.interactions.batch import batch
+from pkex.games.interactions.everything import has_one_sign
+from pkex.games.interactions.recipe import Recipe
+from pkex.games.interactions.tally import Tally
 from pkex.games.layout import by_column
 from pkex.games.points import WeightedPoints
 from pkex.games.protocols import Factors, Task
@@ -25,15 +28,17 @@ from pkex.games.reductions import PairWeights, Totals, without_self
 from pkex.games.rules import Rule
 from pkex.games.sources import EachRow, Points
 from pkex.games.sums import ranked
-from pkex.games.threads import raise_if_cancelled, single_blas
+from pkex.games.threads import single_blas
 
 __all__ = ["InteractionSums", "InteractionsByPair", "InteractionsByRow", "interactions_of"]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 _SUMS = ("main", "pairs", "triples", "chosen", "none", "totals", "sizes", "allowed", "error")
 _FACTORS = 2**19  # of a block that are held at once
 _SCENARIOS = 2**17  # of these of background rows, which stay in cache
+_SPLIT = 24  # players from which on pairs are told apart by the sign of their weight
 _RESULTS = 2**20  # numbers that a block returns, unless a single row has more
 
 
@@ -243,19 +248,18 @@ class InteractionsByRow:
         rows, points, term = task
         game = self.source.games[term]
         weights = game.term.coefficient * self.weights[points]
-        present = game.factors(self.source.x[rows], self.source.z[points])
-        n_rows = rows.stop - rows.start
-        tallies = [Tally(self.recipe, weights.shape[1]) for _ in range(n_rows)]
-        for absent, shares in _scenarios(self.source, term, points):
-            local = weights
-            if shares is not None:
-                local = (shares[:, None, None] * weights).reshape(-1, weights.shape[1])
-            for row, tally in enumerate(tallies):
-                raise_if_cancelled()
-                own = Factors(*(part[:, row] for part in present))
+        x, n_sets = self.source.x[rows], weights.shape[1]
+        tallies = [Tally(self.recipe, n_sets) for _ in range(len(x))]
+        for some in _by_sign(weights, self.recipe):
+            z = self.source.z[points][some]
+            present, own = game.factors(x, z), weights[some]
+            for absent, shares in _scenarios(self.source, term, points, some):
+                local = own
                 if shares is not None:
-                    own = Factors(*(np.tile(part, (1, len(shares))) for part in own))
-                batch(self.recipe, game.term, own, absent, local, tally)
+                    local = (shares[:, None, None] * own).reshape(-1, n_sets)
+                for row, tally in enumerate(tallies):
+                    here = Factors(*(part[:, row] for part in present))
+                    batch(self.recipe, game, here, absent, local, tally)
         return rows, tallies
 
     def add(self, part: tuple[slice, list[Tally]]) -> None:
@@ -312,7 +316,10 @@ class InteractionsByPair:
             if absent is not None:  # the same for all rows
                 absent = Factors(*(np.tile(part, (1, len(local))) for part in absent))
             weights = game.term.coefficient * local.reshape(-1, 1)
-            batch(self.recipe, game.term, present, absent, weights, total)
+            for some in _by_sign(weights, self.recipe):
+                here = _at(present, some)
+                there = None if absent is None else _at(absent, some)
+                batch(self.recipe, game, here, there, weights[some], total)
         return total
 
     def add(self, part: Tally) -> None:
@@ -333,16 +340,32 @@ def _flat(factors: Factors) -> Factors:
     return Factors(*(part.reshape(len(part), -1) for part in factors))
 
 
+def _at(factors: Factors, some: slice | Indices) -> Factors:
+    """Return the factors of some pairs."""
+    return Factors(*(part[:, some] for part in factors))
+
+
+def _by_sign(weights: Floats, recipe: Recipe) -> list[slice | Indices]:
+    """Return where the weights of one sign stand, if telling them apart halves the products."""
+    everything: list[slice | Indices] = [slice(None)]
+    pays = recipe.subsets is None and recipe.most == 2 and recipe.n_players >= _SPLIT
+    if not pays or weights.shape[1] > 1 or has_one_sign(weights):
+        return everything
+    below = weights[:, 0] < 0.0
+    return [np.flatnonzero(~below), np.flatnonzero(below)]
+
+
 def _scenarios(
-    source: Points, term: int, points: slice
+    source: Points, term: int, points: slice, some: slice | Indices
 ) -> Iterator[tuple[Factors | None, Floats | None]]:
     """Yield the factors of absent players at some points, and shares where there are several."""
     absent = source.absent
     if not isinstance(absent, EachRow):
-        yield source.absent_at(term, points), None
+        here = source.absent_at(term, points)
+        yield None if here is None else _at(here, some), None
         return
-    game, z = source.games[term], source.z[points]
+    game, z = source.games[term], source.z[points][some]
     step = max(1, _SCENARIOS // (source.n_players * len(z)))
     for start in range(0, len(absent.rows), step):
-        some = slice(start, start + step)
-        yield _flat(game.factors(absent.rows[some], z)), absent.weights[some]
+        more = slice(start, start + step)
+        yield _flat(game.factors(absent.rows[more], z)), absent.weights[more]

@@ -1,0 +1,127 @@
+"""Pairs of points, measured and sorted by rule, and added to a tally."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.games.interactions.chosen import add_chosen
+from pkex.games.interactions.everything import add_all
+from pkex.games.interactions.recipe import Recipe, Where
+from pkex.games.interactions.tally import Tally
+from pkex.games.protocols import Factors, Game, Measured
+from pkex.games.rules import Ladder, Rule
+from pkex.games.threads import raise_if_cancelled
+
+__all__ = ["batch"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_UNDERFLOW = 2.0**-700  # what is lost by underflow, and by `NOTHING`, is far below
+_ALIKE = 1.5  # ratio of the sizes of rules up to which few pairs all take the larger one
+_WIDE = 512  # columns of a tile at least, as its product with itself costs a pass over d x d
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
+def batch(
+    recipe: Recipe,
+    game: Game,
+    present: Factors,
+    absent: Factors | None,
+    weights: Floats,
+    tally: Tally,
+) -> None:
+    """Add pairs of points to a tally.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    game : Game
+        Whose factors these are.
+    present : Factors of shape (players, points)
+    absent : Factors of shape (players, pairs), or None
+        1 if None. The pairs are the points, once or several times.
+    weights : array of shape (pairs, sets)
+    tally : Tally
+    """
+    ratios, rungs = game.ratios, recipe.rules
+    pairs = ratios.measured(game.term, present, absent, rungs.lower)
+    _note_sizes(recipe, pairs, weights, tally)
+    everything = recipe.subsets is None
+    width = ratios.width if everything else 1
+    groups = list(_by_rule(recipe, pairs, rungs, width, ratios.entries))
+    whole = np.arange(-(-len(pairs.lam) // width))
+    work: list[tuple[Where, Floats, dict[int, Floats], Indices]] = [
+        (None, rule.nodes, recipe.shares(rule), order) for rule, order in groups
+    ]
+    for node, sizes in recipe.nodes.items():
+        work.append((node, np.array([node]), dict.fromkeys(sizes, np.ones(1)), whole))
+    for where, nodes, shares, order in work:
+        step = _step(recipe, ratios.entries, width * len(nodes))
+        for first in range(0, len(order), step):
+            raise_if_cancelled()
+            some = order[first : first + step]
+            if everything:
+                add_all(ratios, pairs, weights, where, nodes, shares, some, tally)
+            else:
+                add_chosen(recipe, pairs, weights, where, nodes, shares, some, tally)
+            tally.longest = max(tally.longest, len(some) * width * len(nodes))
+            tally.n_chunks += 1
+    if recipe.integrated:
+        tally.rules.update(rule for rule, _ in groups)
+
+
+def _step(recipe: Recipe, entries: int, columns: int) -> int:
+    """Return how many groups of so many columns make a tile that stays in cache."""
+    step = max(entries // recipe.n_players, _WIDE) // columns
+    if recipe.subsets is None and recipe.most > 2:
+        step *= 4  # as a product is formed for each player
+    return max(1, step)
+
+
+def _note_sizes(recipe: Recipe, pairs: Measured, weights: Floats, tally: Tally) -> None:
+    """Add what bounds errors to a tally, and the products of all present factors."""
+    magnitudes, lam, outside = pairs.magnitudes, pairs.lam, pairs.outside
+    widest = np.where(magnitudes < 1.0, 2.0, pairs.widest)  # in the tail, relative to the larger
+    if outside.any():
+        start = 1.0 if pairs.start is None else pairs.start[:, outside]
+        ends = np.maximum(np.abs(start), np.abs(start - pairs.drops[:, outside]))
+        over = np.multiply.reduce(np.maximum(1.0, ends), axis=0)
+        magnitudes = magnitudes.copy()
+        magnitudes[outside] *= over * (1.0 + lam[outside])
+    magnitudes = np.maximum(magnitudes, _UNDERFLOW)
+    sizes = np.abs(weights)
+    tally.sizes += (magnitudes * np.maximum(1.0, widest) ** recipe.most) @ sizes
+    tally.reach += (magnitudes * (1.0 + lam) ** recipe.most) @ sizes
+    tally.totals += pairs.totals @ weights
+
+
+def _by_rule(
+    recipe: Recipe, pairs: Measured, rungs: Ladder, width: int, entries: int
+) -> Iterator[tuple[Rule, Indices]]:
+    """Yield rules, each with the groups of pairs that take it: the largest that one of them needs.
+
+    Rules of much the same size are not told apart where all pairs fit one tile.
+    """
+    if not recipe.integrated:
+        return
+    steps = np.searchsorted(rungs.limits, pairs.lam + recipe.more_players)
+    steps[pairs.outside] = len(rungs.rules)
+    rules = (*rungs.rules, None)
+    most, least = int(steps.max()), int(steps.min())
+    largest, smallest = rules[most], rules[least]
+    if largest is not None and smallest is not None:
+        fits = pairs.drops.size * largest.size <= entries
+        if most == least or (fits and largest.size <= _ALIKE * smallest.size):
+            yield largest, np.arange(-(-len(steps) // width))
+            return
+    key = np.pad(steps, (0, -len(steps) % width)).reshape(-1, width).max(axis=1)
+    order = np.argsort(key, kind="stable")
+    edges = np.flatnonzero(np.diff(key[order])) + 1
+    for first, last in pairwise([0, *edges.tolist(), len(order)]):
+        some = order[first:last]
+        yield rules[int(key[some[0]])] or rungs.fallback, some

@@ -1,0 +1,62 @@
+"""Chosen subsets of any order, by products without division."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex.games.interactions.recipe import Recipe, Where
+from pkex.games.interactions.tally import Tally
+from pkex.games.protocols import Measured
+from pkex.games.threads import workspace
+
+__all__ = ["add_chosen"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+def add_chosen(
+    recipe: Recipe,
+    pairs: Measured,
+    weights: Floats,
+    where: Where,
+    nodes: Floats,
+    shares: dict[int, Floats],
+    order: Indices,
+    tally: Tally,
+) -> None:
+    """Add some pairs at some nodes to the values of chosen subsets."""
+    assert recipe.subsets is not None
+    drops, own = pairs.drops[:, order], weights[order]
+    start = 1.0 if pairs.start is None else pairs.start[:, None, order]
+    factors = workspace("chosen", len(drops), len(nodes), len(order))
+    np.multiply(nodes[None, :, None], drops[:, None, :], out=factors)
+    np.subtract(start, factors, out=factors)
+    for place, subset in enumerate(recipe.subsets):
+        functional = recipe.functionals[len(subset)]
+        others = [j for j in range(recipe.n_players) if j not in subset]
+        if where is None:
+            if not functional.density:
+                continue
+            outside = shares[len(subset)] @ np.multiply.reduce(factors[others], axis=0)
+        else:
+            orders = {order: weight for node, order, weight in functional.points if node == where}
+            if not orders:
+                continue
+            series = _taylor(factors[others, 0], drops[others], max(orders))
+            outside = np.zeros(drops.shape[1])
+            for degree, weight in orders.items():
+                outside += weight * series[degree]
+        together = (-1.0) ** len(subset) * np.multiply.reduce(drops[list(subset)], axis=0)
+        tally.chosen[place] += (together * outside) @ own
+
+
+def _taylor(factors: Floats, drops: Floats, order: int) -> list[Floats]:
+    """Return the first coefficients of ``prod_j (f_j - y u_j)`` as a polynomial in y."""
+    series = [np.ones(drops.shape[1])] + [np.zeros(drops.shape[1]) for _ in range(order)]
+    for f, u in zip(factors, drops, strict=True):
+        for r in range(order, 0, -1):
+            series[r] = series[r] * f - series[r - 1] * u
+        series[0] = series[0] * f
+    return series

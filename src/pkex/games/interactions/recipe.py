@@ -1,0 +1,120 @@
+"""What is summed for an index: its functionals, their rules, and the nodes of their points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._lazy import lazy
+from pkex.games.functionals import Functional, Index
+from pkex.games.rules import Ladder, Rule, general_ladder, ladder
+
+__all__ = ["Recipe", "Subset", "Where"]
+
+Floats = NDArray[np.float64]
+Subset = tuple[int, ...]
+Where = float | None  # a node, or None for the integral
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is summed for an index.
+
+    Attributes
+    ----------
+    index : Index
+    most : int
+        The largest order.
+    n_players : int
+    general : bool
+        Whether absent players have factors of their own; else these are 1.
+    tol : float or None
+    subsets : tuple of tuples of int, or None
+        Chosen subsets, sorted each; None for all subsets of 1 to `most` players.
+    """
+
+    index: Index
+    most: int
+    n_players: int
+    general: bool
+    tol: float | None = None
+    subsets: tuple[Subset, ...] | None = None
+
+    @lazy
+    def functionals(self) -> dict[int, Functional]:
+        """Those of the sizes that are wanted."""
+        if self.subsets is None:
+            sizes: Iterable[int] = range(1, min(self.most, self.n_players) + 1)
+        else:
+            sizes = sorted({len(subset) for subset in self.subsets})
+        return {size: self.index.of(size, self.most) for size in sizes}
+
+    @lazy
+    def for_none(self) -> Functional | None:
+        """That of the empty set, where it is not the worth of no player."""
+        return self.index.of(0, self.most) if self.index.name == "FBII" else None
+
+    @lazy
+    def integrated(self) -> dict[int, Functional]:
+        """Those with a density."""
+        return {size: one for size, one in self.functionals.items() if one.density}
+
+    @lazy
+    def more_players(self) -> int:
+        """How many players the densities are worth."""
+        return max((one.more_players for one in self.integrated.values()), default=0)
+
+    @lazy
+    def rules(self) -> Ladder:
+        """The rules for the integrals, looked up at lam + `more_players`."""
+        sizes = [one.more_players - size for size, one in self.integrated.items()]
+        n_players = max(1, self.n_players + 1 + max(sizes, default=0))
+        if not self.general and all(one.vanishes_at_one for one in self.integrated.values()):
+            return ladder(n_players, self.tol)
+        return general_ladder(n_players, self.tol)
+
+    @lazy
+    def nodes(self) -> dict[float, tuple[int, ...]]:
+        """The nodes of the points, each with the sizes of subsets that are summed there."""
+        found: dict[float, set[int]] = {}
+        every = {**self.functionals, **({} if self.for_none is None else {0: self.for_none})}
+        for size, one in every.items():
+            for node, order, _ in one.points:
+                if size + order <= self.n_players:  # else the derivative is 0
+                    found.setdefault(node, set()).add(size + order)
+        return {node: tuple(sorted(sizes)) for node, sizes in sorted(found.items())}
+
+    def shares(self, rule: Rule) -> dict[int, Floats]:
+        """Return the weights of the nodes of a rule under the densities, for every size."""
+        known: dict[Rule, dict[int, Floats]] = self._shares
+        if rule not in known:
+            known[rule] = {
+                size: np.array([one.weight(float(x)) for x in rule.nodes]) * rule.weights
+                for size, one in self.integrated.items()
+            }
+        return known[rule]
+
+    @lazy
+    def _shares(self) -> dict[Rule, dict[int, Floats]]:
+        """Those that were asked for."""
+        return {}
+
+    @lazy
+    def mass(self) -> float:
+        """What the error of a rule is multiplied by at most."""
+        return max((one.mass for one in self.integrated.values()), default=0.0)
+
+    @lazy
+    def weight(self) -> float:
+        """What rounding is multiplied by at most: the mass and the weights of all points."""
+        every = [*self.functionals.values(), *([self.for_none] if self.for_none else [])]
+        return max(one.mass + sum(abs(point.weight) for point in one.points) for one in every)
+
+    @lazy
+    def has_derivatives(self) -> bool:
+        """Whether a value is made from larger subsets."""
+        every = [*self.functionals.values(), *([self.for_none] if self.for_none else [])]
+        return any(point.order for one in every for point in one.points)

@@ -1,0 +1,145 @@
+"""The values of a pair of features over their two columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._indexing import Axis, select
+from pkex.output import palette
+from pkex.output.displays.pair_table import quiet_bar
+from pkex.output.drawing import framed, short
+from pkex.output.plots import Display
+from pkex.tables.cells import cell_text, is_missing, is_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pkex.interactions import Interactions
+
+__all__ = ["PairDisplay"]
+
+Floats = NDArray[np.float64]
+
+_FEW = 5  # levels of a column whose points are drawn side by side
+
+
+class PairDisplay(Display):
+    """The values of a pair over its two columns, made by ``interactions.plot.pair()``.
+
+    Parameters
+    ----------
+    interactions : Interactions
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> interactions = pkex.Explainer(f).interactions([[0.0, 1.0], [1.0, 0.0]])
+    >>> interactions.plot.pair("x0", "x1").ax_.get_ylabel()
+    'x1'
+    """
+
+    def __init__(self, interactions: Interactions) -> None:
+        self.interactions = interactions
+
+    def plot(
+        self,
+        first: str | int | None = None,
+        second: str | int | None = None,
+        ax: Axes | None = None,
+        *,
+        output: str | int | None = None,
+    ) -> PairDisplay:
+        """Draw; see `InteractionPlots.pair`."""
+        found = self.interactions
+        if found.data is None:
+            raise ValueError(
+                "a pair is drawn over its columns in every row, and a statistic has no rows; use "
+                "plot.heatmap()."
+            )
+        number = found._output(output, "plot.pair")
+        if (first is None) != (second is None):
+            raise ValueError("plot.pair takes two players, or none for the largest pair.")
+        if first is None or second is None:
+            top = found.top(1, order=2)
+            if not top:
+                raise ValueError("there is no pair to draw.")
+            first, second = top[0].players
+        values = found[first, second].reshape(len(found), -1)[:, number]
+        names = found.feature_names
+        [both] = select([first, second], [Axis("feature", len(names), names)])
+        players = both.tolist()
+        if ax is None:
+            ax = cast("Axes", self._figure(6.0, 4.4).subplots())
+        self._draws_in(ax)
+        x, y = (self._column(player) for player in players)
+        largest = float(np.abs(values).max(initial=0.0)) or 1.0
+        theme = framed(ax)
+        points = ax.scatter(
+            x.spread(),
+            y.spread(),
+            c=values,
+            cmap=theme.diverging(),
+            vmin=-largest,
+            vmax=largest,
+            s=float(np.clip(9000.0 / max(1, len(found)), 10.0, 36.0)),
+            edgecolors=theme(palette.MISSING),
+            linewidths=0.3,
+            zorder=3,
+        )
+        for axis, column in ((ax.xaxis, x), (ax.yaxis, y)):
+            if column.categories:
+                axis.set_ticks(range(len(column.categories)), column.categories)
+            elif len(column.levels) <= _FEW:
+                axis.set_ticks(column.levels)
+        ax.set_xlabel(short(names[players[0]]))
+        ax.set_ylabel(short(names[players[1]]))
+        quiet_bar(self.figure_.colorbar(points, ax=ax), theme, f"{found.index} of the pair")
+        return self
+
+    def _column(self, player: int) -> _Column:
+        """Return the raw values of a player of one column; text as codes."""
+        found = self.interactions
+        assert found.data is not None
+        columns = found.players[player]
+        if len(columns) != 1:
+            raise ValueError(
+                f"{found.feature_names[player]!r} is a group of {len(columns)} columns, which has "
+                "no axis; choose players of one column."
+            )
+        cells: Any = found.data[:, columns[0]]
+        if all(is_number(cell) or is_missing(cell) for cell in cells):
+            numbers = [np.nan if is_missing(cell) else float(cell) for cell in cells]
+            return _Column(np.array(numbers), [])
+        texts = [cell_text(cell) for cell in cells]
+        known = sorted(set(texts))
+        codes = np.array([known.index(text) for text in texts], dtype=np.float64)
+        return _Column(codes, [short(text, 16) for text in known])
+
+
+class _Column(NamedTuple):
+    """Numbers along an axis, and the names of categories if these are codes."""
+
+    numbers: Floats
+    categories: list[str]
+
+    @property
+    def levels(self) -> Floats:
+        """The different numbers."""
+        return np.unique(self.numbers[~np.isnan(self.numbers)])
+
+    def spread(self) -> Floats:
+        """Return the numbers, those of few levels side by side, the same at every drawing."""
+        levels = self.levels
+        if not 1 < len(levels) <= _FEW:
+            return self.numbers
+        aside = (0.618034 * np.arange(len(self.numbers))) % 1.0 - 0.5
+        return self.numbers + 0.3 * float(np.diff(levels).min()) * aside

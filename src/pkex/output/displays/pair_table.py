@@ -1,0 +1,83 @@
+"""Pairs of players as a table of colours: of interactions, and of the parts of a variance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._extras import optional
+from pkex.output import palette
+from pkex.output.drawing import framed, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+
+    from pkex.output.theme import Theme
+
+__all__ = ["PAIR_PLAYERS", "draw_pair_table", "pair_axes", "quiet_bar"]
+
+Floats = NDArray[np.float64]
+
+PAIR_PLAYERS = 12
+"""Players that such a table shows by default."""
+_DARK = 0.6  # share of the largest value from which on a cell is dark
+_STEPS = 101
+
+
+def pair_axes(figure: Callable[[float, float], Any], count: int) -> Axes:
+    """Return axes of a new figure that suit so many players."""
+    axes: Axes = figure(2.6 + 0.42 * count, 1.6 + 0.4 * count).subplots()
+    return axes
+
+
+def draw_pair_table(
+    ax: Axes,
+    table: Floats,
+    names: Sequence[str],
+    *,
+    signed: bool,
+    title: str,
+    texts: Callable[[float], str] | None = None,
+    label: str = "",
+) -> None:
+    """Draw a symmetric table; its diagonal means nothing and is left out.
+
+    Without signs colours begin at 0, as there is nothing below. `texts` writes the number of a
+    cell.
+    """
+    theme, count = framed(ax, ""), len(names)
+    cells = np.where(np.eye(count, dtype=bool), np.nan, table)
+    largest = float(np.nanmax(np.abs(cells), initial=0.0)) or 1.0
+    colours = theme.diverging().with_extremes(bad=theme(palette.GRID))
+    picture = ax.imshow(cells, cmap=colours, vmin=-largest, vmax=largest)
+    places, ink = np.arange(count), theme(palette.INK)
+    shown = [short(name) for name in names]
+    ax.set_xticks(places, shown, rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_yticks(places, shown)
+    ax.tick_params(labelcolor=ink)
+    ax.set_title(title, loc="left", fontsize="medium", color=ink)
+    if texts is not None:
+        for i, j in np.argwhere(~np.isnan(cells)):
+            colour = theme(palette.PAGE) if abs(cells[i, j]) > _DARK * largest else ink
+            text = texts(float(cells[i, j]))
+            ax.text(j, i, text, ha="center", va="center", fontsize="small", color=colour)
+    boundaries = None if signed else np.linspace(0.0, largest, _STEPS)
+    bar: Any = ax.figure.figure.colorbar(picture, ax=ax, shrink=0.8, boundaries=boundaries)
+    quiet_bar(bar, theme, label)
+    if not signed:
+        ticks = (
+            optional("matplotlib.ticker", "pkex[plots]").MaxNLocator(5).tick_values(0.0, largest)
+        )
+        bar.set_ticks([tick for tick in ticks if tick <= largest])
+
+
+def quiet_bar(bar: Any, theme: Theme, label: str = "") -> None:
+    """Give a bar of colours the looks of a report."""
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
+    if label:
+        bar.set_label(label, size="small", color=theme(palette.NEUTRAL))
