@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._indexing import Axis, select
 from pkex.output import palette
-from pkex.output.drawing import annotated, at_least, framed, lanes, short
+from pkex.output.drawing import (
+    LETTERS,
+    WIDE,
+    annotated,
+    at_least,
+    explain_colours,
+    framed,
+    lanes,
+    of_all,
+    room_for,
+    short,
+)
 from pkex.output.plots import Display
 
 if TYPE_CHECKING:
@@ -31,11 +42,6 @@ class SensitivityDisplay(Display):
     output : str or int, optional
         Which output; needed when there are several.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> import pkex
@@ -55,10 +61,12 @@ class SensitivityDisplay(Display):
         kinds = (found.first_order, found.shapley, found.total_order)
         first, shapley, total = (_of(table, self.output) for table in kinds)
         shown = np.argsort(-shapley, kind="stable")[:max_display]
+        names = [found.feature_names[player] for player in shown]
         if ax is None:
-            ax = self._figure(6.4, max(2.4, 1.4 + 0.3 * len(shown))).subplots()
+            width = 6.4 + room_for(names)
+            ax = self._figure(width, max(2.2, 1.5 + 0.3 * len(shown))).subplots()
         self._draws_in(ax)
-        theme = lanes(ax, [short(found.feature_names[player]) for player in shown])
+        theme = lanes(ax, names, WIDE if self._own else LETTERS)
         places, shade = np.arange(len(shown)), theme.series(0)
         first, shapley, total = (np.maximum(part[shown], 0.0) for part in (first, shapley, total))
         ax.barh(places, first, height=0.62, color=shade, label="first order: alone")
@@ -67,14 +75,14 @@ class SensitivityDisplay(Display):
         ax.barh(places, rest, left=first, height=0.62, color=(shade, 0.3), label=label)
         ink = theme(palette.INK)
         ax.plot(shapley, places, "D", color=ink, markersize=4.5, label="Shapley effect", zorder=4)
-        ax.set_xlabel("share of the variance")
+        ax.set_xlabel(of_all("share of the variance", len(shown), len(found.feature_names)))
         ax.set_xlim(left=0.0)
         variance = float(np.ravel(found.variance)[self.output or 0])
         name = "" if self.output is None else f"{found.outputs[self.output]}: "
         title = f"{name}variance {variance:.3g}, inputs independent"
         ax.set_title(title, loc="left", fontsize="medium", color=ink)
         annotated(ax, [f"{share:.3f}" for share in shapley], inside=not self._own)
-        ax.legend(frameon=False, loc="lower right", fontsize="small", labelcolor=ink)
+        explain_colours(ax, own=self._own)
         return self
 
 
@@ -87,11 +95,6 @@ class PairsDisplay(Display):
         Of order 2.
     output : str or int, optional
         Which output; needed when there are several.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
 
     Examples
     --------
@@ -123,27 +126,23 @@ class PairsDisplay(Display):
         largest = float(np.nanmax(table)) if len(shown) > 1 else 0.0
         theme = framed(ax, "")
         names = [short(found.feature_names[player]) for player in shown]
-        places, colours = np.arange(len(shown)), theme.diverging()
-        picture = ax.imshow(table, cmap=colours, vmin=-(largest or 1.0), vmax=largest or 1.0)
+        places, colours = np.arange(len(shown)), theme.rising()
+        picture = ax.imshow(table, cmap=colours, vmin=0.0, vmax=largest or 1.0)
         ax.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(places, names)
         ink = theme(palette.INK)
         ax.tick_params(labelcolor=ink)
         for i, j in np.ndindex(table.shape):
             if i != j and table[i, j] >= 0.05:
-                text = f"{table[i, j]:.2g}"
-                ax.text(j, i, text, ha="center", va="center", fontsize="small", color=ink)
+                strong = table[i, j] > 0.5 * largest  # a bright colour, also on dark pages
+                shade, text = palette.INK.light if strong else ink, f"{table[i, j]:.2g}"
+                ax.text(j, i, text, ha="center", va="center", fontsize="small", color=shade)
         ax.set_title("parts of two inputs", loc="left", fontsize="medium", color=ink)
-        bar = self.figure_.colorbar(picture, ax=ax, shrink=0.8, boundaries=_steps(largest))
+        bar: Any = self.figure_.colorbar(picture, ax=ax, shrink=0.8)
         bar.outline.set_visible(False)
         bar.ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
         bar.set_label("% of the variance", size="small", color=theme(palette.NEUTRAL))
         return self
-
-
-def _steps(largest: float) -> Floats:
-    """Return where the colours of the bar begin: from 0 on, as there is nothing below."""
-    return np.linspace(0.0, largest or 1.0, 101)
 
 
 def _output(sensitivity: Sensitivity, output: str | int | None) -> int | None:
