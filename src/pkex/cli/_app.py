@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import pkex
-from pkex.cli._text import printable
+from pkex.cli._text import printable, wrapped
 
 __all__ = ["run"]
 
@@ -607,7 +607,7 @@ def run(args: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("PKEX_DEBUG"):
             raise
-        print(f"Error: {_sentence(error)}", file=sys.stderr)
+        print(wrapped(f"Error: {_sentence(error)}", sys.stderr), file=sys.stderr)
         return 2
     if code == 130:
         raise KeyboardInterrupt

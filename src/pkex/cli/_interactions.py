@@ -13,6 +13,7 @@ from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import InteractionFacts, PairFacts
 from pkex.explanation import Explanation
 from pkex.interactions import Interactions
+from pkex.output.text import OUTPUTS
 
 __all__ = ["facts", "like", "shown", "writer"]
 
@@ -55,8 +56,8 @@ def facts(found: Interactions) -> InteractionFacts:
 def shown(found: Interactions) -> list[Any]:
     """Return the largest pairs as a table for the terminal."""
     sizes, means = _means(found)
-    outputs, single = found.outputs or ("",), len(found) == 1
-    heads, lines = ["pair"], []
+    names, single = found.outputs or ("",), len(found) == 1
+    outputs, heads, lines = names[:OUTPUTS], ["pair"], []
     for name in outputs:
         number = "value" if single else "mean |value|"
         title = f"{name} {number}" if len(outputs) > 1 else number
@@ -66,14 +67,18 @@ def shown(found: Interactions) -> list[Any]:
     order = _order(sizes)
     for i, j in order[:SHOWN]:
         cells: list[Any] = [f"{found.feature_names[i]} & {found.feature_names[j]}"]
-        for size, mean in zip(sizes[i, j], means[i, j], strict=True):
+        pairs = zip(sizes[i, j, :OUTPUTS], means[i, j, :OUTPUTS], strict=True)
+        for size, mean in pairs:
             cells += [f"{mean:+.4g}"] if single else [f"{size:.4g}", f"{mean:+.4g}"]
         if len(outputs) == 1:
             value = means[i, j, 0] if single else sizes[i, j, 0]
             cells.append(bar(float(value), largest))
         lines.append(cells)
     title = f"which features act together ({found.index} of pairs)"
-    return [cell(""), *grid(title, heads, lines, len(order))]
+    wide = 1 if single else 2
+    places = [range(1 + wide * k, 1 + wide * (k + 1)) for k in range(len(outputs))]
+    table = grid(title, heads, lines, len(order), outputs=places, n_outputs=len(names))
+    return [cell(""), *table]
 
 
 def writer(found: Interactions, table_format: str) -> Callable[[Path], Sequence[str]]:
