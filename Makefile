@@ -90,7 +90,7 @@ bench: $(VENV)/.installed $(BARE)/.installed
 	$(BIN)/python -m benchmarks.sensitivity
 	$(BIN)/python -m benchmarks.building
 	$(BIN)/python -m benchmarks.without_compiler
-	$(BIN)/python scripts/make_benchmarks.py
+	$(BIN)/python -m benchmarks.page
 
 # All of the paper's experiments, or those in NAMES; FULL=1 for the paper's size, SMOKE=1 for seconds.
 experiments: $(VENV)/.installed

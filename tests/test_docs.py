@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import page as benchmarks_page
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(page for page in ROOT.glob("docs/**/*.md"))
 
@@ -24,14 +26,12 @@ def script(path):
 
 def test_the_benchmark_page_is_made_from_the_results():
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    made = script("scripts/make_benchmarks.py")["page"]()
-    assert page == made, "run scripts/make_benchmarks.py"
+    assert page == benchmarks_page.page(), "run python -m benchmarks.page"
 
 
 def test_the_figures_of_the_readme_are_those_of_the_benchmarks():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    made = script("scripts/make_benchmarks.py")["readme"](text)
-    assert text == made, "run scripts/make_benchmarks.py"
+    assert text == benchmarks_page.readme(text), "run python -m benchmarks.page"
 
 
 @pytest.mark.parametrize(

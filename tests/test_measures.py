@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from itertools import combinations
 
 import mpmath
@@ -49,7 +50,7 @@ def enumerated(measure, worth, n):
         others = [i for i in range(n) if i != j]
         for size in range(n):
             for subset in combinations(others, size):
-                change = worth((*subset, j)) - worth(subset)
+                change = worth(tuple(sorted((*subset, j)))) - worth(subset)
                 values[j] += weight(measure, n, size) * change
     return values
 
@@ -59,6 +60,7 @@ def game_of(expansion, row, removal, background):
     points, alpha = expansion.points, expansion.coefficients
     terms = expansion.kernel.terms(points.shape[1])
 
+    @cache  # every coalition is asked for by each of its players
     def worth(subset):
         inside = list(subset)
         if removal == "interventional":

@@ -1,0 +1,19 @@
+"""Write the page and the comparison in the README, each whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.page import page, readme
+from pkex._files import write_whole
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text file."""
+    write_whole(path, lambda file: file.write(text.encode()), path.name)
+
+
+write(ROOT / "docs" / "benchmarks.md", page())
+write(ROOT / "README.md", readme((ROOT / "README.md").read_text(encoding="utf-8")))
