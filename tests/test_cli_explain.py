@@ -272,7 +272,7 @@ def test_several_outputs_are_lines_or_one_is_chosen(wine, capsys):
     assert re.search("feature +red +rosé +white", printed)
     assert "mean decision function of each class against each other class: positive" in printed
     counts = pd.Series(wine.predict(table)).value_counts()
-    assert f"predicted: {counts['red']} red, {counts['rosé']} rosé" in printed
+    assert f"predicted: red ({counts['red']}), rosé ({counts['rosé']})" in printed
     assert summary["result"]["classes"]["predicted"] == counts.to_dict()
     assert [entry["positive"] for entry in summary["result"]["outputs"]] == ["red", "rosé", "white"]
     for choice in (expected.outputs[1], "1"):

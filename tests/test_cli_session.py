@@ -83,7 +83,7 @@ def test_long_lines_are_not_cut_in_files(capsys):
         ([0.00123, -0.1], ["+0.0012", "-0.1000"]),
         ([1e-9], ["+1.000e-09"]),
         ([2e7, -1.0], ["+2.000e+07", "-1.000e+00"]),
-        ([0.0], ["+0.000e+00"]),
+        ([0.0], ["+0"]),
     ],
 )
 def test_numbers_of_a_column_have_the_same_decimals(numbers, expected):

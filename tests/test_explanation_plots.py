@@ -115,7 +115,7 @@ def test_what_fits_is_drawn():
     with pytest.raises(ValueError, match="9 outputs do not fit into one figure; choose up to 6"):
         explanation.plot.heatmap()
     assert len(explanation.plot.heatmap(output=["y0", "y7"]).axes_) == 2
-    legend = explanation.plot.bar().ax_.get_legend().get_texts()
+    legend = explanation.plot.bar().figure_.legends[0].get_texts()
     assert [entry.get_text() for entry in legend][-1] == "4 other outputs"
     with pytest.raises(ValueError, match="there is nothing to draw"):
         ONE[:0].plot()
@@ -320,13 +320,14 @@ def test_cohorts_have_the_importance_of_their_rows(by, expected):
         assert {name: mask.tolist() for name, mask in found.items()} == {
             name: mask.tolist() for name, mask in expected.items()
         }
-    ax = ONE.plot.bar(cohorts=by).ax_
+    display = ONE.plot.bar(cohorts=by)
+    ax = display.ax_
     order = ONE.importance().order
     drawn = [c for c in ax.containers if isinstance(c, mpl.container.BarContainer)]
     for bar, mask in zip(drawn, found.values(), strict=True):
         widths = [patch.get_width() for patch in bar]
         np.testing.assert_allclose(widths, np.abs(ONE.values[mask]).mean(axis=0)[order])
-    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    legend = [text.get_text() for text in display.figure_.legends[0].get_texts()]
     assert legend == [f"{name} ({mask.sum()} rows)" for name, mask in found.items()]
 
 
@@ -364,10 +365,44 @@ def test_values_that_are_all_zero():
 
 
 def test_long_names_are_cut():
-    long = "a name that goes on and on and on and on and on"
+    long = "a name that goes on and on and on and on and on and on"
     named = replace(ONE, feature_names=(long, *ONE.feature_names[1:]))
     for draw in (named.plot, named.plot.waterfall, named.plot.bar, named.plot.heatmap):
-        assert any("…" in name for name in labels(draw().ax_))
+        assert any("a name that goes on and…on and on" in name for name in labels(draw().ax_))
+
+
+def test_names_that_differ_at_their_ends_stay_apart():
+    names = tuple(f"the mean over all the years of station {i}" for i in range(len(ONE.players)))
+    display = replace(ONE, feature_names=names).plot.beeswarm(plt.figure().subplots())
+    assert len(set(labels(display.ax_))) == len(names)
+
+
+def test_few_raw_values_far_out_stand_at_the_edge():
+    data = ONE.data.copy()
+    data[:, 1] = [1e6, -1e6, *range(len(data) - 2)]
+    display = replace(ONE, data=data).plot.dependence("x1")
+    assert "(2 rows beyond, at the edges)" in display.ax_.get_xlabel()
+    inside, left, right = display.ax_.collections[:3]
+    x = data[:, 1].astype(float)
+    np.testing.assert_array_equal(inside.get_offsets()[:, 0], x[2:])
+    for points, row in ((left, 1), (right, 0)):
+        [(_, value)] = points.get_offsets()
+        assert value == ONE.values[row, 1]
+    low, high = display.ax_.get_xlim()
+    assert high - low < 20.0 * np.ptp(x[2:])
+
+
+def test_a_class_named_by_a_number_is_called_a_class():
+    model = SVC().fit(Z, Z[:, 0] > 0.0)
+    named = replace(pkex.Explainer(model)(Z), sides=(("1", "0"),))
+    assert named.plot().ax_.get_xlabel().endswith("(+ for class 1, \N{MINUS SIGN} for class 0)")
+
+
+def test_what_panels_share_is_said_once():
+    display = BOTH.plot.waterfall(2)
+    assert display.figure_.get_suptitle() == "row 2"
+    assert len(BOTH.plot.beeswarm().figure_.axes) == 3  # two panels and one scale of colours
+    assert len(BOTH.plot.bar(cohorts="x1", output=[0, 1]).figure_.legends) == 1
 
 
 @pytest.mark.parametrize("kind", ["bar", "beeswarm", "waterfall", "heatmap", "decision"])

@@ -82,7 +82,7 @@ def test_text_and_notebook():
 
 def test_plots():
     drawn = ONE.plot(max_display=2)
-    assert drawn.ax_.get_xlabel() == "share of the variance"
+    assert drawn.ax_.get_xlabel() == "share of the variance (the 2 largest of 3)"
     bars = [patch.get_width() for patch in drawn.ax_.patches]
     top = ONE.order[:2]
     np.testing.assert_allclose(bars[:2], ONE.first_order[top])

@@ -18,7 +18,7 @@ import pkex
 from pkex.cli._model_commands import explain, sensitivity
 from pkex.cli._options import Force, Json, Out, expanded, option
 from pkex.cli._table_commands import depend, drift
-from pkex.cli._text import printable
+from pkex.cli._text import printable, wrapped
 
 __all__ = ["run"]
 
@@ -97,7 +97,7 @@ def run(args: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("PKEX_DEBUG"):
             raise
-        print(f"Error: {_sentence(error)}", file=sys.stderr)
+        print(wrapped(f"Error: {_sentence(error)}", sys.stderr), file=sys.stderr)
         return 2
     if code == 130:
         raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 import pkex
 from pkex.cli import _folder
-from pkex.cli._text import put
+from pkex.cli._text import put, wrapped
 
 __all__ = ["demo"]
 
@@ -22,14 +23,16 @@ def demo(out: Path | None, force: bool) -> int:
         _folder.check(out, force)
     table, target, model = _model()
     explanation = pkex.Explainer(model, table[-_BACKGROUND:])(table[:_ROWS])
-    put("A support vector regression of the progression of diabetes, from ten measurements of 442")
-    put("patients. What each measurement adds to the predictions of the first three of them:\n")
+    _say(
+        "A support vector regression of the progression of diabetes, from ten measurements of 442 "
+        "patients. What each measurement adds to the predictions of the first three of them:\n"
+    )
     for line in repr(explanation).splitlines()[1:]:
-        put(line)
+        _say(line)
     gap = np.abs(explanation.predictions - model.predict(table[:_ROWS])).max()
-    put(f"\nBase value and values add up to the model's own predictions, to within {gap:.1e}.")
+    _say(f"\nBase value and values add up to the model's own predictions, to within {gap:.1e}.")
     if out is None:
-        put("\nTo try it on files:  pkex demo --out demo")
+        put("\nTo try it on files:\n  pkex demo --out demo")
         return 0
     with _folder.whole(out, force) as folder:
         _write(folder, table, target, model)
@@ -38,6 +41,10 @@ def demo(out: Path | None, force: bool) -> int:
     put(f"  pkex drift {out}/younger.csv {out}/older.csv --out drifted")
     put(f"  pkex depend {out}/diabetes.csv --target progression --top 30% --out ranked")
     return 0
+
+
+def _say(text: str) -> None:
+    put(wrapped(text, sys.stdout))
 
 
 def _model() -> tuple[Any, Any, Any]:

@@ -117,7 +117,7 @@ def _said(explanation: pkex.Explanation, totals: Totals) -> list[str]:
     other = elsewhere(explanation)
     if totals.n_rows > 1:
         counts = totals.predicted or {}
-        told = [f"{count} {label}" for label, count in counts.items() if count]
+        told = [f"{label} ({count})" for label, count in counts.items() if count]
         lines.append(f"predicted: {listed(told)}")
         if totals.apart:
             lines.append(apart(totals.apart, totals.n_rows))

@@ -1,7 +1,8 @@
 """Tables and bars for a terminal, which fit into its width.
 
-What does not fit is left out in this order: bars, then all outputs but the first, then standard
-errors. Names and values are never cut. A pipe has no width: all is printed.
+Where a table does not fit, heads of columns take several lines; then bars are left out, then all
+outputs but the first, then standard errors. Names and values are never cut. A pipe has no width:
+all is printed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console, ConsoleOptions
@@ -17,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pkex._words import counted
-from pkex.cli._text import has_blocks, printable, put
+from pkex.cli._text import has_blocks, plain, printable, put
 from pkex.output import palette
 
 __all__ = ["SHOWN", "Bar", "bar", "cell", "grid", "show"]
@@ -43,7 +45,7 @@ def bar(value: float, largest: float) -> Bar:
 
 def cell(value: object, style: str = "") -> Text:
     """Return a cell of a table in the terminal, in which nothing is markup."""
-    return Text(printable(str(value)), style=style)
+    return Text(plain(printable(str(value)), sys.stdout.encoding), style=style)
 
 
 def grid(
@@ -55,6 +57,7 @@ def grid(
     *,
     outputs: Sequence[Sequence[int]] = (),
     n_outputs: int = 0,
+    hint: str = "use --output",
 ) -> list[Any]:
     """Return a title, what is said below it, and a table of the first of `count` lines.
 
@@ -62,7 +65,7 @@ def grid(
     ----------
     title : str
     columns : sequence of str
-        Their heads.
+        Their heads; the first says what a line is.
     lines : sequence of sequences of Text, Bar or anything else, which is shown as text
     count : int
         Of all lines.
@@ -71,13 +74,15 @@ def grid(
         The columns of each output, of which as many are shown as fit.
     n_outputs : int
         How many outputs there are, with those that have no columns here.
+    hint : str
+        What to do to see the outputs that are left out.
     """
     rest = count - len(lines)
     return [
         cell(title, "bold"),
         *map(cell, said),
-        _Sheet(columns, lines, outputs, n_outputs),
-        *([cell(f"and {rest} more")] if rest else []),
+        _Sheet(columns, lines, outputs, n_outputs, hint),
+        *([cell(f"and {counted(rest, f'more {columns[0]}')}")] if rest else []),
     ]
 
 
@@ -101,6 +106,7 @@ class _Sheet:
     lines: Sequence[Sequence[Any]]
     outputs: Sequence[Sequence[int]]
     n_outputs: int
+    hint: str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
         bars = [
@@ -108,20 +114,22 @@ class _Sheet:
         ]
         room = options.max_width
         kept = [i for i in range(len(self.heads)) if i not in bars]
-        shown = len(self.outputs)
-        while shown > 1 and self._width(kept) > room:
+        shown, heads = len(self.outputs), list(self.heads)
+        if self._width(kept, heads) > room:
+            heads = [self._narrow(i) for i in range(len(heads))]
+        while shown > 1 and self._width(kept, heads) > room:
             shown -= 1
             kept = [i for i in kept if i not in self.outputs[shown]]
-        if self._width(kept) > room:
+        if self._width(kept, heads) > room:
             kept = [i for i in kept if i == 0 or self.heads[i]]
-        left = room - self._width(kept) - _GAP
+        left = room - self._width(kept, heads) - _GAP
         length = _USUAL if room == _PIPE else min(left, _LONGEST)
         kept = sorted(kept + bars) if length >= _SHORTEST else kept
         table = Table(box=None, pad_edge=False)
         for i in kept:
             right = i > 0 and self.heads[i] and i not in bars
             table.add_column(
-                cell(self.heads[i], "dim"),
+                Text("\n").join(cell(line, "dim") for line in heads[i].split("\n")),
                 justify="right" if right else "left",
                 no_wrap=i > 0,
                 overflow="fold",
@@ -132,15 +140,28 @@ class _Sheet:
         yield table
         hidden = self.n_outputs - shown
         if self.outputs and hidden > 0:
-            yield cell(f"and {counted(hidden, 'more output')}; use --output")
+            yield cell(f"and {counted(hidden, 'more output')}; {self.hint}")
 
-    def _width(self, columns: Sequence[int]) -> int:
+    def _width(self, columns: Sequence[int], heads: Sequence[str]) -> int:
         """Return how many letters the columns take."""
         widths = [
-            max([cell(self.heads[i]).cell_len, *(_text(line[i]).cell_len for line in self.lines)])
+            max([*(cell(part).cell_len for part in heads[i].split("\n")), self._widest(i)])
             for i in columns
         ]
         return sum(widths) + _GAP * (len(columns) - 1)
+
+    def _widest(self, column: int) -> int:
+        """Return the letters of the longest entry below the head of a column."""
+        entries = (line[column] for line in self.lines)
+        return max(
+            (_text(entry).cell_len for entry in entries if not isinstance(entry, Bar)), default=0
+        )
+
+    def _narrow(self, column: int) -> str:
+        """Return the head of a column in lines, as wide as its entries or its longest word."""
+        words = self.heads[column].split()
+        width = max([self._widest(column), *map(len, words)])
+        return "\n".join(wrap(self.heads[column], width, break_long_words=False)) if words else ""
 
 
 def _text(entry: Any) -> Text:

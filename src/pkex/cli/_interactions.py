@@ -16,6 +16,7 @@ from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import InteractionFacts, PairFacts
 from pkex.explanation import Explanation
 from pkex.interactions import Interactions
+from pkex.output.text import OUTPUTS
 from pkex.output.totals import PairTotals
 
 __all__ = ["facts", "like", "shown", "writer"]
@@ -59,8 +60,8 @@ def facts(found: Interactions, totals: PairTotals) -> InteractionFacts:
 def shown(found: Interactions, totals: PairTotals) -> list[Any]:
     """Return the largest pairs as a table for the terminal."""
     sizes, means = totals.sizes, totals.means
-    outputs, single = found.outputs or ("",), totals.n_rows == 1
-    heads, lines = ["pair"], []
+    names, single = found.outputs or ("",), totals.n_rows == 1
+    outputs, heads, lines = names[:OUTPUTS], ["pair"], []
     for name in outputs:
         number = "value" if single else "mean |value|"
         title = f"{name} {number}" if len(outputs) > 1 else number
@@ -70,14 +71,18 @@ def shown(found: Interactions, totals: PairTotals) -> list[Any]:
     order = _order(sizes)
     for i, j in order[:SHOWN]:
         cells: list[Any] = [f"{found.feature_names[i]} & {found.feature_names[j]}"]
-        for size, mean in zip(sizes[i, j], means[i, j], strict=True):
+        pairs = zip(sizes[i, j, :OUTPUTS], means[i, j, :OUTPUTS], strict=True)
+        for size, mean in pairs:
             cells += [f"{mean:+.4g}"] if single else [f"{size:.4g}", f"{mean:+.4g}"]
         if len(outputs) == 1:
             value = means[i, j, 0] if single else sizes[i, j, 0]
             cells.append(bar(float(value), largest))
         lines.append(cells)
     title = f"which features act together ({found.index} of pairs)"
-    return [cell(""), *grid(title, heads, lines, len(order))]
+    wide = 1 if single else 2
+    places = [range(1 + wide * k, 1 + wide * (k + 1)) for k in range(len(outputs))]
+    table = grid(title, heads, lines, len(order), outputs=places, n_outputs=len(names))
+    return [cell(""), *table]
 
 
 def writer(

@@ -25,7 +25,7 @@ from pkex.cli._summary import (
     VarianceFacts,
     table_facts,
 )
-from pkex.output.text import sensitivity_remarks
+from pkex.output.text import OUTPUTS, sensitivity_remarks
 from pkex.tables.files import Dialect, FileTable
 
 __all__ = ["Request", "sensitivity"]
@@ -173,7 +173,8 @@ def _values(found: pkex.Sensitivity) -> Any:
 
 
 def _grid(found: pkex.Sensitivity) -> list[Any]:
-    outputs = found.outputs or ("",)
+    names = found.outputs or ("",)
+    outputs = names[:OUTPUTS]
     tables = [_by_output(found, kind) for kind in _KINDS]
     titles = ("alone", "Shapley", "total")
     heads = ["feature", *(f"{name} {title}".strip() for name in outputs for title in titles)]
@@ -185,8 +186,19 @@ def _grid(found: pkex.Sensitivity) -> list[Any]:
             largest = float(np.nanmax(tables[1]))
             lines[-1].append(bar(float(tables[1][i, 0]), largest))
     heads += [""] * (len(outputs) == 1)
-    variance = ", ".join(f"{float(part):.4g}" for part in np.reshape(found.variance, -1))
-    shown = grid(f"shares of the variance {variance}", heads, lines, len(found.players))
+    variances = np.reshape(found.variance, -1)[:OUTPUTS]
+    variance = ", ".join(f"{float(part):.4g}" for part in variances)
+    if len(names) > OUTPUTS:
+        variance += ", ..."
+    shown = grid(
+        f"shares of the variance {variance}",
+        heads,
+        lines,
+        len(found.players),
+        outputs=[range(1 + 3 * k, 4 + 3 * k) for k in range(len(outputs))],
+        n_outputs=len(names),
+        hint="--out has all",
+    )
     said = [f"inputs: {found.inputs}, independent of each other", *sensitivity_remarks(found)]
     if found.second_order is not None:
         said.insert(1, _largest_pair(found))

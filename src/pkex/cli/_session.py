@@ -14,7 +14,7 @@ from pkex._words import counted, listed
 from pkex.cli import _folder
 from pkex.cli._grid import show
 from pkex.cli._summary import Summary, document
-from pkex.cli._text import printable, put
+from pkex.cli._text import printable, put, wrapped
 from pkex.tables.files import FileTable
 
 __all__ = ["Session", "described"]
@@ -54,7 +54,7 @@ class Session:
             return
         self.notes.append(text)
         if not (self.quiet or self.as_json):
-            print(printable(text), file=sys.stderr)
+            print(wrapped(printable(text), sys.stderr), file=sys.stderr)
 
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
@@ -114,7 +114,8 @@ class Session:
             show(*grid)
             if self.out is not None:
                 names = [f"values.{self.table_format}", "summary.json", *more]
-                put(f"Wrote {', '.join(names)} and report.html to {self.out}")
+                said = f"Wrote {', '.join(names)} and report.html to {self.out}"
+                put(wrapped(said, sys.stdout))
 
 
 def described(

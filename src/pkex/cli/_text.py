@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
-__all__ = ["has_blocks", "plain", "printable", "put"]
+__all__ = ["has_blocks", "plain", "printable", "put", "wrapped"]
 
 _IN_ASCII = {
     "±": "+/-",
@@ -68,6 +69,31 @@ def _has(letter: str, encoding: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def wrapped(text: str, stream: Any) -> str:
+    """Return text in lines that fit into a terminal, broken between words; as it is for a pipe.
+
+    A line that begins with spaces goes on two spaces further in.
+    """
+    if not stream.isatty():
+        return text
+    from shutil import get_terminal_size
+    from textwrap import fill
+
+    lines = []
+    for line in text.split("\n"):
+        inner = " " * (len(line) - len(line.lstrip()) + 2) if line.startswith(" ") else ""
+        lines.append(
+            fill(
+                line,
+                get_terminal_size().columns,
+                subsequent_indent=inner,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    return "\n".join(lines)
 
 
 def put(text: str) -> None:

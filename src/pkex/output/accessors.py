@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Output = str | int | Sequence[str | int] | None
 
 __all__ = [
+    "MAX_PANELS",
     "AttributionPlots",
     "ExplanationPlots",
     "ImportancePlots",
@@ -35,7 +36,7 @@ __all__ = [
     "SensitivityPlots",
 ]
 
-_PANELS = 6  # outputs that fit into one figure
+MAX_PANELS = 6  # outputs that fit into one figure
 
 
 class ExplanationPlots:
@@ -43,6 +44,13 @@ class ExplanationPlots:
 
     A call draws what fits: the waterfall of a single row, the beeswarm of many. Where a model has
     several outputs, such as one for each class, every plot but `bar` has a panel for each.
+
+    Every plot takes:
+
+    - ``ax``, matplotlib axes to draw in; a new figure by default.
+    - ``max_display``, how many features to show at most. Where values add up, the last line has the
+      sum of all others. `dependence` is of one feature and has no such parameter.
+    - ``output``, which outputs, by name or number, or a sequence of them; all by default.
 
     Examples
     --------
@@ -75,10 +83,10 @@ class ExplanationPlots:
         found = self._explanation
         if len(found) == 1:
             adds_up = found.efficient and found.complete
-            draw = self._waterfall if adds_up else self._row
-            return draw(0, ax, max_display, output)
+            draw = self.waterfall if adds_up else self._row
+            return draw(ax=ax, max_display=max_display, output=output)
         several = found.values.ndim == 3 and output is None
-        if several and (ax is not None or found.values.shape[2] > _PANELS):
+        if several and (ax is not None or found.values.shape[2] > MAX_PANELS):
             return self.bar(ax, max_display=max_display)
         return self.beeswarm(ax, max_display=max_display, output=output)
 
@@ -92,34 +100,30 @@ class ExplanationPlots:
     ) -> Display:
         """Draw the mean absolute values of the most important features as bars.
 
-        Whiskers are one standard error. A single row has its values as bars instead, with their
-        signs; whiskers are standard deviations, where the explanation has them.
+        Whiskers are one standard error; the bars of several outputs are stacked. A single row has
+        its values as bars instead, with their signs; whiskers are standard deviations, where the
+        explanation has them.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 20
-            How many features to show at most.
+        ax, max_display, output
+            As for every plot; see `ExplanationPlots`.
         cohorts : str, int, array or mapping, optional
             Parts of the rows to compare: a column, by name or number, with a cohort for each of its
             categories or for each half of its numbers; an array with a true or false or a label
             for each row; or a mapping of names to masks or lists of rows. Six at most.
-        output : str, int or sequence of them, optional
-            Which outputs. By default the bars of all are stacked.
 
         Returns
         -------
         ImportanceDisplay, CohortsDisplay or RowDisplay
         """
+        found = self._explanation
         if cohorts is not None:
             from pkex.output.displays.cohorts import CohortsDisplay
 
-            display = CohortsDisplay(self._explanation, cohorts)
-            return display.plot(ax, max_display=max_display, output=output)
-        if len(self._explanation) == 1:
-            return self._row(0, ax, max_display, output)
-        found = self._explanation
+            return CohortsDisplay(found, cohorts).plot(ax, max_display=max_display, output=output)
+        if len(found) == 1:
+            return self._row(ax=ax, max_display=max_display, output=output)
         if output is not None:
             found = (
                 found[:, :, output]
@@ -128,29 +132,21 @@ class ExplanationPlots:
             )
         return found.importance().plot.bar(ax, max_display=max_display)
 
+    def _row(self, *, ax: Axes | None, max_display: int, output: Output) -> RowDisplay:
+        from pkex.output.displays.waterfall import RowDisplay
+
+        return RowDisplay(self._explanation).plot(ax, max_display=max_display, output=output)
+
     def beeswarm(
         self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
     ) -> BeeswarmDisplay:
         """Draw every value as a point, in a line for each feature, coloured by its raw value.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 12
-            How many lines to show at most; the last one has the sum of all other features.
-        output : str, int or sequence of them, optional
-            Which outputs; all by default, a panel for each.
-
-        Returns
-        -------
-        BeeswarmDisplay
+        For the parameters see `ExplanationPlots`.
         """
         from pkex.output.displays.beeswarm import BeeswarmDisplay
 
-        shown = BeeswarmDisplay(self._explanation)
-        shown.plot(ax, max_display=max_display, output=output)
-        return shown
+        return BeeswarmDisplay(self._explanation).plot(ax, max_display=max_display, output=output)
 
     def waterfall(
         self,
@@ -162,23 +158,19 @@ class ExplanationPlots:
     ) -> WaterfallDisplay:
         """Draw how the values of one row lead from the base value to the prediction.
 
-        Where the explanation has standard deviations of its values, bars have intervals.
+        Where the explanation has standard deviations of its values, bars have intervals. Of a
+        classifier with an output for each class, that of the predicted class is drawn by default.
 
         Parameters
         ----------
         row : int, default 0
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 12
-            How many features to show at most; the last line has the sum of all others.
-        output : str, int or sequence of them, optional
-            Which outputs. By default that of the predicted class, or all, a panel for each.
-
-        Returns
-        -------
-        WaterfallDisplay
+        ax, max_display, output
+            As for every plot; see `ExplanationPlots`.
         """
-        return self._waterfall(row, ax, max_display, output)
+        from pkex.output.displays.waterfall import WaterfallDisplay
+
+        shown = WaterfallDisplay(self._explanation, row)
+        return shown.plot(ax, max_display=max_display, output=output)
 
     def dependence(
         self,
@@ -194,23 +186,15 @@ class ExplanationPlots:
         ----------
         feature : str or int
             The feature, of one column.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+        ax, output
+            As for every plot; see `ExplanationPlots`.
         color : str or int, optional
             Another feature, of one column, whose raw values colour the points: numbers from low to
             high, categories with a colour each.
-        output : str, int or sequence of them, optional
-            Which outputs; all by default, a panel for each.
-
-        Returns
-        -------
-        DependenceDisplay
         """
         from pkex.output.displays.dependence import DependenceDisplay
 
-        shown = DependenceDisplay(self._explanation, feature, color)
-        shown.plot(ax, output=output)
-        return shown
+        return DependenceDisplay(self._explanation, feature, color).plot(ax, output=output)
 
     def heatmap(
         self,
@@ -224,65 +208,27 @@ class ExplanationPlots:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 12
-            How many features to show at most; the last line has the sum of all others.
+        ax, max_display, output
+            As for every plot; see `ExplanationPlots`.
         order : {"prediction", "similarity", "data"}, default "prediction"
             How rows are sorted: by what is predicted, so that rows with similar values are
             neighbours, or as they are.
-        output : str, int or sequence of them, optional
-            Which outputs; all by default, a panel for each.
-
-        Returns
-        -------
-        HeatmapDisplay
         """
         from pkex.output.displays.heatmap import HeatmapDisplay
 
         shown = HeatmapDisplay(self._explanation, order)
-        shown.plot(ax, max_display=max_display, output=output)
-        return shown
+        return shown.plot(ax, max_display=max_display, output=output)
 
     def decision(
         self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
     ) -> DecisionDisplay:
         """Draw every row as a line from the base value to its prediction, feature by feature.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 12
-            How many features to show at most; the lowest line has the sum of all others.
-        output : str, int or sequence of them, optional
-            Which outputs; all by default, a panel for each.
-
-        Returns
-        -------
-        DecisionDisplay
+        For the parameters see `ExplanationPlots`.
         """
         from pkex.output.displays.decision import DecisionDisplay
 
-        shown = DecisionDisplay(self._explanation)
-        shown.plot(ax, max_display=max_display, output=output)
-        return shown
-
-    def _waterfall(
-        self, row: int, ax: Axes | None, max_display: int, output: Output
-    ) -> WaterfallDisplay:
-        from pkex.output.displays.waterfall import WaterfallDisplay
-
-        shown = WaterfallDisplay(self._explanation, row)
-        shown.plot(ax, max_display=max_display, output=output)
-        return shown
-
-    def _row(self, row: int, ax: Axes | None, max_display: int, output: Output) -> RowDisplay:
-        from pkex.output.displays.waterfall import RowDisplay
-
-        shown = RowDisplay(self._explanation[row])
-        shown.plot(ax, max_display=max_display, output=output)
-        return shown
+        return DecisionDisplay(self._explanation).plot(ax, max_display=max_display, output=output)
 
 
 class AttributionPlots:
@@ -297,7 +243,7 @@ class AttributionPlots:
     >>> X, Z = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + [0.0, 1.0, 0.0]
     >>> attribution = pkex.mmd(X, Z)
     >>> attribution.plot(max_display=2).ax_.get_xlabel()
-    'share of MMD²'
+    'share of MMD² (the 2 largest of 3)'
     >>> attribution.plot.marginals(columns="x1").ax_.get_xlabel()
     'x1'
     """

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.tables.cells import cell_text, is_number, name_of_rest
+from pkex.tables.cells import cell_text, is_number, name_of_rest, number_text
 
 if TYPE_CHECKING:
     from pkex.statistics.attribution import Attribution
@@ -32,6 +32,7 @@ __all__ = [
     "Points",
     "Shares",
     "between",
+    "bulk",
     "categories",
     "is_constant",
     "picture",
@@ -41,6 +42,7 @@ __all__ = [
 _MAX_CATEGORIES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 600
 _MAX_RANGES = 7
 _TAILS = (0.005, 0.02, 0.05)  # shares of the rows at either end that bins may leave out
+_SQUEEZED = 2.5  # how much wider all numbers may be than most of them
 _SPIKE = 0.5  # share of the rows in one bin of a histogram that still says something
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -174,6 +176,24 @@ def _distributions(
     return Shares(tuple(names), shares, edges, tuple(found), beyond)
 
 
+def bulk(numbers: Floats) -> tuple[float, float]:
+    """Return where an axis begins and ends, so that few numbers far out do not squeeze the others.
+
+    The middle nine tenths with half their width on either side, where all numbers would take more
+    than twice and a half as much; else the smallest and the largest number.
+
+    Examples
+    --------
+    >>> bulk(np.arange(11.0)), bulk(np.append(np.arange(100.0), 1e6))
+    ((0.0, 10.0), (0.0, 140.0))
+    """
+    least, most = float(numbers.min()), float(numbers.max())
+    low, high = np.quantile(numbers, [0.05, 0.95])
+    room = 0.5 * (high - low)
+    low, high = max(least, float(low - room)), min(most, float(high + room))
+    return (low, high) if most - least > _SQUEEZED * (high - low) > 0.0 else (least, most)
+
+
 def _edges(numbers: Floats, n_series: int) -> Floats | None:
     """Return the edges of the bins; the outer bins also hold what lies far outside.
 
@@ -212,10 +232,15 @@ def _ranges(numbers: Floats) -> tuple[NDArray[np.intp], list[str]]:
     edges = np.unique(np.quantile(rest, np.linspace(0.0, 1.0, count + 1)))
     codes = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, max(0, len(edges) - 2))
     pairs = pairwise(edges)
-    names = [f"{low:.3g} to {high:.3g}" for low, high in pairs] or [f"{edges[0]:.3g}"]
+    names = [f"{_brief(low)} to {_brief(high)}" for low, high in pairs] or [_brief(edges[0])]
     if np.isnan(most):
         return codes, names
     return np.where(numbers == most, 0, codes + 1), [f"{most:.6g}", *names]
+
+
+def _brief(number: float) -> str:
+    """Return a number to three digits, without an exponent where it is short that way."""
+    return number_text(float(f"{number:.3g}"))
 
 
 def _numbers(cells: Cells, few: int) -> Floats | None:

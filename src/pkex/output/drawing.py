@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,11 +17,26 @@ if TYPE_CHECKING:
 
     from pkex.statistics.attribution import Attribution
 
-__all__ = ["annotated", "at_least", "draw_columns", "framed", "lanes", "short", "whiskers"]
+__all__ = [
+    "LETTERS",
+    "MINUS",
+    "WIDE",
+    "annotated",
+    "at_least",
+    "draw_columns",
+    "explain_colours",
+    "framed",
+    "lanes",
+    "of_all",
+    "room_for",
+    "short",
+    "whiskers",
+]
 
-_LABEL = 24  # letters of a name
+LETTERS, WIDE = 24, 48  # of a name, beside other panels and in a figure of its own
+_LETTER = 0.078  # width in inches
 _NOTE = 9.0  # size of letters
-_MINUS = "\N{MINUS SIGN}"
+MINUS = "\N{MINUS SIGN}"
 
 
 def framed(ax: Axes, grid: str = "both") -> Theme:
@@ -40,14 +55,24 @@ def framed(ax: Axes, grid: str = "both") -> Theme:
     return theme
 
 
-def lanes(ax: Axes, names: Sequence[str]) -> Theme:
+def lanes(ax: Axes, names: Sequence[str], letters: int = LETTERS) -> Theme:
     """Make lanes below each other, the first on top, with names on the left; return the theme."""
     theme = framed(ax, "x")
-    ax.set_yticks(np.arange(len(names)), [short(name, 2 * _LABEL) for name in names])
+    ax.set_yticks(np.arange(len(names)), [short(name, letters) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", labelsize=9.5, labelcolor=theme(palette.INK))
     ax.locator_params(axis="x", nbins=6)
     return theme
+
+
+def room_for(names: Sequence[str]) -> float:
+    """Return by how many inches a figure must be wider for the longest of these names."""
+    return _LETTER * max(0, min(WIDE, max(map(len, names), default=0)) - LETTERS)
+
+
+def of_all(title: str, shown: int, count: int) -> str:
+    """Return the title of an axis, and how many of all features there are, if not all."""
+    return title if shown >= count else f"{title} (the {shown} largest of {count})"
 
 
 def annotated(ax: Axes, notes: Sequence[str], *, inside: bool) -> None:
@@ -64,7 +89,7 @@ def annotated(ax: Axes, notes: Sequence[str], *, inside: bool) -> None:
         ax.set_xlim(low, low + (high - low) / (1.0 - share))
     for place, note in enumerate(notes):
         ax.annotate(
-            note.replace("-", _MINUS),
+            note.replace("-", MINUS),
             (1.0, place),
             xycoords=("axes fraction", "data"),
             xytext=(0.0 if inside else letters * _NOTE, 0.0),
@@ -77,11 +102,12 @@ def annotated(ax: Axes, notes: Sequence[str], *, inside: bool) -> None:
 
 
 def whiskers(ax: Axes, ends: Sequence[float], places: Sequence[float], sizes: object) -> None:
-    """Draw an interval of these sizes on both sides of the ends of bars."""
+    """Draw an interval of these sizes on both sides of the ends of bars; none of size 0."""
+    seen = np.asarray(sizes, dtype=np.float64)
     ax.errorbar(
         ends,
         places,
-        xerr=sizes,  # type: ignore[arg-type]
+        xerr=np.where(seen > 0.0, seen, np.nan),
         fmt="none",
         ecolor=Theme.of(ax)(palette.INK),
         elinewidth=1.3,
@@ -111,6 +137,20 @@ def draw_columns(attribution: Attribution, columns: list[int], axes: list[Axes])
         note = f" ({100.0 * beyond:.2g} % beyond, in the outer bins)" if beyond > 0.02 else ""
         ax.set_xlabel(short(title) + note)
         ax.locator_params(axis="x", nbins=4)
+
+
+def explain_colours(ax: Axes, *, own: bool, across: int = 3) -> None:
+    """Write what the colours stand for: below a figure of our own, else where there is most room.
+
+    Inside the axes it would hide bars that are as long as the axes are wide.
+    """
+    ink = Theme.of(ax)(palette.INK)
+    style: dict[str, Any] = {"frameon": False, "fontsize": "small", "labelcolor": ink}
+    if own:
+        known = ax.get_legend_handles_labels()
+        ax.figure.legend(*known, loc="outside lower center", ncols=across, **style)
+    else:
+        ax.legend(loc="best", **style)
 
 
 def _legend_above(ax: Axes) -> None:
@@ -159,7 +199,7 @@ def _draw_boxes(ax: Axes, drawn: Boxes, theme: Theme) -> None:
 
 
 def _name_categories(ax: Axes, categories: Sequence[str]) -> None:
-    ax.set_yticks(np.arange(len(categories)), [short(name, 16) for name in categories])
+    ax.set_yticks(np.arange(len(categories)), [short(name, 20) for name in categories])
     ax.invert_yaxis()  # the first on top
 
 
@@ -169,6 +209,15 @@ def at_least(value: object, name: str, least: int) -> None:
         raise ValueError(f"{name} must be an integer of at least {least}, got {brief(value)}.")
 
 
-def short(name: str, length: int = _LABEL) -> str:
-    """Return a name that fits beside a picture."""
-    return name if len(name) <= length else name[: length - 1] + "…"
+def short(name: str, length: int = LETTERS) -> str:
+    """Return a name that fits beside a picture: its beginning and its end, which tell names apart.
+
+    Examples
+    --------
+    >>> short("the mean of measurement 16 of station 2")
+    'the mean of…f station 2'
+    """
+    if len(name) <= length:
+        return name
+    head = length // 2
+    return f"{name[:head].rstrip()}…{name[head + 1 - length :].lstrip()}"

@@ -21,9 +21,20 @@ from pkex._indexing import Axis, select
 from pkex._validation import is_index
 from pkex.output import palette
 from pkex.output.columns import is_constant
-from pkex.output.drawing import annotated, at_least, draw_columns, framed, lanes, short, whiskers
+from pkex.output.drawing import (
+    LETTERS,
+    WIDE,
+    annotated,
+    at_least,
+    draw_columns,
+    explain_colours,
+    lanes,
+    of_all,
+    room_for,
+    short,
+    whiskers,
+)
 from pkex.output.text import aligned
-from pkex.output.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,11 +116,6 @@ class ImportanceDisplay(Display):
     ----------
     importance : Importance
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> import pkex
@@ -126,27 +132,30 @@ class ImportanceDisplay(Display):
         """Draw; see `ImportancePlots.bar`."""
         at_least(max_display, "max_display", 1)
         found, shown = self.importance, self.importance.order[:max_display]
+        names = [found.feature_names[player] for player in shown]
         if ax is None:
-            ax = self._figure(6.4, max(2.0, 1.1 + 0.29 * len(shown))).subplots()
+            width = 6.4 + room_for(names)
+            ax = self._figure(width, max(2.0, 1.1 + 0.29 * len(shown))).subplots()
         self._draws_in(ax)
-        theme = lanes(ax, [short(found.feature_names[player]) for player in shown])
+        theme = lanes(ax, names, WIDE if self._own else LETTERS)
         columns, titles = _outputs(found)
         columns = columns[shown]
         places, left = np.arange(len(shown)), np.zeros(len(shown))
         for k, title in enumerate(titles):
+            joined = k == len(palette.SERIES) - 1 and len(titles) < len(found.output_names)
             style: dict[str, Any] = {"label": short(title)} if title else {}
-            ax.barh(places, columns[:, k], 0.66, left=left, color=theme.series(k), **style)
+            style["color"] = theme(palette.BAND) if joined else theme.series(k)
+            ax.barh(places, columns[:, k], 0.66, left=left, **style)
             left += columns[:, k]
         errors = found.standard_errors.reshape(len(found.values), -1)[shown, 0]
         if len(titles) > 1:  # stacked bars, where error bars would not be readable
-            ink = theme(palette.INK)
-            ax.legend(frameon=False, fontsize="small", labelcolor=ink, loc="lower right")
+            explain_colours(ax, own=self._own)
         elif not np.isnan(errors).any():
             whiskers(ax, list(left), list(places), errors)
         ax.set_xlim(left=0.0)
         if len(titles) == 1:
             annotated(ax, [sign[1:] for sign in aligned(left)], inside=not self._own)
-        ax.set_xlabel("mean |value|")
+        ax.set_xlabel(of_all("mean |value|", len(shown), len(found.feature_names)))
         return self
 
 
@@ -204,33 +213,34 @@ class AttributionDisplay(Display):
         at_least(max_display, "max_display", 1)
         at_least(marginals, "marginals", 0)
         shown = self.attribution.order[:max_display]
-        own = ax is None
-        columns = _first_columns(self.attribution, shown, marginals) if own else []
+        columns = _first_columns(self.attribution, shown, marginals) if ax is None else []
         self.marginal_axes_ = []
         if ax is None:
             height = max(2.6 + 0.1 * len(columns), 1.3 + 0.28 * len(shown), 1.9 * len(columns))
-            figure = self._figure(9.0 if columns else 6.0, height)
+            room = room_for([self.attribution.feature_names[player] for player in shown])
+            figure = self._figure((9.0 if columns else 6.0) + room, height)
             if columns:
-                left, right = figure.subfigures(1, 2, width_ratios=[3, 2])
+                left, right = figure.subfigures(1, 2, width_ratios=[5.4 + room, 3.6])
                 ax = cast("Axes", left.subplots())
                 below = right.subplots(len(columns), 1, squeeze=False)[:, 0]
                 self.marginal_axes_ = list(below)
             else:
                 ax = cast("Axes", figure.subplots())
         self._draws_in(ax)
-        self._draw_bars(ax, shown[::-1], own)
+        self._draw_bars(ax, shown)
         draw_columns(self.attribution, columns, self.marginal_axes_)
         return self
 
-    def _draw_bars(self, ax: Axes, shown: NDArray[np.intp], own: bool) -> None:
+    def _draw_bars(self, ax: Axes, shown: NDArray[np.intp]) -> None:
         """Draw the bars; p-values stand beside them in a figure of our own, else in the labels."""
-        found, theme = self.attribution, framed(ax, "x")
-        names = [short(name) for name in np.array(found.feature_names)[shown]]
-        if found.p_holm is not None and not own:
-            pairs = zip(names, found.p_holm[shown], strict=True)
-            names = [f"{name}  (p = {p:.2g})" for name, p in pairs]
-        values = found.values[shown]
-        places = np.arange(len(shown))
+        found, own = self.attribution, self._own
+        names = [found.feature_names[player] for player in shown]
+        p_values = None if found.p_holm is None else [f"p = {p:.2g}" for p in found.p_holm[shown]]
+        if p_values is not None and not own:
+            pairs = zip(names, p_values, strict=True)
+            names = [f"{short(name)}  ({p})" for name, p in pairs]
+        theme = lanes(ax, names, WIDE)
+        values, places = found.values[shown], np.arange(len(shown))
         chance = np.zeros(len(shown), dtype=bool)
         if found.null_band is not None:
             low, high = found.null_band[:, shown]
@@ -241,40 +251,22 @@ class AttributionDisplay(Display):
             (theme.signed(value), 0.45 if pale else 1.0)
             for value, pale in zip(values, chance, strict=True)
         ]
-        errors = None if found.standard_errors is None else found.standard_errors[shown]
         ax.barh(places, values, height=0.5, color=colours)
-        if errors is not None:
-            whiskers(ax, list(values), list(places), errors)
-        ax.set_yticks(places, names)
-        ax.tick_params(axis="y", labelsize=9.5, labelcolor=theme(palette.INK))
+        if found.standard_errors is not None:
+            whiskers(ax, list(values), list(places), found.standard_errors[shown])
         ax.axvline(0.0, color=theme(palette.MISSING), linewidth=0.9)
         title = found.statistic.replace("^2", "²")
-        ax.set_xlabel(f"share of {title}")
+        ax.set_xlabel(of_all(f"share of {title}", len(shown), len(found.players)))
         headline = f"{title} = {found.total:.3g}"
         if found.standard_error is not None:
             headline += f" ± {found.standard_error:.1g}"
         if found.p_value is not None:
             headline += f", p = {found.p_value:.2g}"
         ax.set_title(headline, loc="left", fontsize="medium", color=theme(palette.INK))
-        ax.locator_params(axis="x", nbins=5)
         if found.null_band is not None:
-            ink = theme(palette.INK)
-            ax.legend(frameon=False, loc="lower right", fontsize="small", labelcolor=ink)
-            if own:
-                self._write_p_values(ax, shown)
-
-    def _write_p_values(self, ax: Axes, shown: NDArray[np.intp]) -> None:
-        """Write the p-values, adjusted by Holm as everywhere, along the right edge."""
-        assert self.attribution.p_holm is not None
-        for place, i in enumerate(shown):
-            ax.annotate(
-                f"p = {self.attribution.p_holm[i]:.2g}",
-                (1.01, place),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize="small",
-                color=Theme.of(ax)(palette.NEUTRAL),
-            )
+            explain_colours(ax, own=own)
+        if p_values is not None and own:
+            annotated(ax, p_values, inside=False)
 
 
 class MarginalsDisplay(Display):

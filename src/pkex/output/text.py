@@ -222,6 +222,8 @@ def aligned(numbers: Any) -> list[str]:
     ['+12.35', '-0.50']
     """
     largest = max(map(abs, numbers), default=0.0)
+    if largest == 0.0:
+        return ["+0"] * len(numbers)
     if not 1e-4 <= largest < 1e6:
         return [f"{number:+.3e}" for number in numbers]
     decimals = max(0, 3 - math.floor(math.log10(largest)))

@@ -68,6 +68,12 @@ class Theme:
         """Return the colours of values below and above 0, which has the colour of the page."""
         return self._between(palette.LOWERS, palette.PAGE, palette.RAISES)
 
+    def rising(self) -> Colormap:
+        """Return the colours of shares from 0, which has the colour of the page; NaN is pale."""
+        made = self._between(palette.PAGE, palette.RAISES)
+        made.set_bad(self(palette.GRID))
+        return made
+
     def _between(self, *shades: palette.Shade) -> Colormap:
         colors = optional("matplotlib.colors", "pkex[plots]")
         made: Any = colors.LinearSegmentedColormap.from_list(

@@ -63,14 +63,18 @@ def label_text(label: Any) -> str:
 
 
 def number_text(number: float) -> str:
-    """Return `number` with six significant digits, or all digits left of the decimal point.
+    """Return `number` with six significant digits; with all digits left of the decimal point
+    where there are ten at most, or nothing right of it.
 
     Examples
     --------
     >>> [number_text(number) for number in (1.0, 1234567.8, 12.3456789, 1e-9)]
     ['1', '1234568', '12.3457', '1e-09']
+    >>> [number_text(number) for number in (40281263095530.0, 40281263095530.5)]
+    ['40281263095530', '4.02813e+13']
     """
-    return f"{number:.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:.6g}"
+    limit = 1e15 if float(number).is_integer() else 1e10
+    return f"{number:.0f}" if 1e6 <= abs(number) < limit else f"{number:.6g}"
 
 
 def name_of_rest(names: Collection[str]) -> str:

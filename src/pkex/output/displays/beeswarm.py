@@ -51,12 +51,13 @@ class BeeswarmDisplay(ExplanationDisplay):
 
     _kind = "beeswarm"
     _width, _height, _lane = 7.0, 1.1, 0.36
+    _ramp = False  # whether there are numbers among the raw values
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
         shown, rest = shown_features(one, np.abs(one.values).mean(axis=0), self._max_display)
         rest = rest if one.efficient else None
-        names = [short(one.feature_names[i]) for i in shown]
-        theme = lanes(ax, names if rest is None else [*names, rest])
+        names = [one.feature_names[i] for i in shown]
+        theme = lanes(ax, names if rest is None else [*names, rest], self._letters)
         lines = [one.values[:, i] for i in shown]
         raws = [raw_values(one, int(i)) for i in shown]
         if rest is not None:
@@ -64,10 +65,11 @@ class BeeswarmDisplay(ExplanationDisplay):
             raws.append(None)
         zero_line(ax, theme)
         low, high = (f(np.concatenate([*lines, [0.0]])) for f in (np.min, np.max))
-        room = 0.03 * (high - low) or 1.0
+        low, high = (low, high) if low < high else (-1.0, 1.0)
+        room = 0.03 * (high - low)
         ax.set_xlim(low - room, high + room)
         width = ax.get_window_extent().width / ax.figure.figure.dpi * 72.0
-        bins = max(20.0, width / _STEP) / (high - low or 1.0)
+        bins = max(20.0, width / _STEP) / (high - low)
         for place, (values, raw) in enumerate(zip(lines, raws, strict=True)):
             colours: Any = theme(palette.MISSING) if raw is None else raw.colours(theme)
             size = 9.0 if len(values) > 400 else 14.0
@@ -76,8 +78,11 @@ class BeeswarmDisplay(ExplanationDisplay):
             if raw is not None and raw.categories:
                 _name_categories(ax, place, raw.categories, theme)
         ax.set_xlabel(axis_of_values(one))
-        if any(raw is not None and not raw.categories for raw in raws):
-            low_to_high(ax, theme, "raw value")
+        self._ramp |= any(raw is not None and not raw.categories for raw in raws)
+
+    def _finish(self) -> None:
+        if self._ramp:
+            low_to_high(self.axes_, "raw value")
 
 
 def _swarm(places: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from pkex._words import counted
 from pkex.output import palette
 from pkex.output.columns import categories
 from pkex.output.displays.panel import ExplanationDisplay
-from pkex.output.drawing import lanes, short, whiskers
+from pkex.output.drawing import WIDE, explain_colours, lanes, of_all, short, whiskers
 from pkex.tables.cells import is_number, number_text
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class CohortsDisplay(ExplanationDisplay):
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
     >>> explanation = pkex.Explainer(f)(np.arange(8.0).reshape(4, 2))
     >>> display = explanation.plot.bar(cohorts=[True, True, False, False])
-    >>> [entry.get_text() for entry in display.ax_.get_legend().get_texts()]
+    >>> [entry.get_text() for entry in display.figure_.legends[0].get_texts()]
     ['chosen (2 rows)', 'others (2 rows)']
     """
 
@@ -55,20 +55,22 @@ class CohortsDisplay(ExplanationDisplay):
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
         order = one.importance().order[: self._max_display]
-        theme = lanes(ax, [short(one.feature_names[i]) for i in order])
+        theme = lanes(ax, [one.feature_names[i] for i in order], self._letters)
         height = 0.8 / len(self.cohorts)
         for k, (name, mask) in enumerate(self.cohorts.items()):
             found = one[mask].importance()
             places = np.arange(len(order)) + (k - 0.5 * (len(self.cohorts) - 1)) * height
-            label = f"{short(name)} ({counted(int(mask.sum()), 'row')})"
+            label = f"{short(name, WIDE)} ({counted(int(mask.sum()), 'row')})"
             ends = found.values[order]
             ax.barh(places, ends, 0.9 * height, color=theme.series(k), label=label, zorder=2)
             errors = found.standard_errors[order]
             if not np.isnan(errors).any():
                 whiskers(ax, list(ends), list(places), errors)
-        ax.set_xlabel("mean |value|")
+        ax.set_xlabel(of_all("mean |value|", len(order), len(one.feature_names)))
         ax.set_xlim(left=0.0)
-        ax.legend(frameon=False, fontsize="small", labelcolor=theme(palette.INK), loc="lower right")
+
+    def _finish(self) -> None:
+        explain_colours(self.ax_, own=self._own, across=2 if len(self.axes_) == 1 else 3)
 
 
 def cohorts_of(explanation: Explanation, by: Any) -> dict[str, Mask]:

@@ -9,7 +9,7 @@ import numpy as np
 from pkex.output import palette
 from pkex.output.displays.panel import ExplanationDisplay, shown_features
 from pkex.output.displays.waterfall import adds_up, axis_of_output
-from pkex.output.drawing import lanes, short
+from pkex.output.drawing import lanes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,11 +56,11 @@ class DecisionDisplay(ExplanationDisplay):
         from matplotlib.collections import LineCollection
 
         shown, rest = shown_features(one, np.abs(one.values).mean(axis=0), self._max_display)
-        names, steps = [short(one.feature_names[i]) for i in shown], one.values[:, shown]
+        names, steps = [one.feature_names[i] for i in shown], one.values[:, shown]
         if rest is not None:
             others = one.predictions - one.base_values - steps.sum(axis=1)
             names, steps = [*names, rest], np.column_stack([steps, others])
-        theme = lanes(ax, names)
+        theme = lanes(ax, names, self._letters)
         # the base value at the bottom edge, then after each feature at the top of its lane
         ends = one.base_values[:, None] + np.cumsum(steps[:, ::-1], axis=1)
         x = np.column_stack([one.base_values, ends])

@@ -8,15 +8,16 @@ import numpy as np
 
 from pkex._words import counted
 from pkex.output import palette
+from pkex.output.columns import bulk
 from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, one_column, zero_line
-from pkex.output.displays.shades import Raw, low_to_high, raw_values
+from pkex.output.displays.shades import low_to_high, raw_values
 from pkex.output.drawing import framed, short
+from pkex.output.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pkex.explanation import Explanation
-    from pkex.output.theme import Theme
 
 __all__ = ["DependenceDisplay"]
 
@@ -25,6 +26,9 @@ _GOLDEN = 0.618034
 
 class DependenceDisplay(ExplanationDisplay):
     """The values of a feature against its raw values, made by ``explanation.plot.dependence()``.
+
+    Where few raw values lie far from all others, the axis ends before them, and they stand at its
+    edge as arrows; see `pkex.output.columns.bulk`.
 
     Parameters
     ----------
@@ -58,40 +62,46 @@ class DependenceDisplay(ExplanationDisplay):
         assert raw is not None  # as it is no group
         values, name = one.values[:, self.feature], one.feature_names[self.feature]
         known = ~np.isnan(raw.numbers)
-        x, colours = raw.numbers, np.array([theme.series(0)] * len(values), dtype=object)
+        x, beyond = raw.numbers, np.zeros(len(values), dtype=np.int64)
+        colours = np.array([theme.series(0)] * len(values), dtype=object)
         if raw.categories:  # rows of one category stand side by side, always in the same order
             x = x + (np.arange(len(x)) * _GOLDEN % 1.0 - 0.5) * 0.5
             ax.set_xticks(range(len(raw.categories)), [short(c, 14) for c in raw.categories])
             ax.set_xlim(-0.5, len(raw.categories) - 0.5)
             ax.grid(visible=False, axis="x")
+        elif known.any():
+            low, high = bulk(x[known])
+            beyond = (x > high).astype(np.int64) - (x < low)
+            x = np.clip(x, low, high)
         if by is not None:
             colours = np.asarray(by.colours(theme))
         zero_line(ax, theme, vertical=False)
         size = float(np.clip(6000.0 / max(1, len(values)), 8.0, 22.0))
-        ax.scatter(
-            x[known],
-            values[known],
-            s=size,
-            c=list(colours[known]),
-            alpha=0.8,
-            linewidth=0,
-            zorder=3,
-        )
+        for side, marker in ((0, "o"), (-1, "<"), (1, ">")):
+            seen = known & (beyond == side)
+            style: dict[str, Any] = {"marker": marker, "alpha": 0.8, "linewidth": 0, "zorder": 3}
+            if seen.any():
+                ax.scatter(x[seen], values[seen], s=size, c=list(colours[seen]), **style)
         if not raw.categories:
             _draw_rows(ax, x[known], theme)
-        if by is not None:
-            self._explain_colours(ax, by, one, theme)
-        left = counted(int((~known).sum()), "row")
-        missing = "" if known.all() else f" ({left} without it not shown)"
-        ax.set_xlabel(f"{short(name)}{missing}")
+        notes = []
+        if beyond.any():
+            notes.append(f"{counted(int(np.abs(beyond).sum()), 'row')} beyond, at the edges")
+        if not known.all():
+            notes.append(f"{counted(int((~known).sum()), 'row')} without it not shown")
+        said = f" ({', '.join(notes)})" if notes else ""
+        ax.set_xlabel(f"{short(name, self._letters)}{said}")
         ax.set_ylabel(axis_of_values(one))
 
-    def _explain_colours(self, ax: Axes, by: Raw, one: Explanation, theme: Theme) -> None:
-        assert self.color is not None
-        title = one.feature_names[self.color]
-        if not by.categories:
-            low_to_high(ax, theme, title, by.ends if by.ends[0] < by.ends[1] else None)
+    def _finish(self) -> None:
+        by = None if self.color is None else raw_values(self.explanation, self.color)
+        if by is None or self.color is None:
             return
+        title, ax = self.explanation.feature_names[self.color], self.axes_[-1]
+        if not by.categories:
+            low_to_high(self.axes_, title, by.ends if by.ends[0] < by.ends[1] else None)
+            return
+        theme = Theme.of(ax)
         handles: list[Any] = [
             ax.scatter([], [], s=18.0, color=theme.series(k), linewidth=0, label=short(name, 16))
             for k, name in enumerate(by.categories)

@@ -12,7 +12,7 @@ from pkex._words import counted
 from pkex.output import palette
 from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, shown_features
 from pkex.output.displays.waterfall import noun_of_output
-from pkex.output.drawing import framed, lanes, short
+from pkex.output.drawing import MINUS, framed, lanes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,12 +55,12 @@ class HeatmapDisplay(ExplanationDisplay):
     def _draw(self, one: Explanation, ax: Axes) -> None:
         sizes = np.abs(one.values).mean(axis=0)
         shown, rest = shown_features(one, sizes, self._max_display)
-        names, table = [short(one.feature_names[i]) for i in shown], one.values[:, shown]
+        names, table = [one.feature_names[i] for i in shown], one.values[:, shown]
         if rest is not None and one.efficient:
             others = one.predictions - one.base_values - table.sum(axis=1)
             names, table = [*names, rest], np.column_stack([table, others])
         rows = _sorted(one, self.order)
-        theme = lanes(ax, names)
+        theme = lanes(ax, names, self._letters)
         ax.grid(visible=False)
         limit = float(np.quantile(np.abs(table), 0.99)) or float(np.abs(table).max()) or 1.0
         image = ax.imshow(
@@ -111,7 +111,8 @@ def _draw_predictions(ax: Axes, one: Explanation, rows: NDArray[np.intp], theme:
     low, base, high = one.predictions.min(), one.base_values[0], one.predictions.max()
     near = 0.2 * (high - low)
     ticks = [low, high, *([base] if low + near < base < high - near else [])]
-    above.set_yticks(ticks, [f"{'base ' if tick == base else ''}{tick:.3g}" for tick in ticks])
+    texts = (f"{'base ' if tick == base else ''}{tick:.3g}" for tick in ticks)
+    above.set_yticks(ticks, [text.replace("-", MINUS) for text in texts])
 
 
 def _draw_importance(ax: Axes, sizes: NDArray[np.float64], theme: Theme) -> None:

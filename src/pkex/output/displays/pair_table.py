@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._extras import optional
 from pkex.output import palette
 from pkex.output.drawing import framed, short
 
@@ -25,7 +24,6 @@ Floats = NDArray[np.float64]
 PAIR_PLAYERS = 12
 """Players that such a table shows by default."""
 _DARK = 0.6  # share of the largest value from which on a cell is dark
-_STEPS = 101
 
 
 def pair_axes(figure: Callable[[float, float], Any], count: int) -> Axes:
@@ -52,8 +50,10 @@ def draw_pair_table(
     theme, count = framed(ax, ""), len(names)
     cells = np.where(np.eye(count, dtype=bool), np.nan, table)
     largest = float(np.nanmax(np.abs(cells), initial=0.0)) or 1.0
-    colours = theme.diverging().with_extremes(bad=theme(palette.GRID))
-    picture = ax.imshow(cells, cmap=colours, vmin=-largest, vmax=largest)
+    colours = (theme.diverging() if signed else theme.rising()).with_extremes(
+        bad=theme(palette.GRID)
+    )
+    picture = ax.imshow(cells, cmap=colours, vmin=-largest if signed else 0.0, vmax=largest)
     places, ink = np.arange(count), theme(palette.INK)
     shown = [short(name) for name in names]
     ax.set_xticks(places, shown, rotation=45, ha="right", rotation_mode="anchor")
@@ -65,14 +65,8 @@ def draw_pair_table(
             colour = theme(palette.PAGE) if abs(cells[i, j]) > _DARK * largest else ink
             text = texts(float(cells[i, j]))
             ax.text(j, i, text, ha="center", va="center", fontsize="small", color=colour)
-    boundaries = None if signed else np.linspace(0.0, largest, _STEPS)
-    bar: Any = ax.figure.figure.colorbar(picture, ax=ax, shrink=0.8, boundaries=boundaries)
+    bar: Any = ax.figure.figure.colorbar(picture, ax=ax, shrink=0.8)
     quiet_bar(bar, theme, label)
-    if not signed:
-        ticks = (
-            optional("matplotlib.ticker", "pkex[plots]").MaxNLocator(5).tick_values(0.0, largest)
-        )
-        bar.set_ticks([tick for tick in ticks if tick <= largest])
 
 
 def quiet_bar(bar: Any, theme: Theme, label: str = "") -> None:

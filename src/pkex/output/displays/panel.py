@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pkex._indexing import Axis, select
 from pkex._validation import brief
 from pkex.output import palette
-from pkex.output.accessors import Output
-from pkex.output.drawing import at_least, short
+from pkex.output.accessors import MAX_PANELS, Output
+from pkex.output.drawing import LETTERS, WIDE, at_least, room_for, short
 from pkex.output.plots import Display
 from pkex.output.text import counted_rest, leaves_out, most_important
 from pkex.output.theme import Theme
@@ -22,9 +22,14 @@ if TYPE_CHECKING:
 
     from pkex.explanation import Explanation
 
-__all__ = ["ExplanationDisplay", "axis_of_values", "one_column", "shown_features", "zero_line"]
-
-MAX_PANELS = 6
+__all__ = [
+    "ExplanationDisplay",
+    "about_class",
+    "axis_of_values",
+    "one_column",
+    "shown_features",
+    "zero_line",
+]
 
 
 class ExplanationDisplay(Display):
@@ -55,9 +60,7 @@ class ExplanationDisplay(Display):
     def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> ExplanationDisplay:
+    def plot(self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None) -> Self:
         """Draw; see the method of `ExplanationPlots` that made this display."""
         at_least(max_display, "max_display", 1)
         if len(self.explanation) == 0:
@@ -70,12 +73,14 @@ class ExplanationDisplay(Display):
                 f"one ax has room for one of the {len(panels)} outputs; choose it, e.g. "
                 f"plot.{self._kind}(ax, output={names[0]!r}), or leave out ax."
             )
+        several = len(panels) > 1
+        self._letters = WIDE if ax is None and not several else LETTERS
         if ax is None:
             lanes = min(len(panels[0].players), max_display) + self._extra
             width, height = self._width, self._height + self._lane * lanes
             across = 2 if len(panels) == 4 else min(len(panels), 3)
             down = -(-len(panels) // across)
-            width = width if across == 1 else 0.74 * width
+            width = 0.74 * width if several else width + self._room
             figure = self._figure(width * across, height * down)
             grid = list(figure.subplots(down, across, squeeze=False).flat)
             for spare in grid[len(panels) :]:
@@ -87,18 +92,37 @@ class ExplanationDisplay(Display):
         try:
             for one, panel in zip(panels, self.axes_, strict=True):
                 self._draw(one, panel)
-                if len(panels) > 1:
-                    panel.set_title(short(one.outputs[0], 40), loc="left", fontsize="medium")
+                title, ink = self._title(), Theme.of(panel)(palette.INK)
+                style: dict[str, Any] = {"fontsize": "medium", "color": ink}
+                if several:
+                    panel.set_title(short(one.outputs[0], WIDE), loc="left", **style)
                     for axis in (panel.xaxis, panel.yaxis):  # narrow, so that words need two lines
                         axis.set_label_text(axis.get_label_text().replace(" (", "\n("))
+                    if title:
+                        self.figure_.suptitle(title, x=0.01, ha="left", **style)
+                elif title:
+                    panel.set_title(title, loc="left", **style)
+            self._finish()
         except Exception:
             self._discard()
             raise
         return self
 
+    @property
+    def _room(self) -> float:
+        """By how many inches long names make the figure wider."""
+        return room_for(self.explanation.feature_names)
+
     @abstractmethod
     def _draw(self, one: Explanation, ax: Axes) -> None:
         """Draw one output."""
+
+    def _finish(self) -> None:
+        """Draw what all panels have in common, such as what their colours mean."""
+
+    def _title(self) -> str:
+        """Return what is written above the picture."""
+        return ""
 
     def _outputs(self, output: Output) -> list[Explanation]:
         """Return the explanations of the outputs to draw, one for each panel."""
@@ -142,11 +166,21 @@ def shown_features(
 def axis_of_values(one: Explanation) -> str:
     """Return what values are: of which index, and for a classifier which class they speak for."""
     name = "Shapley value" if one.index == "SV" else f"{one.index} value"
+    return about_class(one, name, "+", "\N{MINUS SIGN}")
+
+
+def about_class(one: Explanation, noun: str, plus: str, minus: str) -> str:
+    """Return a noun, of which output it is, and for a classifier what its signs speak for."""
     if one.sides is None:
-        return f"{name} of {short(one.outputs[0])}" if one.outputs else name
-    yes, no = one.sides[0]
-    against = f"against {short(yes)}" if no is None else f"for {short(no)}"
-    return f"{name} (+ for {short(yes)}, \N{MINUS SIGN} {against})"
+        return f"{noun} of {short(one.outputs[0])}" if one.outputs else noun
+    yes, no = (None if name is None else _class(name) for name in one.sides[0])
+    against = f"against {yes}" if no is None else f"for {no}"
+    return f"{noun} ({plus} for {yes}, {minus} {against})"
+
+
+def _class(name: str) -> str:
+    """Return a class by its name; as a class where the name is a number, as "for 0" says little."""
+    return f"class {name}" if name.lstrip("-").replace(".", "", 1).isdigit() else short(name)
 
 
 def one_column(one: Explanation, feature: str | int, kind: str) -> int:

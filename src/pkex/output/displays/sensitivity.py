@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from pkex._indexing import Axis, select
 from pkex.output import palette
 from pkex.output.displays.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
-from pkex.output.drawing import annotated, at_least, lanes, short
+from pkex.output.drawing import (
+    LETTERS,
+    WIDE,
+    annotated,
+    at_least,
+    explain_colours,
+    lanes,
+    of_all,
+    room_for,
+)
 from pkex.output.plots import Display
 
 if TYPE_CHECKING:
@@ -32,11 +41,6 @@ class SensitivityDisplay(Display):
     output : str or int, optional
         Which output; needed when there are several.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> import pkex
@@ -56,10 +60,12 @@ class SensitivityDisplay(Display):
         kinds = (found.first_order, found.shapley, found.total_order)
         first, shapley, total = (_of(table, self.output) for table in kinds)
         shown = np.argsort(-shapley, kind="stable")[:max_display]
+        names = [found.feature_names[player] for player in shown]
         if ax is None:
-            ax = self._figure(6.4, max(2.4, 1.4 + 0.3 * len(shown))).subplots()
+            width = 6.4 + room_for(names)
+            ax = self._figure(width, max(2.2, 1.5 + 0.3 * len(shown))).subplots()
         self._draws_in(ax)
-        theme = lanes(ax, [short(found.feature_names[player]) for player in shown])
+        theme = lanes(ax, names, WIDE if self._own else LETTERS)
         places, shade = np.arange(len(shown)), theme.series(0)
         first, shapley, total = (np.maximum(part[shown], 0.0) for part in (first, shapley, total))
         ax.barh(places, first, height=0.62, color=shade, label="first order: alone")
@@ -68,14 +74,14 @@ class SensitivityDisplay(Display):
         ax.barh(places, rest, left=first, height=0.62, color=(shade, 0.3), label=label)
         ink = theme(palette.INK)
         ax.plot(shapley, places, "D", color=ink, markersize=4.5, label="Shapley effect", zorder=4)
-        ax.set_xlabel("share of the variance")
+        ax.set_xlabel(of_all("share of the variance", len(shown), len(found.feature_names)))
         ax.set_xlim(left=0.0)
         variance = float(np.ravel(found.variance)[self.output or 0])
         name = "" if self.output is None else f"{found.outputs[self.output]}: "
         title = f"{name}variance {variance:.3g}, inputs independent"
         ax.set_title(title, loc="left", fontsize="medium", color=ink)
         annotated(ax, [f"{share:.3f}" for share in shapley], inside=not self._own)
-        ax.legend(frameon=False, loc="lower right", fontsize="small", labelcolor=ink)
+        explain_colours(ax, own=self._own)
         return self
 
 
@@ -88,11 +94,6 @@ class PairsDisplay(Display):
         Of order 2.
     output : str or int, optional
         Which output; needed when there are several.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
 
     Examples
     --------

@@ -13,13 +13,13 @@ from pkex.output import palette
 from pkex.output.accessors import Output
 from pkex.output.displays.panel import (
     ExplanationDisplay,
+    about_class,
     axis_of_values,
     shown_features,
     zero_line,
 )
-from pkex.output.drawing import annotated, lanes, short, whiskers
+from pkex.output.drawing import WIDE, annotated, lanes, short, whiskers
 from pkex.output.text import aligned, raw_text
-from pkex.output.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +30,8 @@ __all__ = ["RowDisplay", "WaterfallDisplay", "adds_up", "axis_of_output", "noun_
 
 _BAR = 0.64  # of the height of a lane
 _NOUN = 20  # letters of what the output is called
+_VALUE = 20  # letters of a raw value
+_WITH_VALUE = WIDE + _VALUE + 3
 
 
 class RowDisplay(ExplanationDisplay):
@@ -66,8 +68,8 @@ class RowDisplay(ExplanationDisplay):
         return super()._outputs(output)
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
-        shown, values, names = _steps(one, self._max_display)
-        theme = lanes(ax, names)
+        shown, values, names = _steps(one, self._max_display, self._letters)
+        theme = lanes(ax, names, _WITH_VALUE)
         places = np.arange(len(values))
         ax.barh(places, values, _BAR, color=[theme.signed(value) for value in values], zorder=2)
         _intervals(ax, one, shown, values[: len(shown)], places[: len(shown)])
@@ -75,7 +77,16 @@ class RowDisplay(ExplanationDisplay):
         ax.margins(x=0.04)
         annotated(ax, aligned(values), inside=not self._own)
         ax.set_xlabel(axis_of_values(one))
-        _say_row(ax, self._name, one, theme)
+
+    def _title(self) -> str:
+        """Return which row it is, and which class it has."""
+        said = f"row {self._name}"
+        if self.explanation.predicted is not None:
+            said += f", predicted {self.explanation.predicted[0]}"
+            other = elsewhere(self.explanation)
+            if other is not None and other[0] is not None:
+                said += f", largest output {other[0]}"
+        return said
 
 
 class WaterfallDisplay(RowDisplay):
@@ -110,10 +121,10 @@ class WaterfallDisplay(RowDisplay):
         self._name = explanation.row_names[places[0]]
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
-        shown, values, names = _steps(one, self._max_display)
+        shown, values, names = _steps(one, self._max_display, self._letters)
         start, end = one.base_values[0], one.predictions[0]
         noun = noun_of_output(one)
-        theme = lanes(ax, ["base value", *names, noun])
+        theme = lanes(ax, ["base value", *names, noun], _WITH_VALUE)
         ends = start + np.cumsum(values)
         begins = np.concatenate([[start], ends[:-1]])
         places = np.arange(1, len(values) + 1)
@@ -131,17 +142,17 @@ class WaterfallDisplay(RowDisplay):
         ax.margins(x=0.04)
         annotated(ax, [around[0], *steps, around[1]], inside=not self._own)
         ax.set_xlabel(axis_of_output(one))
-        _say_row(ax, self._name, one, theme)
 
 
-def _steps(one: Explanation, max_display: int) -> tuple[Any, Any, list[str]]:
+def _steps(one: Explanation, max_display: int, letters: int) -> tuple[Any, Any, list[str]]:
     """Return the features shown, their values with the sum of the others, and what to call them."""
     values = one.values[0]
     shown, rest = shown_features(one, np.abs(values), max_display)
     if not one.efficient:  # a sum of the others would mean nothing
         rest = None
     names = [
-        short(f"{short(one.feature_names[i])} = {short(raw_text(one, 0, i))}", 44) for i in shown
+        f"{short(one.feature_names[i], letters)} = {short(raw_text(one, 0, i), _VALUE)}"
+        for i in shown
     ]
     if rest is None:
         return shown, values[shown], names
@@ -165,23 +176,7 @@ def noun_of_output(one: Explanation) -> str:
 
 def axis_of_output(one: Explanation) -> str:
     """Return what values add up to, and for a classifier which class that speaks for."""
-    noun = noun_of_output(one)
-    if one.sides is None:
-        return f"{noun} of {short(one.outputs[0])}" if one.outputs else noun
-    yes, no = one.sides[0]
-    against = f"against {short(yes)}" if no is None else f"for {short(no)}"
-    return f"{noun} (above 0 for {short(yes)}, below {against})"
-
-
-def _say_row(ax: Axes, name: str, one: Explanation, theme: Theme) -> None:
-    """Write above the bars which row it is, and which class it has."""
-    said = f"row {name}"
-    if one.predicted is not None:
-        said += f", predicted {one.predicted[0]}"
-        other = elsewhere(one)
-        if other is not None and other[0] is not None:
-            said += f", largest output {other[0]}"
-    ax.set_title(said, loc="left", fontsize="medium", color=theme(palette.INK))
+    return about_class(one, noun_of_output(one), "above 0", "below")
 
 
 def adds_up(explanation: Explanation) -> None:

@@ -395,7 +395,11 @@ function known(row) {
     const height = Math.max(260, Math.min(400, width * 0.45));
     const [left, right, top, bottom] = [64, width - 12, 10, height - 46];
     const present = rows.map((_, row) => row).filter((row) => !Number.isNaN(column.cells[row]));
-    const domain = column.levels ? [-0.5, column.levels.length - 0.5] : padded(extent(column.cells));
+    const ends = column.levels ? [0, column.levels.length - 1] : bulk(column.cells);
+    const inside = (cell) => Math.min(ends[1], Math.max(ends[0], cell));
+    const beyond = present.filter((row) => inside(column.cells[row]) !== column.cells[row]).length;
+    const title = featureNames[state.feature] + (beyond ? ` (${plural(beyond, "row")} beyond, at the edges)` : "");
+    const domain = column.levels ? [-0.5, column.levels.length - 0.5] : padded(ends);
     const range = padded(extent([0, ...present.map((row) => value(row, state.feature))]), 0.06);
     const [x, y] = [scale(domain, left, right), scale(range, bottom, top)];
     const space = (right - left) / (column.levels?.length ?? 1);
@@ -410,12 +414,12 @@ function known(row) {
       ticks(range, (bottom - top) / 50).map((tick) => s("g", {},
         s("line", { class: tick.x === 0 ? "zero" : "grid", x1: left, x2: right, y1: y(tick.x), y2: y(tick.x) }),
         s("text", { class: "tick", x: left - 8, y: y(tick.x) + 4, "text-anchor": "end" }, typographic(tick.text)))),
-      s("text", { class: "axis-label", x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, fitted(featureNames[state.feature], right - left, 12)),
+      s("text", { class: "axis-label", x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, fitted(title, right - left, 12)),
       s("text", { class: "axis-label", x: 12, y: (top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(top + bottom) / 2})` }, fitted(axisOfValues(), bottom - top, 12)));
     const coloured = state.colour >= 0;
     // rows of one text stand side by side, in the same order at every drawing
     const aside = (row) => (column.levels ? ((row * 0.618034) % 1 - 0.5) * 0.5 : 0);
-    points = present.map((row) => ({ x: x(column.cells[row] + aside(row)), y: y(value(row, state.feature)), row, feature: state.feature }));
+    points = present.map((row) => ({ x: x(inside(column.cells[row]) + aside(row)), y: y(value(row, state.feature)), row, feature: state.feature }));
     figure.replaceChildren(svg);
     const { canvas, context } = canvasOver(figure, width, height);
     context.globalAlpha = 0.75;

@@ -41,15 +41,15 @@ report.orders.forEach((order, k) => {
       const y = frame.y(at);
       const [zero, first, effect, total] = [0, report.first[k][i], report.shapley[k][i], report.total[k][i]].map((x) => frame.x(Math.max(0, x ?? 0)));
       frame.svg.append(
-        s("rect", { class: "up", rx: 2, x: zero, y: y - 7, width: Math.max(1, total - zero), height: 14, opacity: 0.3 }),
-        s("rect", { class: "up", rx: 2, x: zero, y: y - 7, width: Math.max(1, first - zero), height: 14 }),
+        s("rect", { class: "accent", rx: 2, x: zero, y: y - 7, width: Math.max(1, total - zero), height: 14, opacity: 0.3 }),
+        s("rect", { class: "accent", rx: 2, x: zero, y: y - 7, width: Math.max(1, first - zero), height: 14 }),
         s("line", { class: "mark", x1: effect, x2: effect, y1: y - 11, y2: y + 11 }));
     });
     frame.svg.setAttribute("aria-label", `Indices of ${plural(some.length, "input")}, largest Shapley effect first: ${
       some.slice(0, 5).map((i) => `${names[i]} ${fmt(report.shapley[k][i], 3)}`).join(", ")}. The table below has all.`);
     figure.replaceChildren(frame.svg);
   });
-  fill(body, {}, [figure, h("p", { class: "scale" }, key("up", "alone, and pale with others"), h("span", {}, "\u00b7 line: Shapley effect")),
+  fill(body, {}, [figure, h("p", { class: "scale" }, key("c0", "alone, and pale with others"), h("span", {}, "\u00b7 line: Shapley effect")),
     more(SHORT, Math.min(LONG, names.length), shown, draw)]);
 });
 
