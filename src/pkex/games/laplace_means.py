@@ -1,29 +1,35 @@
 """Means of Laplacian factors over rows, for many points at once, by sums from left to right.
 
-For one column sort the rows and cut them into short blocks. Where r is the last row of a block and
-z a point beyond it, ``exp(-(z - x)) = E exp(-(r - x))`` with ``E = exp(-(z - r))`` for every row x
-up to there. So the sums V of factors and D of deficits over these rows, whose weight is W, go from
-r to z, or to the end of the next block, by
+For one column sort the rows. Where r is a row and z a place beyond it, every row x up to r has
+``exp(-(z - x)) = E exp(-(r - x))`` with ``E = exp(-(z - r))``. So the sums V of factors and D of
+deficits over these rows, whose weight is W, go from r to z by
 
-    V <- E V,        D <- W (1 - E) + E D,
+    V <- E V,        D <- W (1 - E) + E D = D + (1 - E) (W - D),
 
-as ``1 - E k = (1 - E) + E (1 - k)``: nothing but positive numbers, so that both keep their digits.
-The same holds from right to left. A point takes the sums of the blocks before its own, those of the
-blocks behind it, and adds up its own block: the work grows like rows plus points times the length
-of a block, not like their product.
+as ``1 - E k = (1 - E) + E (1 - k)``: both terms are positive, so that V and D keep their digits.
+What W - D rounds or lacks is at most as much of W, and is multiplied by 1 - E as W is in the sum.
+A row that is met adds its weight to V and W, and nothing to D. The same holds from right to left. A
+point takes the sums at its neighbours on both sides, so that the work grows like rows plus points,
+not like their product.
 
-In units in the last place, E and 1 - E are off by eight at most, so that a step costs twelve; W by
-as many as there are blocks and rows in one; and the sum over a block by the rows of a block and the
-eight of a factor: together ``13 (blocks + 2) + 2 (rows of a block) + 8``.
+A step from row to row would add to the error every time. So rows are cut into blocks: sums over the
+rows of a block go from row to row, those over whole blocks from end to end of these, and a row adds
+the latter, seen from it, to the former.
+
+In units in the last place, E and 1 - E are off by eight at most, so that a step costs twelve, and W
+by as many as there are blocks and rows in one. A number takes as many steps as a block has rows, as
+there are blocks, one to its row and one to the point: ``13 (blocks + rows of a block + 3)`` in all.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._lazy import lazy
 from pkex.games.protocols import Factors
 
 __all__ = ["laplace_means"]
@@ -31,7 +37,7 @@ __all__ = ["laplace_means"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_LENGTH = 16  # rows of a block
+_AT_ONCE = 2**16  # points of columns that are looked at together: 512 KiB
 
 
 def laplace_means(
@@ -48,82 +54,124 @@ def laplace_means(
     allowed : float
         By how many units in the last place they may be off; None is returned if it is too few.
     """
-    n_blocks = -(-len(x) // _LENGTH)
-    if 13.0 * (n_blocks + 2) + 2.0 * _LENGTH + 8.0 > allowed:
+    length = math.isqrt(len(x) - 1) + 1
+    n_blocks = -(-len(x) // length)
+    if 13.0 * (n_blocks + length + 3) > allowed:
         return None
-    order = np.argsort(x, axis=0)
-    rows, weights = np.take_along_axis(x, order, axis=0), shares[order]
-    more = n_blocks * _LENGTH - len(x)
-    rows = np.concatenate([rows, np.repeat(rows[-1:], more, axis=0)])
-    weights = np.concatenate([weights, np.zeros((more, x.shape[1]))])
-    rows, weights = (part.T.reshape(x.shape[1], n_blocks, _LENGTH) for part in (rows, weights))
+    columns = np.ascontiguousarray(x.T)
+    order = np.argsort(columns, axis=1)
+    rows, weights = np.take_along_axis(columns, order, axis=1), shares[order]
+    more = ((0, 0), (0, n_blocks * length - len(x)))
+    rows, weights = np.pad(rows, more, mode="edge"), np.pad(weights, more)
     deficits = np.empty((z.shape[1], len(z)))
     values = np.empty_like(deficits)
     with np.errstate(over="ignore", under="ignore"):
-        rightwards = _swept(rows, weights, scales)
-        leftwards = _swept(-rows[:, ::-1, ::-1], weights[:, ::-1, ::-1], scales)
-        for column, scale in enumerate(scales):
-            points = z[:, column]
-            own = np.minimum(np.searchsorted(rows[column, :, -1], points), n_blocks - 1)
-            away = np.abs(rows[column, own] - points[:, None]) / scale
-            share = weights[column, own]
-            u = np.einsum("ij,ij->i", share, -np.expm1(-away))
-            for sweep, of_points, before in (
-                (rightwards, points, own - 1),
-                (leftwards, -points, n_blocks - 2 - own),
-            ):
-                u += sweep.deficits_at(column, of_points, before)
+        rightwards = _Sweep(rows, weights, scales, length)
+        leftwards = _Sweep(-rows[:, ::-1], weights[:, ::-1], scales, length)
+        step = max(1, _AT_ONCE // len(z))
+        for start in range(0, len(rows), step):
+            some = np.arange(start, min(start + step, len(rows)))[:, None]
+            points = z.T[some[:, 0]]
+            pairs = zip(rows[some[:, 0]], points, strict=True)
+            last = np.stack([np.searchsorted(one, at, side="right") for one, at in pairs]) - 1
+            after = rows.shape[1] - 2 - last
+            u = rightwards.deficits_at(some, points, last)
+            u += leftwards.deficits_at(some, -points, after)
             k = 1.0 - u
-            small = np.flatnonzero(u >= 0.5)  # here the digits are in the factors
-            if small.size:
-                k[small] = np.einsum("ij,ij->i", share[small], np.exp(-away[small]))
-                k[small] += rightwards.values_at(column, points[small], own[small] - 1)
-                before = n_blocks - 2 - own[small]
-                k[small] += leftwards.values_at(column, -points[small], before)
-            values[column], deficits[column] = k, u
+            small = np.nonzero(u >= 0.5)  # here the digits are in the factors
+            if len(small[0]):
+                which, at = some[small[0], 0], points[small]
+                k[small] = rightwards.values_at(which, at, last[small])
+                k[small] += leftwards.values_at(which, -at, after[small])
+            here = slice(start, start + step)
+            values[here], deficits[here] = k, u
     return Factors(values, deficits)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Sweep:
-    """Sums over all rows up to the ends of the blocks, arrays of shape (columns, blocks)."""
+    """Sums over the rows up to each row, seen from there.
 
-    ends: Floats
-    values: Floats
-    deficits: Floats
+    Attributes
+    ----------
+    rows, weights : arrays of shape (columns, rows)
+        Sorted.
+    scales : array of shape (columns,)
+    length : int
+        Rows of a block; their number is a multiple of it.
+    """
+
+    rows: Floats
     weights: Floats
     scales: Floats
+    length: int
 
-    def values_at(self, column: int, points: Floats, before: Indices) -> Floats:
-        """Return the sums of factors over the blocks up to `before`, as seen from points."""
-        decay = np.exp(-self._away(column, points, before))
-        values: Floats = np.where(before >= 0, decay * self.values[column, before], 0.0)
+    def values_at(self, columns: Indices, points: Floats, before: Indices) -> Floats:
+        """Return the sums of factors over the rows up to `before`, as seen from points."""
+        decay = np.exp(-self._away(columns, points, before))
+        values: Floats = np.where(before >= 0, decay * self.values[columns, before], 0.0)
         return values
 
-    def deficits_at(self, column: int, points: Floats, before: Indices) -> Floats:
+    def deficits_at(self, columns: Indices, points: Floats, before: Indices) -> Floats:
         """Return the sums of deficits."""
-        change = np.expm1(-self._away(column, points, before))
-        kept = self.deficits[column, before]
-        sums = kept * (1.0 + change) - self.weights[column, before] * change
+        change = np.expm1(-self._away(columns, points, before))
+        kept = self.deficits[columns, before]
+        sums = kept + change * (kept - self.totals[columns, before])
         found: Floats = np.where(before >= 0, sums, 0.0)
         return found
 
-    def _away(self, column: int, points: Floats, before: Indices) -> Floats:
-        """Return distances from the last blocks; -1 stands for none."""
-        away: Floats = (points - self.ends[column, before]) / self.scales[column]
+    def _away(self, columns: Indices, points: Floats, before: Indices) -> Floats:
+        """Return distances from the last rows; -1 stands for none."""
+        away: Floats = (points - self.rows[columns, before]) / self.scales[columns]
         return np.maximum(away, 0.0, out=away)
 
+    @lazy
+    def totals(self) -> Floats:
+        """The weights W, shape (columns, rows)."""
+        inside = self._by_row(self.weights).cumsum(axis=0)
+        inside[:, :, 1:] += inside[-1].cumsum(axis=1)[:, :-1]
+        return self._flat(inside)
 
-def _swept(rows: Floats, weights: Floats, scales: Floats) -> _Sweep:
-    """Return the sums over sorted rows of shape (columns, blocks, rows of a block)."""
-    ends, scale = rows[:, :, -1], scales[:, None]
-    away = (ends[:, :, None] - rows) / scale[:, :, None]
-    values = np.einsum("jbi,jbi->jb", weights, np.exp(-away))
-    deficits = np.einsum("jbi,jbi->jb", weights, -np.expm1(-away))
-    totals = np.cumsum(weights.sum(axis=2), axis=1)
-    apart = np.diff(ends, axis=1) / scale
-    decay, fresh = np.exp(-apart), totals[:, :-1] * -np.expm1(-apart)
-    for block in range(1, rows.shape[1]):
-        values[:, block] += decay[:, block - 1] * values[:, block - 1]
-        deficits[:, block] += fresh[:, block - 1] + decay[:, block - 1] * deficits[:, block - 1]
-    return _Sweep(ends, values, deficits, totals, scales)
+    @lazy
+    def values(self) -> Floats:
+        """The factors V, shape (columns, rows)."""
+        found = self._by_row(self.weights)
+        within, across = (np.exp(-away) for away in self._apart)
+        for row, decay in enumerate(within, 1):
+            found[row] += decay * found[row - 1]
+        ends = found[-1].copy()
+        for block in range(1, ends.shape[1]):
+            ends[:, block] += across[-1, :, block - 1] * ends[:, block - 1]
+        found[:, :, 1:] += across * ends[:, :-1]
+        return self._flat(found)
+
+    @lazy
+    def deficits(self) -> Floats:
+        """The deficits D, shape (columns, rows)."""
+        totals = self._by_row(self.weights).cumsum(axis=0)
+        found = np.zeros_like(totals)
+        within, across = (-np.expm1(-away) for away in self._apart)
+        for row, fresh in enumerate(within, 1):
+            found[row] = found[row - 1] + fresh * (totals[row - 1] - found[row - 1])
+        weights, ends = totals[-1].cumsum(axis=1), found[-1].copy()
+        for block in range(1, ends.shape[1]):
+            before = ends[:, block - 1]
+            fresh = across[-1, :, block - 1] * (weights[:, block - 1] - before)
+            ends[:, block] += before + fresh
+        found[:, :, 1:] += ends[:, :-1] + across * (weights[:, :-1] - ends[:, :-1])
+        return self._flat(found)
+
+    @lazy
+    def _apart(self) -> tuple[Floats, Floats]:
+        """From row to row of a block, and to each row from the last one of the block before."""
+        rows, scale = self._by_row(self.rows), self.scales[:, None]
+        return np.diff(rows, axis=0) / scale, (rows[:, :, 1:] - rows[-1, :, :-1]) / scale
+
+    def _by_row(self, table: Floats) -> Floats:
+        """Return a copy of shape (rows of a block, columns, blocks)."""
+        blocks = table.reshape(len(table), -1, self.length)
+        return np.ascontiguousarray(np.moveaxis(blocks, 2, 0))
+
+    def _flat(self, blocks: Floats) -> Floats:
+        """Return it in the shape of the rows again."""
+        return np.moveaxis(blocks, 0, 2).reshape(self.rows.shape)
