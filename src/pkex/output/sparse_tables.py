@@ -65,7 +65,7 @@ def _largest(explanation: SparseExplanation, row: int, output: int) -> list[tupl
 
 def sparse_text(explanation: SparseExplanation) -> str:
     """Return what a terminal shows: rows as sums of their largest values."""
-    lines = [_headline(explanation), *_notes(explanation)]
+    lines = [_headline(explanation), *(f"  {note}" for note in _notes(explanation))]
     outputs = explanation.outputs if isinstance(explanation.values, tuple) else ("",)
     _, rest = explanation.with_output_axis
     base = explanation.base_values.reshape(rest.shape)
