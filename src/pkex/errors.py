@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pkex._validation import brief
 
 if TYPE_CHECKING:
-    from pkex.kernels.algebra import Kernel, Term
+    from pkex.kernels.algebra import Kernel
+    from pkex.kernels.normal_form import Term
 
 __all__ = [
     "AdditivityError",

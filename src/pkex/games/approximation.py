@@ -17,7 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.kernels.algebra import ColumnKernel, Term, leaf_values
+from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.normal_form import Term, leaf_values
 
 __all__ = ["missed"]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pkex.games.plan import Plan
 from pkex.games.protocols import Factors, Game
 from pkex.games.single_player import SinglePlayer
-from pkex.kernels.algebra import Term, as_real
+from pkex.kernels.normal_form import Term, as_real
 
 __all__ = ["Atoms", "diagonal_factors"]
 

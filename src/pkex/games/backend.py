@@ -19,7 +19,7 @@ from pkex._validation import brief
 from pkex.games import numpy_backend
 from pkex.games.protocols import Game, Players
 from pkex.games.rules import Ladder
-from pkex.kernels.algebra import Term
+from pkex.kernels.normal_form import Term
 
 __all__ = ["Backend", "game_class", "native", "show_config"]
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from pkex._lazy import lazy
 from pkex.games.threads import raise_if_cancelled
-from pkex.kernels.algebra import ColumnKernel, leaf_values
+from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.normal_form import leaf_values
 
 __all__ = [
     "TILE",

@@ -25,8 +25,9 @@ from pkex.games.laplace_means import laplace_means
 from pkex.games.layout import by_column
 from pkex.games.protocols import Factors, Game
 from pkex.games.threads import raise_if_cancelled
-from pkex.kernels.algebra import ColumnKernel, Term
 from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
+from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.normal_form import Term
 
 __all__ = ["mean_factors", "mean_over_pairs", "mean_roundings"]
 

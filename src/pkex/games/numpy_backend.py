@@ -40,8 +40,9 @@ from pkex.games.protocols import Added, BlockSums, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled, workspace
 from pkex.games.tree_products import SWEEP, leave_one_out
-from pkex.kernels.algebra import ColumnKernel, Term
 from pkex.kernels.columns import RBF, Chi2, Laplacian, Periodic
+from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.normal_form import Term
 
 __all__ = ["Game"]
 

@@ -13,7 +13,7 @@ from pkex.games.extents import extent
 from pkex.games.factors import change
 from pkex.games.protocols import NOTHING, TAU, Factors, Measured
 from pkex.games.threads import workspace
-from pkex.kernels.algebra import Term
+from pkex.kernels.normal_form import Term
 
 __all__ = ["NumPyRatios"]
 

@@ -13,7 +13,7 @@ from pkex.games.powers import PowerGame
 from pkex.games.protocols import Game, Measure, Players
 from pkex.games.rules import FULL_PRECISION, Ladder
 from pkex.games.single_player import SinglePlayer, as_single_player
-from pkex.kernels.algebra import Power, Term
+from pkex.kernels.normal_form import Power, Term
 
 __all__ = ["Kept", "Plan"]
 

@@ -28,7 +28,7 @@ from pkex.games.reductions import ByRow, Totals
 from pkex.games.single_player import Absent
 from pkex.games.sources import AbsentFactors, EachRow, Points, block_entries
 from pkex.games.sums import SMALLEST, GameSums
-from pkex.kernels.algebra import Term
+from pkex.kernels.normal_form import Term
 
 __all__ = ["Background", "WeightedPoints"]
 

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from pkex._lazy import lazy
 from pkex.games.rules import Rule
 from pkex.games.threads import raise_if_cancelled
-from pkex.kernels.algebra import Power
+from pkex.kernels.normal_form import Power
 
 if TYPE_CHECKING:
     from pkex.games.points import Background

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from pkex.games.factors import Factors
 from pkex.games.rules import Ladder, Rule
-from pkex.kernels.algebra import Term
+from pkex.kernels.normal_form import Term
 
 __all__ = [
     "NOTHING",

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from pkex._lazy import lazy
 from pkex.errors import not_finite
-from pkex.kernels.algebra import Dot, Term, leaf_values
+from pkex.kernels.leaves import Dot
+from pkex.kernels.normal_form import Term, leaf_values
 
 __all__ = ["Absent", "SinglePlayer", "as_single_player"]
 

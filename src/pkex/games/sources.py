@@ -25,7 +25,8 @@ from pkex.games.measures import Shapley
 from pkex.games.protocols import Added, BlockSums, Game, Measure
 from pkex.games.rules import Rule
 from pkex.games.threads import raise_if_cancelled
-from pkex.kernels.algebra import ColumnKernel, Term
+from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.normal_form import Term
 
 __all__ = [
     "AbsentFactors",

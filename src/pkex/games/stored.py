@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pkex._lazy import lazy
 from pkex.games.protocols import Players
-from pkex.kernels.algebra import Term
 from pkex.kernels.entries import MOST, exponents, in_columns
+from pkex.kernels.normal_form import Term
 
 __all__ = ["AtEntries", "Indices", "Owners", "Row", "StoredPoints", "rows_of"]
 

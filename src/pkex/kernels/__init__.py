@@ -8,15 +8,15 @@ column kernel to some columns, and the columns it leaves out have the factor 1:
 >>> 2.0 * RBF(0.5).on(0, 1, 2, 3) * Categorical().on(4)
 2.0 * RBF(length_scale=0.5, columns=(0, 1, 2, 3)) * Categorical(mismatch=0.0, columns=(4,))
 
-`algebra` has the nodes and the normal form that the engine works on, `columns` the column kernels,
-which are leaves of that algebra. `heuristic` chooses a kernel for given data, from the median
-distances that `bandwidth` finds. Each file uses those before it, and none knows of games or models.
+`normal_form` is what the engine works on, `algebra` has the nodes, `leaves` the base of column
+kernels and `columns` those that there are. `heuristic` chooses a kernel for given data, from the
+median distances that `bandwidth` finds. Each file uses those before it; none knows of games.
 """
 
 from types import FunctionType
 from typing import Any
 
-from pkex.kernels.algebra import ColumnKernel, Constant, Kernel, Product, Scale, Sum
+from pkex.kernels.algebra import Constant, Kernel, Product, Scale, Sum
 from pkex.kernels.columns import (
     RBF,
     Categorical,
@@ -29,6 +29,7 @@ from pkex.kernels.columns import (
     ProductMatern,
 )
 from pkex.kernels.heuristic import median_rbf
+from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.polynomial import Polynomial
 from pkex.kernels.radial import Matern, RationalQuadratic
 

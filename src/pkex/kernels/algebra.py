@@ -1,52 +1,31 @@
-"""The algebra of kernels: immutable nodes, and the normal form the engine works on.
+"""The algebra of kernels: immutable nodes.
 
-`Kernel` is any node. A `ColumnKernel` is a leaf: it gives one factor per column. `Sum`, `Product`
-and `Scale` are what ``+``, ``*`` and a number in front build. By the distributive law every kernel
-is a sum of `Term`, a coefficient times a product of leaves, and since Shapley values are linear a
-sum of terms is explained term by term.
+`Kernel` is any node. `Sum`, `Product` and `Scale` are what ``+``, ``*`` and a number in front
+build; `pkex.kernels.leaves` has what they are built from, and `pkex.kernels.normal_form` what they
+become for the engine.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
-from itertools import compress
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._floats import usual_errors
-from pkex._validation import as_matrix, brief, is_index, number
-from pkex.errors import not_finite, two_distances
+from pkex._validation import as_matrix, number
+from pkex.errors import two_distances
+from pkex.kernels.normal_form import Expansion, NormalForm, Split, Summand, Term
 
-__all__ = [
-    "ColumnKernel",
-    "Constant",
-    "Dot",
-    "Expansion",
-    "Kernel",
-    "NormalForm",
-    "OnColumns",
-    "Power",
-    "Product",
-    "Scale",
-    "Split",
-    "Sum",
-    "Summand",
-    "Term",
-    "as_real",
-    "has_neutral_removal",
-    "leaf_values",
-]
+__all__ = ["Constant", "Kernel", "Product", "Scale", "Sum", "has_neutral_removal"]
 
 Floats = NDArray[np.float64]
-Expansion = list["Summand"]
-Limited = TypeVar("Limited", bound="OnColumns")
 
 _MATRIX_BLOCK = 2**21  # factors that Kernel.__call__ evaluates at once: 16 MiB
 
@@ -161,163 +140,6 @@ class Kernel(ABC):
     def _split(self, n_columns: int, tol: float | None) -> Split:
         """Return what the terms are made of, and powers of sums that are not multiplied out."""
         return Split(self._expand(n_columns, tol), [])
-
-
-class Power(NamedTuple):
-    """``coefficient (gamma sum_j x_j z_j + coef0)^degree`` over some columns."""
-
-    coefficient: float
-    degree: int
-    gamma: float
-    coef0: float
-    columns: tuple[int, ...]
-
-
-class NormalForm(NamedTuple):
-    """What a kernel is a sum of: products over columns, and powers of sums over them."""
-
-    terms: tuple[Term, ...]
-    powers: tuple[Power, ...]
-
-
-class Split(NamedTuple):
-    """A normal form before it meets data."""
-
-    expansion: Expansion
-    powers: list[Power]
-
-    def scaled(self, factor: float) -> Split:
-        """Return it times a number."""
-        scale = Summand(factor, ())
-        powers = [p._replace(coefficient=factor * p.coefficient) for p in self.powers]
-        return Split([scale.times(term) for term in self.expansion], powers)
-
-
-class Summand(NamedTuple):
-    """A term before it meets data: its coefficient and column kernels.
-
-    Where products stand for something else, a kernel of a distance, the sum of all terms may miss
-    it by `error` times the size of the other column kernels, and terms of small weight may be
-    computed with a relative error that is larger by the factor `slack`.
-    """
-
-    coefficient: float
-    leaves: tuple[ColumnKernel, ...]
-    error: float = 0.0
-    slack: float = 1.0
-
-    def times(self, other: Summand) -> Summand:
-        """Return the product of both."""
-        error = self.error * (abs(other.coefficient) + other.error)
-        error += abs(self.coefficient) * other.error
-        coefficient, leaves = self.coefficient * other.coefficient, self.leaves + other.leaves
-        return Summand(coefficient, leaves, error, self.slack * other.slack)
-
-
-@dataclass(frozen=True, repr=False)
-class OnColumns(Kernel):
-    """A kernel that can be limited to some columns: the base of those with parameters.
-
-    Parameters
-    ----------
-    columns : sequence of int, optional
-        The columns it is limited to; all by default.
-    """
-
-    columns: tuple[int, ...] | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        if self.columns is not None:
-            object.__setattr__(self, "columns", _columns(self.columns, type(self).__name__))
-
-    def __repr__(self) -> str:
-        names = [f.name for f in fields(self) if f.name != "columns"]
-        names += ["columns"] if self.columns is not None else []
-        inner = ", ".join(f"{name}={_short(getattr(self, name))}" for name in names)
-        return f"{type(self).__name__}({inner})"
-
-    def on(self: Limited, *columns: int | Sequence[int]) -> Limited:
-        """Return the same kernel limited to `columns`: ``RBF().on(0, 3)`` or ``.on([0, 3])``."""
-        given: Any = columns[0] if len(columns) == 1 and not is_index(columns[0]) else columns
-        return replace(self, columns=given)
-
-    def check_width(self, n_columns: int) -> None:
-        """Raise a ValueError when the kernel cannot be applied to data of `n_columns` columns."""
-        title = type(self).__name__
-        if self.columns is not None and max(self.columns) >= n_columns:
-            raise ValueError(
-                f"{title} is limited to column {max(self.columns)}, but the data have only "
-                f"{n_columns} columns (counted from 0)."
-            )
-        width = n_columns if self.columns is None else len(self.columns)
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name != "columns" and isinstance(value, tuple) and len(value) != width:
-                raise ValueError(
-                    f"{title} has {len(value)} values of {f.name}, but it covers {width} "
-                    "columns; give one number, or one per covered column."
-                )
-
-
-@dataclass(frozen=True, repr=False)
-class ColumnKernel(OnColumns):
-    """A product kernel that gives one factor per column; the base of a kernel of your own.
-
-    Override `factors`, for values of any shape whose last axis runs over the columns. Parameters
-    that differ by column are then arrays that broadcast along the last axis. Override `deficits`
-    as well where ``1 - factors`` would lose digits. Factors may be any real numbers: games with
-    factors outside [0, 1] are solved by the exact rule.
-
-    Parameters
-    ----------
-    columns : sequence of int, optional
-        The columns it is limited to; all by default.
-
-    Examples
-    --------
-    A parameter is a field of a frozen dataclass, so that kernels can be compared and printed:
-
-    >>> from dataclasses import dataclass
-    >>> import numpy as np
-    >>> from pkex.kernels import ColumnKernel
-    >>> @dataclass(frozen=True, repr=False)
-    ... class Tent(ColumnKernel):
-    ...     width: float = 1.0
-    ...     def factors(self, x, z):
-    ...         return np.maximum(0.0, 1.0 - np.abs(x - z) / self.width)
-    >>> Tent(2.0)([[0.0, 0.0]], [[1.0, 1.0]])
-    array([[0.25]])
-    >>> Tent(2.0).on(0, 1)
-    Tent(width=2.0, columns=(0, 1))
-    """
-
-    unit: ClassVar[bool] = False
-    """Whether all factors are known to lie in [0, 1], which makes bounds of errors smaller."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "__init__" in vars(cls):
-            raise TypeError(
-                f"{cls.__name__} has an __init__ of its own; make its parameters fields of a "
-                "@dataclass(frozen=True), so that the kernel can be compared, printed and limited "
-                "to columns."
-            )
-        if "factors" in vars(cls) and "deficits" not in vars(cls):
-            cls.deficits = ColumnKernel.deficits  # type: ignore[method-assign]  # not a parent's
-
-    @abstractmethod
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        """Return ``k_j(x_j, z_j)`` elementwise; `x` and `z` broadcast, columns last."""
-
-    def deficits(self, x: Floats, z: Floats) -> Floats:
-        """Return ``1 - k_j(x_j, z_j)`` elementwise."""
-        return 1.0 - as_real(self.factors(x, z), self)
-
-    def check_values(self, X: Floats, name: str) -> None:
-        """Raise a ValueError when values in the covered columns lie outside the domain."""
-
-    def _expand(self, n_columns: int, tol: float | None) -> Expansion:  # noqa: ARG002
-        return [Summand(1.0, (self,))]
 
 
 @dataclass(frozen=True, repr=False)
@@ -461,157 +283,9 @@ class Constant(Kernel):
         return [Summand(self.value, ())]
 
 
-@dataclass(frozen=True, repr=False)
-class Dot(ColumnKernel):
-    """The product ``x z``, a part of the linear kernel."""
-
-    _neutral = False
-
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        return x * z
-
-
 def has_neutral_removal(kernel: Kernel) -> bool:
     """Tell whether every part of the kernel is a product of factors that can become 1."""
     return kernel._neutral
-
-
-@dataclass(frozen=True)
-class Term:
-    """One product kernel of a normal form: ``coefficient * prod over leaves``.
-
-    Parameters
-    ----------
-    coefficient : float
-    leaves : tuple of ColumnKernel
-    n_columns : int
-        Number of columns of the data; a column covered by no leaf has the factor 1.
-    error : float
-        What the term stands for may be something else by so much, times the size of those factors
-        that are not known to lie in [0, 1]: a share in the error of a kernel of a distance.
-    slack : float
-        By how much the relative error may be larger than that of other terms, at least 1.
-    """
-
-    coefficient: float
-    leaves: tuple[ColumnKernel, ...]
-    n_columns: int
-    error: float = 0.0
-    slack: float = 1.0
-
-    def __post_init__(self) -> None:
-        for leaf in self.leaves:
-            leaf.check_width(self.n_columns)
-
-    def restricted(self, columns: Collection[int]) -> Term:
-        """Return the term in which the factors of all columns but these are 1."""
-        leaves = []
-        for leaf in self.leaves:
-            covered = range(self.n_columns) if leaf.columns is None else leaf.columns
-            kept = tuple(column in columns for column in covered)
-            if any(kept):
-                leaves.append(_restricted(leaf, tuple(covered), kept))
-        return replace(self, leaves=tuple(leaves))
-
-    def worth(self, x: Floats, z: Floats) -> Floats:
-        """Return the coefficient times all factors, shape (rows, points)."""
-        product = np.full((len(x), len(z)), self.coefficient)
-        for leaf in self.leaves:
-            factors = leaf_values(leaf, leaf.factors, x, z)
-            part = factors.prod(axis=2)
-            # factors are many, so look at them only where the product is none or has overflowed
-            if not (np.isfinite(part).all() or np.isfinite(factors).all()):
-                raise not_finite(self)
-            product *= part
-        return product
-
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        """Return the factor of every column, shape (rows, points, columns)."""
-        result = np.ones((len(x), len(z), self.n_columns))
-        for leaf in self.leaves:
-            columns = slice(None) if leaf.columns is None else list(leaf.columns)
-            result[:, :, columns] *= leaf_values(leaf, leaf.factors, x, z)
-        if not np.isfinite(result).all():
-            raise not_finite(self)
-        return result
-
-
-@dataclass(frozen=True, repr=False)
-class _Part(ColumnKernel):
-    """A column kernel of which some factors are 1."""
-
-    leaf: ColumnKernel
-    kept: tuple[bool, ...]
-
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        return np.where(self.kept, self.leaf.factors(x, z), 1.0)
-
-    def deficits(self, x: Floats, z: Floats) -> Floats:
-        return np.where(self.kept, self.leaf.deficits(x, z), 0.0)
-
-
-def _restricted(
-    leaf: ColumnKernel, covered: tuple[int, ...], kept: tuple[bool, ...]
-) -> ColumnKernel:
-    """Return `leaf` limited to some of the columns that it covers."""
-    parameters = {f.name: getattr(leaf, f.name) for f in fields(leaf) if f.name != "columns"}
-    ours = type(leaf).__module__ in ("pkex.kernels", __name__)
-    if not ours or any(map(callable, parameters.values())):
-        return _Part(leaf, kept, columns=covered)  # it may expect all its columns
-    chosen = {
-        name: tuple(compress(value, kept))
-        for name, value in parameters.items()
-        if isinstance(value, tuple)
-    }
-    return replace(leaf, columns=tuple(compress(covered, kept)), **chosen)
-
-
-def leaf_values(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats:
-    """Evaluate `leaf.factors` or `leaf.deficits` for all pairs: (rows, points, covered columns).
-
-    Overflow and division by zero inside a kernel lead to the right limit (a factor of 0 or 1), so
-    they are no cause for a warning. NaN and infinity are passed on; callers refuse them where they
-    have looked at the values anyway.
-    """
-    if leaf.columns is not None:
-        x, z = x[:, leaf.columns], z[:, leaf.columns]
-    left, right = x[:, None, :], z[None, :, :]
-    with np.errstate(over="ignore", divide="ignore", under="ignore", invalid="ignore"):
-        values = as_real(method(left, right), leaf)
-    expected = np.broadcast_shapes(left.shape, right.shape)
-    if values.shape != expected:
-        raise ValueError(
-            f"{brief(leaf)} returned factors of shape {values.shape} for values that broadcast to "
-            f"{expected}; it must return one factor for each entry, elementwise."
-        )
-    return values
-
-
-def as_real(values: Any, leaf: ColumnKernel) -> Floats:
-    """Return the factors of a kernel as float64, which would drop an imaginary part silently."""
-    array = np.asarray(values)
-    if array.dtype.kind == "c":
-        raise TypeError(
-            f"{brief(leaf)} returned factors of type {array.dtype}; factors are real numbers. "
-            "Return np.real(...) of them if their imaginary parts are rounding errors."
-        )
-    return array.astype(np.float64, copy=False)
-
-
-def _columns(columns: object, title: str) -> tuple[int, ...]:
-    entries = (columns,) if is_index(columns) else columns
-    if isinstance(entries, str) or not isinstance(entries, Sequence | np.ndarray | range):
-        raise TypeError(f"{title} columns must be a sequence of integers, got {brief(columns)}.")
-    for entry in entries:
-        if not is_index(entry):
-            raise TypeError(f"{title} columns must be integers, got {brief(entry)}.")
-    result = tuple(int(entry) for entry in entries)
-    if not result or min(result) < 0 or len(set(result)) < len(result):
-        raise ValueError(
-            f"{title} columns must be different and count from 0, at least one; got "
-            f"{brief(columns)}."
-        )
-    return result
 
 
 def _flat(kernels: Sequence[Kernel], node: type[Sum] | type[Product]) -> tuple[Kernel, ...]:
@@ -627,9 +301,3 @@ def _flat(kernels: Sequence[Kernel], node: type[Sum] | type[Product]) -> tuple[K
 
 def _grouped(kernel: Kernel) -> str:
     return f"({kernel!r})" if isinstance(kernel, Sum) else repr(kernel)
-
-
-def _short(value: object) -> str:
-    if isinstance(value, tuple) and len(value) > 8:
-        return f"({', '.join(map(repr, value[:3]))}, ..., {value[-1]!r}; {len(value)} values)"
-    return getattr(value, "__name__", None) or repr(value)

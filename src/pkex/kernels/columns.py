@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._validation import brief, number, positive
-from pkex.kernels.algebra import ColumnKernel, Dot, Kernel, Summand
+from pkex.kernels.algebra import Kernel
+from pkex.kernels.leaves import ColumnKernel, Dot
+from pkex.kernels.normal_form import Summand
 
 __all__ = [
     "RBF",

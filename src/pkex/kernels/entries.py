@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.kernels.algebra import ColumnKernel, Kernel, Term, as_real
+from pkex.kernels.algebra import Kernel
+from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.normal_form import Term, as_real
 
 __all__ = ["MOST", "check_table", "exponents", "fits_sparse", "in_columns", "kernel_matrix"]
 

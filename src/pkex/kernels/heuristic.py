@@ -24,9 +24,11 @@ from pkex._floats import usual_errors
 from pkex._lazy import lazy
 from pkex._random import RandomState
 from pkex._validation import as_matrix, brief, is_index
-from pkex.kernels.algebra import ColumnKernel, Kernel, Term
+from pkex.kernels.algebra import Kernel
 from pkex.kernels.bandwidth import median_distance, median_distances
 from pkex.kernels.columns import RBF, Categorical
+from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.normal_form import Term
 
 __all__ = ["MAX_ROWS", "NAMES", "Heuristic", "median_rbf"]
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.kernels.algebra import Term
 from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
+from pkex.kernels.normal_form import Term
 
 __all__ = ["ACCEPTED", "root_of"]
 

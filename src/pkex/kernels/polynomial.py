@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._validation import brief, is_index, number
-from pkex.kernels.algebra import ColumnKernel, Expansion, OnColumns, Power, Split, Summand
+from pkex.kernels.leaves import ColumnKernel, OnColumns
+from pkex.kernels.normal_form import Expansion, Power, Split, Summand
 
 __all__ = ["Polynomial"]
 

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from pkex._validation import number, positive
 from pkex.kernels import mixtures
-from pkex.kernels.algebra import Expansion, OnColumns, Summand
 from pkex.kernels.columns import RBF
+from pkex.kernels.leaves import OnColumns
+from pkex.kernels.normal_form import Expansion, Summand
 
 __all__ = ["Matern", "RationalQuadratic"]
 

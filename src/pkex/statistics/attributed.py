@@ -15,8 +15,9 @@ from pkex.games.players import Groups, players_of
 from pkex.games.rules import FULL_PRECISION
 from pkex.games.threads import check_n_jobs
 from pkex.kernels import Kernel
-from pkex.kernels.algebra import Term, has_neutral_removal
+from pkex.kernels.algebra import has_neutral_removal
 from pkex.kernels.heuristic import NAMES, Heuristic
+from pkex.kernels.normal_form import Term
 from pkex.statistics.attribution import Attribution
 from pkex.statistics.block_mean import BlockMean, Part
 from pkex.tables.frames import Table, codes

@@ -33,7 +33,7 @@ from pkex.games.rules import Rule
 from pkex.games.sources import Points, SameFactors
 from pkex.games.sums import GameSums
 from pkex.games.threads import cluster_width, in_order, single_blas, with_bar
-from pkex.kernels.algebra import Term
+from pkex.kernels.normal_form import Term
 from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
 from pkex.statistics.low_rank import sums_alone
 from pkex.statistics.pair_weights import Weights

@@ -36,7 +36,7 @@ from pkex.games.engine import reduced
 from pkex.games.protocols import Game, Task
 from pkex.games.sources import Points
 from pkex.games.threads import raise_if_cancelled, workspace
-from pkex.kernels.algebra import Term
+from pkex.kernels.normal_form import Term
 from pkex.statistics.pair_weights import Weights
 
 __all__ = ["QuadraticForm", "forms_of", "p_value"]

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from pkex.games.permutations import EQUAL, PermutedSums
 from pkex.games.threads import in_order, raise_if_cancelled
-from pkex.kernels.algebra import Term
 from pkex.kernels.low_rank import ACCEPTED, root_of
+from pkex.kernels.normal_form import Term
 from pkex.statistics.pair_weights import Factored, Shuffled
 
 __all__ = ["sums_alone"]

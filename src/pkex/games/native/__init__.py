@@ -30,7 +30,8 @@ from pkex.games.native.ratios import NativeRatios
 from pkex.games.protocols import Added, BlockSums, Players
 from pkex.games.rules import Ladder, Rule
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
-from pkex.kernels.algebra import ColumnKernel, Term
+from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.normal_form import Term
 
 __all__ = ["Game", "config", "look_up"]
 

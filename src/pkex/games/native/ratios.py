@@ -18,7 +18,7 @@ from pkex.errors import not_finite
 from pkex.games.extents import FLOOR, SLACK, TAIL
 from pkex.games.protocols import NOTHING, TAU, Factors, Measured
 from pkex.games.threads import workspace
-from pkex.kernels.algebra import Term
+from pkex.kernels.normal_form import Term
 
 __all__ = ["NativeRatios"]
 

@@ -29,7 +29,7 @@ from pkex.kernels import (
     Scale,
     Sum,
 )
-from pkex.kernels.algebra import Dot
+from pkex.kernels.leaves import Dot
 from pkex.readers.gpytorch.copies import slice_of
 
 __all__ = ["leaves", "of_covariance"]

@@ -1,0 +1,178 @@
+"""The normal form of kernels, on which the engine works: a sum of products over columns.
+
+By the distributive law every kernel is a sum of `Term`, a coefficient times a product of column
+kernels, and of `Power`, which is not multiplied out. Since Shapley values are linear, a sum is
+explained term by term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._validation import brief
+from pkex.errors import not_finite
+
+if TYPE_CHECKING:
+    from pkex.kernels.leaves import ColumnKernel
+
+__all__ = [
+    "Expansion",
+    "NormalForm",
+    "Power",
+    "Split",
+    "Summand",
+    "Term",
+    "as_real",
+    "leaf_values",
+]
+
+Floats = NDArray[np.float64]
+Expansion = list["Summand"]
+
+
+class Power(NamedTuple):
+    """``coefficient (gamma sum_j x_j z_j + coef0)^degree`` over some columns."""
+
+    coefficient: float
+    degree: int
+    gamma: float
+    coef0: float
+    columns: tuple[int, ...]
+
+
+class NormalForm(NamedTuple):
+    """What a kernel is a sum of: products over columns, and powers of sums over them."""
+
+    terms: tuple[Term, ...]
+    powers: tuple[Power, ...]
+
+
+class Split(NamedTuple):
+    """A normal form before it meets data."""
+
+    expansion: Expansion
+    powers: list[Power]
+
+    def scaled(self, factor: float) -> Split:
+        """Return it times a number."""
+        scale = Summand(factor, ())
+        powers = [p._replace(coefficient=factor * p.coefficient) for p in self.powers]
+        return Split([scale.times(term) for term in self.expansion], powers)
+
+
+class Summand(NamedTuple):
+    """A term before it meets data: its coefficient and column kernels.
+
+    Where products stand for something else, a kernel of a distance, the sum of all terms may miss
+    it by `error` times the size of the other column kernels, and terms of small weight may be
+    computed with a relative error that is larger by the factor `slack`.
+    """
+
+    coefficient: float
+    leaves: tuple[ColumnKernel, ...]
+    error: float = 0.0
+    slack: float = 1.0
+
+    def times(self, other: Summand) -> Summand:
+        """Return the product of both."""
+        error = self.error * (abs(other.coefficient) + other.error)
+        error += abs(self.coefficient) * other.error
+        coefficient, leaves = self.coefficient * other.coefficient, self.leaves + other.leaves
+        return Summand(coefficient, leaves, error, self.slack * other.slack)
+
+
+@dataclass(frozen=True)
+class Term:
+    """One product kernel of a normal form: ``coefficient * prod over leaves``.
+
+    Parameters
+    ----------
+    coefficient : float
+    leaves : tuple of ColumnKernel
+    n_columns : int
+        Number of columns of the data; a column covered by no leaf has the factor 1.
+    error : float
+        What the term stands for may be something else by so much, times the size of those factors
+        that are not known to lie in [0, 1]: a share in the error of a kernel of a distance.
+    slack : float
+        By how much the relative error may be larger than that of other terms, at least 1.
+    """
+
+    coefficient: float
+    leaves: tuple[ColumnKernel, ...]
+    n_columns: int
+    error: float = 0.0
+    slack: float = 1.0
+
+    def __post_init__(self) -> None:
+        for leaf in self.leaves:
+            leaf.check_width(self.n_columns)
+
+    def restricted(self, columns: Collection[int]) -> Term:
+        """Return the term in which the factors of all columns but these are 1."""
+        leaves = []
+        for leaf in self.leaves:
+            covered = range(self.n_columns) if leaf.columns is None else leaf.columns
+            kept = tuple(column in columns for column in covered)
+            if any(kept):
+                leaves.append(leaf._restricted(tuple(covered), kept))
+        return replace(self, leaves=tuple(leaves))
+
+    def worth(self, x: Floats, z: Floats) -> Floats:
+        """Return the coefficient times all factors, shape (rows, points)."""
+        product = np.full((len(x), len(z)), self.coefficient)
+        for leaf in self.leaves:
+            factors = leaf_values(leaf, leaf.factors, x, z)
+            part = factors.prod(axis=2)
+            # factors are many, so look at them only where the product is none or has overflowed
+            if not (np.isfinite(part).all() or np.isfinite(factors).all()):
+                raise not_finite(self)
+            product *= part
+        return product
+
+    def factors(self, x: Floats, z: Floats) -> Floats:
+        """Return the factor of every column, shape (rows, points, columns)."""
+        result = np.ones((len(x), len(z), self.n_columns))
+        for leaf in self.leaves:
+            columns = slice(None) if leaf.columns is None else list(leaf.columns)
+            result[:, :, columns] *= leaf_values(leaf, leaf.factors, x, z)
+        if not np.isfinite(result).all():
+            raise not_finite(self)
+        return result
+
+
+def leaf_values(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats:
+    """Evaluate `leaf.factors` or `leaf.deficits` for all pairs: (rows, points, covered columns).
+
+    Overflow and division by zero inside a kernel lead to the right limit (a factor of 0 or 1), so
+    they are no cause for a warning. NaN and infinity are passed on; callers refuse them where they
+    have looked at the values anyway.
+    """
+    if leaf.columns is not None:
+        x, z = x[:, leaf.columns], z[:, leaf.columns]
+    left, right = x[:, None, :], z[None, :, :]
+    with np.errstate(over="ignore", divide="ignore", under="ignore", invalid="ignore"):
+        values = as_real(method(left, right), leaf)
+    expected = np.broadcast_shapes(left.shape, right.shape)
+    if values.shape != expected:
+        raise ValueError(
+            f"{brief(leaf)} returned factors of shape {values.shape} for values that broadcast to "
+            f"{expected}; it must return one factor for each entry, elementwise."
+        )
+    return values
+
+
+def as_real(values: Any, leaf: ColumnKernel) -> Floats:
+    """Return the factors of a kernel as float64, which would drop an imaginary part silently."""
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise TypeError(
+            f"{brief(leaf)} returned factors of type {array.dtype}; factors are real numbers. "
+            "Return np.real(...) of them if their imaginary parts are rounding errors."
+        )
+    return array.astype(np.float64, copy=False)
