@@ -121,7 +121,7 @@ void ratios(const Factors& drops, const std::optional<Factors>& absent, const Or
         tile.weights = weights->data();
         tile.shares = shares->data();
         tile.sums = sums->data();
-    } else {
+    } else if (products) {
         require_shape(*products, "products", {columns});
         tile.products = products->data();
     }
