@@ -64,7 +64,7 @@ def test_figures_come_from_the_code_of_their_pages():
         text = page.read_text(encoding="utf-8")
         saved |= dict.fromkeys(re.findall(r'savefig\("(\w+\.png)"', text), page)
         shown |= {(name, page) for name in re.findall(r"\]\([./]*images/(\w+\.png)\)", text)}
-    screenshots = {(name, page) for name, page in shown if name.startswith("report_")}
+    screenshots = {(name, page) for name, page in shown if name.startswith(("report_", "screen_"))}
     assert shown - screenshots == set(saved.items())
     assert {name for name, _ in shown} == {p.name for p in ROOT.glob("docs/images/*.png")}
 
