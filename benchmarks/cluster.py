@@ -1,4 +1,4 @@
-"""What a second worker process of Dask brings, for work of some twenty seconds of one.
+"""What a second worker process of Dask brings, for work of ten seconds and more of one.
 
     build/cluster/bin/python -m benchmarks.cluster      # in the environment of `make cluster`
 

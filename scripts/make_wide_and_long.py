@@ -166,7 +166,7 @@ def _explain(found: dict[str, Any]) -> str:
 
 def _workers(work: dict[str, Any]) -> str:
     lines = [
-        "\nWork of some twenty seconds of one worker process of Dask, single-threaded, with one "
+        "\nWork of ten seconds and more of one worker process of Dask, single-threaded, with one "
         "and with\ntwo of them (`make bench-cluster`):\n\n",
         "| work | one worker | two workers | times as fast | same bits as one process |\n",
         "|---|---|---|---|---|\n",
