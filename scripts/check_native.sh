@@ -34,7 +34,8 @@ cmake --build "$work" --parallel 2 >>"$work/log" 2>&1 || { cat "$work/log"; exit
 
 # The same code without levels and vector types, as other compilers get it: for its warnings alone.
 c++ -std=c++17 -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror \
-    -DPKEX_NAMESPACE=pkex_base -DPKEX_LEVEL=base -DPKEX_PORTABLE src/pkex/games/native/kernel.cpp
+    -DPKEX_NAMESPACE=pkex_base -DPKEX_LEVEL=base -DPKEX_PORTABLE src/pkex/games/native/kernel.cpp \
+    src/pkex/games/native/ratio_kernel.cpp
 
 printf '%s\n' src/pkex/games/native/*.cpp | xargs -n 1 -P 2 "$tools/bin/clang-tidy" --quiet -p "$work" \
     --extra-arg=-Wno-unknown-warning-option >"$work/tidy" 2>&1 || { cat "$work/tidy"; exit 1; }
@@ -53,11 +54,7 @@ from pathlib import Path
 
 work = Path(sys.argv[1])
 commands = json.loads((work / "compile_commands.json").read_text())
-levels = [
-    command
-    for command in commands
-    if Path(command["file"]).name == "kernel.cpp" and "PKEX_NAMESPACE" in command["command"]
-]
+levels = [command for command in commands if "PKEX_NAMESPACE" in command["command"]]
 if not levels:
     sys.exit("no object of the build is the hot loop of an instruction set.")
 
@@ -82,7 +79,7 @@ for level in levels:
     words = shlex.split(level["command"])
     namespace = next(w.split("=")[1] for w in words if w.startswith("-DPKEX_NAMESPACE="))
     shipped = work / words[words.index("-o") + 1]
-    plain = work / f"{namespace}_plain.o"
+    plain = shipped.with_suffix(".plain.o")
     words[words.index("-o") + 1] = str(plain)
     subprocess.run([*words, "-O0", "-fno-inline"], cwd=work, check=True)
     found += strangers(namespace, shipped) + strangers(namespace, plain)
@@ -91,5 +88,5 @@ if found:
         "the hot loop of an instruction set has weak symbols outside its namespace; write them "
         f"without templates and inline functions of others:\n{found}"
     )
-print(f"layout, warnings, clang-tidy and symbols of {len(levels)} instruction sets: nothing found.")
+print(f"layout, warnings, clang-tidy and symbols of {len(levels)} objects of instruction sets: nothing found.")
 END

@@ -118,10 +118,4 @@ void form_tile(const RatioTile& tile, double* memory) {
     }
 }
 
-// In doubles.
-inline Index ratio_workspace(const RatioTile& tile) {
-    const Index sums = tile.weights ? rounded_up((tile.players + 1) * kLanes, 8) : 0;
-    return sums + (tile.gram ? GramWorkspace(tile.players, tile.n_nodes).size : 0);
-}
-
 }  // namespace PKEX_NAMESPACE

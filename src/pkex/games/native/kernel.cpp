@@ -2,8 +2,8 @@
 // namespace and the compiler options saying what the processor may be asked to do.
 
 #include "block.hpp"
-#include "gram.hpp"
 #include "means.hpp"
+#include "ratio_kernel.hpp"
 
 #define PKEX_STRING_(name) #name
 #define PKEX_STRING(name) PKEX_STRING_(name)
@@ -39,23 +39,6 @@ void add_factors(const Program& program, const Block& block, const Pairs& pairs,
 
 void evaluate(const Program& program, const Block& block, double* memory) {
     Games<false>(program, block, memory).sum_deficits();
-}
-
-void measure(const Extents& pairs) {
-    if (pairs.absent) {
-        measure_all<true>(pairs);
-    } else {
-        measure_all<false>(pairs);
-    }
-}
-
-void ratios(const RatioTile& tile, double* memory) {
-    if (tile.absent) {
-        tile.positive ? form_tile<true, true>(tile, memory) : form_tile<true, false>(tile, memory);
-    } else {
-        tile.positive ? form_tile<false, true>(tile, memory)
-                      : form_tile<false, false>(tile, memory);
-    }
 }
 
 Vec call(int which, Vec value) {
