@@ -16,7 +16,9 @@ BARE := build/bare
 # pkex before general games took series in signed exponents, to compare with.
 BEFORE := build/before
 BEFORE_COMMIT := 66b80dc
-# The demo is compiled for the processor at hand alone, which is a third of the work.
+# The demo is compiled for the processor at hand alone, which is a third of the work, and its
+# packages are left to be compiled to bytecode when they are imported.
+QUIETLY := --quiet --disable-pip-version-check --no-compile
 HERE := --config-settings=cmake.define.PKEX_HERE=ON --config-settings=build-dir=build/demo
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
@@ -114,9 +116,19 @@ simulations: $(VENV)/.installed
 	$(BIN)/python -m simulations.null_uniformity
 	$(BIN)/python -m simulations.column_levels
 
+# The kernel is compiled while the packages that the demo needs are installed.
 $(VENV)/.demo: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile $(HERE) --editable ".[demo]"
+	$(MAKE) --no-print-directory -j 2 $(VENV)/.compiled $(VENV)/.needs
+	touch $@
+
+$(VENV)/.compiled: $(SOURCES)
+	$(BIN)/python -m pip install $(QUIETLY) --no-deps $(HERE) --editable .
+	touch $@
+
+$(VENV)/.needs: pyproject.toml
+	$(BIN)/python scripts/list_requirements.py demo > $(VENV)/needs.txt
+	$(BIN)/python -m pip install $(QUIETLY) -r $(VENV)/needs.txt
 	touch $@
 
 $(VENV)/.installed: $(SOURCES)
@@ -129,12 +141,12 @@ build/recipes/.installed:
 	$(BIN)/python -m pip install --quiet --target build/recipes/site "mlflow-skinny>=3.0"
 	touch $@
 
-$(LOWEST)/.installed: $(SOURCES) scripts/make_lowest.py
+$(LOWEST)/.installed: $(SOURCES) scripts/list_requirements.py
 	@test -n "$(OLDEST)" || { echo "make lowest needs python3.11 or python3.12 with venv." >&2; exit 1; }
 	rm -rf $(LOWEST)
 	$(OLDEST) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --upgrade pip
-	$(LOWEST)/bin/python scripts/make_lowest.py test rules > $(LOWEST)/requirements.txt
+	$(LOWEST)/bin/python scripts/list_requirements.py --lowest test rules > $(LOWEST)/requirements.txt
 	$(LOWEST)/bin/python -m pip install --quiet --only-binary :all: cmake ninja -r $(LOWEST)/requirements.txt
 	PATH="$(CURDIR)/$(LOWEST)/bin:$$PATH" $(LOWEST)/bin/python -m pip install --quiet --no-deps \
 	  --no-build-isolation --config-settings=build-dir=$(LOWEST)/cmake --editable .

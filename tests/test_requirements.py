@@ -1,4 +1,4 @@
-"""The lowest versions that are declared are those that `make lowest` tests."""
+"""What is declared is installed: by `make demo`, and in the lowest versions by `make lowest`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from make_lowest import lowest  # noqa: E402
+from list_requirements import lowest, requirements  # noqa: E402
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -48,3 +48,13 @@ def test_extras_are_followed_and_the_highest_bound_counts():
     }
     with pytest.raises(ValueError, match=r"'unbound'.*not of the form name>=version"):
         lowest(project, ["c"])
+
+
+def test_what_the_demo_installs_is_what_its_extra_says():
+    found = requirements(PROJECT, ["demo"])
+    optional = PROJECT["project"]["optional-dependencies"]
+    assert set(found) == {
+        *PROJECT["project"]["dependencies"],
+        *optional["plots"],
+        *(need for need in optional["demo"] if not need.startswith("pkex[")),
+    }

@@ -1,9 +1,10 @@
-"""Print the lowest versions that pyproject.toml says pkex works with, as requirements for pip.
+"""Print what pyproject.toml says pkex and some of its extras need, as requirements for pip.
 
-    python scripts/make_lowest.py [EXTRA ...]
+    python scripts/list_requirements.py [--lowest] [EXTRA ...]
 
-They are those of the build, of pkex and of the extras named, with the extras that these name in
-turn; of several bounds of one package the highest. `make lowest` runs the tests with them.
+Extras that an extra names are followed. With ``--lowest`` these are the lowest versions, those of
+the build among them and of several bounds of one package the highest; `make lowest` runs the tests
+with them. `make demo` installs what it needs while the kernel is compiled, and asks for it here.
 Nothing is imported but the standard library, as nothing is installed yet.
 """
 
@@ -24,7 +25,8 @@ _OURS = re.compile(r"pkex\[([a-z, ]+)\]")
 def lowest(project: dict[str, Any], extras: list[str]) -> dict[str, str]:
     """Return the lowest version of every package that the extras need."""
     found: dict[str, str] = {}
-    for requirement in _requirements(project, extras):
+    needs = [*project["build-system"]["requires"], *requirements(project, extras)]
+    for requirement in needs:
         match = _BOUND.fullmatch(requirement)
         if match is None:
             raise ValueError(
@@ -36,11 +38,11 @@ def lowest(project: dict[str, Any], extras: list[str]) -> dict[str, str]:
     return found
 
 
-def _requirements(project: dict[str, Any], extras: list[str]) -> list[str]:
-    """Return what the build, pkex and the extras need, with extras of pkex followed."""
+def requirements(project: dict[str, Any], extras: list[str]) -> list[str]:
+    """Return what pkex and the extras need, with extras of pkex followed."""
     optional: dict[str, list[str]] = project["project"]["optional-dependencies"]
     waiting, seen = list(extras), set[str]()
-    found = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    found = list(project["project"]["dependencies"])
     while waiting:
         extra = waiting.pop()
         if extra in seen:
@@ -62,8 +64,11 @@ def _order(version: str) -> tuple[int, ...]:
 def main() -> None:
     """Print one requirement a line."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
-    for name, version in sorted(lowest(project, sys.argv[1:]).items()):
-        print(f"{name}=={version}")
+    extras = [word for word in sys.argv[1:] if word != "--lowest"]
+    if len(extras) == len(sys.argv[1:]):
+        print(*requirements(project, extras), sep="\n")
+    else:
+        print(*(f"{n}=={v}" for n, v in sorted(lowest(project, extras).items())), sep="\n")
 
 
 if __name__ == "__main__":
