@@ -91,3 +91,32 @@ def test_names_and_values_are_whole(width, folder, monkeypatch):
     assert re.findall(r"^(?:x|one|tails) +([0-9.]+)", said, re.M) == values
     assert len(values) == 3
     assert LONG in " ".join(re.sub(r" [0-9.]+$", "", said, flags=re.M).split())
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_help_has_every_option_whole_and_only_styles_a_terminal(width, folder, monkeypatch, capsys):
+    said = printed(monkeypatch, folder, "explain --help", width)
+    monkeypatch.undo()
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["explain", "--help"]) == 0
+    piped = capsys.readouterr().out
+    assert "\x1b" not in piped
+    names = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", piped, re.M)
+    assert len(names) > 25
+    assert re.findall(r"^  (?:-\w, )?(--[a-z-]+)", said, re.M) == names
+    # the lines of an example end in a backslash
+    assert [word for word in said.split() if word != "\\"] == piped.split()
+
+
+@pytest.mark.parametrize(
+    ("setting", "styled"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_help_is_styled_where_the_terminal_has_colours(setting, styled, monkeypatch):
+    out = Terminal("utf-8")
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {"TERM": "xterm-256color", **setting}.items():
+        monkeypatch.setenv(name, value)
+    assert main(["--help"]) == 0
+    assert ("\x1b[1mUsage:" in out.text) == styled
+    assert ("\x1b" in out.text) == styled

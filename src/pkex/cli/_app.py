@@ -1,4 +1,4 @@
-"""``pkex`` as typer runs it: its commands, its help, and how it ends.
+"""``pkex`` as typer runs it: its commands, and how it ends.
 
 The commands and their options stand in `_model_commands` and `_table_commands`; the work is done by
 modules that each command imports when it is called.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 import pkex
+from pkex.cli._help import Command, Group
 from pkex.cli._model_commands import explain, sensitivity
 from pkex.cli._options import Force, Json, Out, expanded, option
 from pkex.cli._table_commands import depend, drift
@@ -23,31 +23,12 @@ from pkex.cli._text import printable, wrapped
 __all__ = ["run"]
 
 
-class _Help:
-    """A help that does not say of flags, such as ``--help`` itself, that they take a bool."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, also those that typer adds."""
-        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for param in params:
-            if getattr(param, "is_flag", False) and param.metavar is None:
-                param.metavar = ""
-        return params
-
-
-class _Command(_Help, TyperCommand):
-    """One command."""
-
-
-class _Group(_Help, TyperGroup):
-    """All commands together."""
-
-
 app = typer.Typer(
     name="pkex",
-    cls=_Group,
+    cls=Group,
     help="Exact Shapley values for kernel machines, for drift between tables, for dependence.",
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # the help is of our own
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 success, 1 drift (of pkex drift), 2 error, 130 Ctrl-C.",
 )
@@ -69,10 +50,10 @@ def _main(
 
 
 for _command in (explain, drift, depend, sensitivity):
-    app.command(cls=_Command)(expanded(_command))
+    app.command(cls=Command)(expanded(_command))
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def demo(out: Out = None, force: Force = False) -> int:
     """Explain a model of scikit-learn's diabetes data, and write files to try the others on."""
     from pkex.cli._demo import demo as work
@@ -80,7 +61,7 @@ def demo(out: Out = None, force: Force = False) -> int:
     return work(out, force)
 
 
-@app.command(cls=_Command)
+@app.command(cls=Command)
 def config(as_json: Json = False) -> int:
     """Print how pkex was built and what it runs on."""
     from pkex.cli._config import config as work
