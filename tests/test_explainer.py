@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
 import sys
 import tracemalloc
 
@@ -22,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import pkex
-from pkex import AdditivityError, Explainer, KernelExpansion, UnsupportedModelError
+from pkex import AdditivityError, Explainer, KernelExpansion, UnsupportedModelError, _progress
 from pkex.games import sources
 from pkex.games import threads as _threads
 from pkex.games.points import WeightedPoints
@@ -347,11 +345,11 @@ def test_bad_input_gets_a_sentence(make, error, words):
 
 def test_a_progress_bar_on_request_and_only_for_long_calls(monkeypatch, capsys):
     monkeypatch.setattr(sources, "_BLOCK", 100)
-    monkeypatch.setattr(_threads, "_BAR_DELAY", 1e6)  # seconds, whatever the machine is busy with
+    monkeypatch.setattr(_progress, "_DELAY", 1e6)  # seconds, whatever the machine is busy with
     explain = Explainer(EXPANSION, n_jobs=1, removal="neutral")
     assert_close(explain(ROWS, progress=True).values, explain(ROWS).values, 0.0)
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(_threads, "_BAR_DELAY", 0.0)
+    monkeypatch.setattr(_progress, "_DELAY", 0.0)
     explain(ROWS, progress=True)
     said = capsys.readouterr().err
     assert "pkex: 100%" in said
@@ -388,25 +386,6 @@ def test_a_tolerance_on_a_pipeline_is_no_disagreement():
 
 def test_a_progress_bar_on_a_single_block():
     assert len(Explainer(EXPANSION, removal="neutral")(ROWS, progress=True)) == 3
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_a_progress_bar_in_a_terminal_without_a_size():
-    """A new one has 0 rows and columns, where tqdm would say that the bar is hidden."""
-    import pty
-
-    code = (
-        "from pkex.games import threads; threads._BAR_DELAY = 0.0; "
-        "print(*threads.with_bar(iter('abc'), [1, 2, 1], 8))"
-    )
-    ours, theirs = pty.openpty()
-    result = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs)
-    os.close(theirs)
-    said = os.read(ours, 10_000).decode()
-    os.close(ours)
-    assert result.stdout.split() == [b"a", b"b", b"c"]
-    assert "8/8 [" in said
-    assert "hidden" not in said
 
 
 def test_columns_named_like_the_default_are_taken_by_name_as_well():

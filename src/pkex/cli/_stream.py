@@ -18,12 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex
+from pkex._progress import row_bar
 from pkex._words import class_name, counted
 from pkex.cli import _tables
-from pkex.cli._explain import (
-    KEEP,
-    Work,
-)
+from pkex.cli._explain import KEEP, Work
 from pkex.cli._explain_result import result_facts, values_frame
 from pkex.cli._part_pairs import PartPairs
 from pkex.cli._parts import JoinedValues, Parts, digest, parts_of
@@ -155,18 +153,9 @@ def _chunks(
     stream: FileStream, size: int, parts: Parts, progress: bool
 ) -> Iterator[tuple[int, FileTable]]:
     """Yield the chunks that are not done, with their numbers; a bar counts the rows."""
-    from tqdm.auto import tqdm
-
     done = sum(parts.is_done(number) for number in range(-(-stream.total // size)))
     initial = min(stream.total, done * size)
-    with tqdm(
-        total=stream.total,
-        initial=initial,
-        unit="row",
-        unit_scale=True,
-        desc="pkex",
-        disable=not progress,
-    ) as bar:
+    with row_bar(stream.total, initial=initial, unit_scale=True, disable=not progress) as bar:
         for number, chunk in enumerate(stream.chunks(size)):
             if not parts.is_done(number):
                 yield number, chunk

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pkex._progress import with_bar
 from pkex.games.protocols import Reduction
-from pkex.games.threads import in_order, with_bar
+from pkex.games.threads import in_order
 
 __all__ = ["reduced"]
 

@@ -1,11 +1,9 @@
-"""Blocks of work on threads: results in order, a progress bar, and memory that threads keep."""
+"""Blocks of work on threads: results in order, and memory that threads keep."""
 
 from __future__ import annotations
 
 import math
 import os
-import shutil
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +17,6 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from pkex._extras import install_command
 from pkex._validation import brief, is_index
 from pkex.games.cluster import cluster_of, inside_worker, on_cluster
 
@@ -29,7 +26,6 @@ __all__ = [
     "in_order",
     "raise_if_cancelled",
     "single_blas",
-    "with_bar",
     "workspace",
 ]
 
@@ -37,7 +33,6 @@ Floats = NDArray[np.float64]
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_BAR_DELAY = 2.0  # seconds before a progress bar appears
 _local = threading.local()
 _blas_lock = threading.Lock()
 _blas: Any = None  # the libraries, looked for once
@@ -170,29 +165,6 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=_after_fork_in_parent,
         after_in_child=_after_fork_in_child,
     )
-
-
-def with_bar(blocks: Iterator[Result], sizes: Sequence[int], n_rows: int) -> Iterator[Result]:
-    """Show a progress bar over rows when they take longer than two seconds.
-
-    `sizes` are the shares of the blocks in the work, in any unit: a row counts as done where that
-    share of the work is.
-    """
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        command = install_command("pkex[progress]")
-        raise ImportError(f"progress=True needs tqdm: {command}.") from error
-    room = {}
-    if sys.stderr.isatty() and 0 in os.get_terminal_size(sys.stderr.fileno()):
-        # a terminal that does not know its size, in which tqdm would hide the bar
-        room = dict(zip(("ncols", "nrows"), shutil.get_terminal_size(), strict=True))
-    done, total = 0, max(1, sum(sizes))
-    with tqdm(total=n_rows, delay=_BAR_DELAY, desc="pkex", unit="row", **room) as bar:
-        for block, size in zip(blocks, sizes, strict=True):
-            done += size
-            bar.update(n_rows * done // total - bar.n)
-            yield block
 
 
 def workspace(name: str, *shape: int) -> Floats:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._lazy import lazy
+from pkex._progress import with_bar
 from pkex.games.backend import Backend
 from pkex.games.engine import reduced
 from pkex.games.permutations import (
@@ -32,7 +33,7 @@ from pkex.games.reductions import ByPair, ByRow, Component, MeanFactors, weight_
 from pkex.games.rules import Rule
 from pkex.games.sources import Points, SameFactors
 from pkex.games.sums import GameSums
-from pkex.games.threads import cluster_width, in_order, single_blas, with_bar
+from pkex.games.threads import cluster_width, in_order, single_blas
 from pkex.kernels.normal_form import Term
 from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
 from pkex.statistics.low_rank import sums_alone
