@@ -43,7 +43,6 @@ from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, said_before
 from pkex.tables.cells import is_number
-from pkex.uncertainty import check_posteriors, spread_of_values, variance_of
 
 if TYPE_CHECKING:
     from pkex._sparse_rows import SparseRows
@@ -293,6 +292,8 @@ class Explainer:
         expansion = self.expansion
         unsure = return_std or return_cov
         if unsure:
+            from pkex.uncertainty import check_posteriors, spread_of_values
+
             asked = "return_std" if return_std else "return_cov"
             check_posteriors(expansion, self.removal, asked)
         rows: Any = taken(expansion, X)
@@ -384,6 +385,8 @@ class Explainer:
         >>> bool(explanation.values[0, 1] > explanation.values[0, 0])
         True
         """
+        from pkex.uncertainty import check_posteriors, variance_of
+
         expansion = self.expansion
         check_posteriors(expansion, self.removal, "variance")
         rows: Any = taken(expansion, X)
