@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
@@ -74,20 +75,35 @@ def results():
         (StandardScaler(), ["size", LONG]), (OneHotEncoder(), ["town"])
     )
     model = make_pipeline(columns, SVC()).fit(table, np.where(table["size"] > 0.2, "yes", "no"))
+    explainer = pkex.Explainer(model)
     X, Z = rng.normal(size=(2, 60, 3))
     Z[:, 1] += 1.0
+    process = GaussianProcessRegressor(alpha=0.1).fit(X, X[:, 0] * X[:, 1])
+    attribution = pkex.mmd(X, Z, n_permutations=39, random_state=0)
     return {
-        "explanation": pkex.Explainer(model)(table),
-        "attribution": pkex.mmd(X, Z, n_permutations=39, random_state=0),
+        "explanation": (explainer(table), None),
+        "explanation and pairs": (explainer(table), explainer.interactions(table)),
+        "uncertain explanation": (pkex.Explainer(process)(X, return_std=True), None),
+        "attribution": (attribution, None),
+        "attribution and pairs": (attribution, attribution.interactions()),
+        "sensitivity": (pkex.sensitivity(process, X, order=2), None),
     }
+
+
+KINDS = [
+    *("explanation", "explanation and pairs", "uncertain explanation"),
+    *("attribution", "attribution and pairs", "sensitivity"),
+]
 
 
 @every_width
 @every_look
-@pytest.mark.parametrize("kind", ["explanation", "attribution"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_reports(kind, scheme, width, results, opened, tmp_path):
+    assert set(results) == set(KINDS)
     path = tmp_path / "report.html"
-    write(results[kind], path)
+    result, interactions = results[kind]
+    write(result, path, interactions=interactions)
     page = opened(path.as_uri(), width, scheme)
     assert violations(page) == []
     assert overflow(page) <= 0
@@ -95,7 +111,7 @@ def test_reports(kind, scheme, width, results, opened, tmp_path):
 
 def test_a_report_of_a_classifier_says_what_values_speak_for(results, opened, tmp_path):
     path = tmp_path / "report.html"
-    write(results["explanation"], path)
+    write(results["explanation"][0], path)
     page = opened(path.as_uri(), 1280, "light")
     text = page.locator("main").inner_text()
     assert "no, yes" in text  # the classes, on top
@@ -119,7 +135,7 @@ def test_pages(name, width, scheme, opened):
 
 def test_few_raw_values_far_out_do_not_squeeze_a_scatter(results, opened, tmp_path):
     path = tmp_path / "report.html"
-    write(results["explanation"], path)
+    write(results["explanation"][0], path)
     page = opened(path.as_uri(), 1280, "light")
     page.get_by_label("Feature", exact=True).select_option(label=LONG)
     label = page.locator("#scatter .axis-label").first.text_content()
