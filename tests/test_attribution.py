@@ -12,7 +12,7 @@ from scipy.stats import false_discovery_control
 
 import pkex
 from pkex.kernels import RBF, Categorical, Custom
-from pkex.statistics.attribution import _holm, _step_up
+from pkex.statistics.many_tests import enough_permutations, holm, lowest_adjusted, step_up
 
 GROUPS = {"a": [3, 1], "b": [2, 5]}
 PLAYERS = ((0,), (1, 3), (2, 5), (4,))
@@ -187,24 +187,24 @@ def test_p_values_and_table():
     low, high = np.percentile(found.null_values, [2.5, 97.5], axis=0)
     assert np.array_equal(by_feature["null_low"], low)
     assert np.array_equal(by_feature["null_high"], high)
-    assert_close(by_feature["p_holm"], step_down(found.p_values), 1e-15)
-    assert_close(by_feature["p_bh"], step_up(found.p_values), 1e-15)
+    assert_close(by_feature["p_holm"], slow_holm(found.p_values), 1e-15)
+    assert_close(by_feature["p_bh"], slow_step_up(found.p_values), 1e-15)
     assert np.array_equal(by_feature["p_holm"], found.p_holm)
     assert np.array_equal(by_feature["p_bh"], found.p_bh)
     assert np.array_equal(by_feature["alone"], found.alone)
     assert np.array_equal(by_feature["p_alone"], found.p_alone)
-    assert_close(by_feature["p_alone_holm"], step_down(found.p_alone), 1e-15)
+    assert_close(by_feature["p_alone_holm"], slow_holm(found.p_alone), 1e-15)
     assert found.p_value == 0.01
     assert found.n_permutations == 99
     assert "p = 0.01" in repr(found)
 
 
-def step_down(p):
+def slow_holm(p):
     """Holm: the k-th smallest times (m - k + 1), never below a smaller one's, at most 1."""
     return [min(1.0, max(q * (len(p) - np.sum(p < q)) for q in p if q <= mine)) for mine in p]
 
 
-def step_up(p):
+def slow_step_up(p):
     """Benjamini and Hochberg: the k-th smallest times m / k, never above a larger one's."""
     return [min(1.0, min(q * len(p) / np.sum(p <= q) for q in p if q >= mine)) for mine in p]
 
@@ -213,9 +213,39 @@ def step_up(p):
 def test_adjusted_p_values(seed):
     rng = np.random.default_rng(seed)
     p = rng.integers(1, 21, size=rng.integers(1, 12)) / 20.0  # with ties
-    assert_close(_holm(p), step_down(p), 1e-15)
-    assert_close(_step_up(p), step_up(p), 1e-15)
-    assert_close(_step_up(p), false_discovery_control(p), 1e-15)
+    assert_close(holm(p), slow_holm(p), 1e-15)
+    assert_close(step_up(p), slow_step_up(p), 1e-15)
+    assert_close(step_up(p), false_discovery_control(p), 1e-15)
+
+
+@pytest.mark.parametrize("n_players", [1, 7, 60, 250])
+def test_by_default_one_column_can_be_found_among_many(n_players):
+    count = enough_permutations(n_players, 0.05)
+    p = np.ones(n_players)
+    p[-1] = 1.0 / (count + 1)
+    for adjusted in (holm(p), step_up(p)):
+        assert_close(adjusted.min(), lowest_adjusted(n_players, count), 1e-15)
+        assert adjusted.min() <= 0.025
+
+
+def test_too_few_permutations_for_so_many_columns_are_remarked():
+    """A column that no permutation comes near would look like chance."""
+    X, Z = np.random.default_rng(0).normal(size=(2, 60, 6))
+    Z[:, 0] += 3.0
+    few = pkex.mmd(X, Z, n_permutations=99, random_state=0)
+    assert few.p_holm.min() == few.p_alone_holm.min() == 0.06
+    [remark] = few.remarks()
+    assert remark == (
+        "with 99 permutations no adjusted p-value of 6 players is below 0.06, however clear the "
+        "case: take 239 or more."
+    )
+    assert remark in repr(few)
+    assert remark in few._repr_html_()
+    assert few.remarks(alpha=0.1)[:1] != [remark]
+    enough = pkex.mmd(X, Z, n_permutations=239, random_state=0)
+    assert enough.p_holm.min() == 0.025
+    assert not any("permutations no adjusted" in said for said in enough.remarks())
+    assert pkex.mmd(X, Z).remarks() == []
 
 
 def test_without_permutations_there_are_no_p_values():

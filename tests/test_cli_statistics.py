@@ -175,7 +175,7 @@ def test_without_permutations_there_is_no_test(capsys):
         ("drift even.csv . ", ". is a directory, but a CSV or Parquet file is needed."),
         ("drift even.csv odd.parquet --columns a,ash", "even.csv has no column a; it has"),
         ("drift even.csv odd.parquet --alpha 0", "--alpha must lie between 0 and 1, got 0."),
-        ("drift even.csv odd.parquet --alpha 0.0001", "pass --permutations 9999 or more."),
+        ("drift even.csv odd.parquet --alpha 0.00001", "pass --permutations 99999 or more."),
         ("drift even.csv odd.parquet --permutations 0", "pass --permutations 19 or more."),
         ("drift wine.csv wine.csv --columns day", "neither numeric nor categorical"),
         ("drift even.csv text.csv", "column ash is numeric in even.csv but categorical in text"),
@@ -231,3 +231,19 @@ def test_errors_are_one_sentence_and_exit_code_2(args, words, capsys):
     assert error.startswith("Error: ")
     assert words in error
     assert not Path("out").exists()
+
+
+def test_a_changed_column_is_found_among_many_by_default(tmp_path, capsys):
+    X, Z = np.random.default_rng(0).normal(size=(2, 50, 40))
+    Z[:, 7] += 3.0
+    for name, rows in (("old.csv", X), ("new.csv", Z)):
+        pd.DataFrame(rows).add_prefix("c").to_csv(tmp_path / name, index=False)
+    old, new = str(tmp_path / "old.csv"), str(tmp_path / "new.csv")
+    assert main(["drift", old, new, "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)["result"]
+    assert result["permutations"] == 1599
+    assert [one["name"] for one in result["features"] if one["p_holm"] <= 0.05] == ["c7"]
+    assert main(["drift", old, new, "--permutations", "199", "--alpha", "0.1"]) == 1
+    assert "no adjusted p-value of 40 players is below 0.2" in capsys.readouterr().out
+    assert main(["depend", old, "--target", "c0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["permutations"] == 1559

@@ -65,7 +65,7 @@ def test_a_score_is_the_mmd_with_the_reference(kernel, estimator):
 
 
 def test_drift_is_found_where_it_is():
-    drift = MMDDrift(random_state=0).fit(REFERENCE)
+    drift = MMDDrift(n_permutations=200, random_state=0).fit(REFERENCE)
     found = drift.explain(NEW)
     assert found.p_value == 1 / 201
     assert found.order[0] == 2
@@ -204,3 +204,15 @@ def test_clone_and_parameters():
     drift = MMDDrift(Laplacian(2.0), n_permutations=7, max_reference=9)
     assert clone(drift).get_params() == drift.get_params()
     assert "n_permutations=7" in repr(drift)
+
+
+def test_a_single_column_is_found_among_many_by_default():
+    X, Z = np.random.default_rng(0).normal(size=(2, 50, 40))
+    Z[:, 7] += 3.0
+    drift = MMDDrift(random_state=0).fit(X)
+    assert drift.detect(Z)
+    found = drift.explain(Z)
+    assert found.n_permutations == 1599
+    assert list(np.flatnonzero(found.p_holm <= 0.05)) == [7]
+    with pytest.raises(ValueError, match=r"n_permutations is 9999, and 999999 or more are needed"):
+        drift.detect(Z, alpha=1e-6)

@@ -109,7 +109,7 @@ def test_rates_that_make_no_sense(wrong):
         HSICSelector(alpha=wrong).fit(*data())
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, "many", None])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "many"])
 def test_permutations_that_make_no_sense(wrong):
     with pytest.raises(ValueError, match="n_permutations"):
         HSICSelector(alpha=0.1, n_permutations=wrong).fit(*data())
@@ -224,3 +224,12 @@ def test_clone_pickle_and_random_state():
 def test_its_pickle_is_small():
     X, y = data(n=300)
     assert len(pickle.dumps(HSICSelector().fit(X, y))) < 10 * X.nbytes
+
+
+def test_a_single_column_is_found_among_many_by_default():
+    X = np.random.default_rng(0).normal(size=(120, 60))
+    y = X[:, 4] + 0.3 * X[:, 5] ** 3
+    found = HSICSelector(alpha=0.05, random_state=0).fit(X, y)
+    assert 4 in found.get_support(indices=True)
+    assert found.attribution_.n_permutations == 2399
+    assert HSICSelector(n_features_to_select=1).fit(X, y).attribution_.p_values is None

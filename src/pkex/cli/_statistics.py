@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -30,6 +30,7 @@ from pkex.cli._summary import (
 )
 from pkex.interactions import Interactions
 from pkex.output.totals import PairTotals
+from pkex.statistics.many_tests import enough_permutations
 from pkex.statistics.pair_weights import UNITS
 from pkex.tables.files import Dialect, FileTable
 
@@ -47,7 +48,7 @@ class Test:
     kernel: Literal["median-per-column", "median"] = "median-per-column"
     removal: Literal["marginal", "neutral"] = "marginal"
     estimator: Literal["unbiased", "biased"] = "unbiased"
-    permutations: int = 999
+    permutations: int | None = None  # as many as the columns need
     block_size: int | None = None
     seed: int = 0
     n_jobs: int = -1
@@ -73,9 +74,10 @@ def drift(
     if not 0.0 < alpha < 1.0:
         raise ValueError(f"--alpha must lie between 0 and 1, got {alpha:g}.")
     needed = math.ceil(1.0 / alpha) - 1
-    if test.permutations < needed:
+    most = enough_permutations(1, alpha) if test.permutations is None else test.permutations
+    if most < needed:
         raise ValueError(
-            f"{test.permutations} permutations never give a p-value of {alpha:g}: pass "
+            f"{most} permutations never give a p-value of {alpha:g}: pass "
             f"--permutations {needed} or more."
         )
     size = _sample.sample_size(test.sample, test.block_size)
@@ -101,6 +103,7 @@ def drift(
     session.describe(before)
     session.describe(after)
     groups = groups_from(test.groups, dialect)
+    test = _with_permutations(test, len(before.names), alpha)
 
     def statistic(
         frames: Sequence[Any], *, permutations: int, block_size: int | None, progress: bool
@@ -135,7 +138,7 @@ def drift(
             alpha=alpha,
             kernel=test.kernel,
             removal=test.removal,
-            permutations=test.permutations,
+            permutations=result.n_permutations,
             block_size=test.block_size,
             sample=size,
             seed=test.seed,
@@ -145,7 +148,7 @@ def drift(
             total=result.total,
             p_value=result.p_value,
             test_rows=result.n_test_rows,
-            remarks=result.remarks(),
+            remarks=result.remarks(alpha),
             features=shares(result),
             rule=rule_facts(result.rule),
             residual=result.residual,
@@ -162,7 +165,7 @@ def drift(
         names = ("reference", "current")
         write(result, path, details=details, sample_names=names, alpha=alpha, interactions=together)
 
-    lines = shares_grid(title, result, len(result.values))
+    lines = shares_grid(title, result, len(result.values), alpha)
     _finish(session, summary, values_frame(result), lines, report, together)
     return _DRIFT if found else 0
 
@@ -192,6 +195,7 @@ def depend(
     session.describe(complete)
     session.note(f"target: {target} ({y.kinds[target]}).")
     groups = groups_from(test.groups, dialect)
+    test = _with_permutations(test, len(X.names))
 
     def statistic(
         frames: Sequence[Any], *, permutations: int, block_size: int | None, progress: bool
@@ -227,7 +231,7 @@ def depend(
             selected=list(frame["feature"][:count]),
             kernel=test.kernel,
             removal=test.removal,
-            permutations=test.permutations,
+            permutations=result.n_permutations,
             block_size=test.block_size,
             sample=size,
             seed=test.seed,
@@ -256,6 +260,13 @@ def depend(
 
     _finish(session, summary, frame, shares_grid(title, result, count), report, together)
     return 0
+
+
+def _with_permutations(test: Test, n_columns: int, alpha: float = 0.05) -> Test:
+    """Return the test with so many permutations that a column can be found, if none were asked."""
+    if test.permutations is not None:
+        return test
+    return replace(test, permutations=enough_permutations(n_columns, alpha))
 
 
 def _together(
@@ -294,6 +305,7 @@ def _computed(
     units: int | None = None,
 ) -> pkex.Attribution:
     """Return the statistic of all rows; say before how long that will take, if it is long."""
+    assert test.permutations is not None
     if not (session.quiet or session.as_json):
         sentence = _forecast_of(statistic, frames, test, units)
         if sentence:
@@ -312,6 +324,7 @@ def _forecast_of(
 ) -> str | None:
     """Return how long the work will take if that is long, judged by samples of the rows."""
     total = sum(map(len, frames))
+    assert test.permutations is not None
 
     def run(n_rows: int, permutations: int) -> object:
         counts = [min(len(frame), max(4, n_rows * len(frame) // total)) for frame in frames]

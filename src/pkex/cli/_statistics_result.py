@@ -39,7 +39,8 @@ def values_frame(result: pkex.Attribution) -> Any:
     return result.to_frame().rename_axis("feature").reset_index()
 
 
-def shares_grid(title: str, result: pkex.Attribution, count: int) -> list[Any]:
+def shares_grid(title: str, result: pkex.Attribution, count: int, alpha: float = 0.05) -> list[Any]:
+    """Return a table of the largest shares, and what to know before reading them."""
     frame = result.to_frame()
     largest = float(frame["value"].abs().max())
     tested = "p_value" in frame
@@ -66,7 +67,7 @@ def shares_grid(title: str, result: pkex.Attribution, count: int) -> list[Any]:
     for text in [
         result.absent,
         *(correction if tested and len(frame) > 1 else []),
-        *result.remarks(),
+        *result.remarks(alpha),
     ]:
         found.append(cell(text, "dim"))
     return found

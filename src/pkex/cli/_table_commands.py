@@ -38,9 +38,15 @@ class Testing:
     interactions: Interactions = False
     jobs: Jobs = -1
     permutations: Annotated[
-        int,
-        option("--permutations", metavar="N", min=0, panel=_TEST, help="Of the test."),
-    ] = 999
+        int | None,
+        option(
+            "--permutations",
+            metavar="N",
+            min=0,
+            panel=_TEST,
+            help="Of the test; by default 999, or as many more as that many columns need.",
+        ),
+    ] = None
     kernel: Annotated[
         Literal["median", "median-per-column"],
         option(

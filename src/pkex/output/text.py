@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pkex._words import counted
 from pkex.models.classes import apart, elsewhere, meaning
+from pkex.statistics.many_tests import lowest_adjusted, needed_permutations
 from pkex.tables.cells import cell_text, name_of_rest
 
 if TYPE_CHECKING:
@@ -291,6 +292,14 @@ def remarks(attribution: Attribution, alpha: float = 0.05) -> list[str]:
     words, removal = _WORDS[attribution.statistic], attribution.removal
     found = [words["neutral"]] if removal == "neutral" else []
     p_share, p_alone = attribution.p_holm, attribution.p_alone_holm
+    count, permutations = len(attribution.players), attribution.n_permutations
+    lowest = lowest_adjusted(count, permutations)
+    if p_share is not None and lowest > alpha:
+        found.append(
+            f"with {permutations} permutations no adjusted p-value of {counted(count, 'player')} "
+            f"is below {lowest:.2g}, however clear the case: take "
+            f"{needed_permutations(count, alpha)} or more."
+        )
     if removal == "marginal" and p_share is not None and p_alone is not None:
         share, alone = p_share <= alpha, p_alone <= alpha
         for chosen, sentence in (

@@ -8,5 +8,6 @@ weighted sum of the values of product games. The files, in the order in which a 
 - `block_mean`: a statistic as a mean over blocks of rows, through `pkex.games`;
 - `low_rank`: each column by itself under permuted weights, without a pass over the pairs;
 - `column_test`: is a column's share more than chance, whatever the others do?
+- `many_tests`: p-values adjusted for their number, and permutations enough for that;
 - `attribution`: the result; `selector` and `drift`: estimators of scikit-learn around it.
 """

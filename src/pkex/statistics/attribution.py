@@ -19,6 +19,7 @@ from pkex.output import frames, html, npz, text
 from pkex.output.accessors import AttributionPlots
 from pkex.rules import Rule
 from pkex.statistics.block_mean import Alone, BlockMean, ColumnTests
+from pkex.statistics.many_tests import holm, step_up
 
 if TYPE_CHECKING:
     from pkex.interactions import Interactions
@@ -219,7 +220,7 @@ class Attribution:
     @lazy
     def p_alone_holm(self) -> Floats | None:
         """The p-values of `alone`, adjusted by Holm's method."""
-        return None if self.p_alone is None else _holm(self.p_alone)
+        return None if self.p_alone is None else holm(self.p_alone)
 
     @property
     def absent(self) -> str:
@@ -234,12 +235,12 @@ class Attribution:
     @lazy
     def p_holm(self) -> Floats | None:
         """The p-values of the players, adjusted by Holm's method."""
-        return None if self.p_values is None else _holm(self.p_values)
+        return None if self.p_values is None else holm(self.p_values)
 
     @lazy
     def p_bh(self) -> Floats | None:
         """The p-values of the players, adjusted by the method of Benjamini and Hochberg."""
-        return None if self.p_values is None else _step_up(self.p_values)
+        return None if self.p_values is None else step_up(self.p_values)
 
     @lazy
     def null_band(self) -> Floats | None:
@@ -517,34 +518,6 @@ class Attribution:
             return []
         [found] = select(chosen, [Axis("feature", len(self.players), self.feature_names)])
         return sorted({int(i) for i in found})
-
-
-def _holm(p_values: Floats) -> Floats:
-    """Return p-values adjusted by Holm's method, which bounds the chance of any false alarm.
-
-    >>> _holm(np.array([0.01, 0.04, 0.03]))
-    array([0.03, 0.06, 0.06])
-    """
-    order = np.argsort(p_values)
-    steps = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(1.0, steps)
-    return adjusted
-
-
-def _step_up(p_values: Floats) -> Floats:
-    """Return p-values adjusted by Benjamini and Hochberg's method, which bounds the false share.
-
-    `scipy.stats` has it as well, and takes more than a second to import.
-
-    >>> _step_up(np.array([0.01, 0.04, 0.03]))
-    array([0.03, 0.04, 0.04])
-    """
-    order, count = np.argsort(p_values), len(p_values)
-    scaled = p_values[order] * (count / np.arange(1.0, count + 1.0))
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
-    return adjusted
 
 
 def _p_values(values: Any, null: Floats, rounding: Any) -> Any:

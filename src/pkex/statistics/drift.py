@@ -14,10 +14,13 @@ from pkex._validation import brief, default_names, is_index, number, refuse_dask
 from pkex.games.players import Groups, players_of
 from pkex.kernels import Kernel
 from pkex.statistics.attribution import Attribution
+from pkex.statistics.many_tests import enough_permutations
 from pkex.statistics.mmd import mmd_of_tables
 from pkex.tables.frames import Table, as_table
 
 __all__ = ["MMDDrift"]
+
+_LEVEL = 0.05  # at which columns are to be found
 
 
 class MMDDrift(BaseEstimator):  # type: ignore[misc]
@@ -28,8 +31,9 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
     kernel, removal, estimator, groups, block_size
         As in `pkex.mmd`. The median heuristic looks at the reference data and the sample together,
         which keeps the test exact; pass a kernel for a yardstick that is always the same.
-    n_permutations : int, default 200
-        Number of permutations for the p-values of `detect` and `explain`.
+    n_permutations : int, optional
+        Number of permutations for the p-values of `detect` and `explain`. By default 999; for
+        `explain` as many more, up to 9999, as it takes to find a single one of the columns.
     max_reference : int, optional
         Keep at most so many rows of the reference data, chosen at random. The time of a score
         grows with the square of the number of rows.
@@ -71,7 +75,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         removal: str = "marginal",
         estimator: str = "unbiased",
         groups: Groups | None = None,
-        n_permutations: int = 200,
+        n_permutations: int | None = None,
         block_size: int | None = None,
         max_reference: int | None = None,
         random_state: RandomState = None,
@@ -148,13 +152,15 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         level = number(alpha, "alpha")
         if not 0.0 < level < 1.0:
             raise ValueError(f"alpha must lie between 0 and 1, got {brief(alpha)}.")
-        if not is_index(self.n_permutations) or (self.n_permutations + 1) * level < 1.0 - 1e-9:
+        asked = self.n_permutations
+        count = enough_permutations(1, level) if asked is None else asked
+        if not is_index(count) or (count + 1) * level < 1.0 - 1e-9:
             needed = math.ceil(1.0 / level - 1e-9) - 1
             raise ValueError(
-                f"n_permutations is {brief(self.n_permutations)}, and {needed} or more are needed "
-                f"for a p-value of {level:g}."
+                f"n_permutations is {brief(count)}, and {needed} or more are needed for a p-value "
+                f"of {level:g}."
             )
-        found = self._compare(X, columns=False)
+        found = self._compare(X, n_permutations=count, columns=False)
         assert found.p_value is not None
         return found.p_value <= level
 
@@ -173,7 +179,11 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             The statistic ``total``, its ``p_value``, and the ``values`` and ``p_values`` of the
             columns. The reference data are the first sample.
         """
-        return self._compare(X, progress=progress)
+        check_is_fitted(self)
+        count = self.n_permutations
+        if count is None:
+            count = enough_permutations(self.n_features_in_, _LEVEL)
+        return self._compare(X, n_permutations=count, progress=progress)
 
     def _table(self, X: Any, *, reset: bool) -> Table:
         """Return the rows; arrays are first checked as scikit-learn checks them, in its words."""
@@ -188,7 +198,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         self,
         X: Any,
         *,
-        n_permutations: int | None = None,
+        n_permutations: int,
         progress: bool = False,
         columns: bool = True,
     ) -> Attribution:
@@ -204,7 +214,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             removal=self.removal,
             estimator=self.estimator,
             groups=self.groups,
-            n_permutations=self.n_permutations if n_permutations is None else n_permutations,
+            n_permutations=n_permutations,
             block_size=self.block_size,
             random_state=self.random_state,
             n_jobs=self.n_jobs,

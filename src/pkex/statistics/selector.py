@@ -16,6 +16,7 @@ from pkex._validation import brief, is_index, refuse_dask
 from pkex.kernels import Kernel
 from pkex.statistics.attribution import Attribution
 from pkex.statistics.hsic import hsic
+from pkex.statistics.many_tests import enough_permutations
 
 __all__ = ["HSICSelector"]
 
@@ -35,9 +36,10 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         chance of any.
     kernel, target_kernel, removal, estimator
         As in `pkex.hsic`. For class labels that are numbers use ``target_kernel="categorical"``.
-    n_permutations : int, default 500
+    n_permutations : int, optional
         For the test; not used without `alpha`. The smallest p-value is ``1 / (n_permutations + 1)``
-        and is multiplied by the number of columns over that of the columns found.
+        and is multiplied by the number of columns over that of the columns found. By default 999,
+        or as many more, up to 9999, as it takes to find a single one of the columns.
     random_state : int, Generator, RandomState or None
     n_jobs : int or None
 
@@ -71,7 +73,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         target_kernel: Kernel | str | None = None,
         removal: str = "marginal",
         estimator: str = "unbiased",
-        n_permutations: int = 500,
+        n_permutations: int | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -106,13 +108,21 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             target_kernel=self.target_kernel,
             removal=self.removal,
             estimator=self.estimator,
-            n_permutations=0 if self.alpha is None else self.n_permutations,
+            n_permutations=self._permutations(X.shape[1]),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
         self.scores_ = self.attribution_.values
         self.pvalues_ = self.attribution_.p_values
         return self
+
+    def _permutations(self, n_columns: int) -> int:
+        """Return how many permutations to test with."""
+        if self.alpha is None:
+            return 0
+        if self.n_permutations is None:
+            return enough_permutations(n_columns, self.alpha)
+        return self.n_permutations
 
     def _count(self, n_columns: int) -> int:
         """Return how many columns to select; refuse parameters that make no sense."""
@@ -121,10 +131,10 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("give n_features_to_select or alpha, not both.")
             if not isinstance(self.alpha, Real) or not 0.0 < self.alpha < 1.0:
                 raise ValueError(f"alpha must be between 0 and 1, got {brief(self.alpha)}.")
-            if not is_index(self.n_permutations) or self.n_permutations < 1:
+            asked = self.n_permutations
+            if asked is not None and (not is_index(asked) or asked < 1):
                 raise ValueError(
-                    "alpha needs n_permutations, an integer of at least 1; got "
-                    f"{brief(self.n_permutations)}."
+                    f"alpha needs n_permutations, an integer of at least 1; got {brief(asked)}."
                 )
             return 0
         wanted = self.n_features_to_select
