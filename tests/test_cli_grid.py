@@ -61,6 +61,27 @@ def test_names_and_values_are_whole_at_every_width(width, monkeypatch):
     assert ("█" in said) == (width >= 40)  # 18 + 5 + 5, gaps, and six for a bar
 
 
+def test_names_that_have_no_room_stand_on_lines_of_their_own(monkeypatch):
+    heads = ["feature", "share", "", "p", "alone"]
+    lines = [
+        ["income of the household in the year before", "+1.234567", bar(1, 1), "0.012", "+0.12345"],
+        ["age", "-0.000012", bar(0, 1), "1", "-0.00001"],
+    ]
+    said = printed(monkeypatch, 36, lines=lines, heads=heads)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", said).splitlines() == [
+        "title",
+        "feature",
+        "      share      p     alone",
+        "income of the household in the year",
+        "before",
+        "  +1.234567  0.012  +0.12345",
+        "age",
+        "  -0.000012      1  -0.00001",
+    ]
+    beside = re.sub(r"\x1b\[[0-9;]*m", "", printed(monkeypatch, 42, lines=lines, heads=heads))
+    assert re.search(r"^age +-0\.000012 +1 +-0\.00001$", beside, re.M)
+
+
 def test_bars_take_the_room_that_is_left(monkeypatch):
     longest = {}
     for width in (50, 60, 80, 200):

@@ -72,7 +72,8 @@ def test_no_line_is_wider_than_the_terminal(name, width, folder, monkeypatch):
     said = printed(monkeypatch, folder, COMMANDS[name], width)
     assert max(map(cell_len, said.split("\n"))) <= width
     if name not in ("demo", "an error", "help", "help of a command"):
-        assert re.search(r"^(x|x & tails|tails & x) +[-+0-9.]+", said, re.M)
+        # where a table is too narrow, the name stands on a line of its own
+        assert re.search(r"^(x|x & tails|tails & x)\s+[-+0-9.]+", said, re.M)
 
 
 @pytest.mark.parametrize("name", ["explain", "a row", "drift", "sensitivity"])

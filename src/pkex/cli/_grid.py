@@ -1,20 +1,22 @@
 """Tables and bars for a terminal, which fit into its width.
 
 Where a table does not fit, heads of columns take several lines; then bars are left out, then all
-outputs but the first, then standard errors. Names and values are never cut. A pipe has no width:
-all is printed.
+outputs but the first, then standard errors; then names stand on lines of their own. Names and
+values are never cut. A pipe has no width: all is printed.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
 from rich.console import Console, ConsoleOptions
+from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -27,6 +29,7 @@ __all__ = ["SHOWN", "Bar", "bar", "cell", "grid", "show"]
 SHOWN = 20  # lines of a table in the terminal
 _PIPE = 10_000  # columns
 _GAP = 2  # between columns
+_NAME = 12  # letters; names that get fewer and need more stand on lines of their own
 _SHORTEST, _USUAL, _LONGEST = 6, 24, 40  # characters of the longest bar
 
 
@@ -125,22 +128,44 @@ class _Sheet:
         left = room - self._width(kept, heads) - _GAP
         length = _USUAL if room == _PIPE else min(left, _LONGEST)
         kept = sorted(kept + bars) if length >= _SHORTEST else kept
+        drawn = {i: _bars([line[i] for line in self.lines], length) for i in bars}
+        names = room - self._width(kept[1:], heads) - _GAP
+        if names < min(_NAME, self._widest(0)):
+            yield from self._below_names(self._table(kept[1:], heads, drawn), console, options)
+        else:
+            yield self._table(kept, heads, drawn)
+        hidden = self.n_outputs - shown
+        if self.outputs and hidden > 0:
+            yield cell(f"and {counted(hidden, 'more output')}; {self.hint}")
+
+    def _table(
+        self, columns: Sequence[int], heads: Sequence[str], drawn: Mapping[int, Sequence[Text]]
+    ) -> Table:
         table = Table(box=None, pad_edge=False)
-        for i in kept:
-            right = i > 0 and self.heads[i] and i not in bars
+        for i in columns:
+            right = i > 0 and self.heads[i] and i not in drawn
             table.add_column(
                 Text("\n").join(cell(line, "dim") for line in heads[i].split("\n")),
                 justify="right" if right else "left",
                 no_wrap=i > 0,
                 overflow="fold",
             )
-        drawn = {i: _bars([line[i] for line in self.lines], length) for i in bars}
         for at, line in enumerate(self.lines):
-            table.add_row(*(drawn[i][at] if i in drawn else _text(line[i]) for i in kept))
-        yield table
-        hidden = self.n_outputs - shown
-        if self.outputs and hidden > 0:
-            yield cell(f"and {counted(hidden, 'more output')}; {self.hint}")
+            table.add_row(*(drawn[i][at] if i in drawn else _text(line[i]) for i in columns))
+        return table
+
+    def _below_names(
+        self, table: Table, console: Console, options: ConsoleOptions
+    ) -> Iterator[Any]:
+        """Yield a table without names, each of its lines below the name that it belongs to."""
+        rendered = console.render_lines(Padding(table, (0, 0, 0, _GAP)), options, pad=False)
+        first = len(rendered) - len(self.lines)
+        yield cell(self.heads[0], "dim")
+        for at, segments in enumerate(rendered):
+            if at >= first:
+                yield _text(self.lines[at - first][0])
+            yield from segments
+            yield Segment.line()
 
     def _width(self, columns: Sequence[int], heads: Sequence[str]) -> int:
         """Return how many letters the columns take."""
