@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,8 +66,28 @@ class Shapley:
         return general_ladder(n_players, tol) if general else ladder(n_players, tol)
 
 
+class _AtNode:
+    """What has all its weight at one t: a rule of one node, exact whatever the factors are."""
+
+    index: ClassVar[str]
+    efficient: ClassVar[bool] = False  # the values do not sum to anything in particular
+    _name: ClassVar[str]
+    _node: ClassVar[float]
+
+    def ladder(
+        self,
+        n_players: int,
+        tol: float | None,  # noqa: ARG002  (it is exact)
+        *,
+        general: bool,  # noqa: ARG002
+    ) -> Ladder:
+        """Return the one node."""
+        nodes, weights = np.array([self._node]), np.array([1.0])
+        return _of_one(Rule(self._name, nodes, weights, 2**63 - 1, math.inf, True, 0.0), n_players)
+
+
 @dataclass(frozen=True)
-class Banzhaf:
+class Banzhaf(_AtNode):
     """Banzhaf values: every other player is present with probability 1/2. They do not add up.
 
     Examples
@@ -79,29 +100,11 @@ class Banzhaf:
     ('BV', array([[-0.2161,  0.1   ]]))
     """
 
-    @property
-    def index(self) -> str:
-        """The name of the values."""
-        return "BV"
-
-    @property
-    def efficient(self) -> bool:
-        """They do not sum to anything in particular."""
-        return False
-
-    def ladder(
-        self,
-        n_players: int,
-        tol: float | None,  # noqa: ARG002  (it is exact)
-        *,
-        general: bool,  # noqa: ARG002
-    ) -> Ladder:
-        """Return the one node 1/2, which is exact whatever the factors are."""
-        return _at_node("banzhaf", 0.5, n_players)
+    index, _name, _node = "BV", "banzhaf", 0.5
 
 
 @dataclass(frozen=True)
-class Alone:
+class Alone(_AtNode):
     """What a player adds to nobody: t = 0. In a game of variances the first-order indices.
 
     Examples
@@ -111,29 +114,11 @@ class Alone:
     'alone'
     """
 
-    @property
-    def index(self) -> str:
-        """The name of the values."""
-        return "alone"
-
-    @property
-    def efficient(self) -> bool:
-        """They do not sum to anything in particular."""
-        return False
-
-    def ladder(
-        self,
-        n_players: int,
-        tol: float | None,  # noqa: ARG002  (it is exact)
-        *,
-        general: bool,  # noqa: ARG002
-    ) -> Ladder:
-        """Return the one node 0."""
-        return _at_node("alone", 0.0, n_players)
+    index, _name, _node = "alone", "alone", 0.0
 
 
 @dataclass(frozen=True)
-class Last:
+class Last(_AtNode):
     """What a player adds to all the others: t = 1. In a game of variances the total indices.
 
     Examples
@@ -143,25 +128,7 @@ class Last:
     'last'
     """
 
-    @property
-    def index(self) -> str:
-        """The name of the values."""
-        return "last"
-
-    @property
-    def efficient(self) -> bool:
-        """They do not sum to anything in particular."""
-        return False
-
-    def ladder(
-        self,
-        n_players: int,
-        tol: float | None,  # noqa: ARG002  (it is exact)
-        *,
-        general: bool,  # noqa: ARG002
-    ) -> Ladder:
-        """Return the one node 1."""
-        return _at_node("last", 1.0, n_players)
+    index, _name, _node = "last", "last", 1.0
 
 
 @dataclass(frozen=True)
@@ -228,12 +195,6 @@ def measure_of(index: object) -> Measure:
         f"index must be 'SV' (Shapley), 'BV' (Banzhaf), or a measure such as "
         f"pkex.games.BetaShapley(16, 1); got {brief(index)}."
     )
-
-
-def _at_node(name: str, t: float, n_players: int) -> Ladder:
-    """Return the ladder of a single node, which is exact whatever the factors are."""
-    nodes, weights = np.array([t]), np.array([1.0])
-    return _of_one(Rule(name, nodes, weights, 2**63 - 1, math.inf, True, 0.0), n_players)
 
 
 def _of_one(rule: Rule, n_players: int) -> Ladder:
