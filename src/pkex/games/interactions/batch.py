@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pkex.games.interactions.chosen import add_chosen
 from pkex.games.interactions.everything import add_all
-from pkex.games.interactions.recipe import Recipe, Where
+from pkex.games.interactions.recipe import Portion, Recipe
 from pkex.games.interactions.tally import Tally
 from pkex.games.protocols import Factors, Game, Measured
 from pkex.games.rules import Ladder, Rule
@@ -55,21 +55,20 @@ def batch(
     width = ratios.width if everything else 1
     groups = list(_by_rule(recipe, pairs, rungs, width, ratios.entries))
     whole = np.arange(-(-len(pairs.lam) // width))
-    work: list[tuple[Where, Floats, dict[int, Floats], Indices]] = [
-        (None, rule.nodes, recipe.shares(rule), order) for rule, order in groups
-    ]
+    work = [Portion(pairs, weights, None, r.nodes, recipe.shares(r), order) for r, order in groups]
     for node, sizes in recipe.nodes.items():
-        work.append((node, np.array([node]), dict.fromkeys(sizes, np.ones(1)), whole))
-    for where, nodes, shares, order in work:
-        step = _step(recipe, ratios.entries, width * len(nodes))
-        for first in range(0, len(order), step):
+        shares = dict.fromkeys(sizes, np.ones(1))
+        work.append(Portion(pairs, weights, node, np.array([node]), shares, whole))
+    for portion in work:
+        step = _step(recipe, ratios.entries, width * len(portion.nodes))
+        for first in range(0, len(portion.order), step):
             raise_if_cancelled()
-            some = order[first : first + step]
+            some = portion._replace(order=portion.order[first : first + step])
             if everything:
-                add_all(ratios, pairs, weights, where, nodes, shares, some, tally)
+                add_all(ratios, some, tally)
             else:
-                add_chosen(recipe, pairs, weights, where, nodes, shares, some, tally)
-            tally.longest = max(tally.longest, len(some) * width * len(nodes))
+                add_chosen(recipe, some, tally)
+            tally.longest = max(tally.longest, len(some.order) * width * len(some.nodes))
             tally.n_chunks += 1
     if recipe.integrated:
         tally.rules.update(rule for rule, _ in groups)

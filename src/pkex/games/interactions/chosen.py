@@ -5,29 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.games.interactions.recipe import Recipe, Where
+from pkex.games.interactions.recipe import Portion, Recipe
 from pkex.games.interactions.tally import Tally
-from pkex.games.protocols import Measured
 from pkex.games.threads import workspace
 
 __all__ = ["add_chosen"]
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
-def add_chosen(
-    recipe: Recipe,
-    pairs: Measured,
-    weights: Floats,
-    where: Where,
-    nodes: Floats,
-    shares: dict[int, Floats],
-    order: Indices,
-    tally: Tally,
-) -> None:
+def add_chosen(recipe: Recipe, portion: Portion, tally: Tally) -> None:
     """Add some pairs at some nodes to the values of chosen subsets."""
     assert recipe.subsets is not None
+    pairs, weights, where, nodes, shares, order = portion
     drops, own = pairs.drops[:, order], weights[order]
     start = 1.0 if pairs.start is None else pairs.start[:, None, order]
     factors = workspace("chosen", len(drops), len(nodes), len(order))

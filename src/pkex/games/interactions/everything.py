@@ -5,33 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.games.interactions.recipe import Where
+from pkex.games.interactions.recipe import Portion
 from pkex.games.interactions.tally import Tally
-from pkex.games.protocols import Measured, Ratios
+from pkex.games.protocols import Ratios
 from pkex.games.threads import workspace
 
 __all__ = ["add_all", "has_one_sign"]
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
-def add_all(
-    ratios: Ratios,
-    pairs: Measured,
-    weights: Floats,
-    where: Where,
-    nodes: Floats,
-    shares: dict[int, Floats],
-    order: Indices,
-    tally: Tally,
-) -> None:
-    """Add groups of pairs at some nodes to the sums of all subsets of some sizes.
-
-    `shares` are the weights of the nodes for each of these sizes.
-    """
-    if not _add_gram(ratios, pairs, weights, where, nodes, shares, order, tally):
-        _add_plain(ratios, pairs, weights, where, nodes, shares, order, tally)
+def add_all(ratios: Ratios, portion: Portion, tally: Tally) -> None:
+    """Add groups of pairs at some nodes to the sums of all subsets of some sizes."""
+    if not _add_gram(ratios, portion, tally):
+        _add_plain(ratios, portion, tally)
 
 
 def has_one_sign(weights: Floats) -> bool:
@@ -39,17 +26,9 @@ def has_one_sign(weights: Floats) -> bool:
     return bool(weights.min() >= 0.0 or weights.max() <= 0.0)
 
 
-def _add_gram(
-    ratios: Ratios,
-    pairs: Measured,
-    weights: Floats,
-    where: Where,
-    nodes: Floats,
-    shares: dict[int, Floats],
-    order: Indices,
-    tally: Tally,
-) -> bool:
+def _add_gram(ratios: Ratios, portion: Portion, tally: Tally) -> bool:
     """Add players and pairs of players by ``T T'``, if all weights have one sign."""
+    pairs, weights, where, nodes, shares, order = portion
     if weights.shape[1] > 1 or not {0, 1, 2}.issuperset(shares):
         return False
     own, found = weights[:, 0], dict[int, Floats]()
@@ -71,17 +50,9 @@ def _add_gram(
     return True
 
 
-def _add_plain(
-    ratios: Ratios,
-    pairs: Measured,
-    weights: Floats,
-    where: Where,
-    nodes: Floats,
-    shares: dict[int, Floats],
-    order: Indices,
-    tally: Tally,
-) -> None:
+def _add_plain(ratios: Ratios, portion: Portion, tally: Tally) -> None:
     """Add subsets of any weights."""
+    pairs, weights, where, nodes, shares, order = portion
     n_sets = weights.shape[1]
     products, table = ratios.plain(pairs, order, nodes)
     lacking = -len(weights) % ratios.width

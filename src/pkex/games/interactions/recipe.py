@@ -1,22 +1,49 @@
-"""What is summed for an index: its functionals, their rules, and the nodes of their points."""
+"""What is summed for an index: its functionals, their rules, the nodes of their points."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._lazy import lazy
 from pkex.games.functionals import Functional, Index
+from pkex.games.protocols import Measured
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 
-__all__ = ["Recipe", "Subset", "Where"]
+__all__ = ["Portion", "Recipe", "Subset", "Where"]
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 Subset = tuple[int, ...]
 Where = float | None  # a node, or None for the integral
+
+
+class Portion(NamedTuple):
+    """What is summed in one go: some pairs of points, at some nodes.
+
+    Attributes
+    ----------
+    pairs : Measured
+        All of them.
+    weights : array of shape (pairs, sets)
+    where : Where
+    nodes : array of shape (nodes,)
+    shares : dict of arrays of shape (nodes,)
+        The weights of the nodes for each size of subsets.
+    order : array of int
+        Which groups of pairs.
+    """
+
+    pairs: Measured
+    weights: Floats
+    where: Where
+    nodes: Floats
+    shares: dict[int, Floats]
+    order: Indices
 
 
 @dataclass(frozen=True)
