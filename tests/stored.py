@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 import pkex
 from pkex import Attribution, Importance
 from pkex.explanation import Explanation
-from pkex.output import npz
+from pkex.output.files import attribution, explanation, importance
 
 FILES = Path(__file__).parent / "files"
 
@@ -31,9 +31,9 @@ def example():
 
 
 PACK = {
-    Explanation: npz.pack_explanation,
-    Attribution: npz.pack_attribution,
-    Importance: npz.pack_importance,
+    Explanation: explanation.pack,
+    Attribution: attribution.pack,
+    Importance: importance.pack,
 }
 
 

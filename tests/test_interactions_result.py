@@ -130,16 +130,16 @@ def test_files_hold_everything(found, several, table, tmp_path):
 
 
 def test_damaged_files_are_refused(found, tmp_path):
-    from pkex.output import interaction_files
+    from pkex.output.files import interactions as files
 
-    packed = interaction_files.pack(found)
+    packed = files.pack(found)
     for name, change, message in (
         ("pairs", lambda array: array[:, :3], "pairs has the shape"),
         ("pairs", lambda array: array + 1.0, "miss the predictions"),
         ("main", lambda array: array * np.nan, "main holds what is no number"),
     ):
         broken = packed | {name: change(packed[name])}
-        interaction_files.INTERACTIONS.save(tmp_path / "i.npz", broken)
+        files.FORMAT.save(tmp_path / "i.npz", broken)
         with pytest.raises(ValueError, match=message):
             pkex.Interactions.load(tmp_path / "i.npz")
 

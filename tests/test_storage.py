@@ -8,13 +8,13 @@ import pytest
 from stored import FILES, INDEXES, classified, content, example, written
 
 from pkex.explanation import Explanation
-from pkex.output import npz
-from pkex.output.kernel_data import Described
+from pkex.output.files import explanation as files
+from pkex.output.files.kernel_data import Described
 
 mpl.use("Agg")
 
 
-@pytest.mark.parametrize("version", range(1, npz.EXPLANATION.version + 1))
+@pytest.mark.parametrize("version", range(1, files.FORMAT.version + 1))
 def test_files_of_every_version_are_read(version):
     found = Explanation.load(FILES / f"explanation_v{version}.npz")
     expected = example()

@@ -22,7 +22,7 @@ from pkex.kernels import (
     ProductMatern,
     RationalQuadratic,
 )
-from pkex.output.kernel_data import Described, from_data, to_data
+from pkex.output.files.kernel_data import Described, from_data, to_data
 
 TREES = [
     RBF([1.0, 1 / 3]),

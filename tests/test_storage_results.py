@@ -19,7 +19,7 @@ from pkex.kernels import (
     RBF,
     Custom,
 )
-from pkex.output.kernel_data import to_data
+from pkex.output.files.kernel_data import to_data
 
 SAMPLES = [pd.DataFrame({"a": x, "b": z, "town": np.where(x > 0, "Graz", "Wien")}) for x, z in
            np.random.default_rng(0).normal(size=(2, 2, 40))]  # fmt: skip

@@ -17,8 +17,9 @@ from pkex._validation import brief
 from pkex.importance import Importance
 from pkex.kernels import Kernel
 from pkex.models.absent import CAUTION
-from pkex.output import frames, html, npz, shap, shapiq, text
+from pkex.output import frames, html, shap, shapiq, text
 from pkex.output.accessors import ExplanationPlots
+from pkex.output.files import explanation as files
 from pkex.rules import Rule
 from pkex.tables.cells import label_text
 
@@ -441,7 +442,7 @@ class Explanation:
         is written whole or not at all. A file that is replaced keeps its mode, a link stays a link
         to it, and what is no regular file is refused.
         """
-        npz.save_explanation(self, path)
+        files.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Explanation:
@@ -457,7 +458,7 @@ class Explanation:
             When the file is damaged, is no explanation, or was written by a newer pkex; also when
             its values do not add up.
         """
-        return npz.load_explanation(cls, path)
+        return files.load(cls, path)
 
     @classmethod
     def concat(cls, explanations: Iterable[Explanation]) -> Explanation:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.output import frames, html, npz, text
+from pkex.output import frames, html, text
 from pkex.output.accessors import ImportancePlots
+from pkex.output.files import importance as files
 
 __all__ = ["Importance"]
 
@@ -109,9 +110,9 @@ class Importance:
         >>> bool((again.values == importance.values).all())
         True
         """
-        npz.save_importance(self, path)
+        files.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Importance:
         """Return the importance that `save` wrote to `path`; as `Explanation.load` does."""
-        return npz.load_importance(cls, path)
+        return files.load(cls, path)

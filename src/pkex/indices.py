@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.output import frames, html, npz, text
+from pkex.output import frames, html, text
 from pkex.output.accessors import SensitivityPlots
+from pkex.output.files import sensitivity as files
 
 __all__ = ["Sensitivity"]
 
@@ -169,7 +170,7 @@ class Sensitivity:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file, which `load` reads; as `Explanation.save` does."""
-        npz.save_sensitivity(self, path)
+        files.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Sensitivity:
@@ -186,4 +187,4 @@ class Sensitivity:
         >>> bool((again.shapley == found.shapley).all())
         True
         """
-        return npz.load_sensitivity(cls, path)
+        return files.load(cls, path)

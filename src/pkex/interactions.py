@@ -15,7 +15,8 @@ from pkex._indexing import Axis, select, subset_of
 from pkex._lazy import lazy
 from pkex._validation import brief, is_index
 from pkex.games.functionals import INDICES
-from pkex.output import interaction_files, interaction_tables
+from pkex.output import interaction_tables
+from pkex.output.files import interactions as files
 from pkex.output.interaction_accessor import InteractionPlots
 from pkex.rules import Rule
 from pkex.tables.cells import label_text
@@ -328,12 +329,12 @@ class Interactions:
         >>> bool((again.pairs == interactions.pairs).all())
         True
         """
-        interaction_files.save(self, path)
+        files.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Interactions:
         """Return the interactions that `save` wrote to `path`; as `Explanation.load` does."""
-        return interaction_files.load(cls, path)
+        return files.load(cls, path)
 
     @lazy
     def _places(self) -> dict[Subset, int]:

@@ -15,7 +15,8 @@ from pkex.games.rules import Rule
 from pkex.importance import Importance
 from pkex.kernels.algebra import Kernel
 from pkex.models.absent import CAUTION
-from pkex.output import sparse_files, sparse_tables
+from pkex.output import sparse_tables
+from pkex.output.files import sparse as files
 from pkex.output.sparse_plots import SparsePlots
 from pkex.output.token_spans import Analyzed, Located
 
@@ -229,9 +230,9 @@ class SparseExplanation:
 
         Texts are in it, with the places of their tokens; the vectorizer is not.
         """
-        sparse_files.save(self, path)
+        files.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SparseExplanation:
         """Return the explanation that `save` wrote to `path`; as `Explanation.load` does."""
-        return sparse_files.load(cls, path)
+        return files.load(cls, path)

@@ -9,8 +9,7 @@ Their methods are thin and end here. Nothing here computes a value; extras are i
   drawn with `drawing` in the shades that `theme` chooses. `palette` has the colours of everything,
   and `columns` decides how a column of data is drawn, for plots and reports alike.
 - `report` writes one HTML file for a browser.
-- `npz` says what of each result goes into a file; `archive` reads and writes such files safely,
-  `header` the small things in them, and `kernel_data` turns kernels into data and back.
+- `files` says what of each result goes into a file, and how it comes back.
 - `shap`, `shapiq` and `frames` hand results to other libraries.
 """
 

@@ -15,8 +15,9 @@ from pkex._indexing import Axis, select
 from pkex._lazy import lazy
 from pkex._validation import brief
 from pkex.kernels import Kernel
-from pkex.output import frames, html, npz, text
+from pkex.output import frames, html, text
 from pkex.output.accessors import AttributionPlots
+from pkex.output.files import attribution as files
 from pkex.rules import Rule
 from pkex.statistics.block_mean import Alone, BlockMean, ColumnTests
 from pkex.statistics.many_tests import holm, step_up
@@ -483,7 +484,7 @@ class Attribution:
         Traceback (most recent call last):
         ValueError: this attribution was loaded from a file, which does not hold the samples: ...
         """
-        npz.save_attribution(self, path)
+        files.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Attribution:
@@ -493,7 +494,7 @@ class Attribution:
         `component`, the marginals of columns, and `alone` where it was not computed before. A
         report leaves out what it lacks and says so.
         """
-        return npz.load_attribution(cls, path)
+        return files.load(cls, path)
 
     def __repr__(self) -> str:
         return text.attribution_text(self)

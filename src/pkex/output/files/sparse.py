@@ -1,4 +1,4 @@
-"""Files of explanations of sparse rows: see `pkex.output.npz` and `pkex.output.archive`.
+"""Files of explanations of sparse rows: see `pkex.output.files`.
 
 A CSR array is three arrays. The values of several outputs have the places of the first. Texts are
 in the header, and the places of their tokens are found when the file is written, as a vectorizer
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex.output.archive import Arrays, Format, Header
-from pkex.output.header import (
+from pkex.output.files.archive import Arrays, Format, Header
+from pkex.output.files.header import (
     Reader,
     as_flag,
     as_names,
@@ -24,8 +24,8 @@ from pkex.output.header import (
     maybe,
     to_json,
 )
-from pkex.output.kernel_data import to_data
-from pkex.output.npz import (
+from pkex.output.files.kernel_data import to_data
+from pkex.output.files.pieces import (
     fits,
     floats,
     kernels_from_data,

@@ -1,7 +1,6 @@
 """What of `Interactions` goes into a file, and how it comes back; version 1.
 
-As `pkex.output.npz` has it for the other results: arrays as such, the rest in the header. What is
-None is absent. Values that should add up are checked again.
+What is None is absent. Values that should add up are checked again.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex.output.archive import Arrays, Format, Header
-from pkex.output.header import (
+from pkex.output.files.archive import Arrays, Format, Header
+from pkex.output.files.header import (
     Reader,
     as_count,
     as_index,
@@ -25,7 +24,7 @@ from pkex.output.header import (
     maybe,
     to_json,
 )
-from pkex.output.npz import (
+from pkex.output.files.pieces import (
     fits,
     floats,
     one_of,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "pack", "save"]
 
-INTERACTIONS = Format("Interactions", 1)
+FORMAT = Format("Interactions", 1)
 
 _ARRAYS = ("main", "pairs", "triples", "values", "base_values", "predictions", "error")
 
@@ -66,12 +65,12 @@ def _readers() -> dict[str, Reader]:
 
 def save(interactions: Interactions, path: str | os.PathLike[str]) -> None:
     """Write `interactions` to `path`."""
-    INTERACTIONS.save(path, pack(interactions))
+    FORMAT.save(path, pack(interactions))
 
 
 def load(kind: type[Interactions], path: str | os.PathLike[str]) -> Interactions:
     """Return the interactions in `path`."""
-    return INTERACTIONS.load(path, lambda header, arrays: _unpacked(kind, header, arrays))
+    return FORMAT.load(path, lambda header, arrays: _unpacked(kind, header, arrays))
 
 
 def pack(interactions: Interactions) -> Arrays:
@@ -88,7 +87,7 @@ def pack(interactions: Interactions) -> Arrays:
             arrays["data"] = interactions.data
         else:
             header["data"] = table_to_json(interactions.data, interactions.column_names)
-    return INTERACTIONS.packed(header, arrays)
+    return FORMAT.packed(header, arrays)
 
 
 def _unpacked(kind: type[Interactions], header: Header, arrays: Arrays) -> Interactions:

@@ -1,7 +1,7 @@
 """Files of results: an npz archive with a JSON header, and no pickle.
 
 Arrays are stored as such. The header holds names and other small things; it names the format and
-its version, so that a newer file is recognised as one. `pkex.output.npz` says what is in which.
+its version, so that a newer file is recognised as one. `pkex.output.files` says what is in which.
 
 A file may be damaged, or made to do damage. Nothing in it is compressed, so that what is read is
 never more than the file itself; every array must fill its place exactly; every entry of the header
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from pkex._files import write_whole
 from pkex._validation import brief
-from pkex.output.header import as_count, typed
+from pkex.output.files.header import as_count, typed
 
 __all__ = ["Arrays", "Format", "Header"]
 
