@@ -25,6 +25,7 @@ from pkex.cli._summary import (
     DriftInputs,
     DriftResult,
     DriftSummary,
+    StatisticFacts,
     rule_facts,
     table_facts,
 )
@@ -136,22 +137,10 @@ def drift(
         result=DriftResult(
             drift=found,
             alpha=alpha,
-            kernel=test.kernel,
-            removal=test.removal,
             permutations=result.n_permutations,
-            block_size=test.block_size,
-            sample=size,
-            seed=test.seed,
             statistic="MMD^2",
-            estimator=test.estimator,
-            absent=result.absent,
-            total=result.total,
             p_value=result.p_value,
-            test_rows=result.n_test_rows,
-            remarks=result.remarks(alpha),
-            features=shares(result),
-            rule=rule_facts(result.rule),
-            residual=result.residual,
+            **_facts(result, test, size, alpha),
         ),
         notes=session.notes,
     )
@@ -229,22 +218,10 @@ def depend(
         result=DependResult(
             target=target,
             selected=list(frame["feature"][:count]),
-            kernel=test.kernel,
-            removal=test.removal,
             permutations=result.n_permutations,
-            block_size=test.block_size,
-            sample=size,
-            seed=test.seed,
             statistic="HSIC",
-            estimator=test.estimator,
-            absent=result.absent,
-            total=result.total,
             p_value=result.p_value,
-            test_rows=result.n_test_rows,
-            remarks=result.remarks(),
-            features=shares(result),
-            rule=rule_facts(result.rule),
-            residual=result.residual,
+            **_facts(result, test, size),
         ),
         notes=session.notes,
     )
@@ -260,6 +237,27 @@ def depend(
 
     _finish(session, summary, frame, shares_grid(title, result, count), report, together)
     return 0
+
+
+def _facts(
+    result: pkex.Attribution, test: Test, size: int | None, alpha: float = 0.05
+) -> StatisticFacts:
+    """Return what the summaries of both statistics say."""
+    return StatisticFacts(
+        kernel=test.kernel,
+        removal=test.removal,
+        block_size=test.block_size,
+        sample=size,
+        seed=test.seed,
+        estimator=test.estimator,
+        absent=result.absent,
+        total=result.total,
+        test_rows=result.n_test_rows,
+        remarks=result.remarks(alpha),
+        features=shares(result),
+        rule=rule_facts(result.rule),
+        residual=result.residual,
+    )
 
 
 def _with_permutations(test: Test, n_columns: int, alpha: float = 0.05) -> Test:

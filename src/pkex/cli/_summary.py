@@ -187,7 +187,7 @@ class ShareFacts(TypedDict):
     p_alone_holm: NotRequired[Annotated[float, "Adjusted after Holm."]]
 
 
-class _Result(TypedDict):
+class StatisticFacts(TypedDict):
     """What `pkex drift` and `pkex depend` both found."""
 
     kernel: Literal["median-per-column", "median"]
@@ -220,7 +220,7 @@ class DriftInputs(TypedDict):
     current: TableFacts
 
 
-class DriftResult(_Result):
+class DriftResult(StatisticFacts):
     """What `pkex drift` found."""
 
     drift: Annotated[bool, "Whether p_value <= alpha."]
@@ -236,7 +236,7 @@ class DependInputs(TypedDict):
     data: TableFacts
 
 
-class DependResult(_Result):
+class DependResult(StatisticFacts):
     """What `pkex depend` found."""
 
     target: str
