@@ -196,6 +196,7 @@ def test_files_come_back_as_they_were(explanation, tmp_path):
     for name in (*same, "classes", "sides", "number", "index", "residual", "column_names"):
         assert getattr(again, name) == getattr(explanation, name)
     assert [rule.size for rule in again.rules] == [rule.size for rule in explanation.rules]
+    assert list(again.predicted) == list(explanation.predicted)
     assert (again.data != explanation.data).nnz == 0
     assert repr(again) == repr(explanation)
     output = explanation.outputs[0] if isinstance(explanation.values, tuple) else None
@@ -302,6 +303,23 @@ def test_text_and_table_say_what_they_show(explanation):
     assert "<b>food" not in page
     alone = repr(pkex.Explainer(fitted(), index="BV")([ODD]))
     assert "BV values do not add up" in alone
+
+
+def test_the_class_of_each_text_is_said(explanation, tmp_path):
+    """What values speak for, and what the model itself says of the row."""
+    target = STARS if isinstance(explanation.values, tuple) else TARGET
+    own = fitted(target=target).predict(list(explanation.texts))
+    assert list(explanation.predicted) == list(own)
+    assert list(explanation[1:].predicted) == list(own[1:])
+    assert list(explanation.dense().predicted) == list(own)
+    text, page = repr(explanation), explanation._repr_html_()
+    assert f"(predicted {own[0]})" in text
+    assert "speak for" in text
+    assert "predicted</th>" in page
+    explanation.report(tmp_path / "report.html", max_columns=3, title="Reviews")
+    written = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Reviews" in written
+    assert REST in written
 
 
 def test_outputs_are_chosen_by_name():

@@ -25,6 +25,7 @@ from pkex.games.stored import rows_of
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import prepared_players
 from pkex.output.token_spans import Analyzed
+from pkex.readers.reading import said_before
 from pkex.sparse import SparseExplanation
 
 if TYPE_CHECKING:
@@ -132,7 +133,9 @@ class SparseRows:
         values = self._csr(sums, len(explainer.players))
         preparation = expansion.preparation
         vectorizer = None if preparation is None else preparation.texts
-        said = {name: value for name, value in explainer._said.items() if name != "predicted"}
+        classes = explainer._classes
+        predict = None if classes is None else classes.predict
+        own = None if predict is None else np.asarray(said_before(predict)(rows))
         explanation = SparseExplanation(
             values=values if base.ndim else values[0],
             rest=sums.rest.reshape(totals.shape),
@@ -151,7 +154,7 @@ class SparseRows:
             kernels=explainer._kernels,
             texts=None if vectorizer is None else tuple(rows),
             spans=None if vectorizer is None else Analyzed(vectorizer, expansion.feature_names),
-            **said,
+            **explainer._said | {"predicted": own},
         )
         explainer._check_own(rows, sums.totals)
         return explanation

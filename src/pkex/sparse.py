@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,6 +57,8 @@ class SparseExplanation:
         The largest ``|base + values + rest - prediction|``, which was checked to be rounding.
     removal, absent, index, efficient, kernels, classes, sides, number
         As in `Explanation`.
+    predicted : array of shape (n_rows,) or None
+        Of a classifier, the class that its `predict` gives to each row.
     error : array of the shape of `rest`, or None
         A proven bound, as in `Explanation`: no value of the row, no base value and no prediction is
         further from what exact arithmetic gives.
@@ -95,6 +98,7 @@ class SparseExplanation:
     classes: tuple[str, ...] | None = None
     sides: tuple[tuple[str, str | None], ...] | None = None
     number: str | None = None
+    predicted: NDArray[Any] | None = None
     texts: tuple[str, ...] | None = None
     spans: Analyzed | Located | None = None
 
@@ -161,6 +165,7 @@ class SparseExplanation:
             data=self.data[rows],
             output_names=names,
             sides=sides,
+            predicted=None if self.predicted is None else self.predicted[rows],
             texts=None if self.texts is None else tuple(self.texts[i] for i in rows),
             spans=spans,
         )
@@ -224,6 +229,23 @@ class SparseExplanation:
         The rest is one more feature, ``(all other columns)``, so that its plots add up.
         """
         return self.dense().to_shap()
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        max_columns: int = 30,
+        title: str | None = None,
+        details: Mapping[str, object] | None = None,
+        row_names: Sequence[int | str] | None = None,
+    ) -> None:
+        """Write a report that opens in a browser, as `Explanation.report` does, of what is `dense`.
+
+        It has the `max_columns` players that matter most; the others are one feature more, with
+        all that rows do not store.
+        """
+        made = self.dense(max_columns)
+        made.report(path, title=title, details=details, row_names=row_names)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explanation to a file, which `load` reads; as `Explanation.save` does.

@@ -43,6 +43,7 @@ __all__ = [
     "SensitivityResult",
     "SensitivitySummary",
     "ShareFacts",
+    "StatisticFacts",
     "Summary",
     "TableFacts",
     "VarianceFacts",

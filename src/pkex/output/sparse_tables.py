@@ -65,7 +65,10 @@ def _largest(explanation: SparseExplanation, row: int, output: int) -> list[tupl
 
 def sparse_text(explanation: SparseExplanation) -> str:
     """Return what a terminal shows: rows as sums of their largest values."""
-    lines = [_headline(explanation), *(f"  {note}" for note in _notes(explanation))]
+    what = meaning(explanation)  # type: ignore[arg-type]
+    said = [*([] if what is None else [what]), *_notes(explanation)]
+    lines = [_headline(explanation), *(f"  {note}" for note in said)]
+    own = explanation.predicted
     outputs = explanation.outputs if isinstance(explanation.values, tuple) else ("",)
     _, rest = explanation.with_output_axis
     base = explanation.base_values.reshape(rest.shape)
@@ -81,6 +84,7 @@ def sparse_text(explanation: SparseExplanation) -> str:
             shown.append((REST[1:-1], float(rest[row, k])))
         terms = " ".join(f"{'-' if v < 0 else '+'} {abs(v):.4g} ({n})" for n, v in shown)
         title = f"row {row}" + (f", {outputs[k]}" if outputs[k] else "")
+        title += "" if own is None else f" (predicted {own[row]})"
         sign = "=" if explanation.efficient else "; from"
         lines.append(
             f"  {title}: {predictions[row, k]:.4g} {sign} {base[row, k]:.4g} (base) {terms}"
@@ -98,7 +102,9 @@ def sparse_html(explanation: SparseExplanation) -> str:
     texts, several = explanation.texts, isinstance(explanation.values, tuple)
     n_shown = min(len(explanation), max(1, _ROWS // rest.shape[1]))
     scale = max((float(np.abs(v[:n_shown].data).max(initial=0.0)) for v in values), default=0.0)
-    titles = ["row", *(["text"] if texts else []), *(["output"] if several else [])]
+    titles = ["row", *(["text"] if texts else [])]
+    titles += [*(["predicted"] if explanation.predicted is not None else [])]
+    titles += [*(["output"] if several else [])]
     titles += ["base value", "largest values"]
     titles += [*([REST] if explanation.efficient else []), "prediction"]
     lines = []
@@ -106,6 +112,8 @@ def sparse_html(explanation: SparseExplanation) -> str:
         cells = [cell(str(row))]
         if texts:
             cells.append(cell(_short(texts[row])))
+        if explanation.predicted is not None:
+            cells.append(cell(str(explanation.predicted[row])))
         if several:
             cells.append(cell(explanation.outputs[k]))
         cells.append(cell(f"{base[row, k]:.4g}"))
@@ -232,6 +240,7 @@ def made_dense(explanation: SparseExplanation, max_columns: int | None) -> Expla
         classes=explanation.classes,
         sides=explanation.sides,
         number=explanation.number,
+        predicted=explanation.predicted,
         index=explanation.index,
         efficient=explanation.efficient,
     )

@@ -15,6 +15,7 @@ import numpy as np
 from pkex.output.files.archive import Arrays, Format, Header
 from pkex.output.files.header import (
     Reader,
+    as_cells,
     as_flag,
     as_names,
     as_number,
@@ -55,6 +56,7 @@ _HEADER: dict[str, Reader] = {
     "classes": maybe(as_names),
     "sides": maybe(sides_from_data),
     "number": maybe(as_text),
+    "predicted": maybe(lambda value: np.array(as_cells(value))),
     "texts": maybe(as_names),
 }
 _KERNELS: dict[str, Reader] = {"kernels": maybe(kernels_from_data)}
@@ -123,8 +125,9 @@ def _parts(header: Header, arrays: Arrays) -> dict[str, Any]:
     fits("output_names", (n_sets if names is None else len(names),), (n_sets,))
     sides = fields["sides"]
     fits("sides", (n_sets if sides is None else len(sides),), (n_sets,))
+    for name in ("texts", "predicted"):
+        fits(name, (n_rows if fields[name] is None else len(fields[name]),), (n_rows,))
     texts = fields["texts"]
-    fits("texts", (n_rows if texts is None else len(texts),), (n_rows,))
     values = tuple(
         _csr(column.astype(np.float64), arrays["stored"], arrays["starts"], (n_rows, n_players))
         for column in arrays["values"].T.copy()
