@@ -12,7 +12,13 @@ from scipy.stats import false_discovery_control
 
 import pkex
 from pkex.kernels import RBF, Categorical, Custom
-from pkex.statistics.many_tests import enough_permutations, holm, lowest_adjusted, step_up
+from pkex.statistics.many_tests import (
+    enough_permutations,
+    holm,
+    lowest_adjusted,
+    p_of_any,
+    step_up,
+)
 
 GROUPS = {"a": [3, 1], "b": [2, 5]}
 PLAYERS = ((0,), (1, 3), (2, 5), (4,))
@@ -272,7 +278,9 @@ def test_what_is_reported():
     assert found.target_kernel is None
     assert np.array_equal(found.samples[0], X)
     assert np.array_equal(found.samples[1], Z)
-    assert repr(found).endswith("and 1 more; see to_frame()")
+    assert repr(found).endswith(
+        "and 1 more; see to_frame()\n  not tested: n_permutations tells shares from chance"
+    )
     found = pkex.hsic(X, X[:, 0])
     assert (found.statistic, found.estimator, found.n_rows) == ("HSIC", "unbiased", (12,))
     assert isinstance(found.target_kernel, RBF)
@@ -303,3 +311,88 @@ def test_rounding_is_no_evidence():
         assert_close(found.values, np.zeros(4), 1e-15)
         assert found.p_value == 1.0
         assert np.all(found.p_values == 1.0)
+
+
+@pytest.mark.parametrize("n_players", [1, 5, 40])
+def test_one_test_of_anything_has_its_level(n_players):
+    """Under the null hypothesis all permutations are alike, the first among them."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(2000):
+        each = np.exp(rng.normal(size=(40, n_players)))  # skewed, as statistics are
+        together = each.sum(axis=1) + rng.normal(size=40)
+        found.append(p_of_any(together, each, np.zeros(n_players + 1)))
+    for level in (0.05, 0.2, 0.5):  # 2.5 standard deviations of 2000
+        assert np.mean(np.array(found) <= level) <= level + 2.5 * np.sqrt(level / 2000)
+
+
+def slow_p_of_any(together, each):
+    """By the definition: how often is a permutation as extreme, in the same sense of the word?"""
+    n = len(together)
+
+    def p(column, value):
+        return sum(other >= value for other in column) / n
+
+    of_all = [p(together, value) for value in together]
+    keys = []
+    for row in each:
+        ps = [p(each[:, j], row[j]) for j in range(each.shape[1])]
+        heights = [(row[j] - each[:, j].mean()) / each[:, j].std() for j in range(each.shape[1])]
+        keys.append((min(ps), -max(h for h, q in zip(heights, ps, strict=True) if q == min(ps))))
+    of_one = [sum(other <= key for other in keys) / n for key in keys]
+    smaller = [min(pair) for pair in zip(of_all, of_one, strict=True)]
+    return sum(one <= smaller[0] for one in smaller) / n
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_anything_by_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    together, each = rng.normal(size=25), rng.gamma(1.0, size=(25, 4))
+    each[0, 1] += seed % 3
+    assert p_of_any(together, each, np.zeros(5)) == slow_p_of_any(together, each)
+
+
+def test_one_change_among_many_columns_is_not_lost():
+    X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
+    Z[:, 4] += 0.8
+    found = pkex.mmd(X, Z, n_permutations=1199, random_state=0)
+    assert found.p_value > 0.1
+    assert found.p_any < 0.01
+    assert found.remarks()[0] == (
+        "x4: changed alone, though all columns together show no more than chance (p = 0.17): one "
+        "change among many columns is diluted."
+    )
+    assert pkex.mmd(X, Z).p_any is None
+    y = X[:, 3] + np.random.default_rng(2).normal(size=100)
+    depends = pkex.hsic(X, y, n_permutations=1199, random_state=0)
+    assert depends.p_any < 0.05
+
+
+def test_few_rows_have_few_permutations():
+    X = np.random.default_rng(0).normal(size=(3, 2))
+    far = pkex.mmd(X, X + 100.0, n_permutations=999, random_state=0)
+    assert far.p_any > 0.09  # 20 ways to choose three of six, each as good as its mirror image
+    [remark] = far.remarks()
+    assert remark == (
+        "with 3 + 3 rows no adjusted p-value of 2 players is below 0.2, however clear the case."
+    )
+
+
+def test_equal_permutations_are_as_extreme_whatever_rounding_makes_of_them():
+    rng = np.random.default_rng(0)
+    each = np.repeat(rng.normal(size=(10, 3)), 10, axis=0)
+    noise = 1e-14 * rng.normal(size=each.shape)
+    p = p_of_any(each[:, 0], each + noise, np.full(4, 1e-12))
+    assert p >= 0.1
+    assert p == p_of_any(each[:, 0], each, np.full(4, 1e-12))
+
+
+def test_weak_changes_are_not_called_changed_relations():
+    """Columns are independent: only the mean of the first one moved, by too little to be sure."""
+    wrong = 0
+    for seed in range(12):
+        X, Z = np.random.default_rng(seed).normal(size=(2, 120, 6))
+        Z[:, 0] += 0.4
+        found = pkex.mmd(X, Z, n_permutations=239, random_state=0)
+        wrong += any(said.startswith("x0: a share, but no change") for said in found.remarks())
+    assert wrong == 0

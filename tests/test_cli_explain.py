@@ -109,7 +109,7 @@ def test_columns_of_noise_rank_below_those_that_matter(capsys):
     assert {entry["name"] for entry in features[:3]} == {"f0", "f1", "f2"}
     least = min(entry["importance"][0] for entry in features[:3])
     assert features[3]["importance"][0] < 0.5 * least
-    said = "columns independent, over the model's 367 support vectors, which lie near the boundary"
+    said = "columns independent, over the model's 367 support vectors, which are not typical"
     assert said in summary["result"]["absent"]
     assert summary["result"]["caution"] is None
     printed = capsys.readouterr().out

@@ -103,8 +103,7 @@ def test_support_vectors_are_not_typical_rows():
     assert Explainer(usual).expected_value < 0.0 < Explainer(usual, table[::10]).expected_value
     for explain in (own, Explainer(usual)):
         assert explain.absent.endswith(
-            "support vectors, which lie near the boundary: pass training rows to start from a "
-            "typical one"
+            "support vectors, which are not typical: pass training rows to start from a typical one"
         )
 
 
@@ -144,7 +143,7 @@ def test_every_model_says_which_rows_it_took(case):
     span = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     assert f"{span} {kind}" in explain.absent
     assert "columns independent" in explain.absent
-    assert ("near the boundary" in explain.absent) == (kind == "support vectors")
+    assert ("not typical" in explain.absent) == (kind == "support vectors")
 
 
 def test_at_most_500_rows_whatever_their_order():

@@ -91,7 +91,7 @@ def test_false_discoveries_are_controlled():
 def test_nothing_may_be_found():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 4)), rng.normal(size=40)
-    selector = HSICSelector(alpha=0.02, n_permutations=99, random_state=0).fit(X, y)
+    selector = HSICSelector(alpha=0.04, n_permutations=99, random_state=0).fit(X, y)
     assert not selector.get_support().any()
     with pytest.warns(UserWarning, match="No features were selected"):
         assert selector.transform(X).shape == (40, 0)
@@ -224,6 +224,13 @@ def test_clone_pickle_and_random_state():
 def test_its_pickle_is_small():
     X, y = data(n=300)
     assert len(pickle.dumps(HSICSelector().fit(X, y))) < 10 * X.nbytes
+
+
+def test_where_nothing_can_be_found_a_warning_says_so():
+    X = np.random.default_rng(0).normal(size=(30, 12))
+    selector = HSICSelector(alpha=0.05, n_permutations=99, random_state=0)
+    with pytest.warns(UserWarning, match=r"is below 0\.12, .* take n_permutations=479 or fewer"):
+        selector.fit(X, X[:, 0])
 
 
 def test_a_single_column_is_found_among_many_by_default():

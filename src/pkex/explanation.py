@@ -316,6 +316,7 @@ class Explanation:
                     mean |value|
         x1        0.746 ± 0.24
         x0       0.7364 ± 0.24
+        ± one standard error over the rows, with this model
         """
         neutral = self.removal == "neutral"
         return Importance.of(self.values, self.feature_names, self.outputs, neutral)

@@ -145,7 +145,13 @@ class Work:
         own, labels = self.request.id, None
         if own is not None and own in table.names:
             labels, table = table.frame[own], table.without(own)
-        return _tables.for_model(table, self.names, self.count, self.request.columns), labels
+        return self._columns_of(table), labels
+
+    def _columns_of(self, table: FileTable) -> FileTable:
+        """Return the columns of the model; say which ones where it does not know their names."""
+        found = _tables.for_model(table, self.names, self.count, self.request.columns)
+        self.session.note_all(_tables.about_order(found, self.names, self.request.columns))
+        return found
 
     def complete(self, table: FileTable) -> FileTable:
         """Return the table without rows that have missing values, unless the model takes them."""

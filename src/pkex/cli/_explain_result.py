@@ -17,7 +17,7 @@ from pkex.cli._summary import (
     rule_facts,
 )
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.output.text import OUTPUTS, aligned, notes
+from pkex.output.text import OUTPUTS, SPREAD, aligned, notes
 from pkex.output.totals import Totals
 from pkex.tables.cells import cell_text
 
@@ -181,7 +181,8 @@ def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
         outputs=places if len(names) > 1 else (),
         n_outputs=len(names),
     )
-    return shown + [cell(note, "dim") for note in notes(explanation)]
+    said = notes(explanation) + ([] if np.isnan(errors).all() else [SPREAD])
+    return shown + [cell(note, "dim") for note in said]
 
 
 def _error(error: float) -> str:

@@ -87,6 +87,7 @@ def _found(
     table = _tables.for_model(_tables.read(request.data, dialect), names, count, request.columns)
     table = _tables.complete(table, request.drop_missing)
     session.describe(table)
+    session.note_all(_tables.about_order(table, names, request.columns))
     groups = group_numbers(groups_from(request.groups, dialect), names, table)
     rows = table.frame if names is not None else table.frame.to_numpy()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,6 +55,11 @@ class Session:
         self.notes.append(text)
         if not (self.quiet or self.as_json):
             print(wrapped(printable(text), sys.stderr), file=sys.stderr)
+
+    def note_all(self, notes: Iterable[str]) -> None:
+        """Say several things."""
+        for text in notes:
+            self.note(text)
 
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:

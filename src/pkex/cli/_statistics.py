@@ -13,6 +13,7 @@ import numpy as np
 import pkex
 from pkex._words import counted
 from pkex.cli import _forecast, _interactions, _sample, _tables
+from pkex.cli._column_notes import about_columns, about_dropped, about_target
 from pkex.cli._groups import groups_from
 from pkex.cli._session import Session
 from pkex.cli._statistics_result import how_tested, shares, shares_grid, values_frame
@@ -94,7 +95,8 @@ def drift(
         name = unlike[0]
         raise ValueError(
             f"column {name} is {before.kinds[name]} in {reference} but {after.kinds[name]} in "
-            f"{current}: pass --categorical {name} to read it as text in both."
+            f"{current}: if it holds numbers, look for a cell that is none, such as '?', or pass "
+            f"--decimal; if it holds codes, pass --categorical {name} to read both as text."
         )
     before = _tables.complete(before, test.drop_missing)
     after = _tables.complete(after, test.drop_missing)
@@ -103,6 +105,8 @@ def drift(
         _tables.check_numbers(table)
     session.describe(before)
     session.describe(after)
+    session.note_all(about_columns(before, after, codes=dialect.categorical))
+    session.note_all(about_dropped(before, after))
     groups = groups_from(test.groups, dialect)
     test = _with_permutations(test, len(before.names), alpha)
 
@@ -124,8 +128,9 @@ def drift(
         )
 
     result = _computed(statistic, (before.frame, after.frame), test, session, units=UNITS)
-    assert result.p_value is not None  # there are permutations
-    found = result.p_value <= alpha
+    assert result.p_any is not None  # there are permutations
+    assert result.p_value is not None
+    found = result.p_any <= alpha
     verdict = "drift" if found else "no drift"
     title = f"{verdict}: MMD² = {result.total:.4g}, {how_tested(result, alpha)}"
     summary = DriftSummary(
@@ -140,6 +145,7 @@ def drift(
             permutations=result.n_permutations,
             statistic="MMD^2",
             p_value=result.p_value,
+            p_any=result.p_any,
             **_facts(result, test, size, alpha),
         ),
         notes=session.notes,
@@ -183,6 +189,8 @@ def depend(
     _top(top, len(X.names))  # refused now rather than after the work
     session.describe(complete)
     session.note(f"target: {target} ({y.kinds[target]}).")
+    session.note_all(about_columns(X, codes=dialect.categorical))
+    session.note_all(about_target(complete, target))
     groups = groups_from(test.groups, dialect)
     test = _with_permutations(test, len(X.names))
 

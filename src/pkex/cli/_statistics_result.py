@@ -14,10 +14,12 @@ __all__ = ["how_tested", "shares", "shares_grid", "values_frame"]
 
 
 def how_tested(result: pkex.Attribution, alpha: float | None = None) -> str:
+    """Return the p-value of the statistic; at a level that of anything, as a verdict asks."""
     if result.p_value is None:
         return "not tested"
-    level = "" if alpha is None else f" at level {alpha:g}"
-    return f"p = {result.p_value:.3g}{level} ({result.n_permutations} permutations)"
+    if alpha is None:
+        return f"p = {result.p_value:.3g} ({result.n_permutations} permutations)"
+    return f"p = {result.p_any:.3g} at level {alpha:g} ({result.n_permutations} permutations)"
 
 
 def shares(result: pkex.Attribution) -> list[ShareFacts]:

@@ -224,11 +224,12 @@ class DriftInputs(TypedDict):
 class DriftResult(StatisticFacts):
     """What `pkex drift` found."""
 
-    drift: Annotated[bool, "Whether p_value <= alpha."]
+    drift: Annotated[bool, "Whether p_any <= alpha."]
     alpha: float
     permutations: Annotated[int, ("minimum", 1)]
     statistic: Literal["MMD^2"]
-    p_value: float
+    p_value: Annotated[float, "Of the statistic of all columns together."]
+    p_any: Annotated[float, "Whether anything changed: all columns together, or one alone."]
 
 
 class DependInputs(TypedDict):

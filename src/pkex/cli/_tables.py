@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from pkex.tables.files import Dialect, FileTable, read_file
 from pkex.tables.streams import FileStream, is_small
 
 __all__ = [
+    "about_order",
     "check_numbers",
     "chosen_rows",
     "complete",
@@ -140,6 +141,17 @@ def for_model(
     return table
 
 
+def about_order(
+    table: FileTable, names: Sequence[str] | None, chosen: Sequence[str]
+) -> Iterator[str]:
+    """Yield a note where a model takes columns by their order alone, which nobody gave."""
+    if names is None and not chosen:
+        yield (
+            "the model was fitted without names of columns and takes them in the order of the "
+            f"file: {listed(table.names)}; --columns gives another order."
+        )
+
+
 def chosen_rows(table: FileTable, chosen: str) -> FileTable:
     """Return the table with the rows of a text such as ``0:10,15``."""
     return replace(table, frame=table.frame.iloc[row_numbers(table, chosen)])
@@ -196,7 +208,9 @@ def complete(table: FileTable, drop: bool, advice: str = "") -> FileTable:
             "them first."
         )
     if bad.all():
-        raise ValueError(f"every row of {table.path} has missing values, so none is left.")
+        empty = [name for name in table.names if missing[name].all()]
+        hint = f": {listed(empty)} is empty, leave it out with --columns" if empty else ""
+        raise ValueError(f"every row of {table.path} has missing values, so none is left{hint}.")
     frame = table.frame[~bad].infer_objects()
     return replace(table, frame=frame, dropped=int(bad.sum()))
 

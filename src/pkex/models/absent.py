@@ -47,7 +47,7 @@ CAUTION = (
 )
 
 _VECTORS = "support vectors"
-_NOT_TYPICAL = "which lie near the boundary: pass training rows to start from a typical one"
+_NOT_TYPICAL = "which are not typical: pass training rows to start from a typical one"
 
 
 def removal_of(removal: str | None, background: object) -> str:

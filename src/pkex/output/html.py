@@ -17,8 +17,10 @@ from pkex.models.classes import elsewhere, meaning
 from pkex.output import palette
 from pkex.output.text import (
     OUTPUTS,
+    SPREAD,
     attribution_headline,
     headline,
+    how_adjusted,
     kernel_text,
     leaves_out,
     more_outputs,
@@ -145,9 +147,7 @@ def attribution_html(attribution: Attribution) -> str:
     ]
     count = len(attribution.players)
     below = line(f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else "")
-    if attribution.p_values is not None and count > 1:
-        below += small([f"p-values adjusted by Holm for {count} players"])
-    below += small(remarks(attribution))
+    below += small([*how_adjusted(attribution), *remarks(attribution)])
     said = small([attribution.absent])
     return page(attribution_headline(attribution), said, ["feature", *titles], lines, below)
 
@@ -172,7 +172,8 @@ def importance_html(importance: Importance) -> str:
         lines.append("".join(cells))
     title = f"Importance({count} feature{'s' if count != 1 else ''}, mean |value| over rows)"
     more = f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else ""
-    return page(title, "", titles, lines, line(more) + small(more_outputs(importance)))
+    known = [] if np.isnan(errors).all() else [SPREAD]
+    return page(title, "", titles, lines, line(more) + small([*more_outputs(importance), *known]))
 
 
 def sensitivity_html(sensitivity: Sensitivity) -> str:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AttributionDisplay", "Display", "ImportanceDisplay", "MarginalsDisplay"]
 
+_LEVEL = 0.05  # p-values above it, adjusted by Holm, are pale
+
 
 class Display:
     """What a plot returns: the axes and the figure that were drawn in.
@@ -246,7 +248,8 @@ class AttributionDisplay(Display):
             low, high = found.null_band[:, shown]
             label, band = "95 % of permutations", theme(palette.BAND)
             ax.barh(places, high - low, left=low, height=0.86, color=band, label=label)
-            chance = values <= high
+        if found.p_holm is not None:
+            chance = found.p_holm[shown] > _LEVEL
         colours = [
             (theme.signed(value), 0.45 if pale else 1.0)
             for value, pale in zip(values, chance, strict=True)

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OUTPUTS",
+    "SPREAD",
     "aligned",
     "attribution_headline",
     "attribution_text",
     "counted_rest",
     "explanation_text",
     "headline",
+    "how_adjusted",
     "importance_text",
     "kernel_text",
     "leaves_out",
@@ -53,6 +55,8 @@ _LINES, _FEATURES = 6, 4  # of an explanation
 _PLAYERS = 8  # of an attribution
 OUTPUTS = 3  # of an importance
 _NAMES = 5  # players named in a remark
+SPREAD = "± one standard error over the rows, with this model"  # what an importance says
+_CLEARLY = 0.1  # p-value above which nothing is there
 _OUTPUTS = 4  # of a sensitivity
 _DEPENDENT = 1.25  # variances of rows and of independent columns that differ by this factor
 _COARSE = 1e-4  # error of an index that is worth a word
@@ -62,7 +66,11 @@ _WORDS = {
         "has a share below 0 when others changed; removal='marginal' averages absent columns out.",
         "involved": "a share, but no change alone: involved, as the relation to other columns "
         "changed.",
+        "weak": "a share, and alone too little to tell: a weak change, or one of the relation to "
+        "other columns.",
         "negative": "a change alone, but a share below 0: the other columns show more without it.",
+        "diluted": "changed alone, though all columns together show no more than chance "
+        "(p = {:.2g}): one change among many columns is diluted.",
     },
     "HSIC": {
         "neutral": "neutral removal charges a column for being looked at: one that the target does "
@@ -70,8 +78,12 @@ _WORDS = {
         "absent columns out.",
         "involved": "a share, but no dependence alone: involved, as the target depends on it "
         "together with other columns.",
+        "weak": "a share, and alone too little to tell: a weak dependence, or one together with "
+        "other columns.",
         "negative": "a dependence alone, but a share below 0: the other columns show more without "
         "it.",
+        "diluted": "a dependence alone, though all columns together show no more than chance "
+        "(p = {:.2g}): one among many columns is diluted.",
     },
 }
 
@@ -258,9 +270,16 @@ def attribution_text(attribution: Attribution) -> str:
     count = len(attribution.players)
     if count > _PLAYERS:
         lines.append(f"  and {count - _PLAYERS} more; see to_frame()")
-    if attribution.p_values is not None and count > 1:
-        lines.append(f"  p-values adjusted by Holm for {count} players")
-    return "\n".join(lines + [f"  {remark}" for remark in remarks(attribution)])
+    said = [*how_adjusted(attribution), *remarks(attribution)]
+    return "\n".join(lines + [f"  {sentence}" for sentence in said])
+
+
+def how_adjusted(attribution: Attribution) -> list[str]:
+    """Return a sentence about the p-values of players, if there are several or none."""
+    count = len(attribution.players)
+    if attribution.p_values is None:
+        return ["not tested: n_permutations tells shares from chance"]
+    return [f"p-values adjusted by Holm for {count} players"] if count > 1 else []
 
 
 def shares(attribution: Attribution, count: int) -> list[list[str]]:
@@ -294,16 +313,29 @@ def remarks(attribution: Attribution, alpha: float = 0.05) -> list[str]:
     p_share, p_alone = attribution.p_holm, attribution.p_alone_holm
     count, permutations = len(attribution.players), attribution.n_permutations
     lowest = lowest_adjusted(count, permutations)
-    if p_share is not None and lowest > alpha:
+    relabellings = attribution._n_relabellings
+    if p_share is not None and lowest_adjusted(count, relabellings - 1) > alpha:
+        rows = " + ".join(map(str, attribution.n_rows))
+        found.append(
+            f"with {rows} rows no adjusted p-value of {counted(count, 'player')} is below "
+            f"{lowest_adjusted(count, relabellings - 1):.2g}, however clear the case."
+        )
+    elif p_share is not None and lowest > alpha:
         found.append(
             f"with {permutations} permutations no adjusted p-value of {counted(count, 'player')} "
             f"is below {lowest:.2g}, however clear the case: take "
             f"{needed_permutations(count, alpha)} or more."
         )
+    overall, p_any = attribution.p_value, attribution.p_any
+    if overall is not None and p_any is not None and p_any <= alpha < overall:
+        sentence = words["diluted"].format(overall)
+        found.append(f"{_most_alone(attribution, alpha)}: {sentence}")
     if removal == "marginal" and p_share is not None and p_alone is not None:
         share, alone = p_share <= alpha, p_alone <= alpha
+        plain = np.asarray(attribution.p_alone)
         for chosen, sentence in (
-            (share & ~alone, words["involved"]),
+            (share & ~alone & (plain > _CLEARLY), words["involved"]),
+            (share & ~alone & (plain <= _CLEARLY), words["weak"]),
             (alone & (attribution.values < 0.0), words["negative"]),
         ):
             if chosen.any():
@@ -312,6 +344,13 @@ def remarks(attribution: Attribution, alpha: float = 0.05) -> list[str]:
     if tested is not None and tested < n_rows:
         found.append(f"columns were permuted alone on {tested} of {n_rows} rows.")
     return found
+
+
+def _most_alone(attribution: Attribution, alpha: float) -> str:
+    """Return the players that stand out alone: those found, else the one of the smallest p."""
+    plain, adjusted = np.asarray(attribution.p_alone), np.asarray(attribution.p_alone_holm)
+    found = adjusted <= alpha
+    return _listed(attribution, found if found.any() else plain == plain.min())
 
 
 def _listed(attribution: Attribution, chosen: NDArray[np.bool_]) -> str:
@@ -325,6 +364,7 @@ def importance_text(importance: Importance) -> str:
     names, neutral = importance.feature_names, importance.neutral
     width = max(map(len, names))
     outputs = importance.output_names if importance.values.ndim == 2 else ("mean |value|",)
+    known = not np.isnan(importance.standard_errors).all()
     extra = f"{'centred':>13}" if neutral else ""
     lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs[:OUTPUTS])]
     tables = (importance.values, importance.standard_errors, importance.centred)
@@ -332,11 +372,12 @@ def importance_text(importance: Importance) -> str:
     for player in importance.order:
         cells = zip(columns[player], errors[player], centred[player], strict=True)
         shown = "".join(
-            f"  {value:>11.4g} ± {error:<6.2g}" + (f"{alone:>13.4g}" if neutral else "")
+            f"  {value:>11.4g} {f'± {error:<6.2g}' if known else '':<8}"
+            + (f"{alone:>13.4g}" if neutral else "")
             for value, error, alone in cells
         )
         lines.append(f"{names[player]:<{width}}{shown}".rstrip())
-    return "\n".join(lines + more_outputs(importance))
+    return "\n".join([*lines, *more_outputs(importance), *([SPREAD] if known else [])])
 
 
 def more_outputs(importance: Importance) -> list[str]:

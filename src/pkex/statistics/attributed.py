@@ -83,7 +83,7 @@ def attributed(
         n_jobs,
     )
     backend = game_class()  # once for the call
-    found = source.estimate(n_permutations, random, progress, backend=backend, alone=columns)
+    found = source.estimate(n_permutations, random, progress, backend=backend)
     several = len(blocks) > 1
     attribution = Attribution(
         statistic=statistic,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from pkex.output.accessors import AttributionPlots
 from pkex.output.files import attribution as files
 from pkex.rules import Rule
 from pkex.statistics.block_mean import Alone, BlockMean, ColumnTests
-from pkex.statistics.many_tests import holm, step_up
+from pkex.statistics.many_tests import holm, p_of_any, step_up
 
 if TYPE_CHECKING:
     from pkex.interactions import Interactions
@@ -30,6 +31,7 @@ __all__ = ["Attribution"]
 Floats = NDArray[np.float64]
 
 _TIE = 1e-9  # relative difference below which a permuted statistic counts as equal
+_MANY_ROWS = 20  # of which there are more permutations than anybody draws
 _BAND = (0.025, 0.975)  # quantiles of the null band
 
 
@@ -58,6 +60,8 @@ class Attribution:
     alone : array of shape (n_players,)
         The statistic of each player by itself. With the median heuristic its kernel is as wide as
         suits it by itself; a kernel that was given is used as it is.
+    p_any : float or None
+        Of the question whether anything is there: in all players together, or in one alone.
     p_alone, p_alone_holm : arrays of shape (n_players,) or None
         Of `alone`, from the permutations of labels or targets, plain and adjusted by Holm.
     null_values : array of shape (n_permutations, n_players) or None
@@ -159,6 +163,14 @@ class Attribution:
         """Number of permutations."""
         return 0 if self.null_values is None else len(self.null_values)
 
+    @property
+    def _n_relabellings(self) -> int:
+        """How many different permutations there are, of which the most extreme one is one."""
+        if self.target_kernel is not None:
+            return math.factorial(min(self.n_rows[0], _MANY_ROWS))
+        first, second = (min(count, _MANY_ROWS) for count in self.n_rows)
+        return math.comb(first + second, first) // (2 if first == second else 1)
+
     @lazy
     def null_totals(self) -> Floats | None:
         """The statistic under the permutations."""
@@ -222,6 +234,37 @@ class Attribution:
     def p_alone_holm(self) -> Floats | None:
         """The p-values of `alone`, adjusted by Holm's method."""
         return None if self.p_alone is None else holm(self.p_alone)
+
+    @lazy
+    def p_any(self) -> float | None:
+        """The p-value of the question whether anything is there, in all players or in one alone.
+
+        One player among many is diluted in the statistic of all of them, whose p-value is
+        `p_value`. Here the smallest p-value of players alone counts as much; its own chance to be
+        small comes from the same permutations, so that this is one test.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
+        >>> Z[:, 4] += 0.8
+        >>> found = pkex.mmd(X, Z, n_permutations=1199, random_state=0)
+        >>> found.p_value > 0.1, found.p_any < 0.01
+        (True, True)
+        """
+        alone, totals = self._alone, self.null_totals
+        if alone is None or totals is None:
+            return None
+        return p_of_any(
+            np.concatenate([[self.total], totals]),
+            np.vstack([alone.values, alone.null_values]),
+            np.concatenate(
+                [
+                    [_slack(self.total, totals, self.rounding.sum())],
+                    _slack(alone.values, alone.null_values, alone.rounding),
+                ]
+            ),
+        )
 
     @property
     def absent(self) -> str:
@@ -523,6 +566,10 @@ class Attribution:
 
 def _p_values(values: Any, null: Floats, rounding: Any) -> Any:
     """Return ``(k + 1) / (B + 1)`` for each column of `null`, equal values counted in k."""
-    slack = np.maximum(_TIE * np.maximum(np.abs(values), np.abs(null).max(axis=0)), rounding)
-    exceeding = (null >= values - slack).sum(axis=0)
+    exceeding = (null >= values - _slack(values, null, rounding)).sum(axis=0)
     return (exceeding + 1.0) / (len(null) + 1.0)
+
+
+def _slack(values: Any, null: Floats, rounding: Any) -> Any:
+    """Return the differences up to which numbers count as equal."""
+    return np.maximum(_TIE * np.maximum(np.abs(values), np.abs(null).max(axis=0)), rounding)

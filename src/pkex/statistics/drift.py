@@ -139,6 +139,8 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
     def detect(self, X: Any, alpha: float = 0.05) -> bool:
         """Tell whether `X` differs from the reference data, by a permutation test.
 
+        It differs in all columns together or in one of them alone: see `Attribution.p_any`.
+
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
@@ -161,8 +163,8 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
                 f"of {level:g}."
             )
         found = self._compare(X, n_permutations=count, columns=False)
-        assert found.p_value is not None
-        return found.p_value <= level
+        assert found.p_any is not None
+        return found.p_any <= level
 
     def explain(self, X: Any, *, progress: bool = False) -> Attribution:
         """Tell which columns make `X` differ from the reference data.

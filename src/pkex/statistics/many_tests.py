@@ -1,4 +1,4 @@
-"""Many tests at once: p-values adjusted for their number, and permutations enough for that.
+"""Many tests at once: adjusted p-values, permutations enough for that, one test of all.
 
 The smallest p-value of B permutations is ``1 / (B + 1)``. For k players it is adjusted to at least
 ``k / (B + 1)``, by either method as long as one player alone stands out: with 60 columns and 999
@@ -12,10 +12,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["enough_permutations", "holm", "lowest_adjusted", "needed_permutations", "step_up"]
+__all__ = [
+    "enough_permutations",
+    "holm",
+    "lowest_adjusted",
+    "needed_permutations",
+    "p_of_any",
+    "step_up",
+]
 
 Floats = NDArray[np.float64]
 
+_UNIT = 1e-6  # standard deviations that are told apart
 _FEW, _MANY = 999, 9999  # permutations of a test that chooses their number
 
 
@@ -72,3 +80,63 @@ def enough_permutations(n_players: int, alpha: float) -> int:
     (999, 2399, 9999)
     """
     return min(_MANY, max(_FEW, needed_permutations(n_players, alpha)))
+
+
+def p_of_any(together: Floats, each: Floats, slack: Floats) -> float:
+    """Return the p-value of the question whether there is anything, in one column or in all.
+
+    One change among many columns is diluted in a statistic of all of them; a little in each of many
+    columns shows in none. So both are asked: the statistic of all columns, and the column with the
+    smallest p-value, of several the one that is the most standard deviations above its mean; then
+    the smaller one of their p-values. All that is done with every permutation alike, so that the
+    answer is that of one permutation test.
+
+    Parameters
+    ----------
+    together : array of shape (permutations + 1,)
+        The statistic, as it is in the first place and then under the permutations.
+    each : array of shape (permutations + 1, players)
+        That of each player by itself, under the same permutations.
+    slack : array of shape (1 + players,)
+        Differences up to which two numbers count as equal.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> together, each = rng.normal(size=200), rng.normal(size=(200, 30))
+    >>> each[0, 7] = 5.0
+    >>> p_of_any(together, each, np.zeros(31))
+    0.01
+    """
+    of_all = _p_of_rows(together[:, None], slack[:1])[:, 0]
+    of_one = _p_of_rows(_standing_out(each, slack[1:])[:, None], np.zeros(1))[:, 0]
+    smaller = np.minimum(of_all, of_one)
+    return float(np.mean(smaller <= smaller[0]))
+
+
+def _standing_out(each: Floats, slack: Floats) -> Floats:
+    """Return how far each permutation stands out in one of its players; ranks, but for scale.
+
+    Many permutations are the largest in some column. Standard deviations tell these apart; they
+    are rounded, as numbers that differ by rounding are equal.
+    """
+    p_values = _p_of_rows(each, slack)
+    least = p_values.min(axis=1)
+    deviation = each.std(axis=0)
+    scale = np.where(deviation > 0.0, deviation, 1.0)
+    unit = np.maximum(_UNIT, 1000.0 * slack / scale)
+    height = np.round((each - each.mean(axis=0)) / (scale * unit)) * unit
+    highest = np.where(p_values == least[:, None], height, -np.inf).max(axis=1)
+    rank = np.searchsorted(np.sort(highest), highest) / len(highest)  # below 1
+    standing: Floats = rank - np.round(least * len(least))
+    return standing
+
+
+def _p_of_rows(statistics: Floats, slack: Floats) -> Floats:
+    """Return for each number which share of its column is as large, itself among them."""
+    count = len(statistics)
+    p_values = np.empty_like(statistics)
+    for column, ordered in enumerate(np.sort(statistics, axis=0).T):
+        below = np.searchsorted(ordered, statistics[:, column] - slack[column])
+        p_values[:, column] = (count - below) / count
+    return p_values

@@ -157,7 +157,7 @@ def mmd_of_tables(
 ) -> Attribution:
     """Do the work of `mmd`; messages and plots call the samples by `titles`.
 
-    With `columns` false only the statistic is tested, not the columns.
+    With `columns` false columns are not permuted alone, so that their shares are not tested.
     """
     check_choice(estimator, "estimator", ESTIMATORS)
     table = stacked(first, second, titles)

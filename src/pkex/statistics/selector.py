@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,7 +17,11 @@ from pkex._validation import brief, is_index, refuse_dask
 from pkex.kernels import Kernel
 from pkex.statistics.attribution import Attribution
 from pkex.statistics.hsic import hsic
-from pkex.statistics.many_tests import enough_permutations
+from pkex.statistics.many_tests import (
+    enough_permutations,
+    lowest_adjusted,
+    needed_permutations,
+)
 
 __all__ = ["HSICSelector"]
 
@@ -112,9 +117,23 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
+        self._warn_of_floor()
         self.scores_ = self.attribution_.values
         self.pvalues_ = self.attribution_.p_values
         return self
+
+    def _warn_of_floor(self) -> None:
+        """Warn where no column can be found, however clear it is."""
+        found = self.attribution_
+        lowest = lowest_adjusted(len(found.players), found.n_permutations)
+        if self.alpha is not None and lowest > self.alpha:
+            warnings.warn(
+                f"with {found.n_permutations} permutations and {len(found.players)} columns no "
+                f"adjusted p-value of a single column is below {lowest:.2g}, above alpha = "
+                f"{self.alpha:g}: take n_permutations="
+                f"{needed_permutations(len(found.players), self.alpha)} or fewer columns.",
+                stacklevel=3,
+            )
 
     def _permutations(self, n_columns: int) -> int:
         """Return how many permutations to test with."""

@@ -51,7 +51,7 @@ showFacts([statistic, "p-value", "Level", "Rows", "Certified error", "Additivity
         const [low, high] = [frame.x(report.null_low[i]), frame.x(report.null_high[i])];
         frame.svg.append(s("rect", { class: "band", x: low, y: y - 12, width: Math.max(1, high - low), height: 24 }));
       }
-      const chance = tested && values[i] <= report.null_high[i];
+      const chance = tested && report.holm[i] > alpha;
       frame.svg.append(s("rect", { class: values[i] < 0 ? "down" : "up", rx: 2, x: Math.min(a, b), y: y - 6,
         width: Math.max(1, Math.abs(b - a)), height: 12, opacity: chance ? 0.45 : 1 }));
       if (errors?.[i] != null) frame.svg.append(whisker(frame, at, values[i] - errors[i], values[i] + errors[i]));
