@@ -1,12 +1,19 @@
 """Files of explanations: every format version is read, and parts that do not fit are refused."""
 
 from dataclasses import replace
+from datetime import UTC, date, datetime, time
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
 from stored import FILES, INDEXES, classified, content, example, written
 
+import pkex
 from pkex.explanation import Explanation
 from pkex.output.files import explanation as files
 from pkex.output.files.kernel_data import Described
@@ -56,6 +63,45 @@ def test_labels_and_classes_are_saved(index, tmp_path):
     else:
         assert list(found.row_labels) == list(index[:6])
         assert list(found.row_labels.names) == list(index.names)
+
+
+MOMENTS = {
+    "dates": date(2024, 1, 31),
+    "times of a day": time(12, 30),
+    "times": datetime(2024, 1, 31, 12, 30, 0, 5),  # noqa: DTZ001  (has no zone)
+    "times in a zone": datetime(2024, 1, 31, tzinfo=UTC),
+    "timestamps": pd.Timestamp("2024-01-31 12:30:00.000000007"),
+    "timestamps in a zone": pd.Timestamp("2024-01-31", tz="Europe/Vienna"),
+    "dates of numpy": np.datetime64("2024-01-31"),
+    "times of numpy": np.datetime64("2024-01-31T12:30:00.000000007"),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS.keys())
+def test_dates_in_the_data_come_back_as_what_they_were(moment, tmp_path):
+    data = np.array([[moment, "Wien", 1.5], [None, pd.NaT, np.nan]] * 2, dtype=object)
+    replace(example(), data=data).save(tmp_path / "a.npz")
+    found = Explanation.load(tmp_path / "a.npz").data
+    assert found[0].tolist() == [moment, "Wien", 1.5]
+    assert type(found[0, 0]) is type(moment)
+    assert found[1, :2].tolist() == [None, None]
+
+
+def test_a_table_of_dates_of_numpy_alone(tmp_path):
+    data = np.full((4, 3), np.datetime64("2024-01-31", "ns"))
+    replace(example(), data=data).save(tmp_path / "a.npz")
+    np.testing.assert_array_equal(Explanation.load(tmp_path / "a.npz").data.astype("M8[ns]"), data)
+
+
+def test_interactions_of_a_table_with_dates_are_saved(tmp_path):
+    table = pd.DataFrame({"a": np.arange(8.0), "b": np.arange(8.0) % 3})
+    table["day"] = pd.date_range("2024-01-31", periods=8)
+    columns = make_column_transformer((StandardScaler(), ["a", "b"]))
+    model = make_pipeline(columns, SVR()).fit(table, table["a"])
+    found = pkex.Explainer(model).interactions(table)
+    found.save(tmp_path / "a.npz")
+    again = pkex.Interactions.load(tmp_path / "a.npz")
+    np.testing.assert_array_equal(again.data, found.data)
 
 
 def _deep(levels):
@@ -115,6 +161,9 @@ CHANGES = {
     "version is 0": lambda h, a: h.update(version=0),
     "format is a list": lambda h, a: h.update(format=["pkex.Explanation"]),
     "cells are lists": lambda h, a: h.update(data=[[[1], 2, 3]] * 4),
+    "a day that is none": lambda h, a: h.update(data=[[{"date": "2024-02-31"}, 2, 3]] * 4),
+    "a day that moves": lambda h, a: h.update(data=[[{"datetime64": "now"}, 2, 3]] * 4),
+    "a number of no kind": lambda h, a: h.update(data=[[{"int": "1"}, 2, 3]] * 4),
     "one cell for three columns": lambda h, a: h.update(data=[[1]] * 4),
     "rows of text": lambda h, a: h.update(data=["abc"] * 4),
     "classes are a text": lambda h, a: h.update(classes="ab"),

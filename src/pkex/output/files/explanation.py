@@ -10,7 +10,7 @@ Format versions
     The first.
 2
     Further fields, each of which may be absent. The kernels are data; their text, which stood alone
-    at first, is still there for older readers.
+    at first, is still there for older readers. Cells of the data may be dates and times.
 """
 
 from __future__ import annotations

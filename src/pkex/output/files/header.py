@@ -12,7 +12,9 @@ ValueError: -1 stands where a count should
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from datetime import date, datetime, time
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 Reader = Callable[[Any], Any]
+_MOMENT = re.compile(r"[-+]?\d[-+\d:.T]{,40}Z?", re.ASCII)  # no "now", which numpy knows
 
 
 def as_text(value: Any) -> str:
@@ -95,19 +98,45 @@ def as_index(value: Any) -> Any:
 
 
 def as_cells(value: Any) -> tuple[Any, ...]:
-    """Return cells of a table: text, numbers, true or false, or missing."""
+    """Return cells of a table: text, numbers, true or false, dates and times, or missing."""
     return tuple(map(_cell, typed(value, list, "a list")))
 
 
 def _cell(value: Any) -> Any:
     """Return what `to_json` made an entry of."""
     if isinstance(value, dict):
-        if list(value) != ["float"] or value["float"] not in ("nan", "inf", "-inf"):
-            raise ValueError(f"{brief(value)} stands where a number should")
-        return float(value["float"])
+        return _tagged(value)
     if isinstance(value, list):
         raise ValueError(f"{brief(value)} stands where a single value should")
     return value
+
+
+def _tagged(value: dict[str, Any]) -> Any:
+    """Return a number that JSON lacks, or a date or time."""
+    tag, text = next(iter(value.items())) if len(value) == 1 else ("", None)
+    if tag == "float" and text in ("nan", "inf", "-inf"):
+        return float(text)
+    if tag in _MOMENTS and isinstance(text, str) and _MOMENT.fullmatch(text):
+        return _MOMENTS[tag](text)
+    raise ValueError(f"{brief(value)} stands where a number or a date should")
+
+
+def _timestamp(text: str) -> Any:
+    """Return a timestamp of pandas; one of Python where pandas is not installed."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        return datetime.fromisoformat(text)
+    return pandas.Timestamp(text)
+
+
+_MOMENTS: dict[str, Callable[[str], Any]] = {
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "time": time.fromisoformat,
+    "timestamp": _timestamp,
+    "datetime64": np.datetime64,
+}
 
 
 def maybe(read: Reader) -> Reader:
@@ -134,23 +163,42 @@ def fields_of(header: Any, readers: dict[str, Reader]) -> dict[str, Any]:
 
 
 def to_json(value: Any, where: str = "the result") -> Any:
-    """Return `value` as JSON has it; numbers that JSON lacks become ``{"float": "nan"}``."""
+    """Return `value` as JSON has it: what JSON lacks with a tag.
+
+    Numbers become ``{"float": "nan"}``, dates and times ``{"date": "2024-01-31"}``, with the
+    offset of their time zone, not its name.
+    """
     if isinstance(value, tuple | list | np.ndarray):
         return [to_json(entry, where) for entry in value]
     if hasattr(value, "nlevels"):  # an index of pandas
         return _index_to_json(value)
+    if is_missing(value):
+        return {"float": "nan"} if is_number(value) else None
+    moment = _moment_to_json(value)
+    if moment is not None:
+        return moment
     cell = value.item() if isinstance(value, np.generic) else value
     if isinstance(cell, str | bool | int):
         return cell
     if is_number(cell):
         number = float(cell)
         return number if math.isfinite(number) else {"float": repr(number)}
-    if is_missing(cell):
-        return None
     raise ValueError(
-        f"{where} holds {brief(cell)} ({type(cell).__name__}), but only text, numbers, booleans "
-        "and missing values can be saved; convert it first."
+        f"{where} holds {brief(cell)} ({type(cell).__name__}), but only text, numbers, booleans, "
+        "dates, times and missing values can be saved; convert it first."
     )
+
+
+def _moment_to_json(value: Any) -> dict[str, str] | None:
+    """Return a date or time as text with a tag; None for what is neither."""
+    if isinstance(value, np.datetime64):
+        return {"datetime64": str(value)}
+    if isinstance(value, datetime):
+        ours = type(value).__module__ == "datetime"
+        return {"datetime" if ours else "timestamp": value.isoformat()}
+    if isinstance(value, date | time):
+        return {"date" if isinstance(value, date) else "time": value.isoformat()}
+    return None
 
 
 def _index_to_json(index: Any) -> dict[str, Any]:

@@ -63,13 +63,14 @@ def one_of(*known: str) -> Reader:
 
 
 def table_to_json(data: NDArray[Any], names: Sequence[str]) -> list[list[Any]]:
-    """Return the rows of a table that has text, as the header has them."""
+    """Return the rows of a table that has text or dates, as the header has them."""
+    rows = data if data.dtype.kind == "M" else data.astype(object)  # dates of numpy stay dates
     return [
         [
             to_json(cell, f"column {name!r} of the data")
             for cell, name in zip(row, names, strict=True)
         ]
-        for row in data.astype(object)
+        for row in rows
     ]
 
 
