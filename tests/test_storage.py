@@ -68,7 +68,7 @@ def test_labels_and_classes_are_saved(index, tmp_path):
 MOMENTS = {
     "dates": date(2024, 1, 31),
     "times of a day": time(12, 30),
-    "times": datetime(2024, 1, 31, 12, 30, 0, 5),  # noqa: DTZ001  (has no zone)
+    "times": datetime(2024, 1, 31, 12, 30, 0, 5),
     "times in a zone": datetime(2024, 1, 31, tzinfo=UTC),
     "timestamps": pd.Timestamp("2024-01-31 12:30:00.000000007"),
     "timestamps in a zone": pd.Timestamp("2024-01-31", tz="Europe/Vienna"),
