@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 from written import Page
 
 import pkex
@@ -174,3 +174,13 @@ def test_shapes_of_a_posterior_are_checked():
         replace(UNSURE, std=UNSURE.std[:, :2])
     with pytest.raises(ValueError, match="cov must have shape"):
         replace(UNSURE, cov=UNSURE.std)
+
+
+def test_of_a_classifier_it_says_what_the_output_is(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    found = pkex.sensitivity(SVC().fit(X, X[:, 0] > 0.0), X)
+    assert found.number == "decision function"
+    assert "output: decision function" in repr(found)
+    found.save(tmp_path / "s.npz")
+    assert pkex.Sensitivity.load(tmp_path / "s.npz").number == found.number
+    assert pkex.sensitivity(SVR().fit(X, X[:, 0]), X).number is None

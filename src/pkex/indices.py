@@ -58,6 +58,8 @@ class Sensitivity:
         The variance over the rows of a table as they are, with all their dependence. Where it is
         far from `variance`, columns depend on each other, and the indices are about inputs that
         vary more freely than the data do.
+    number : str or None
+        Of a classifier, what the output is, e.g. "decision function".
 
     Examples
     --------
@@ -86,6 +88,7 @@ class Sensitivity:
     inputs: str
     error: float
     rows_variance: Any = None
+    number: str | None = None
 
     @property
     def order(self) -> NDArray[np.intp]:

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def sensitivity(
     check_n_jobs(n_jobs)
     if order not in (1, 2) or isinstance(order, bool):
         raise ValueError(f"order must be 1 or 2, got {brief(order)}.")
-    expansion, own, own_tol = _read(model, outputs)
+    expansion, own, own_tol, number = _read(model, outputs)
     players, names = players_of(groups, expansion.feature_names)
     rows_variance = None
     if isinstance(X, Mapping):
@@ -118,17 +119,20 @@ def sensitivity(
         if own is not None and expansion.preparation is not None:
             few = first_rows(X, _CHECKED)
             check_agreement(expansion, expansion.predict(few), own(few), own_tol)
-    return _shares(sums, expansion, players, names, inputs, off, rows_variance)
+    found = _shares(sums, expansion, players, names, inputs, off, rows_variance)
+    return replace(found, number=number)
 
 
-def _read(model: Any, outputs: str | None) -> tuple[KernelExpansion, Any, float]:
+def _read(model: Any, outputs: str | None) -> tuple[KernelExpansion, Any, float, str | None]:
+    """Return the model, its own prediction with a tolerance, and what that is of a classifier."""
     if isinstance(model, KernelExpansion):
         check_choice(outputs, (), model)
-        return model, None, 0.0
+        return model, None, 0.0, None
     check_choice(outputs, CHOICES, model)
     reading = read(model, Given(outputs=outputs))
     check_choice(outputs, reading.choices, model)
-    return reading.expansion, reading.own, reading.tol
+    number = None if reading.classes is None else reading.classes.number
+    return reading.expansion, reading.own, reading.tol, number
 
 
 def _sums(

@@ -399,8 +399,9 @@ def sensitivity_headline(sensitivity: Sensitivity) -> str:
 
 
 def sensitivity_remarks(sensitivity: Sensitivity) -> list[str]:
-    """Return what is left to interactions, and what to beware of, each in a line."""
-    found = []
+    """Return of what, what is left to interactions, and what to beware of, each in a line."""
+    number = sensitivity.number
+    found = [] if number is None else [f"output: {number}"]
     first, variance = sensitivity.interactions, sensitivity.variance
     if sensitivity.shapley.ndim == 1:
         found.append(f"interactions: {max(0.0, float(first)):.2g} of the variance")

@@ -32,8 +32,8 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         As in `pkex.mmd`. The median heuristic looks at the reference data and the sample together,
         which keeps the test exact; pass a kernel for a yardstick that is always the same.
     n_permutations : int, optional
-        Number of permutations for the p-values of `detect` and `explain`. By default 999; for
-        `explain` as many more, up to 9999, as it takes to find a single one of the columns.
+        Number of permutations for the p-values of `detect` and `explain`. By default 999, or as
+        many more, up to 9999, as it takes to find a single one of the columns.
     max_reference : int, optional
         Keep at most so many rows of the reference data, chosen at random. The time of a score
         grows with the square of the number of rows.
@@ -155,7 +155,8 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         if not 0.0 < level < 1.0:
             raise ValueError(f"alpha must lie between 0 and 1, got {brief(alpha)}.")
         asked = self.n_permutations
-        count = enough_permutations(1, level) if asked is None else asked
+        columns = getattr(self, "n_features_in_", 1)  # as `explain` has them, so that both agree
+        count = enough_permutations(columns, level) if asked is None else asked
         if not is_index(count) or (count + 1) * level < 1.0 - 1e-9:
             needed = math.ceil(1.0 / level - 1e-9) - 1
             raise ValueError(

@@ -35,6 +35,7 @@ _ABOUT: dict[str, Reader] = {
     "output_names": maybe(as_names),
     "inputs": as_text,
     "error": as_number,
+    "number": maybe(as_text),
 }
 
 
