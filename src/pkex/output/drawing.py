@@ -1,8 +1,14 @@
-"""What displays are drawn with: lanes for features, the columns of data, names that fit."""
+"""What displays are drawn with: lanes for features, the columns of data, names that fit.
+
+Names are those of users, so whatever is written into a picture passes through `literal`, and what
+stands in a legend through `entry`. Axes that were given keep to their cell of the figure: what
+stands beside them takes its room from them, unless a layout engine makes room.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,18 +29,25 @@ __all__ = [
     "WIDE",
     "annotated",
     "at_least",
+    "bars",
     "draw_columns",
+    "entry",
     "explain_colours",
     "framed",
     "lanes",
+    "literal",
     "of_all",
     "room_for",
     "short",
     "whiskers",
+    "wrapped",
 ]
 
 LETTERS, WIDE = 24, 48  # of a name, beside other panels and in a figure of its own
 _LETTER = 0.078  # width in inches
+_SMALL = 0.067  # width in inches of a letter of the words on axes
+_LINE = 0.19  # height in inches of a line of a legend
+_NARROW = 14  # letters that fit everywhere
 _NOTE = 9.0  # size of letters
 MINUS = "\N{MINUS SIGN}"
 
@@ -46,19 +59,20 @@ def framed(ax: Axes, grid: str = "both") -> Theme:
         spine.set_visible(False)
     ax.grid(False)
     if grid:
-        ax.grid(axis=grid, color=theme(palette.GRID), linewidth=0.9)  # type: ignore[arg-type]
+        ax.grid(axis=grid, color=theme.grid(ax), linewidth=0.9)  # type: ignore[arg-type]
     ax.set_axisbelow(True)
     ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
     for axis in (ax.xaxis, ax.yaxis):
         axis.label.set_color(theme(palette.NEUTRAL))
         axis.label.set_fontsize("small")
+        axis.get_offset_text().set(color=theme(palette.NEUTRAL), fontsize="small")
     return theme
 
 
 def lanes(ax: Axes, names: Sequence[str], letters: int = LETTERS) -> Theme:
     """Make lanes below each other, the first on top, with names on the left; return the theme."""
     theme = framed(ax, "x")
-    ax.set_yticks(np.arange(len(names)), [short(name, letters) for name in names])
+    ax.set_yticks(np.arange(len(names)), [literal(short(name, letters)) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", labelsize=9.5, labelcolor=theme(palette.INK))
     ax.locator_params(axis="x", nbins=6)
@@ -70,35 +84,90 @@ def room_for(names: Sequence[str]) -> float:
     return _LETTER * max(0, min(WIDE, max(map(len, names), default=0)) - LETTERS)
 
 
+def literal(text: str) -> str:
+    r"""Return a text that matplotlib shows as it is; it reads what is between dollars as formulas.
+
+    Examples
+    --------
+    >>> print(literal("$0-$50k"))
+    \$0-\$50k
+    """
+    return text.replace("$", r"\$")
+
+
+def entry(name: str) -> str:
+    """Return a name as an entry of a legend, which leaves out those that begin with "_"."""
+    return literal(f" {name}" if name.startswith("_") else name)
+
+
+def wrapped(text: str, inches: float) -> str:
+    """Return the words on an axis in lines of so many inches, broken at a bracket first.
+
+    Examples
+    --------
+    >>> print(wrapped("Shapley value (+ for large ones, - for small ones)", 2.0))
+    Shapley value
+    (+ for large ones, - for
+    small ones)
+    """
+    letters = max(_NARROW, int(inches / _SMALL))
+    if len(text) <= letters:
+        return text
+    head, bracket, tail = text.partition(" (")
+    parts = [head, f"({tail}"] if bracket else [head]
+    return "\n".join(line for part in parts for line in wrap(part, letters, break_long_words=False))
+
+
+def bars(ax: Axes, places: Any, widths: Any, height: float, **style: Any) -> None:
+    """Draw bars without edges, which some styles draw by default."""
+    ax.barh(places, widths, height, linewidth=0, **style)
+
+
 def of_all(title: str, shown: int, count: int) -> str:
     """Return the title of an axis, and how many of all features there are, if not all."""
     return title if shown >= count else f"{title} (the {shown} largest of {count})"
 
 
-def annotated(ax: Axes, notes: Sequence[str], *, inside: bool) -> None:
-    """Write a note at the right end of each lane, flush right.
+def annotated(ax: Axes, notes: Sequence[str], *, own: bool) -> None:
+    """Write a note beside the right end of each lane, flush right.
 
-    They stand beside the axes, or inside, in room that is made for them, where the axes are not
-    ours and may have neighbours.
+    In axes that are not ours and have no cell to make room in, they stand inside.
     """
-    letters = 0.6 * max(map(len, notes), default=0) + 0.8  # width of the notes in font sizes
-    if inside:
+    points = _NOTE * (0.6 * max(map(len, notes), default=0) + 0.8)  # width of the notes
+    beside = own or _makes_room(ax, points)
+    if not beside:
         low, high = ax.get_xlim()
-        width = ax.get_window_extent().width / ax.figure.figure.dpi * 72.0
-        share = min(0.5, letters * _NOTE / width)
-        ax.set_xlim(low, low + (high - low) / (1.0 - share))
+        ax.set_xlim(low, low + (high - low) / (1.0 - _share(ax, points)))
     for place, note in enumerate(notes):
         ax.annotate(
             note.replace("-", MINUS),
             (1.0, place),
             xycoords=("axes fraction", "data"),
-            xytext=(0.0 if inside else letters * _NOTE, 0.0),
+            xytext=(points if beside else 0.0, 0.0),
             textcoords="offset points",
             ha="right",
             va="center",
             fontsize=_NOTE,
             color=Theme.of(ax)(palette.NEUTRAL),
         )
+
+
+def _makes_room(ax: Axes, points: float) -> bool:
+    """Make room on the right of given axes: a layout engine does it, else they get narrower."""
+    engine, spec = ax.figure.figure.get_layout_engine(), ax.get_subplotspec()
+    if engine is not None and type(engine).__name__ != "PlaceHolderLayoutEngine":
+        return True
+    if spec is None:
+        return False
+    share = _share(ax, points)
+    ax.set_subplotspec(spec.subgridspec(1, 2, width_ratios=[1.0 - share, share], wspace=0.0)[0])
+    ax.set_in_layout(True)
+    return True
+
+
+def _share(ax: Axes, points: float) -> float:
+    """Return which share of the width of axes so many points are, half at most."""
+    return min(0.5, points / (ax.get_window_extent().width / ax.figure.figure.dpi * 72.0))
 
 
 def whiskers(ax: Axes, ends: Sequence[float], places: Sequence[float], sizes: object) -> None:
@@ -129,28 +198,45 @@ def draw_columns(attribution: Attribution, columns: list[int], axes: list[Axes])
             legend = False
         elif isinstance(drawn, Points):
             _draw_points(ax, drawn, theme)
-            ax.set_ylabel(short(attribution.sample_names[0]))
+            ax.set_ylabel(literal(short(attribution.sample_names[0])))
         else:
             _draw_boxes(ax, drawn, theme)
             title = f"{attribution.sample_names[0]} by {title}"
         beyond = getattr(drawn, "beyond", 0.0)
         note = f" ({100.0 * beyond:.2g} % beyond, in the outer bins)" if beyond > 0.02 else ""
-        ax.set_xlabel(short(title) + note)
+        ax.set_xlabel(literal(short(title)) + note)
         ax.locator_params(axis="x", nbins=4)
 
 
 def explain_colours(ax: Axes, *, own: bool, across: int = 3) -> None:
     """Write what the colours stand for: below a figure of our own, else where there is most room.
 
-    Inside the axes it would hide bars that are as long as the axes are wide.
+    Inside the axes it would hide bars that are as long as the axes are wide. There are as many
+    columns as fit, and names are cut to the width that there is.
     """
     ink = Theme.of(ax)(palette.INK)
     style: dict[str, Any] = {"frameon": False, "fontsize": "small", "labelcolor": ink}
-    if own:
-        known = ax.get_legend_handles_labels()
-        ax.figure.legend(*known, loc="outside lower center", ncols=across, **style)
-    else:
-        ax.legend(loc="best", **style)
+    handles, labels = ax.get_legend_handles_labels()
+    room = (ax.figure if own else ax).get_window_extent().width
+    letters = max(_NARROW, int(room / ax.figure.figure.dpi / _SMALL) - 6)
+    labels = [entry(_cut(label, letters)) for label in labels]
+    if not own:
+        ax.legend(handles, labels, loc="best", **style)
+        return
+    for columns in range(across, 0, -1):
+        placed: dict[str, Any] = {"loc": "outside lower center", "ncols": columns}
+        legend = ax.figure.legend(handles, labels, **placed, **style)
+        if columns == 1 or legend.get_window_extent().width < 0.97 * room:
+            break
+        legend.remove()
+    width, height = ax.figure.figure.get_size_inches()
+    lines = -(-len(labels) // columns)
+    ax.figure.figure.set_size_inches(width, height + _LINE * max(0, lines - 2))
+
+
+def _cut(label: str, letters: int) -> str:
+    """Return an entry of a legend as the name that it was, cut."""
+    return short(label.replace(r"\$", "$").lstrip(), letters)
 
 
 def _legend_above(ax: Axes) -> None:
@@ -171,21 +257,21 @@ def _draw_shares(ax: Axes, drawn: Shares, theme: Theme) -> None:
     if drawn.edges is not None:
         for k, (name, shares) in enumerate(zip(drawn.series, drawn.shares, strict=True)):
             ax.stairs(shares, drawn.edges, fill=True, color=theme.series(k), alpha=0.15)
-            ax.stairs(shares, drawn.edges, color=theme.series(k), linewidth=1.6, label=name)
+            ax.stairs(shares, drawn.edges, color=theme.series(k), linewidth=1.6, label=entry(name))
         ax.set_yticks([])
         ax.set_ylim(bottom=0.0)
         return
     places, height = np.arange(len(drawn.categories)), 0.8 / len(drawn.series)
     for k, (name, shares) in enumerate(zip(drawn.series, drawn.shares, strict=True)):
         at = places + (k - 0.5 * (len(drawn.series) - 1)) * height
-        ax.barh(at, 100.0 * shares, height, color=theme.series(k), label=name)
+        bars(ax, at, 100.0 * shares, height, color=theme.series(k), label=entry(name))
     _name_categories(ax, drawn.categories)
     ax.xaxis.set_major_formatter("{x:g} %")
 
 
 def _draw_points(ax: Axes, drawn: Points, theme: Theme) -> None:
     size = float(np.clip(2000.0 / len(drawn.x), 3.0, 12.0))
-    ax.grid(axis="y", color=theme(palette.GRID))
+    ax.grid(axis="y", color=theme.grid(ax))
     ax.scatter(drawn.x, drawn.y, s=size, color=theme.series(0), alpha=0.5, linewidth=0)
 
 
@@ -193,13 +279,13 @@ def _draw_boxes(ax: Axes, drawn: Boxes, theme: Theme) -> None:
     """Draw the middle half of the rows as a box, nine tenths as a line, and the median."""
     for place, (low, first, middle, third, high) in enumerate(drawn.quantiles):
         ax.hlines(place, low, high, color=theme(palette.NEUTRAL), linewidth=1.0)
-        ax.barh(place, third - first, 0.55, left=first, color=theme.series(0), alpha=0.6)
+        bars(ax, place, third - first, 0.55, left=first, color=theme.series(0), alpha=0.6)
         ax.vlines(middle, place - 0.275, place + 0.275, color=theme(palette.INK), linewidth=1.6)
     _name_categories(ax, drawn.categories)
 
 
 def _name_categories(ax: Axes, categories: Sequence[str]) -> None:
-    ax.set_yticks(np.arange(len(categories)), [short(name, 20) for name in categories])
+    ax.set_yticks(np.arange(len(categories)), [literal(short(name, 20)) for name in categories])
     ax.invert_yaxis()  # the first on top
 
 

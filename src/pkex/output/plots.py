@@ -26,9 +26,12 @@ from pkex.output.drawing import (
     WIDE,
     annotated,
     at_least,
+    bars,
     draw_columns,
+    entry,
     explain_colours,
     lanes,
+    literal,
     of_all,
     room_for,
     short,
@@ -145,9 +148,9 @@ class ImportanceDisplay(Display):
         places, left = np.arange(len(shown)), np.zeros(len(shown))
         for k, title in enumerate(titles):
             joined = k == len(palette.SERIES) - 1 and len(titles) < len(found.output_names)
-            style: dict[str, Any] = {"label": short(title)} if title else {}
+            style: dict[str, Any] = {"label": entry(short(title))} if title else {}
             style["color"] = theme(palette.BAND) if joined else theme.series(k)
-            ax.barh(places, columns[:, k], 0.66, left=left, **style)
+            bars(ax, places, columns[:, k], 0.66, left=left, **style)
             left += columns[:, k]
         errors = found.standard_errors.reshape(len(found.values), -1)[shown, 0]
         if len(titles) > 1:  # stacked bars, where error bars would not be readable
@@ -156,7 +159,7 @@ class ImportanceDisplay(Display):
             whiskers(ax, list(left), list(places), errors)
         ax.set_xlim(left=0.0)
         if len(titles) == 1:
-            annotated(ax, [sign[1:] for sign in aligned(left)], inside=not self._own)
+            annotated(ax, [sign[1:] for sign in aligned(left)], own=self._own)
         ax.set_xlabel(of_all("mean |value|", len(shown), len(found.feature_names)))
         return self
 
@@ -247,18 +250,18 @@ class AttributionDisplay(Display):
         if found.null_band is not None:
             low, high = found.null_band[:, shown]
             label, band = "95 % of permutations", theme(palette.BAND)
-            ax.barh(places, high - low, left=low, height=0.86, color=band, label=label)
+            bars(ax, places, high - low, 0.86, left=low, color=band, label=label)
         if found.p_holm is not None:
             chance = found.p_holm[shown] > _LEVEL
         colours = [
             (theme.signed(value), 0.45 if pale else 1.0)
             for value, pale in zip(values, chance, strict=True)
         ]
-        ax.barh(places, values, height=0.5, color=colours)
+        bars(ax, places, values, 0.5, color=colours)
         if found.standard_errors is not None:
             whiskers(ax, list(values), list(places), found.standard_errors[shown])
         ax.axvline(0.0, color=theme(palette.MISSING), linewidth=0.9)
-        title = found.statistic.replace("^2", "²")
+        title = literal(found.statistic.replace("^2", "²"))
         ax.set_xlabel(of_all(f"share of {title}", len(shown), len(found.players)))
         headline = f"{title} = {found.total:.3g}"
         if found.standard_error is not None:
@@ -269,7 +272,7 @@ class AttributionDisplay(Display):
         if found.null_band is not None:
             explain_colours(ax, own=own)
         if p_values is not None and own:
-            annotated(ax, p_values, inside=False)
+            annotated(ax, p_values, own=True)
 
 
 class MarginalsDisplay(Display):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Theme", "style"]
 
 _STEPS = 256
+_SEEN = 0.06  # how far a colour must be from another to be seen
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,14 @@ class Theme:
         """Return the colour of a value, by its sign."""
         return self(palette.RAISES if value >= 0.0 else palette.LOWERS)
 
+    def grid(self, ax: Axes) -> str:
+        """Return the colour of a grid, which is seen on the page and on pages nearly as pale."""
+        colors = optional("matplotlib.colors", "pkex[plots]")
+        *behind, alpha = colors.to_rgba(ax.get_facecolor())
+        pale = self(palette.GRID)
+        apart = np.abs(np.subtract(colors.to_rgb(pale), behind)).max()
+        return self(palette.PAGE) if apart < _SEEN and alpha > 0.5 else pale
+
     def ramp(self) -> Colormap:
         """Return the colours of raw values from low to high, and of missing ones."""
         return self._between(palette.LOWERS, palette.MIDDLE, palette.RAISES)
@@ -71,8 +80,7 @@ class Theme:
     def rising(self) -> Colormap:
         """Return the colours of shares from 0, which has the colour of the page; NaN is pale."""
         made = self._between(palette.PAGE, palette.RAISES)
-        made.set_bad(self(palette.GRID))
-        return made
+        return made.with_extremes(bad=self(palette.GRID))
 
     def _between(self, *shades: palette.Shade) -> Colormap:
         colors = optional("matplotlib.colors", "pkex[plots]")

@@ -15,7 +15,7 @@ from pkex.output.displays.panel import (
     zero_line,
 )
 from pkex.output.displays.shades import low_to_high, raw_values
-from pkex.output.drawing import lanes, short
+from pkex.output.drawing import lanes, literal, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +82,7 @@ class BeeswarmDisplay(ExplanationDisplay):
 
     def _finish(self) -> None:
         if self._ramp:
-            low_to_high(self.axes_, "raw value")
+            low_to_high(self.axes_, "raw value", own=self._own)
 
 
 def _swarm(places: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,7 +103,7 @@ def _name_categories(ax: Axes, place: int, names: tuple[str, ...], theme: Theme)
 
     shown = [*names[:4]] + (["…"] if len(names) > 4 else [])
     words = [
-        TextArea(short(name, 12), textprops={"color": theme.series(k), "fontsize": 7.5})
+        TextArea(literal(short(name, 12)), textprops={"color": theme.series(k), "fontsize": 7.5})
         for k, name in enumerate(shown)
     ]
     box = AnnotationBbox(

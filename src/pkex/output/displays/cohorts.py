@@ -14,7 +14,7 @@ from pkex._words import counted
 from pkex.output import palette
 from pkex.output.columns import categories
 from pkex.output.displays.panel import ExplanationDisplay
-from pkex.output.drawing import WIDE, explain_colours, lanes, of_all, short, whiskers
+from pkex.output.drawing import WIDE, bars, entry, explain_colours, lanes, of_all, short, whiskers
 from pkex.tables.cells import is_number, number_text
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ class CohortsDisplay(ExplanationDisplay):
         for k, (name, mask) in enumerate(self.cohorts.items()):
             found = one[mask].importance()
             places = np.arange(len(order)) + (k - 0.5 * (len(self.cohorts) - 1)) * height
-            label = f"{short(name, WIDE)} ({counted(int(mask.sum()), 'row')})"
+            label = entry(f"{short(name, WIDE)} ({counted(int(mask.sum()), 'row')})")
             ends = found.values[order]
-            ax.barh(places, ends, 0.9 * height, color=theme.series(k), label=label, zorder=2)
+            bars(ax, places, ends, 0.9 * height, color=theme.series(k), label=label, zorder=2)
             errors = found.standard_errors[order]
             if not np.isnan(errors).any():
                 whiskers(ax, list(ends), list(places), errors)

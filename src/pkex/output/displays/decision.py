@@ -79,7 +79,7 @@ class DecisionDisplay(ExplanationDisplay):
         )
         ax.axvline(one.base_values[0], color=theme(palette.MISSING), linewidth=0.9, zorder=1)
         ax.hlines(
-            np.arange(len(names) + 1) - 0.5, 0, 1, color=theme(palette.GRID), linewidth=0.9,
+            np.arange(len(names) + 1) - 0.5, 0, 1, color=theme.grid(ax), linewidth=0.9,
             transform=ax.get_yaxis_transform(), zorder=0.5,
         )  # fmt: skip
         room = 0.04 * (x.max() - x.min()) or 1.0

@@ -11,7 +11,7 @@ from pkex.output import palette
 from pkex.output.columns import bulk
 from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, one_column, zero_line
 from pkex.output.displays.shades import low_to_high, raw_values
-from pkex.output.drawing import framed, short
+from pkex.output.drawing import entry, framed, literal, short
 from pkex.output.theme import Theme
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class DependenceDisplay(ExplanationDisplay):
         self, explanation: Explanation, feature: str | int, color: str | int | None = None
     ) -> None:
         super().__init__(explanation)
+        self._before = (repr(feature),)
         self.feature = one_column(explanation, feature, "dependence plot")
         self.color = None if color is None else one_column(explanation, color, "colour")
 
@@ -66,7 +67,9 @@ class DependenceDisplay(ExplanationDisplay):
         colours = np.array([theme.series(0)] * len(values), dtype=object)
         if raw.categories:  # rows of one category stand side by side, always in the same order
             x = x + (np.arange(len(x)) * _GOLDEN % 1.0 - 0.5) * 0.5
-            ax.set_xticks(range(len(raw.categories)), [short(c, 14) for c in raw.categories])
+            ax.set_xticks(
+                range(len(raw.categories)), [literal(short(c, 14)) for c in raw.categories]
+            )
             ax.set_xlim(-0.5, len(raw.categories) - 0.5)
             ax.grid(visible=False, axis="x")
         elif known.any():
@@ -99,16 +102,19 @@ class DependenceDisplay(ExplanationDisplay):
             return
         title, ax = self.explanation.feature_names[self.color], self.axes_[-1]
         if not by.categories:
-            low_to_high(self.axes_, title, by.ends if by.ends[0] < by.ends[1] else None)
+            ends = by.ends if by.ends[0] < by.ends[1] else None
+            low_to_high(self.axes_, title, ends, own=self._own)
             return
         theme = Theme.of(ax)
         handles: list[Any] = [
-            ax.scatter([], [], s=18.0, color=theme.series(k), linewidth=0, label=short(name, 16))
+            ax.scatter(
+                [], [], s=18.0, color=theme.series(k), linewidth=0, label=entry(short(name, 16))
+            )
             for k, name in enumerate(by.categories)
         ]
         ax.legend(
             handles=handles,
-            title=short(title),
+            title=literal(short(title)),
             title_fontsize="small",
             fontsize="small",
             labelcolor=theme(palette.INK),

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from pkex._validation import brief
 from pkex._words import counted
 from pkex.output import palette
+from pkex.output.displays.colour_bar import draw_colour_bar
 from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, shown_features
 from pkex.output.displays.waterfall import noun_of_output
-from pkex.output.drawing import MINUS, framed, lanes
+from pkex.output.drawing import MINUS, bars, framed, lanes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["HeatmapDisplay"]
 
 ORDERS = ("prediction", "similarity", "data")
+_CURVE, _GAP = 1.7, 0.15  # lanes, of the predictions and above the colours
+_SIDE, _ACROSS = 0.09, 1.1  # in widths of the colours: the bars beside them, and all
+_APART = 0.3  # of the height of the predictions, between numbers beside them
 
 
 class HeatmapDisplay(ExplanationDisplay):
@@ -75,18 +79,11 @@ class HeatmapDisplay(ExplanationDisplay):
         words = {"data": "in their order", "similarity": "by similarity"}
         said = words.get(self.order, f"by {noun_of_output(one)}")
         ax.set_xlabel(f"{counted(len(rows), 'row')}, {said}")
+        _number_rows(ax, len(rows))
         _draw_predictions(ax, one, rows, theme)
         _draw_importance(ax, np.abs(table).mean(axis=0), theme)
-        bar: Any = ax.figure.colorbar(
-            image,
-            ax=ax,
-            aspect=32,
-            pad=0.02,
-            extend="both" if np.abs(table).max() > limit else "neither",
-        )
-        bar.outline.set_visible(False)
-        bar.ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
-        bar.set_label(axis_of_values(one), size="small", color=theme(palette.NEUTRAL))
+        beyond = "both" if np.abs(table).max() > limit else "neither"
+        draw_colour_bar([ax], image, axis_of_values(one), own=self._own, extend=beyond)
 
 
 def _sorted(one: Explanation, order: str) -> NDArray[np.intp]:
@@ -100,27 +97,46 @@ def _sorted(one: Explanation, order: str) -> NDArray[np.intp]:
     return np.asarray(leaves_list(linkage(one.values, "average")), dtype=np.intp)
 
 
+def _number_rows(ax: Axes, count: int) -> None:
+    """Number the rows below the colours, and make room for what stands above and beside them."""
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]).tick_values(0, max(1, count - 1))
+    ax.set_xticks([tick for tick in ticks if 0 <= tick < count])
+    ax.set_xlim(-0.5, -0.5 + count * _ACROSS)
+    ax.set_ylim(len(ax.get_yticks()) - 0.5, -0.5 - _GAP - _CURVE)
+
+
 def _draw_predictions(ax: Axes, one: Explanation, rows: NDArray[np.intp], theme: Theme) -> None:
     """Draw the predictions as a line above the colours, over the base value."""
-    above = ax.inset_axes((0.0, 1.02, 1.0, min(0.5, 1.6 / len(ax.get_yticks()))))
-    above.sharex(ax)
+    count = len(ax.get_yticks())
+    lanes = count + _GAP + _CURVE
+    above = ax.inset_axes((0.0, (count + _GAP) / lanes, 1.0 / _ACROSS, _CURVE / lanes))
     framed(above, "")
     above.axhline(one.base_values[0], color=theme(palette.MISSING), linewidth=0.9)
-    above.plot(np.arange(len(rows)), one.predictions[rows], color=theme(palette.INK), linewidth=1.2)
-    above.tick_params(labelbottom=False)
+    line: dict[str, Any] = {"color": theme(palette.INK), "linewidth": 1.2}
+    if len(rows) == 1:
+        line |= {"marker": "o", "markersize": 3.0}
+    above.plot(np.arange(len(rows)), one.predictions[rows], **line)
+    above.set_xlim(-0.5, len(rows) - 0.5)
+    above.set_xticks([])
     low, base, high = one.predictions.min(), one.base_values[0], one.predictions.max()
-    near = 0.2 * (high - low)
-    ticks = [low, high, *([base] if low + near < base < high - near else [])]
+    span = max(high, base) - min(low, base)
+    ticks: list[float] = []
+    for tick in (low, high, base):
+        if all(abs(tick - other) > _APART * span for other in ticks):
+            ticks.append(tick)
     texts = (f"{'base ' if tick == base else ''}{tick:.3g}" for tick in ticks)
     above.set_yticks(ticks, [text.replace("-", MINUS) for text in texts])
 
 
 def _draw_importance(ax: Axes, sizes: NDArray[np.float64], theme: Theme) -> None:
     """Draw the mean sizes of the values as bars beside the colours."""
-    beside = ax.inset_axes((1.01, 0.0, 0.07, 1.0))
-    beside.sharey(ax)
+    height = len(sizes) / (len(sizes) + _GAP + _CURVE)
+    beside = ax.inset_axes((1.0 - _SIDE / _ACROSS, 0.0, _SIDE / _ACROSS, height))
     framed(beside, "")
-    beside.barh(np.arange(len(sizes)), sizes, 0.7, color=theme.series(0))
+    bars(beside, np.arange(len(sizes)), sizes, 0.7, color=theme.series(0))
     beside.set_xticks([])
-    beside.tick_params(labelleft=False)
+    beside.set_yticks([])
+    beside.set_ylim(len(sizes) - 0.5, -0.5)
     beside.set_xlim(0.0, float(sizes.max()) or 1.0)

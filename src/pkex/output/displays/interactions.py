@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pkex._validation import brief, is_index
 from pkex.output import palette
 from pkex.output.displays.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
-from pkex.output.drawing import at_least, short
+from pkex.output.drawing import at_least, literal, short
 from pkex.output.plots import Display
 from pkex.output.theme import Theme
 
@@ -118,6 +118,7 @@ class InteractionsDisplay(_OfAllPairs):
             signed=shown.signed,
             title=shown.title,
             texts=write.format if count <= _NUMBERS else None,
+            own=self._own,
         )
         return self
 
@@ -187,7 +188,7 @@ class NetworkDisplay(_OfAllPairs):
         ax.scatter(x, y, s=40.0 + 500.0 * own, c=colours, edgecolors=page, zorder=2)
         for name, at_x, at_y in zip(self._names(shown), x, y, strict=True):
             ax.annotate(
-                name,
+                literal(name),
                 (1.16 * at_x, 1.16 * at_y),
                 ha="center" if abs(at_x) < 0.3 else "left" if at_x > 0.0 else "right",
                 va="center",
@@ -198,5 +199,5 @@ class NetworkDisplay(_OfAllPairs):
         ax.set_ylim(-1.35, 1.35)
         ax.set_aspect("equal")
         ax.set_axis_off()
-        ax.set_title(shown.title, loc="left", fontsize="medium", color=theme(palette.INK))
+        ax.set_title(literal(shown.title), loc="left", fontsize="medium", color=theme(palette.INK))
         return self

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pkex._indexing import Axis, select
 from pkex.output import palette
-from pkex.output.displays.pair_table import quiet_bar
-from pkex.output.drawing import framed, short
+from pkex.output.displays.colour_bar import draw_colour_bar
+from pkex.output.drawing import framed, literal, short
 from pkex.output.plots import Display
 from pkex.tables.cells import cell_text, is_missing, is_number
 
@@ -100,9 +100,9 @@ class PairDisplay(Display):
                 axis.set_ticks(range(len(column.categories)), column.categories)
             elif len(column.levels) <= _FEW:
                 axis.set_ticks(column.levels)
-        ax.set_xlabel(short(names[players[0]]))
-        ax.set_ylabel(short(names[players[1]]))
-        quiet_bar(self.figure_.colorbar(points, ax=ax), theme, f"{found.index} of the pair")
+        ax.set_xlabel(literal(short(names[players[0]])))
+        ax.set_ylabel(literal(short(names[players[1]])))
+        draw_colour_bar([ax], points, f"{found.index} of the pair", own=self._own)
         return self
 
     def _column(self, player: int) -> _Column:
@@ -122,7 +122,7 @@ class PairDisplay(Display):
         texts = [cell_text(cell) for cell in cells]
         known = sorted(set(texts))
         codes = np.array([known.index(text) for text in texts], dtype=np.float64)
-        return _Column(codes, [short(text, 16) for text in known])
+        return _Column(codes, [literal(short(text, 16)) for text in known])
 
 
 class _Column(NamedTuple):

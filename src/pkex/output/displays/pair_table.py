@@ -8,16 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.output import palette
-from pkex.output.drawing import framed, short
+from pkex.output.displays.colour_bar import draw_colour_bar
+from pkex.output.drawing import framed, literal, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
 
-    from pkex.output.theme import Theme
-
-__all__ = ["PAIR_PLAYERS", "draw_pair_table", "pair_axes", "quiet_bar"]
+__all__ = ["PAIR_PLAYERS", "draw_pair_table", "pair_axes"]
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +40,7 @@ def draw_pair_table(
     title: str,
     texts: Callable[[float], str] | None = None,
     label: str = "",
+    own: bool,
 ) -> None:
     """Draw a symmetric table; its diagonal means nothing and is left out.
 
@@ -55,23 +55,14 @@ def draw_pair_table(
     )
     picture = ax.imshow(cells, cmap=colours, vmin=-largest if signed else 0.0, vmax=largest)
     places, ink = np.arange(count), theme(palette.INK)
-    shown = [short(name) for name in names]
+    shown = [literal(short(name)) for name in names]
     ax.set_xticks(places, shown, rotation=45, ha="right", rotation_mode="anchor")
     ax.set_yticks(places, shown)
     ax.tick_params(labelcolor=ink)
-    ax.set_title(title, loc="left", fontsize="medium", color=ink)
+    ax.set_title(literal(title), loc="left", fontsize="medium", color=ink)
     if texts is not None:
         for i, j in np.argwhere(~np.isnan(cells)):
             colour = theme(palette.PAGE) if abs(cells[i, j]) > _DARK * largest else ink
             text = texts(float(cells[i, j]))
             ax.text(j, i, text, ha="center", va="center", fontsize="small", color=colour)
-    bar: Any = ax.figure.figure.colorbar(picture, ax=ax, shrink=0.8)
-    quiet_bar(bar, theme, label)
-
-
-def quiet_bar(bar: Any, theme: Theme, label: str = "") -> None:
-    """Give a bar of colours the looks of a report."""
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
-    if label:
-        bar.set_label(label, size="small", color=theme(palette.NEUTRAL))
+    draw_colour_bar([ax], picture, label, own=own)

@@ -12,7 +12,7 @@ from pkex._indexing import Axis, select
 from pkex._validation import brief
 from pkex.output import palette
 from pkex.output.accessors import MAX_PANELS, Output
-from pkex.output.drawing import LETTERS, WIDE, at_least, room_for, short
+from pkex.output.drawing import LETTERS, WIDE, at_least, literal, room_for, short, wrapped
 from pkex.output.plots import Display
 from pkex.output.text import counted_rest, leaves_out, most_important
 from pkex.output.theme import Theme
@@ -30,6 +30,9 @@ __all__ = [
     "shown_features",
     "zero_line",
 ]
+
+_LETTER, _BESIDE, _BELOW = 0.075, 0.9, 0.6  # in inches: a letter, what stands around axes
+_TITLE = 0.83  # size of the letters of words on axes, in those of titles
 
 
 class ExplanationDisplay(Display):
@@ -56,6 +59,7 @@ class ExplanationDisplay(Display):
     _kind = ""  # the name of the plot, for messages
     _width, _height, _lane = 6.6, 1.15, 0.32  # in inches, of a panel and of each lane in it
     _extra = 0  # lanes besides features
+    _before: tuple[str, ...] = ()  # arguments that a call cannot do without
 
     def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation
@@ -71,7 +75,7 @@ class ExplanationDisplay(Display):
             names = self.explanation.outputs
             raise ValueError(
                 f"one ax has room for one of the {len(panels)} outputs; choose it, e.g. "
-                f"plot.{self._kind}(ax, output={names[0]!r}), or leave out ax."
+                f"{self._call('ax')}, output={names[0]!r}), or leave out ax."
             )
         several = len(panels) > 1
         self._letters = WIDE if ax is None and not several else LETTERS
@@ -92,21 +96,46 @@ class ExplanationDisplay(Display):
         try:
             for one, panel in zip(panels, self.axes_, strict=True):
                 self._draw(one, panel)
-                title, ink = self._title(), Theme.of(panel)(palette.INK)
-                style: dict[str, Any] = {"fontsize": "medium", "color": ink}
-                if several:
-                    panel.set_title(short(one.outputs[0], WIDE), loc="left", **style)
-                    for axis in (panel.xaxis, panel.yaxis):  # narrow, so that words need two lines
-                        axis.set_label_text(axis.get_label_text().replace(" (", "\n("))
-                    if title:
-                        self.figure_.suptitle(title, x=0.01, ha="left", **style)
-                elif title:
-                    panel.set_title(title, loc="left", **style)
+                self._write(one, panel, several)
             self._finish()
         except Exception:
             self._discard()
             raise
         return self
+
+    def _write(self, one: Explanation, ax: Axes, several: bool) -> None:
+        """Write the title, and fit the words on the axes to the room that they have."""
+        width, height = self._size(ax)
+        title, ink = self._title(), Theme.of(ax)(palette.INK)
+        style: dict[str, Any] = {"fontsize": "medium", "color": ink}
+        for axis, room in ((ax.xaxis, width), (ax.yaxis, height)):
+            said = axis.get_label_text()
+            if several:  # narrow, so that words need two lines
+                said = said.replace(" (", "\n(")
+            lines = (wrapped(line, room) for line in said.split("\n"))
+            axis.set_label_text(literal("\n".join(lines)))
+        if several:
+            ax.set_title(literal(short(one.outputs[0], WIDE)), loc="left", **style)
+            if title:
+                self.figure_.suptitle(literal(title), x=0.01, ha="left", **style)
+        elif title:
+            ax.set_title(literal(wrapped(title, _TITLE * width)), loc="left", **style)
+
+    def _size(self, ax: Axes) -> tuple[float, float]:
+        """Return how wide and high axes are in inches, about, before any layout."""
+        figure = ax.figure.figure
+        if not self._own:
+            extent = ax.get_window_extent()
+            return extent.width / figure.dpi, extent.height / figure.dpi
+        spec, (width, height) = ax.get_subplotspec(), figure.get_size_inches()
+        down, across = (1, 1) if spec is None else spec.get_gridspec().get_geometry()
+        names = max((len(label.get_text()) for label in ax.get_yticklabels()), default=0)
+        return width / across - _BESIDE - _LETTER * names, height / down - _BELOW
+
+    def _call(self, argument: str) -> str:
+        """Return the beginning of a call that draws this, for messages."""
+        before = "".join(f"{argument}, " for argument in self._before)
+        return f"plot.{self._kind}({before}{argument}"
 
     @property
     def _room(self) -> float:
@@ -136,7 +165,7 @@ class ExplanationDisplay(Display):
         if count > MAX_PANELS:
             raise ValueError(
                 f"{count} outputs do not fit into one figure; choose up to {MAX_PANELS}, e.g. "
-                f"plot.{self._kind}(output={list(found.outputs[:2])!r})."
+                f"{self._call(f'output={list(found.outputs[:2])!r}')})."
             )
         return [chosen[:, :, k] for k in range(count)]
 

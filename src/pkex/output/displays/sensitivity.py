@@ -15,8 +15,10 @@ from pkex.output.drawing import (
     WIDE,
     annotated,
     at_least,
+    bars,
     explain_colours,
     lanes,
+    literal,
     of_all,
     room_for,
 )
@@ -68,10 +70,10 @@ class SensitivityDisplay(Display):
         theme = lanes(ax, names, WIDE if self._own else LETTERS)
         places, shade = np.arange(len(shown)), theme.series(0)
         first, shapley, total = (np.maximum(part[shown], 0.0) for part in (first, shapley, total))
-        ax.barh(places, first, height=0.62, color=shade, label="first order: alone")
+        bars(ax, places, first, 0.62, color=shade, label="first order: alone")
         rest = np.maximum(total - first, 0.0)
         label = "up to total order: with others"
-        ax.barh(places, rest, left=first, height=0.62, color=(shade, 0.3), label=label)
+        bars(ax, places, rest, 0.62, left=first, color=(shade, 0.3), label=label)
         ink = theme(palette.INK)
         ax.plot(shapley, places, "D", color=ink, markersize=4.5, label="Shapley effect", zorder=4)
         ax.set_xlabel(of_all("share of the variance", len(shown), len(found.feature_names)))
@@ -79,8 +81,8 @@ class SensitivityDisplay(Display):
         variance = float(np.ravel(found.variance)[self.output or 0])
         name = "" if self.output is None else f"{found.outputs[self.output]}: "
         title = f"{name}variance {variance:.3g}, inputs independent"
-        ax.set_title(title, loc="left", fontsize="medium", color=ink)
-        annotated(ax, [f"{share:.3f}" for share in shapley], inside=not self._own)
+        ax.set_title(literal(title), loc="left", fontsize="medium", color=ink)
+        annotated(ax, [f"{share:.3f}" for share in shapley], own=self._own)
         explain_colours(ax, own=self._own)
         return self
 
@@ -128,6 +130,7 @@ class PairsDisplay(Display):
             title="parts of two inputs",
             texts=lambda share: f"{share:.2g}" if share >= 0.05 else "",
             label="% of the variance",
+            own=self._own,
         )
         return self
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pkex.output import palette
 from pkex.output.columns import categories
+from pkex.output.displays.colour_bar import draw_colour_bar
 from pkex.output.drawing import WIDE, short
 from pkex.output.theme import Theme
 from pkex.tables.cells import is_missing, is_number
@@ -73,16 +74,15 @@ def raw_values(one: Explanation, feature: int) -> Raw | None:
     return Raw(numbers, (), (float(low), float(high)))
 
 
-def low_to_high(axes: list[Axes], title: str, ends: tuple[float, float] | None = None) -> None:
+def low_to_high(
+    axes: list[Axes], title: str, ends: tuple[float, float] | None = None, *, own: bool
+) -> None:
     """Draw the ramp beside the axes, with numbers at its ends or the words low and high."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     theme = Theme.of(axes[0])
     mappable = ScalarMappable(Normalize(*(ends or (0.0, 1.0))), theme.ramp())
-    bar: Any = axes[0].figure.colorbar(mappable, ax=axes, aspect=32, pad=0.02, shrink=0.92)
-    bar.outline.set_visible(False)
+    bar = draw_colour_bar(axes, mappable, short(title, WIDE), own=own)
     if ends is None:
         bar.set_ticks([0.0, 1.0], labels=["low", "high"])
-    bar.ax.tick_params(length=0, labelsize="small", labelcolor=theme(palette.NEUTRAL))
-    bar.set_label(short(title, WIDE), size="small", color=theme(palette.NEUTRAL))

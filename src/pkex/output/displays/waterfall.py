@@ -18,7 +18,7 @@ from pkex.output.displays.panel import (
     shown_features,
     zero_line,
 )
-from pkex.output.drawing import WIDE, annotated, lanes, short, whiskers
+from pkex.output.drawing import WIDE, annotated, bars, lanes, short, whiskers
 from pkex.output.text import aligned, raw_text
 
 if TYPE_CHECKING:
@@ -71,11 +71,13 @@ class RowDisplay(ExplanationDisplay):
         shown, values, names = _steps(one, self._max_display, self._letters)
         theme = lanes(ax, names, _WITH_VALUE)
         places = np.arange(len(values))
-        ax.barh(places, values, _BAR, color=[theme.signed(value) for value in values], zorder=2)
+        colours = [theme.signed(value) for value in values]
+        bars(ax, places, values, _BAR, color=colours, zorder=2)
         _intervals(ax, one, shown, values[: len(shown)], places[: len(shown)])
         zero_line(ax, theme)
+        ax.use_sticky_edges = False  # so that marks at the ends are seen whole
         ax.margins(x=0.04)
-        annotated(ax, aligned(values), inside=not self._own)
+        annotated(ax, aligned(values), own=self._own)
         ax.set_xlabel(axis_of_values(one))
 
     def _title(self) -> str:
@@ -118,6 +120,7 @@ class WaterfallDisplay(RowDisplay):
             raise IndexError(f"a waterfall is of one row; got {brief(row)}.")
         adds_up(explanation)
         super().__init__(explanation[row])
+        self._before = (str(int(places[0])),)
         self._name = explanation.row_names[places[0]]
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
@@ -134,13 +137,14 @@ class WaterfallDisplay(RowDisplay):
         for place, at in ((0, start), (len(names) + 1, end)):
             ax.plot([at, at], [place - 0.32, place + 0.32], color=theme(palette.INK), linewidth=2.0)
         colours = [theme.signed(value) for value in values]
-        ax.barh(places, values, _BAR, left=begins, color=colours, zorder=2)
+        bars(ax, places, values, _BAR, left=begins, color=colours, zorder=2)
         _intervals(ax, one, shown, ends[: len(shown)], places[: len(shown)])
         steps = aligned(values)
         decimals = len(steps[0].partition(".")[2]) if "e" not in steps[0] else None
         around = [f"{x:.4g}" if decimals is None else f"{x:.{decimals}f}" for x in (start, end)]
+        ax.use_sticky_edges = False  # so that marks at the ends are seen whole
         ax.margins(x=0.04)
-        annotated(ax, [around[0], *steps, around[1]], inside=not self._own)
+        annotated(ax, [around[0], *steps, around[1]], own=self._own)
         ax.set_xlabel(axis_of_output(one))
 
 
