@@ -16,6 +16,7 @@ import pytest
 from written import EVIL, Page, explained
 
 import pkex
+from pkex.output.displays.shades import raw_values
 from pkex.output.report import _page, write
 
 
@@ -95,7 +96,25 @@ def test_kinds_of_cells(tmp_path):
     assert by_name["town"]["levels"] == ["a", "b", "missing"]
     assert unpacked(by_name["town"]["cells"]).tolist() == [1.0, 0.0, 2.0]
     np.testing.assert_array_equal(unpacked(by_name["size"]["cells"]), [1.5, np.nan, np.nan])
-    assert by_name["flag"]["levels"] == ["False", "True"]
+    assert by_name["flag"]["levels"] == ["True", "False"]
+
+
+def test_categories_have_the_order_and_so_the_colours_of_the_plots(tmp_path):
+    rng = np.random.default_rng(4)
+    towns = np.array(["Wien", "Graz", "Linz", *(f"Dorf {i}" for i in range(20))], dtype=object)
+    weights = np.array([0.4, 0.2, 0.3, *[0.005] * 20])
+    data = np.stack([rng.choice(towns, 1500, p=weights), rng.choice(["b", "a"], 1500)], axis=1)
+    explanation = explained(np.ones((1500, 2)), data)
+    columns = report(explanation, tmp_path).data["columns"]
+    plotted = raw_values(explanation, 0).categories
+    assert columns[0]["levels"][:5] == list(plotted[:5])
+    assert columns[0]["levels"][:3] == ["Wien", "Linz", "Graz"]
+    assert columns[1]["levels"] == list(raw_values(explanation, 1).categories)
+    rows = report(explanation, tmp_path).data["rows"]
+    assert len(rows) == 1000
+    levels = np.array(columns[0]["levels"])
+    shown = levels[unpacked(columns[0]["cells"]).astype(int)]
+    assert shown.tolist() == explanation.data[rows, 0].tolist()
 
 
 def test_groups_keep_their_columns(tmp_path):

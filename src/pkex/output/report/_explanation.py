@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 import pkex
 from pkex.explanation import Explanation
 from pkex.models.classes import apart, elsewhere, meaning
+from pkex.output import palette
+from pkex.output.columns import categories
 from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite, pack
 from pkex.output.text import kernel_text
@@ -76,7 +78,7 @@ def payload(
         "features": shown.tolist(),
         "players": [[columns.index(c) for c in explanation.players[p]] for p in shown],
         "columns": [
-            {"name": explanation.column_names[c], **column_data(explanation.data[rows, c])}
+            {"name": explanation.column_names[c], **column_data(explanation.data[:, c], rows)}
             for c in columns
         ],
         "values": [pack(kept[:, shown, k]) for k in range(n_outputs)],
@@ -138,14 +140,21 @@ def _raw(explanation: Explanation, row: int, player: int) -> str:
     return ", ".join(f"{explanation.column_names[c]} = {text}" for c, text in pairs)
 
 
-def column_data(cells: NDArray[Any]) -> dict[str, Any]:
-    """Return a column: its numbers, or the texts in it and the code of each cell."""
-    if all(is_number(cell) or is_missing(cell) for cell in cells):
-        return {"cells": pack([np.nan if is_missing(cell) else float(cell) for cell in cells])}
-    texts = [_cut(cell_text(cell)) for cell in cells]
-    levels = sorted(set(texts))
-    code = {text: i for i, text in enumerate(levels)}
-    return {"levels": levels, "cells": pack([code[text] for text in texts])}
+def column_data(cells: NDArray[Any], rows: NDArray[np.intp] | None = None) -> dict[str, Any]:
+    """Return some rows of a column: its numbers, or the texts in it and the code of each cell.
+
+    Texts are in the order, and so have the colours, that they have in plots of all rows.
+    """
+    rows = np.arange(len(cells)) if rows is None else rows
+    some = cells[rows]
+    if all(is_number(cell) or is_missing(cell) for cell in some):
+        return {"cells": pack([np.nan if is_missing(cell) else float(cell) for cell in some])}
+    codes, names = categories(cells, len(cells) + 1)  # as many as there are
+    shown = np.union1d(codes[rows], np.arange(min(len(palette.SERIES), len(names))))
+    return {
+        "levels": [_cut(names[code]) for code in shown],
+        "cells": pack(np.searchsorted(shown, codes[rows])),
+    }
 
 
 def _cut(text: str) -> str:

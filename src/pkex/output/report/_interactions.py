@@ -123,7 +123,7 @@ def _points(
         some = _some(len(found))
         assert found.pairs is not None
         assert found.data is not None
-        cells = {p: column_data(found.data[some, found.players[p][0]]) for p in singles}
+        cells = {p: column_data(found.data[:, found.players[p][0]], some) for p in singles}
         values = found.pairs.reshape(*found.pairs.shape[:3], -1)[some]
         each = {
             f"{i},{j}": [pack(values[:, i, j, k]) for k in range(values.shape[3])]
@@ -135,7 +135,7 @@ def _points(
     first, second = result.samples
     if result.target_kernel is not None:
         some = _some(len(first))
-        cells = {p: column_data(first[some, found.players[p][0]]) for p in singles}
+        cells = {p: column_data(first[:, found.players[p][0]], some) for p in singles}
         target = np.asarray(second).reshape(len(second), -1)[some, 0]
         shown = {"name": result.sample_names[0], **column_data(target)}
         return cells, {"values": None, "series": None, "target": shown}
