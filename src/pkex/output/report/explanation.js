@@ -227,10 +227,10 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
     });
     frame.svg.setAttribute("aria-label", `Values${ofOutput()} of ${plural(nRows, "row")}, one lane for each of ${plural(order.length, "feature")}. One row at a time is below as a table.`);
     figure.replaceChildren(frame.svg);
-    const { canvas, context } = canvasOver(figure, width, frame.bottom + 40);
+    const { canvas, context } = canvasOver(figure, width, frame.height);
     const paint = painter();
     dots(context, points, (point) => paint(point.feature, point.row), nRows > 400 ? 1.9 : 2.5);
-    over = s("svg", { class: "over", width, height: frame.bottom + 40, viewBox: `0 0 ${width} ${frame.bottom + 40}`, "aria-hidden": "true" });
+    over = s("svg", { class: "over", width, height: frame.height, viewBox: `0 0 ${width} ${frame.height}`, "aria-hidden": "true" });
     figure.append(over);
     clickable(canvas, points, say);
     mark();
@@ -293,7 +293,7 @@ function known(row) {
   const figure = h("div", { class: "figure", id: "waterfall" });
   const raw = h("div", { id: "row-table" });
 
-  const label = ({ name, text }) => (text == null ? name : `${name} = ${text}`);
+  const label = ({ name, text }) => (text == null ? name : { name, value: text });
   /** Values that do not add up: bars from 0, each by itself. */
   const apart = (width, steps) => {
     const sizes = steps.map(({ size }) => size);
@@ -392,20 +392,25 @@ function known(row) {
   const mark = () => over?.replaceChildren(...rings(points.filter((point) => point.row === state.row)));
   const drawScatter = (width) => {
     const column = columns[report.players[state.feature][0]];
-    const height = Math.max(260, Math.min(400, width * 0.45));
-    const [left, right, top, bottom] = [64, width - 12, 10, height - 46];
+    const high = Math.max(260, Math.min(400, width * 0.45)) - 46;
     const present = rows.map((_, row) => row).filter((row) => !Number.isNaN(column.cells[row]));
     const ends = column.levels ? [0, column.levels.length - 1] : bulk(column.cells);
     const inside = (cell) => Math.min(ends[1], Math.max(ends[0], cell));
     const beyond = present.filter((row) => inside(column.cells[row]) !== column.cells[row]).length;
-    const title = featureNames[state.feature] + (beyond ? ` (${plural(beyond, "row")} beyond, at the edges)` : "");
+    const said = [beyond && `${plural(beyond, "row")} beyond, at the edges`,
+      present.length < nRows && `${plural(nRows - present.length, "row")} without it not shown`].filter(Boolean).join(", ");
+    const title = lines(featureNames[state.feature] + (said && ` (${said})`), width - 4);
+    const upright = lines(axisOfValues(), high - 10);
+    const [left, right, top, bottom] = [64 + LINE * (upright.length - 1), width - 12, 10, high];
+    const height = bottom + 46 + LINE * (title.length - 1);
     const domain = column.levels ? [-0.5, column.levels.length - 0.5] : padded(ends);
     const range = padded(extent([0, ...present.map((row) => value(row, state.feature))]), 0.06);
     const [x, y] = [scale(domain, left, right), scale(range, bottom, top)];
     const space = (right - left) / (column.levels?.length ?? 1);
     const every = Math.ceil(44 / space);
-    const marks = column.levels
-      ? column.levels.map((text, i) => ({ x: i, text: fitted(text, space * every - 6, 12) })).filter(({ x: i }) => i % every === 0)
+    const some = column.levels?.filter((_, i) => i % every === 0);
+    const marks = some
+      ? distinct(some, space * every - 6, 12).map((text, i) => ({ x: i * every, text }))
       : ticks(domain, (right - left) / 80);
     const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": `Scatter of the value of ${featureNames[state.feature]} against its raw value, ${plural(present.length, "row")}.` },
@@ -414,8 +419,7 @@ function known(row) {
       ticks(range, (bottom - top) / 50).map((tick) => s("g", {},
         s("line", { class: tick.x === 0 ? "zero" : "grid", x1: left, x2: right, y1: y(tick.x), y2: y(tick.x) }),
         s("text", { class: "tick", x: left - 8, y: y(tick.x) + 4, "text-anchor": "end" }, typographic(tick.text)))),
-      s("text", { class: "axis-label", x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, fitted(title, right - left, 12)),
-      s("text", { class: "axis-label", x: 12, y: (top + bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(top + bottom) / 2})` }, fitted(axisOfValues(), bottom - top, 12)));
+      axisLabel(title, (left + right) / 2, bottom + 40, width), uprightLabel(upright, (top + bottom) / 2));
     const coloured = state.colour >= 0;
     // rows of one text stand side by side, in the same order at every drawing
     const aside = (row) => (column.levels ? ((row * 0.618034) % 1 - 0.5) * 0.5 : 0);

@@ -41,10 +41,11 @@
     const tint = tints(largest);
     const svg = s("svg", { width, height: high, viewBox: `0 0 ${width} ${high}`, role: "img",
       "aria-label": `Heat map of ${plural(nPlayers, "feature")}; the largest pairs are in the table beside it.` });
+    const [beside, above] = [[left - 10, 13], [100, 12]].map(([room, high]) => distinct(players.map((p) => of[p]), room, high));
     players.forEach((p, i) => {
-      svg.append(s("text", { x: left - 8, y: head + size * (i + 0.5) + 4, "text-anchor": "end" }, fitted(of[p], left - 10), s("title", {}, of[p])));
+      svg.append(s("text", { x: left - 8, y: head + size * (i + 0.5) + 4, "text-anchor": "end" }, beside[i], s("title", {}, of[p])));
       const at = left + size * (i + 0.5);
-      svg.append(s("text", { class: "tick", x: at, y: head - 6, transform: `rotate(-50 ${at} ${head - 6})` }, fitted(of[p], 100, 12)));
+      svg.append(s("text", { class: "tick", x: at, y: head - 6, transform: `rotate(-50 ${at} ${head - 6})` }, above[i]));
       players.forEach((q, j) => {
         if (i === j) return;
         const value = table[i * nPlayers + j];
@@ -94,12 +95,14 @@
         : Object.keys(cellsOf).length && (found.values === null || values) ? "A group of columns has no axis of its own."
         : "The largest pairs have pictures; this one is not among them.");
     }
-    const height = Math.max(260, Math.min(420, width * 0.5));
-    const [left, right, up, down] = [64, width - 12, 10, height - 46];
+    const down = Math.max(260, Math.min(420, width * 0.5)) - 46;
+    const [title, upright] = [lines(of[chosen[0]], width - 4), lines(of[chosen[1]], down - 10)];
+    const [left, right, up] = [64 + LINE * (upright.length - 1), width - 12, 10];
+    const height = down + 46 + LINE * (title.length - 1);
     const domain = (column) => (column.levels ? [-0.5, column.levels.length - 0.5] : padded(extent(column.cells), gap(column) ? 0.25 : 0.04));
     const [x, y] = [scale(domain(x0), left, right), scale(domain(y0), down, up)];
     const marks = (column, count, room) => (column.levels
-      ? column.levels.map((text, i) => ({ x: i, text: fitted(text, room, 12) }))
+      ? distinct(column.levels, room, 12).map((text, i) => ({ x: i, text }))
       : ticks(domain(column), count));
     const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
       "aria-label": `Scatter of ${of[chosen[0]]} and ${of[chosen[1]]}.` },
@@ -109,8 +112,7 @@
       marks(y0, (down - up) / 50, left - 10).map((tick) => s("g", {},
         s("line", { class: "grid", x1: left, x2: right, y1: y(tick.x), y2: y(tick.x) }),
         s("text", { class: "tick", x: left - 8, y: y(tick.x) + 4, "text-anchor": "end" }, tick.text))),
-      s("text", { class: "axis-label", x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, fitted(of[chosen[0]], right - left, 12)),
-      s("text", { class: "axis-label", x: 12, y: (up + down) / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${(up + down) / 2})` }, fitted(of[chosen[1]], down - up, 12)));
+      axisLabel(title, (left + right) / 2, down + 40, width), uprightLabel(upright, (up + down) / 2));
     const own = values && unpack(values[output()] ?? values[0]);
     let paint;
     if (own) {
@@ -131,6 +133,8 @@
       legend.append(`${target.name}: low`, h("span", { class: "ramp" }), "high");
     }
     const [across, along] = [gap(x0), gap(y0)];
+    const without = x0.cells.filter((cell, row) => Number.isNaN(cell) || Number.isNaN(y0.cells[row])).length;
+    if (without) legend.append(h("span", {}, `\u00b7 ${plural(without, "row")} without both values not shown`));
     x0.cells.forEach((cell, row) => {
       if (Number.isNaN(cell) || Number.isNaN(y0.cells[row])) return;
       svg.append(s("circle", { class: "dot", r: x0.cells.length > 300 ? 2.6 : 3.4, fill: paint(row),

@@ -112,6 +112,80 @@ function fitted(text, width, size = 13) {
   return cut(low);
 }
 
+/** Where texts begin and end to differ, in whole words if `whole`: how many characters before and
+ * after are the same in all. */
+function differing(texts, whole) {
+  const least = Math.min(...texts.map((text) => text.length));
+  const same = (at) => texts.every((text) => text.at(at) === texts[0].at(at));
+  let [before, after] = [0, 0];
+  while (before < least && same(before)) before++;
+  while (after < least - before && same(-1 - after)) after++;
+  const joins = (at) => /[\p{L}\p{N}]/u.test(texts[0].at(at) ?? "");
+  while (whole && before > 0 && joins(before - 1)) before--;
+  while (whole && after > 0 && joins(-after)) after--;
+  return [before, after];
+}
+
+/** A text cut so that what is between its first and last characters stays, then its beginning. */
+function cutAround(text, before, after, width, size) {
+  const middle = text.slice(before, text.length - after);
+  const tail = after > 0 ? "\u2026" : "";
+  const cut = (kept) => (kept < before ? `${text.slice(0, kept)}\u2026${middle}${tail}` : text.slice(0, before) + middle + tail);
+  let kept = before;
+  while (kept > 0 && textWidth(cut(kept), size) > width) kept--;
+  return textWidth(cut(kept), size) <= width ? cut(kept) : null;
+}
+
+/** Texts that fit, of which no two are the same: where their beginnings and ends are, what tells
+ * them apart is kept instead. */
+function distinct(texts, width, size = 13) {
+  const shown = texts.map((text) => fitted(text, width, size));
+  const alike = new Map();
+  shown.forEach((text, i) => alike.set(text, [...(alike.get(text) ?? []), i]));
+  for (const places of alike.values()) {
+    const own = places.map((i) => texts[i]);
+    if (new Set(own).size < 2) continue;
+    const [whole, least] = [differing(own, true), differing(own, false)];
+    const again = own.map((text) => cutAround(text, ...whole, width, size) ?? cutAround(text, ...least, width, size)
+      ?? fitted(text.slice(least[0], text.length - least[1]), width, size));
+    // those that are the same even so differ from each other less than all of them do
+    const groups = new Map();
+    again.forEach((text, k) => groups.set(text, [...(groups.get(text) ?? []), k]));
+    for (const some of groups.values()) {
+      const better = some.length < 2 || some.length === own.length ? null : distinct(some.map((k) => own[k]), width, size);
+      some.forEach((k, m) => { shown[places[k]] = better ? better[m] : again[k]; });
+    }
+  }
+  return shown;
+}
+
+/** A raw value that fits: a number is not cut, a text at its end, a list after one of its entries. */
+function valueFitted(text, width, size) {
+  if (isWhole(text) || textWidth(text, size) <= width) return text;
+  let kept = text.length;
+  while (kept > 1 && textWidth(`${text.slice(0, kept)}\u2026`, size) > width) kept--;
+  const entry = text.lastIndexOf(", ", kept - 2);
+  const word = text.lastIndexOf(" ", kept - 1);
+  const end = entry > 0 ? entry + 2 : word > 0 && isWhole(text.slice(word + 1, kept)) ? word : kept;
+  return `${text.slice(0, end)}\u2026`;
+}
+/** Numbers, dates and times, which are read wrongly when they are cut or broken. */
+const isWhole = (text) => text.length <= 20 && /^[\d.,:+\-\u2212/%()\u221e]*\d[\d.,:+\-\u2212/%()eETZ]*$/.test(text);
+
+/** A text in lines of a width, of which the last is cut where more than `most` would be needed. */
+function lines(text, width, most = 3, size = 12) {
+  const found = [];
+  let rest = text;
+  while (rest && found.length < most - 1 && textWidth(rest, size) > width) {
+    let end = rest.length;
+    while (end > 0 && textWidth(rest.slice(0, end), size) > width) end = rest.lastIndexOf(" ", end - 1);
+    if (end <= 0) end = rest.indexOf(" ") > 0 ? rest.indexOf(" ") : rest.length;
+    found.push(fitted(rest.slice(0, end), width, size));
+    rest = rest.slice(end).trimStart();
+  }
+  return rest ? [...found, fitted(rest, width, size)] : found;
+}
+
 // --- parts of the page
 
 const sections = h("div", { class: "sections" });
@@ -127,14 +201,21 @@ function section(id, title, short, hint) {
   return { card, body };
 }
 
+/** A text for a cell, in which numbers, dates and short words are not broken. */
+const unbroken = (text) => text.split(/(\s+)/).map((part) =>
+  (isWhole(part) || (part.length > 1 && part.length <= 12) ? h("span", { class: "whole" }, part) : part));
+
 function table(caption, head, rows, texts = []) {
   const kind = (i) => (texts.includes(i) ? "text" : null);
+  // a table of many columns scrolls sideways on phones, so that long names may as well take room
+  const wide = head.length > 3 && rows.some(([name]) => textWidth(name.textContent ?? name) > 150);
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    h("table", {}, h("caption", {}, caption),
+    h("table", { class: wide ? "wide" : null }, h("caption", {}, caption),
       h("thead", {}, h("tr", {}, head.map((title, i) => h("th", { scope: "col", class: kind(i) }, title)))),
       h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => {
         if (i === 0) return h("th", { scope: "row" }, cell);
-        return cell instanceof Node ? cell : h("td", { class: kind(i) }, cell);
+        if (cell instanceof Node) return cell;
+        return h("td", { class: kind(i) }, kind(i) ? unbroken(cell) : cell);
       }))))));
 }
 
@@ -206,13 +287,46 @@ function responsive(figure, draw) {
   return again;
 }
 
-/** The middle of a text at `x` that stays within `width`. */
-const within = (x, text, width) => Math.min(x, width - textWidth(text, 12) / 2);
+/** The middle of a text near `x` that stays within `width`. */
+const within = (x, text, width) => {
+  const half = textWidth(text, 12) / 2;
+  return Math.max(half, Math.min(x, width - half));
+};
+
+const LINE = 15; // the height of a line of an axis label
+/** The label of an axis around `x`, within `width`; its first line stands at `y`. */
+function axisLabel(found, x, y, width) {
+  const [longest] = [...found].sort((a, b) => textWidth(b, 12) - textWidth(a, 12));
+  const middle = within(x, longest, width);
+  return s("text", { class: "axis-label", "text-anchor": "middle" },
+    found.map((line, i) => s("tspan", { x: middle, y: y + LINE * i }, i ? ` ${line}` : line)));
+}
+/** The label of an axis that goes upwards, around `y`; its lines begin at the left of the picture. */
+const uprightLabel = (found, y) => s("text", { class: "axis-label", "text-anchor": "middle", transform: `rotate(-90 12 ${y})` },
+  found.map((line, i) => s("tspan", { x: 12, y: y + LINE * i }, i ? ` ${line}` : line)));
+
+/** The labels of lanes: texts, or names with raw values, which take two lines where one is too
+ * short, as a value is not cut for the sake of its name. */
+function laneLabels(labels, width) {
+  const entries = labels.map((label) => (typeof label === "string" ? { name: label } : label));
+  const full = ({ name, value }) => (value == null ? name : `${name} = ${value}`);
+  const two = entries.map((entry) => entry.value != null && textWidth(full(entry)) > width);
+  const shown = distinct(entries.map((entry, i) => (two[i] ? entry.name : full(entry))), width);
+  const draw = (x, y) => entries.map((entry, i) => s("text", { x, y: y(i) + 4.5, "text-anchor": "end" },
+    two[i] ? [s("tspan", { x, y: y(i) - 2.5 }, shown[i]),
+      s("tspan", { class: "raw", x, y: y(i) + 12 }, ` = ${valueFitted(entry.value, width - textWidth("= ", 12), 12)}`)] : shown[i],
+    s("title", {}, full(entry))));
+  return { draw, high: two.includes(true) };
+}
 
 /** Lanes below each other, with names on the left, columns of notes on the right, and one axis. */
 function lanes(width, { names, notes = [], lane = 26, domain, axis, top = 6, zero = true, room = 0.36 }) {
   const widest = (texts, weight) => Math.max(0, ...texts.map((text) => textWidth(text, 13, weight)));
-  const left = Math.ceil(Math.min(widest(names, 620), width * room, 240)) + 12;
+  const wanted = names.map((name) => (typeof name === "string" ? name : `${name.name} = ${name.value}`));
+  const values = names.filter(({ value }) => value != null && isWhole(value)).map(({ value }) => `= ${value}`);
+  const left = Math.ceil(Math.min(widest(wanted, 620), Math.max(Math.min(width * room, 240), widest(values)))) + 12;
+  const labels = laneLabels(names, left - 12);
+  const high = labels.high ? Math.max(lane, 36) : lane;
   const ends = [];
   let right = width;
   for (const column of [...notes].reverse()) {
@@ -220,18 +334,19 @@ function lanes(width, { names, notes = [], lane = 26, domain, axis, top = 6, zer
     right -= Math.ceil(widest(column)) + 14;
   }
   right -= notes.length ? 0 : 8;
-  const bottom = top + lane * names.length;
+  const bottom = top + high * names.length;
   const x = scale(domain, left, right);
-  const y = (i) => top + lane * (i + 0.5);
+  const y = (i) => top + high * (i + 0.5);
+  const title = lines(axis, width - 4);
+  const height = bottom + 40 + LINE * (title.length - 1);
   const grid = ticks(domain, (right - left) / 70).map(({ x: at, text }) => s("g", {},
     s("line", { class: at === 0 && zero ? "zero" : "grid", x1: x(at), x2: x(at), y1: top, y2: bottom }),
     s("text", { class: "tick", x: within(x(at), text, width), y: bottom + 16, "text-anchor": "middle" }, text)));
-  const svg = s("svg", { width, height: bottom + 40, viewBox: `0 0 ${width} ${bottom + 40}`, role: "img" }, grid,
-    s("text", { class: "axis-label", x: (left + right) / 2, y: bottom + 34, "text-anchor": "middle" }, fitted(axis, right - left + left / 2, 12)),
-    names.map((name, i) => s("text", { x: left - 10, y: y(i) + 4.5, "text-anchor": "end" },
-      fitted(name, left - 12), s("title", {}, name))),
+  const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" }, grid,
+    axisLabel(title, (left + right) / 2, bottom + 34, width),
+    labels.draw(left - 10, y),
     notes.map((column, k) => column.map((note, i) => s("text", { class: "quiet", x: ends[k], y: y(i) + 4.5, "text-anchor": "end" }, note))));
-  return { svg, x, y, left, right, top, bottom, lane };
+  return { svg, x, y, left, right, top, bottom, height, lane: high };
 }
 
 function whisker(frame, i, low, high) {
