@@ -46,6 +46,7 @@ __all__ = [
 LETTERS, WIDE = 24, 48  # of a name, beside other panels and in a figure of its own
 _LETTER = 0.078  # width in inches
 _SMALL = 0.067  # width in inches of a letter of the words on axes
+_NUMBER = 0.48  # width in inches of a number below an axis, with some room
 _LINE = 0.19  # height in inches of a line of a legend
 _NARROW = 14  # letters that fit everywhere
 _NOTE = 9.0  # size of letters
@@ -75,8 +76,17 @@ def lanes(ax: Axes, names: Sequence[str], letters: int = LETTERS) -> Theme:
     ax.set_yticks(np.arange(len(names)), [literal(short(name, letters)) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", labelsize=9.5, labelcolor=theme(palette.INK))
-    ax.locator_params(axis="x", nbins=6)
+    longest = min(letters, max(map(len, names), default=0))
+    ax.locator_params(axis="x", nbins=_bins(ax, _LETTER * longest))
     return theme
+
+
+def _bins(ax: Axes, names: float) -> int:
+    """Return how many numbers fit below axes, of which a layout takes the room of the names."""
+    width = ax.get_window_extent().width / ax.figure.figure.dpi
+    if ax.figure.figure.get_layout_engine() is not None:
+        width -= names
+    return int(np.clip(width / _NUMBER, 2, 6))
 
 
 def room_for(names: Sequence[str]) -> float:

@@ -28,6 +28,7 @@ __all__ = ["BeeswarmDisplay"]
 _STEP = 2.4  # points on paper that a bin of the swarm is wide
 _GAP = 0.1  # of a lane, between neighbours in a bin
 _HALF = 0.42  # of a lane
+_WORDS, _SHORT, _LEAST = 44, 12, 5  # letters of all categories of a lane, and of each of them
 
 
 class BeeswarmDisplay(ExplanationDisplay):
@@ -101,10 +102,14 @@ def _name_categories(ax: Axes, place: int, names: tuple[str, ...], theme: Theme)
     """Write the categories of a lane in their colours, below its name."""
     from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
 
-    shown = [*names[:4]] + (["…"] if len(names) > 4 else [])
+    letters = _SHORT
+    while letters > _LEAST and sum(min(len(name), letters) for name in names) > _WORDS:
+        letters -= 1
     words = [
-        TextArea(literal(short(name, 12)), textprops={"color": theme.series(k), "fontsize": 7.5})
-        for k, name in enumerate(shown)
+        TextArea(
+            literal(short(name, letters)), textprops={"color": theme.series(k), "fontsize": 7.5}
+        )
+        for k, name in enumerate(names)
     ]
     box = AnnotationBbox(
         HPacker(children=list(words), pad=0.0, sep=5.0),

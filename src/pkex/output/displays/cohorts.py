@@ -12,10 +12,10 @@ from pkex._indexing import Axis, select
 from pkex._validation import brief, is_index
 from pkex._words import counted
 from pkex.output import palette
-from pkex.output.columns import categories
+from pkex.output.columns import categories, day_text, days
 from pkex.output.displays.panel import ExplanationDisplay
 from pkex.output.drawing import WIDE, bars, entry, explain_colours, lanes, of_all, short, whiskers
-from pkex.tables.cells import is_number, number_text
+from pkex.tables.cells import is_missing, is_number, number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,15 +120,30 @@ def _mask(explanation: Explanation, mask: Any, name: str) -> Mask:
 
 
 def _by_cells(cells: NDArray[Any], name: str) -> dict[str, Mask]:
-    """Return the rows of each category, or the halves of many different numbers."""
-    limit = len(palette.SERIES)
-    if all(map(is_number, cells)) and len(np.unique(cells.astype(np.float64))) > limit:
-        numbers = cells.astype(np.float64)
-        middle = float(np.median(numbers))
-        if not (numbers < middle).any():  # more than half have the smallest
-            middle = float(np.min(numbers[numbers > middle]))
-        start, at = f"{name} " if name else "", number_text(middle)
-        return {f"{start}< {at}": numbers < middle, f"{start}≥ {at}": numbers >= middle}
+    """Return the rows of each category, or the halves of many numbers or dates, and the missing."""
+    limit, numbers, start = len(palette.SERIES), _numbers(cells), f"{name} = " if name else ""
+    if numbers is not None and len(np.unique(numbers[~np.isnan(numbers)])) > limit:
+        found = _halves(numbers, f"{name} " if name else "", days(cells) is not None)
+        return found | {f"{start}missing": np.isnan(numbers)}
     codes, names = categories(cells, limit)
-    start = f"{name} = " if name else ""
-    return {f"{start}{entry}": codes == k for k, entry in enumerate(names)}
+    return {f"{start}{category}": codes == k for k, category in enumerate(names)}
+
+
+def _numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Return numbers or dates as numbers, NaN where they are missing; None for categories."""
+    dates = days(cells)
+    if dates is not None:
+        return dates
+    if not all(is_number(cell) or is_missing(cell) for cell in cells):
+        return None
+    return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])
+
+
+def _halves(numbers: NDArray[np.float64], start: str, dated: bool) -> dict[str, Mask]:
+    """Return the rows of the lower and of the upper half of what is known."""
+    known = numbers[~np.isnan(numbers)]
+    middle = float(np.median(known))
+    if not (known < middle).any():  # more than half have the smallest
+        middle = float(np.min(known[known > middle]))
+    at = day_text(middle) if dated else number_text(middle)
+    return {f"{start}< {at}": numbers < middle, f"{start}≥ {at}": numbers >= middle}

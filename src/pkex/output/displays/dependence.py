@@ -10,7 +10,7 @@ from pkex._words import counted
 from pkex.output import palette
 from pkex.output.columns import bulk
 from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, one_column, zero_line
-from pkex.output.displays.shades import low_to_high, raw_values
+from pkex.output.displays.shades import Raw, low_to_high, raw_values
 from pkex.output.drawing import entry, framed, literal, short
 from pkex.output.theme import Theme
 
@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 __all__ = ["DependenceDisplay"]
 
 _GOLDEN = 0.618034
+_PLACES = 12  # of categories along the axis
+_FEW, _SPAN = 8, 12  # integers that stand side by side: how many, and how far apart
+_TICK = 0.075  # width in inches of a letter below the axis
 
 
 class DependenceDisplay(ExplanationDisplay):
     """The values of a feature against its raw values, made by ``explanation.plot.dependence()``.
 
     Where few raw values lie far from all others, the axis ends before them, and they stand at its
-    edge as arrows; see `pkex.output.columns.bulk`.
+    edge as arrows; see `pkex.output.columns.bulk`. Categories and few integers have places along
+    the axis, where rows stand side by side; dates have an axis of time.
 
     Parameters
     ----------
@@ -58,20 +62,16 @@ class DependenceDisplay(ExplanationDisplay):
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
         theme = framed(ax)
-        raw = raw_values(one, self.feature)
+        raw = raw_values(one, self.feature, _PLACES)
         by = None if self.color is None else raw_values(one, self.color)
         assert raw is not None  # as it is no group
         values, name = one.values[:, self.feature], one.feature_names[self.feature]
-        known = ~np.isnan(raw.numbers)
+        known, levels = ~np.isnan(raw.numbers), _levels(raw)
         x, beyond = raw.numbers, np.zeros(len(values), dtype=np.int64)
         colours = np.array([theme.series(0)] * len(values), dtype=object)
-        if raw.categories:  # rows of one category stand side by side, always in the same order
+        if len(levels):  # rows of one level stand side by side, always in the same order
             x = x + (np.arange(len(x)) * _GOLDEN % 1.0 - 0.5) * 0.5
-            ax.set_xticks(
-                range(len(raw.categories)), [literal(short(c, 14)) for c in raw.categories]
-            )
-            ax.set_xlim(-0.5, len(raw.categories) - 0.5)
-            ax.grid(visible=False, axis="x")
+            _name_levels(ax, levels, raw.categories, self._size(ax)[0])
         elif known.any():
             low, high = bulk(x[known])
             beyond = (x > high).astype(np.int64) - (x < low)
@@ -85,8 +85,10 @@ class DependenceDisplay(ExplanationDisplay):
             style: dict[str, Any] = {"marker": marker, "alpha": 0.8, "linewidth": 0, "zorder": 3}
             if seen.any():
                 ax.scatter(x[seen], values[seen], s=size, c=list(colours[seen]), **style)
-        if not raw.categories:
+        if not len(levels):
             _draw_rows(ax, x[known], theme)
+        if raw.dated:
+            _number_dates(ax)
         notes = []
         if beyond.any():
             notes.append(f"{counted(int(np.abs(beyond).sum()), 'row')} beyond, at the edges")
@@ -102,8 +104,7 @@ class DependenceDisplay(ExplanationDisplay):
             return
         title, ax = self.explanation.feature_names[self.color], self.axes_[-1]
         if not by.categories:
-            ends = by.ends if by.ends[0] < by.ends[1] else None
-            low_to_high(self.axes_, title, ends, own=self._own)
+            low_to_high(self.axes_, title, by, own=self._own)
             return
         theme = Theme.of(ax)
         handles: list[Any] = [
@@ -122,6 +123,39 @@ class DependenceDisplay(ExplanationDisplay):
             loc="upper left",
             bbox_to_anchor=(1.0, 1.0),
         ).get_title().set_color(theme(palette.NEUTRAL))
+
+
+def _levels(raw: Raw) -> Any:
+    """Return the places of categories, or of few integers; none for all other numbers."""
+    if raw.categories:
+        return np.arange(len(raw.categories))
+    found = np.unique(raw.numbers[~np.isnan(raw.numbers)])
+    few = 0 < len(found) <= _FEW and found[-1] - found[0] <= _SPAN and not raw.dated
+    return found if few and (found == np.round(found)).all() else found[:0]
+
+
+def _name_levels(ax: Axes, levels: Any, names: tuple[str, ...], width: float) -> None:
+    """Name places along the axis, at an angle where names would meet."""
+    ax.set_xlim(levels[0] - 0.5, levels[-1] + 0.5)
+    if not names:
+        ax.set_xticks(levels)
+        return
+    shown = [short(name, 14) for name in names]
+    style: dict[str, Any] = {}
+    if _TICK * (max(map(len, shown)) + 1) * len(shown) > width:
+        style = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(levels, list(map(literal, shown)), **style)
+    ax.grid(visible=False, axis="x")
+
+
+def _number_dates(ax: Axes) -> None:
+    """Make an axis of days since 1970 one of dates."""
+    from matplotlib import dates
+
+    untyped: Any = dates
+    locator = untyped.AutoDateLocator(minticks=3, maxticks=7)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator))
 
 
 def _draw_rows(ax: Axes, x: Any, theme: Theme) -> None:

@@ -1,6 +1,7 @@
 """Colours of raw values: a ramp for numbers, a colour each for categories.
 
-Outliers take the colours of the ends of the ramp, which lie at the 5 % and 95 % quantiles.
+Dates count as numbers. Outliers take the colours of the ends of the ramp, which lie at the 5 % and
+95 % quantiles.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.output import palette
-from pkex.output.columns import categories
+from pkex.output.columns import categories, day_text, days
 from pkex.output.displays.colour_bar import draw_colour_bar
 from pkex.output.drawing import WIDE, short
 from pkex.output.theme import Theme
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Raw", "low_to_high", "raw_values"]
 
 Floats = NDArray[np.float64]
+_DAYS = 3.0  # from which on the time of day says little
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +39,17 @@ class Raw:
     numbers : array of shape (n_rows,)
         Places on an axis: the numbers, NaN where they are missing, or codes of categories.
     categories : tuple of str
-        Empty for numbers; at most as many as there are colours.
+        Empty for numbers.
     ends : tuple of two floats
         Where the ramp of colours begins and ends.
+    dated : bool
+        Whether the numbers are days since 1970.
     """
 
     numbers: Floats
     categories: tuple[str, ...]
     ends: tuple[float, float]
+    dated: bool = False
 
     def colours(self, theme: Theme) -> Any:
         """Return the colour of each row."""
@@ -57,32 +62,40 @@ class Raw:
         return theme.ramp()(np.where(np.isnan(self.numbers), np.nan, shares))
 
 
-def raw_values(one: Explanation, feature: int) -> Raw | None:
-    """Return the raw values of a feature; None for a group of columns, which has no single one."""
+def raw_values(one: Explanation, feature: int, places: int = len(palette.SERIES)) -> Raw | None:
+    """Return the raw values of a feature; None for a group of columns, which has no single one.
+
+    Of more categories than there are `places`, the rare ones are joined.
+    """
     columns = one.players[feature]
     if len(columns) > 1:
         return None
     cells = one.data[:, columns[0]]
-    if not all(is_number(cell) or is_missing(cell) for cell in cells):
-        codes, names = categories(cells, len(palette.SERIES))
+    dates = days(cells)
+    if dates is None and not all(is_number(cell) or is_missing(cell) for cell in cells):
+        codes, names = categories(cells, places)
         return Raw(codes.astype(np.float64), tuple(names), (0.0, len(names) - 1.0))
-    numbers = np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])
+    numbers = dates
+    if numbers is None:
+        numbers = np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])
     known = numbers[~np.isnan(numbers)]
     low, high = np.quantile(known, [0.05, 0.95]) if known.size else (0.0, 0.0)
     if not low < high and known.size:
         low, high = known.min(), known.max()
-    return Raw(numbers, (), (float(low), float(high)))
+    return Raw(numbers, (), (float(low), float(high)), dates is not None)
 
 
-def low_to_high(
-    axes: list[Axes], title: str, ends: tuple[float, float] | None = None, *, own: bool
-) -> None:
-    """Draw the ramp beside the axes, with numbers at its ends or the words low and high."""
+def low_to_high(axes: list[Axes], title: str, raw: Raw | None = None, *, own: bool) -> None:
+    """Draw the ramp beside the axes, with numbers or dates, or the words low and high."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    theme = Theme.of(axes[0])
-    mappable = ScalarMappable(Normalize(*(ends or (0.0, 1.0))), theme.ramp())
+    known = raw is not None and raw.ends[0] < raw.ends[1]
+    ends = raw.ends if raw is not None and known else (0.0, 1.0)
+    mappable = ScalarMappable(Normalize(*ends), Theme.of(axes[0]).ramp())
     bar = draw_colour_bar(axes, mappable, short(title, WIDE), own=own)
-    if ends is None:
-        bar.set_ticks([0.0, 1.0], labels=["low", "high"])
+    if raw is None or not known:
+        bar.set_ticks(ends, labels=["low", "high"])
+    elif raw.dated:
+        whole = ends[1] - ends[0] > _DAYS
+        bar.set_ticks(ends, labels=[day_text(round(end) if whole else end) for end in ends])
