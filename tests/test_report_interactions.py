@@ -1,5 +1,7 @@
 """The section on interactions in headless Chromium: heat map, top pairs, a pair's picture."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,3 +91,17 @@ def test_a_statistic_shows_its_pairs(open_report, which):  # noqa: F811
     expected = ["X", "Z"] if which == "mmd" else ["low", "high"]
     legend = page.locator("#pair-legend").text_content()
     assert all(word in legend for word in expected)
+
+
+def test_rows_without_a_raw_value_of_a_pair_are_counted(open_report):  # noqa: F811
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(20, 2))
+    f = pkex.KernelExpansion(points, rng.normal(size=20), RBF(1.5), 0.0, ("a", "b"))
+    explainer = pkex.Explainer(f)
+    explanation, interactions = explainer(points), explainer.interactions(points)
+    data = points.copy()
+    data[:3, 0] = np.nan
+    changed = [replace(result, data=data) for result in (explanation, interactions)]
+    page = open_report(changed[0], interactions=changed[1])
+    assert page.locator("#pair circle").count() == 17
+    assert "3 rows without both values not shown" in page.locator("#pair-legend").text_content()
