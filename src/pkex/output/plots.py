@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AttributionDisplay", "Display", "ImportanceDisplay", "MarginalsDisplay"]
 
+_OURS: WeakSet[Figure] = WeakSet()  # figures that were made for displays
 _LEVEL = 0.05  # p-values above it, adjusted by Holm, are pale
 
 
@@ -91,6 +93,7 @@ class Display:
         pyplot = optional("matplotlib.pyplot", "pkex[plots]")
         if not self._own or hasattr(self.figure_.canvas.manager, "window"):
             return said, {}  # shown with the rest of its figure, or in a window
+        _show_earlier(self.figure_)
         drawn = BytesIO()
         self.figure_.savefig(drawn, format="png", dpi=2.0 * self.figure_.dpi)
         width, height = (round(side * self.figure_.dpi) for side in self.figure_.get_size_inches())
@@ -106,12 +109,38 @@ class Display:
         if figure.patch.get_alpha() == 0.0 or figure.get_facecolor()[3] == 0.0:
             figure.patch.set_alpha(1.0)
         self._own = True
+        _OURS.add(figure)
         return figure
 
     def _discard(self) -> None:
         """Close a figure of our own in which drawing failed."""
         if self._own:
             optional("matplotlib.pyplot", "pkex[plots]").close(self.figure_)
+
+
+def _show_earlier(figure: Figure) -> None:
+    """Show what was drawn before this figure in a cell, which would be shown at its end, after it.
+
+    Only where pyplot shows figures at the end of a cell; there none is left from other cells.
+    """
+    pyplot = optional("matplotlib.pyplot", "pkex[plots]")
+    if "inline" not in pyplot.get_backend().lower():
+        return
+    from IPython import display
+    from matplotlib._pylab_helpers import Gcf
+
+    page: Any = display
+    known = [one for one in _OURS if one.canvas.manager is not None and one is not figure]
+    for earlier in sorted(known, key=_number):
+        still_open = earlier.canvas.manager in Gcf.get_all_fig_managers()
+        if still_open and _number(earlier) < _number(figure):
+            page.display(earlier)
+            pyplot.close(earlier)
+
+
+def _number(figure: Figure) -> int:
+    """Return the number of a figure of pyplot, which counts them."""
+    return 0 if figure.canvas.manager is None else int(figure.canvas.manager.num)
 
 
 class ImportanceDisplay(Display):
