@@ -122,7 +122,7 @@ def test_a_report_of_a_classifier_says_what_values_speak_for(results, opened, tm
         in page.locator("#beeswarm svg").first.text_content()
     )
     keys = page.locator("#beeswarm .key").all_inner_texts()
-    assert [key.strip() for key in keys] == ["Graz", "Wien"]
+    assert [key.strip() for key in keys] == ["Wien", "Graz"]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "dark")])
