@@ -59,6 +59,12 @@ def attribution():
     return replace(pkex.mmd(first, second), sample_names=("$old$", "_new"))
 
 
+def sensitivity():
+    f = pkex.KernelExpansion(Z[:9, :2], RNG.normal(size=9), pkex.kernels.RBF(2.0))
+    found = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
+    return replace(found, feature_names=(ODD, "$b$"))
+
+
 DRAWN = {
     "beeswarm": (lambda: NAMED.plot(), (ODD, *BANDS, "a $ and b $")),
     "waterfall": (lambda: NAMED.plot.waterfall(0), (f"{ODD} = {NAMED.data[0, 0]}",)),
@@ -71,6 +77,8 @@ DRAWN = {
     "pairs": (lambda: interactions().plot(), (ODD,)),
     "network": (lambda: interactions().plot.network(), (ODD,)),
     "pair": (lambda: interactions().plot.pair(0, 1), (ODD, *BANDS)),
+    "sensitivity": (lambda: sensitivity().plot(), (ODD, "$b$")),
+    "parts": (lambda: sensitivity().plot.pairs(), (ODD, "$b$")),
     "attribution": (lambda: attribution().plot(), ("$a$ or $b", *BANDS, "$old$", " _new")),
 }
 
