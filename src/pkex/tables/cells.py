@@ -41,12 +41,16 @@ def cell_text(cell: Any) -> str:
 
     Examples
     --------
-    >>> [cell_text(cell) for cell in (1010.0, 0.123456789, "Wien", None)]
-    ['1010', '0.123457', 'Wien', 'missing']
+    >>> from datetime import datetime
+    >>> [cell_text(cell) for cell in (1010.0, 0.123456789, "Wien", None, datetime(2026, 5, 1))]
+    ['1010', '0.123457', 'Wien', 'missing', '2026-05-01']
     """
     if is_missing(cell):
         return "missing"
-    return number_text(float(cell)) if is_number(cell) else str(cell)
+    if is_number(cell):
+        return number_text(float(cell))
+    text = str(cell)
+    return text if isinstance(cell, str) else text.removesuffix(" 00:00:00")  # of a day
 
 
 def label_text(label: Any) -> str:
