@@ -16,10 +16,10 @@ BARE := build/bare
 # pkex before general games took series in signed exponents, to compare with.
 BEFORE := build/before
 BEFORE_COMMIT := 66b80dc
-# The demo is compiled for the processor at hand alone, which is a third of the work, and its
-# packages are left to be compiled to bytecode when they are imported.
+# Where wheels are not the subject the kernel is compiled for the processor at hand alone, which is a
+# third of the work; the demo's packages are compiled to bytecode when they are imported.
+HERE := --config-settings=cmake.define.PKEX_HERE=ON
 QUIETLY := --quiet --disable-pip-version-check --no-compile
-HERE := --config-settings=cmake.define.PKEX_HERE=ON --config-settings=build-dir=build/demo
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
 .PHONY: demo test e2e browser notebook recipes cluster lowest torch lint native-lint docs sanitize bench bench-cluster experiments \
@@ -123,7 +123,8 @@ $(VENV)/.demo: $(SOURCES)
 	touch $@
 
 $(VENV)/.compiled: $(SOURCES)
-	$(BIN)/python -m pip install $(QUIETLY) --no-deps $(HERE) --editable .
+	$(BIN)/python -m pip install $(QUIETLY) --no-deps $(HERE) \
+	  --config-settings=build-dir=build/demo --editable .
 	touch $@
 
 $(VENV)/.needs: pyproject.toml
@@ -156,7 +157,7 @@ $(CLUSTER)/.installed: $(SOURCES)
 	rm -rf $(CLUSTER)
 	$(PYTHON) -m venv $(CLUSTER)
 	$(CLUSTER)/bin/python -m pip install --quiet --upgrade pip
-	$(CLUSTER)/bin/python -m pip install --quiet --config-settings=build-dir=$(CLUSTER)/cmake \
+	$(CLUSTER)/bin/python -m pip install --quiet $(HERE) --config-settings=build-dir=$(CLUSTER)/cmake \
 	  --editable ".[cluster]"
 	touch $@
 
@@ -165,7 +166,7 @@ $(TORCH)/.installed: $(SOURCES) scripts/install_torch.py
 	$(PYTHON) -m venv $(TORCH)
 	$(TORCH)/bin/python -m pip install --quiet --upgrade pip
 	$(TORCH)/bin/python scripts/install_torch.py
-	$(TORCH)/bin/python -m pip install --quiet --config-settings=build-dir=$(TORCH)/cmake \
+	$(TORCH)/bin/python -m pip install --quiet $(HERE) --config-settings=build-dir=$(TORCH)/cmake \
 	  --editable ".[gpytorch,shap]" pandas pytest pytest-xdist scikit-optimize bayesian-optimization
 	touch $@
 
