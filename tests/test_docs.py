@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import page as benchmarks_page
+from benchmarks.page._format import machine, on_machine
+from benchmarks.record import config, load
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(page for page in ROOT.glob("docs/**/*.md"))
@@ -85,6 +87,29 @@ def test_the_version_of_the_citation():
 
 
 def test_the_page_on_wide_and_long_is_made_from_the_results():
-    made = script("scripts/make_wide_and_long.py")
     found = (ROOT / "docs" / "wide_and_long.md").read_text(encoding="utf-8")
-    assert found == made["page"](*made["measured"]()), "run scripts/make_wide_and_long.py"
+    assert found == benchmarks_page.wide_and_long(), "run python -m benchmarks.page"
+
+
+@pytest.mark.parametrize("page", ["benchmarks", "wide_and_long"])
+def test_every_section_of_figures_says_its_machine(page):
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    _, *sections = text.split("\n## ")
+    assert all("\nMeasured on " in section for section in sections)
+    several = len(set(re.findall(r"instruction set (v\d)", text))) > 1
+    assert all(("(machine " in section.splitlines()[0]) == several for section in sections)
+
+
+def test_the_machine_is_in_the_heading_where_there_are_several():
+    name = "neutral"
+    own = machine(load(name))
+    [alone] = on_machine(["## Title\n\nWords.\n"], [name], [own])
+    assert alone == f"## Title\n\nMeasured on {own}.\n\nWords.\n"
+    [second] = on_machine(["## Title\n\nWords.\n"], [name], ["another", own])
+    assert second == f"## Title (machine B)\n\nMeasured on machine B: {own}.\n\nWords.\n"
+
+
+def test_results_record_what_they_were_measured_on():
+    found = config("numpy")
+    assert {"processor", "cores", "machine", "instruction set", "date", "python"} <= set(found)
+    assert found["processor"] in machine({"config": found})
