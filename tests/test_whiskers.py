@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from functools import partial
 
 import matplotlib as mpl
@@ -16,6 +17,7 @@ from matplotlib.text import Text
 from scipy.sparse import csr_array
 from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 from test_displays import BOTH, KINDS, ONE, PLAIN, TESTED, X, Z
+from written import Page, explained
 
 import pkex
 from pkex.plots import RowDisplay
@@ -244,3 +246,45 @@ def test_blocks_are_named():
     display = BLOCKS.plot()
     np.testing.assert_allclose(spans(display.ax_), 2.0 * BLOCKS.standard_errors[BLOCKS.order])
     assert any("standard error over blocks of 20 rows" in text for text in words(display.figure_))
+
+
+def unpacked(packed):
+    [(kind, text)] = packed.items()
+    return np.frombuffer(b64decode(text), dtype=f"<{kind}")
+
+
+def test_a_report_has_the_standard_deviations_of_other_features(tmp_path):
+    JOINT.report(tmp_path / "report.html")
+    data = Page(tmp_path / "report.html").data
+    for k, packed in enumerate(data["other_stds"]):
+        smallest = np.argsort(np.abs(JOINT.values[..., k]), axis=1)[:, :3]  # of 15, 12 are shown
+        expected = [
+            np.sqrt(variance_of_sum(cov[..., k], others))
+            for cov, others in zip(JOINT.cov, smallest, strict=True)
+        ]
+        # which are written in single precision
+        np.testing.assert_allclose(unpacked(packed), expected, rtol=1e-6)
+    assert data["whiskers"]["posterior"] == "± 1 posterior standard deviation"
+    MEANS.report(tmp_path / "report.html")
+    data = Page(tmp_path / "report.html").data
+    assert data["other_stds"] is None
+    assert data["whiskers"] == {
+        "rows": "± 1 standard error over 40 rows, not posterior uncertainty",
+        "posterior": "± 1 posterior standard deviation; none for other features without "
+        "return_cov=True",
+    }
+    ONE.report(tmp_path / "report.html")
+    assert Page(tmp_path / "report.html").data["whiskers"]["posterior"] is None
+
+
+def test_a_report_has_the_standard_deviations_of_features_that_matter_in_one_row_only(tmp_path):
+    values = np.ones((30, 50)) + np.arange(50.0)
+    values[3, 0] = 99.0  # the largest of its row, of a feature that is not among the first 40
+    explained(values, std=0.01 * values).report(tmp_path / "report.html")
+    [extras] = Page(tmp_path / "report.html").data["extras"]
+    assert [entry[:2] + entry[3:] for entry in extras[3]] == [[0, 99.0, 0.99]]
+
+
+def test_a_report_names_the_errors_of_blocks(tmp_path):
+    BLOCKS.report(tmp_path / "report.html")
+    assert Page(tmp_path / "report.html").data["block_size"] == 20
