@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LETTERS",
     "MINUS",
+    "THIN",
     "WIDE",
     "annotated",
     "at_least",
@@ -54,6 +55,7 @@ _LINE = 0.19  # height in inches of a line of a legend
 _NARROW = 14  # letters that fit everywhere
 _NOTE = 9.0  # size of letters
 MINUS = "\N{MINUS SIGN}"
+THIN: dict[str, Any] = {"linewidths": 0.8, "alpha": 0.5, "zorder": 2}  # lines behind points
 
 
 def framed(ax: Axes, grid: str = "both") -> Theme:

@@ -49,7 +49,8 @@ def std_of_sums(cov: Floats, members: ArrayLike) -> Floats:
     """
     chosen = np.broadcast_to(members, cov.shape[:2]).astype(np.float64)
     variances = np.einsum("ni,nij,nj->n", chosen, cov, chosen)
-    return np.sqrt(np.maximum(variances, 0.0))  # rounding may go below 0
+    stds: Floats = np.sqrt(np.maximum(variances, 0.0))  # rounding may go below 0
+    return stds
 
 
 def others_std(one: Explanation, shown: NDArray[np.intp]) -> Floats | None:

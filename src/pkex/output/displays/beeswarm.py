@@ -15,7 +15,7 @@ from pkex.output.displays.panel import (
     zero_line,
 )
 from pkex.output.displays.shades import low_to_high, raw_values
-from pkex.output.drawing import lanes, literal, short
+from pkex.output.drawing import THIN, lanes, literal, short
 from pkex.output.spread import POSTERIOR, others_std, others_words
 
 if TYPE_CHECKING:
@@ -90,15 +90,13 @@ class BeeswarmDisplay(ExplanationDisplay):
         for place, (values, raw, std) in enumerate(zip(lines, raws, stds, strict=True)):
             colours: Any = theme(palette.MISSING) if raw is None else raw.colours(theme)
             size = 9.0 if len(values) > 400 else 14.0
-            apart = few and std is not None
-            swarm = place + (_ranks(values) if apart else _swarm(values * bins))
-            ax.scatter(values, swarm, s=size, c=colours, linewidth=0, zorder=3)
-            words = []
-            if apart:
-                style: dict[str, Any] = {"linewidths": 0.8, "alpha": 0.5, "zorder": 2}
-                ax.hlines(swarm, values - std, values + std, colours, **style)
+            swarm, words = place + _swarm(values * bins), []
+            if std is not None and few:
+                swarm = place + _ranks(values)
+                ax.hlines(swarm, values - std, values + std, colours, **THIN)
             elif std is not None:
                 words.append((f"± {np.median(std):.2g}", theme(palette.NEUTRAL)))
+            ax.scatter(values, swarm, s=size, c=colours, linewidth=0, zorder=3)
             if raw is not None:
                 words += _categories(raw.categories, theme)
             if words:
@@ -127,7 +125,7 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how far each point lies from the middle of its lane, where each has its own height."""
     rank = np.argsort(np.argsort(values, kind="stable"), kind="stable")
     gap = min(_GAP, 2.0 * _HALF / len(values))
-    return gap * (rank - 0.5 * (len(values) - 1))
+    return gap * np.asarray(rank - 0.5 * (len(values) - 1), dtype=np.float64)
 
 
 def _spreads(

@@ -11,7 +11,7 @@ from pkex.output import palette
 from pkex.output.columns import bulk
 from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, one_column, zero_line
 from pkex.output.displays.shades import Raw, low_to_high, raw_values
-from pkex.output.drawing import entry, framed, literal, short
+from pkex.output.drawing import THIN, entry, framed, literal, short
 from pkex.output.spread import POSTERIOR
 from pkex.output.theme import Theme
 
@@ -89,8 +89,8 @@ class DependenceDisplay(ExplanationDisplay):
                 ax.scatter(x[seen], values[seen], s=size, c=list(colours[seen]), **style)
         std = None if one.std is None else one.std[known, self.feature]
         if std is not None:
-            middle, line = values[known], {"linewidths": 0.8, "alpha": 0.5, "zorder": 2}
-            ax.vlines(x[known], middle - std, middle + std, list(colours[known]), **line)
+            middle = values[known]
+            ax.vlines(x[known], middle - std, middle + std, list(colours[known]), **THIN)
         if not len(levels):
             _draw_rows(ax, x[known], theme)
         if raw.dated:
