@@ -316,10 +316,10 @@ class Explanation:
                     mean |value|
         x1        0.746 ± 0.24
         x0       0.7364 ± 0.24
-        ± one standard error over the rows, with this model
+        ± 1 standard error over 6 rows, with this model
         """
-        neutral = self.removal == "neutral"
-        return Importance.of(self.values, self.feature_names, self.outputs, neutral)
+        neutral, has_std = self.removal == "neutral", self.std is not None
+        return Importance.of(self.values, self.feature_names, self.outputs, neutral, has_std)
 
     def to_shap(self) -> Any:
         """Return a `shap.Explanation`, for shap's plots.

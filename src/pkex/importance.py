@@ -36,6 +36,11 @@ class Importance:
         is much the same in every row and says nothing about them; here it is left out.
     neutral : bool
         Whether the values are of neutral removal, so that the centred means are shown as well.
+    n_rows : int or None
+        How many rows the means are over; None where it is not known.
+    has_std : bool
+        Whether the explanation has posterior standard deviations. The standard errors are over the
+        rows and do not hold them.
 
     Examples
     --------
@@ -52,6 +57,8 @@ class Importance:
     output_names: tuple[str, ...]
     centred: Floats
     neutral: bool = False
+    n_rows: int | None = None
+    has_std: bool = False
 
     @classmethod
     def of(
@@ -60,6 +67,7 @@ class Importance:
         feature_names: tuple[str, ...],
         outputs: tuple[str, ...],
         neutral: bool = False,
+        has_std: bool = False,
     ) -> Importance:
         """Return the importance of values of shape (n_rows, n_players[, n_outputs])."""
         if len(values) == 0:
@@ -69,7 +77,8 @@ class Importance:
         if len(values) > 1:
             errors = sizes.std(axis=0, ddof=1) / np.sqrt(len(values))
         centred = np.abs(values - values.mean(axis=0)).mean(axis=0)
-        return cls(sizes.mean(axis=0), errors, feature_names, outputs, centred, neutral)
+        means, count = sizes.mean(axis=0), len(values)
+        return cls(means, errors, feature_names, outputs, centred, neutral, count, has_std)
 
     @property
     def order(self) -> NDArray[np.intp]:

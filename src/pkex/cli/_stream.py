@@ -337,4 +337,5 @@ def _importance(
         shown.outputs,
         (gaps / total.rows).reshape(shape),
         shown.removal == "neutral",
+        total.rows,
     )

@@ -176,7 +176,8 @@ def sparse_importance(explanation: SparseExplanation) -> Importance:
     every = (*explanation.feature_names, REST)
     names = tuple(every[player] for player in kept)
     neutral = explanation.removal == "neutral"
-    return Importance(means, errors, names, explanation.outputs, centred, neutral)
+    count = len(explanation)
+    return Importance(means, errors, names, explanation.outputs, centred, neutral, count)
 
 
 def _means(values: Any, rest: Floats) -> tuple[Floats, Floats, Floats]:

@@ -15,6 +15,7 @@ from pkex.output import palette
 from pkex.output.columns import categories, day_text, days
 from pkex.output.displays.panel import ExplanationDisplay
 from pkex.output.drawing import WIDE, bars, entry, explain_colours, lanes, of_all, short, whiskers
+from pkex.output.spread import error_words
 from pkex.tables.cells import is_missing, is_number, number_text
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class CohortsDisplay(ExplanationDisplay):
     def _draw(self, one: Explanation, ax: Axes) -> None:
         order = one.importance().order[: self._max_display]
         theme = lanes(ax, [one.feature_names[i] for i in order], self._letters)
-        height = 0.8 / len(self.cohorts)
+        height, note = 0.8 / len(self.cohorts), ""
         for k, (name, mask) in enumerate(self.cohorts.items()):
             found = one[mask].importance()
             places = np.arange(len(order)) + (k - 0.5 * (len(self.cohorts) - 1)) * height
@@ -66,7 +67,8 @@ class CohortsDisplay(ExplanationDisplay):
             errors = found.standard_errors[order]
             if not np.isnan(errors).any():
                 whiskers(ax, list(ends), list(places), errors)
-        ax.set_xlabel(of_all("mean |value|", len(order), len(one.feature_names)))
+                note = f"\nwhiskers: {error_words('the rows of each cohort', found.has_std)}"
+        ax.set_xlabel(of_all("mean |value|", len(order), len(one.feature_names)) + note)
         ax.set_xlim(left=0.0)
 
     def _finish(self) -> None:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from pkex.output.files.archive import Arrays, Format, Header
-from pkex.output.files.header import Reader, as_flag, as_names, fields_of, to_json
+from pkex.output.files.header import Reader, as_count, as_flag, as_names, fields_of, maybe, to_json
 from pkex.output.files.pieces import fits, floats
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ _TITLES: dict[str, Reader] = {
     "feature_names": as_names,
     "output_names": as_names,
     "neutral": as_flag,
+    "n_rows": maybe(as_count),
+    "has_std": lambda value: bool(maybe(as_flag)(value)),
 }
 
 
