@@ -247,6 +247,7 @@ def depend(
 
 def _facts(result: pkex.Attribution, test: Test, size: int | None) -> StatisticFacts:
     """Return what the summaries of both statistics say."""
+    assert result.error is not None  # it was just computed
     return StatisticFacts(
         kernel=test.kernel,
         removal=test.removal,
@@ -263,6 +264,7 @@ def _facts(result: pkex.Attribution, test: Test, size: int | None) -> StatisticF
         features=shares(result),
         rule=rule_facts(result.rule),
         residual=result.residual,
+        error=result.error,
     )
 
 

@@ -217,6 +217,9 @@ class StatisticFacts(TypedDict):
     ]
     rule: RuleFacts
     residual: float
+    error: Annotated[
+        NotNegative, "Proven bound of the error of every value and of the total, in their units."
+    ]
     interactions: NotRequired[InteractionFacts]
 
 

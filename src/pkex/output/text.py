@@ -254,6 +254,8 @@ def attribution_headline(attribution: Attribution) -> str:
     ]
     if attribution.standard_error is not None:
         facts[0] += f" ± {attribution.standard_error:.2g}"
+    if attribution.error is not None:
+        facts.append(f"error <= {attribution.error:.2g}")
     return f"Attribution({', '.join(facts)})"
 
 

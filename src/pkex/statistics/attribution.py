@@ -96,6 +96,9 @@ class Attribution(Tested):
     residual : float
         How far the values' sum is from the statistic computed directly, which was checked to be
         rounding.
+    error : float or None
+        How far each value, and `total`, may be from exact ones for the numbers as stored: proven,
+        by the rules' certificates and by rounding. None in a result of an old file.
 
     Notes
     -----
@@ -111,7 +114,7 @@ class Attribution(Tested):
     >>> X, Z = rng.normal(size=(100, 2)), rng.normal(size=(120, 2))
     >>> Z[:, 1] += 1.0
     >>> pkex.mmd(X, Z, n_permutations=199, random_state=0)
-    Attribution(MMD^2 = 0.0816, unbiased, 100 + 120 rows, 2 features)
+    Attribution(MMD^2 = 0.0816, unbiased, 100 + 120 rows, 2 features, error <= ...)
       Drift detected, p = 0.005 (alpha = 0.05); MMD² = 0.0816 (p = 0.005).
       Significant feature: x1.
       absent columns: averaged over all pairs of different rows of both samples
@@ -146,6 +149,7 @@ class Attribution(Tested):
     _column_tests: ColumnTests | None
     _n_rows: tuple[int, ...] | None = None  # of samples that are not there
     alpha: float = 0.05
+    error: float | None = None
 
     @lazy
     @usual_errors

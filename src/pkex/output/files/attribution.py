@@ -72,6 +72,7 @@ _FACTS: dict[str, Reader] = {
     "residual": as_number,
     "sample_names": as_names,
     "alpha": _level,
+    "error": maybe(as_number),
 }
 _MORE_FACTS: dict[str, Reader] = {
     "kernel": from_data,

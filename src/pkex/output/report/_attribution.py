@@ -151,6 +151,9 @@ def _facts(attribution: Attribution, alpha: float) -> list[Fact]:
     facts.append(fact("Kernel", kernel_text(attribution.kernel)))
     if attribution.target_kernel is not None:
         facts.append(fact("Kernel of the target", kernel_text(attribution.target_kernel)))
+    if attribution.error is not None:
+        note = "Of every value and the total, in their units; proven, not estimated."
+        facts.append(fact("Error", f"≤ {attribution.error:.2g}", note))
     return facts + accuracy(attribution, "the integral of each pair of points")
 
 
