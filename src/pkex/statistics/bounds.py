@@ -36,10 +36,9 @@ def permuted_roundings(tasks: Sequence[Task], weights: Weights, n_layers: int) -
     """Return how many additions a term passes through in `ByPermutation`, at most."""
     sides = [(rows.stop - rows.start, points.stop - points.start) for rows, points, _ in tasks]
     # MMD: over the points, then over the rows, or in pairs; HSIC: over all pairs in any order
+    tile: float = max(n_rows * n_points for n_rows, n_points in sides)
     if isinstance(weights, MMDWeights):
         tile = max(n_rows + n_points for n_rows, n_points in sides) + 64.0
-    else:
-        tile = float(max(n_rows * n_points for n_rows, n_points in sides))
     return tile + len(tasks) + n_layers**2
 
 
