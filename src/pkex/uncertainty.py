@@ -192,16 +192,20 @@ def variance_of(
     efficient = True
     for given, part, rows in parts:
         points, posterior = as_products(given, part, _MIXTURE), _posterior(part)
-        sums, form = _variance_games(points, posterior, rows, n_jobs=n_jobs, progress=progress)
+        sums, form, constant = _variance_games(
+            points, posterior, rows, n_jobs=n_jobs, progress=progress
+        )
         off = sums.check("the variance minus its base value")
         noise = _UNIT * (sums.magnitudes[:, 0] + _of_inverse(points, posterior, rows))
-        digits = min(digits, _digits(sums.totals[:, 0], noise))
+        digits = min(digits, _digits(sums.totals[:, 0] + constant, noise))
         scales = posterior.scales
         values = values + sums.values * scales
-        totals = totals + (sums.totals + posterior.noise) * scales
-        bases = bases + (sums.bases + posterior.noise) * scales
+        constant += posterior.noise
+        totals = totals + (sums.totals + constant) * scales
+        bases = bases + (sums.bases + constant) * scales
         rate = 2.0 * sums.rules[0].relative_error + form.roundings * _UNIT
         local = rate * sums.magnitudes + _of_mixture(points, posterior)
+        local = local + (12.0 + len(parts)) * _UNIT * constant  # in bases and totals
         if sums.efficient:
             local = local + np.abs(sums.residual)
             residual = max(residual, off * float(scales.max()))
@@ -225,11 +229,12 @@ def _variance_games(
     *,
     n_jobs: int | None,
     progress: bool,
-) -> tuple[GameSums, QuadraticForm]:
+) -> tuple[GameSums, QuadraticForm, float]:
     """Return the values of the variance of the latent function, in the units of the kernel.
 
     The variance at a row h is ``k(h, h) - k_h' (K + noise)^-1 k_h``: the worth of the kernel of a
-    row with itself, minus a quadratic form, which is returned as well.
+    row with itself, minus a quadratic form, which is returned as well. Totals and bases lack the
+    part of ``k(h, h)`` that is the same for all rows, which comes last.
     """
     background = points.background
     assert background is not None
@@ -238,8 +243,8 @@ def _variance_games(
     weights = atoms.spread(atoms.spread(inverse).T)
     form = QuadraticForm(atoms, weights, by_column(rows), background)
     explained: GameSums = reduced(form, n_jobs=n_jobs, progress=progress)
-    own = own_worth(points.plan, by_column(rows), background)
-    return explained.scaled(-1.0) + own, form
+    own, constant = own_worth(points.plan, by_column(rows), background)
+    return explained.scaled(-1.0) + own, form, constant
 
 
 def _of_mixture(points: WeightedPoints, posterior: Posterior) -> float:

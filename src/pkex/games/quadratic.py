@@ -12,8 +12,8 @@ The kernel of a row with itself, `own_worth`, is a game as well where the kernel
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,16 +120,20 @@ class QuadraticForm:
             yield float(share), Factors(values[:, 0], deficits[:, 0])
 
 
-def own_worth(plan: Plan, x: Floats, background: Background) -> GameSums:
-    """Return the values of ``k(h, h)`` at some rows, absent players as in `QuadraticForm`."""
-    shares, constant = background.weights, 0.0
+def own_worth(plan: Plan, x: Floats, background: Background) -> tuple[GameSums, float]:
+    """Return the values of ``k(h, h)`` at some rows, absent players as in `QuadraticForm`.
+
+    What is the same for all rows, the whole of a stationary kernel, comes apart: in totals and
+    bases it would round away what a small quadratic form beside it changes.
+    """
+    shares, constants = background.weights, [0.0]
     found = Totals.zeros(len(x), plan.n_players, 1).sums(plan, 1, np.zeros(1))
     terms = [*plan.terms, *(single.term for single in plan.singles)]
     for term in terms:
         here = diagonal_factors(term, plan.players, x)
         there = diagonal_factors(term, plan.players, background.rows)
         if not (here.deficits.any() or there.deficits.any()):
-            constant += term.coefficient
+            constants.append(term.coefficient)
             continue
         weights = term.coefficient * shares[:, None]
         if background.marginal:
@@ -140,7 +144,7 @@ def own_worth(plan: Plan, x: Floats, background: Background) -> GameSums:
         game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
         base = np.multiply.reduce(there.values, axis=0) @ weights
         found = found + reduced(ByRow(plan, GivenFactors(game, present, there), weights, base))
-    return replace(found, totals=found.totals + constant, bases=found.bases + constant)
+    return found, math.fsum(constants)
 
 
 def _products(factors: Factors, first: slice, second: slice) -> Factors:
