@@ -12,6 +12,8 @@ from sklearn.gaussian_process import kernels as gp
 import pkex
 from pkex import Explainer
 from pkex.games.quadratic import QuadraticForm
+from pkex.models.posterior import Posterior
+from pkex.models.sums import sum_of
 
 every_game = pytest.mark.parametrize("removal", GAMES)
 
@@ -86,3 +88,151 @@ def test_a_value_that_is_off_is_found(scale, removal, monkeypatch):
     assert np.abs(right.values[0]).max() > 0.0
     with pytest.raises(pkex.errors.AdditivityError, match="variance minus its base value"):
         explain.variance(rows)
+
+
+# noise: against what the model says of itself
+
+X = np.random.default_rng(21).normal(size=(24, 3))
+Y = 40.0 * np.sin(X[:, 0]) + 30.0 * X[:, 1] * X[:, 2]
+WHITE = 2.0 * gp.RBF(1.3) + gp.WhiteKernel(0.3)
+NOISY = {
+    "alpha": (gp.RBF(1.2), {"alpha": 0.2}, 0.0, 0.2),
+    "tiny alpha": (gp.RBF(1.2) + gp.WhiteKernel(0.1), {}, 0.1, 0.1 + 1e-10),
+    "white": (WHITE, {"alpha": 0.2}, 0.3, 0.5),
+    "white, scaled": (WHITE, {"alpha": 0.2, "normalize_y": True}, 0.3, 0.5),
+    "white twice": (
+        3.0 * WHITE + gp.DotProduct() + gp.WhiteKernel(0.05),
+        {"alpha": 0.1},
+        0.95,
+        1.05,
+    ),
+    "equal alphas": (WHITE, {"alpha": np.full(24, 0.2), "normalize_y": True}, 0.3, 0.5),
+}  # kernel, options, noise of predict and of an observation in the units of the kernel
+
+
+def noisy(name, y=Y):
+    kernel, options, *levels = NOISY[name]
+    return GaussianProcessRegressor(kernel, optimizer=None, **options).fit(X, y), levels
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_the_noise_of_an_observation(name):
+    model, (predicted, observed) = noisy(name)
+    rows = X[:4] + 0.3
+    own = model.predict(rows, return_std=True)[1] ** 2
+    unit = model._y_train_std**2
+    explain = Explainer(model, X[4:8])
+    by_default, without, with_noise = (
+        explain.variance(rows, observation_noise=noise) for noise in (None, False, True)
+    )
+    atol = 1e-9 * own.max()
+    assert_close(by_default.predictions, own, atol)
+    assert_close(without.predictions, own - predicted * unit, atol)
+    assert_close(with_noise.predictions, own + (observed - predicted) * unit, atol)
+    for other in (without, with_noise):  # noise is the same everywhere, so that no feature has it
+        assert np.array_equal(other.values, by_default.values)
+        added = other.base_values + other.values.sum(axis=1)
+        assert (np.abs(added - other.predictions) <= other.error).all()
+
+
+def test_an_observation_varies_as_a_new_draw_does():
+    """By the definition: the joint prior of training targets and of a new one, conditioned."""
+    model, _ = noisy("white, scaled")
+    row = X[:1] + 0.3
+    rows = np.vstack([X, row])
+    joint = model.kernel_(rows) + model.alpha * np.eye(len(rows))
+    left = joint[-1, -1] - joint[-1, :-1] @ np.linalg.solve(joint[:-1, :-1], joint[:-1, -1])
+    found = Explainer(model).variance(row, observation_noise=True)
+    assert_close(found.predictions, left * model._y_train_std**2, 1e-9 * found.predictions.max())
+
+
+def test_noise_of_several_outputs_has_their_units():
+    model, (_, observed) = noisy("white, scaled", np.column_stack([Y, 0.01 * Y + X[:, 0]]))
+    explain = Explainer(model, X[4:8])
+    gap = [explain.variance(X[:2], observation_noise=noise).predictions for noise in (True, False)]
+    unit = model._y_train_std**2
+    assert_close(gap[0] - gap[1], np.tile(observed * unit, (2, 1)), 1e-9 * unit.max())
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "words"),
+    [
+        ("alpha", None, "latent variance, without observation noise"),
+        ("alpha", True, "predictive variance, observation noise included"),
+        ("white", None, "predictive variance, observation noise included"),
+        ("white", False, "latent variance, without observation noise"),
+    ],
+)
+def test_a_result_says_whether_noise_is_in_it(name, option, words):
+    model, _ = noisy(name)
+    found = Explainer(model, X[4:8]).variance(X[:1], observation_noise=option)
+    assert words in str(found)
+    assert found.quantity == words.partition(",")[0]
+
+
+def test_noise_that_differs_from_row_to_row():
+    """Is left out where it can be, and refused elsewhere."""
+    model = GaussianProcessRegressor(WHITE, alpha=np.linspace(0.1, 0.4, 24), optimizer=None)
+    explain = Explainer(model.fit(X, Y), X[4:8])
+    own = model.predict(X[:2], return_std=True)[1] ** 2
+    assert_close(explain.variance(X[:2]).predictions, own, 1e-9)
+    without = explain.variance(X[:2], observation_noise=False)
+    assert_close(without.predictions, own - 0.3, 1e-9)
+    with pytest.raises(pkex.UnsupportedModelError, match=r"differs from row to row.*=False"):
+        explain.variance(X[:2], observation_noise=True)
+
+
+def test_a_white_kernel_that_is_multiplied_by_one_of_the_row():
+    odd = gp.RBF(1.0) + gp.WhiteKernel(0.1) * gp.DotProduct(1.0)
+    model = GaussianProcessRegressor(odd, optimizer=None).fit(X, Y)
+    explain, rows = Explainer(model, X[4:8]), X[:2] + 0.3
+    for option in (None, True):
+        with pytest.raises(pkex.UnsupportedModelError, match="differs from row to row"):
+            explain.variance(rows, observation_noise=option)
+    noise = 0.1 * (1.0 + (rows**2).sum(axis=1))
+    expected = model.predict(rows, return_std=True)[1] ** 2 - noise
+    assert_close(explain.variance(rows, observation_noise=False).predictions, expected, 1e-9)
+
+
+def test_an_alpha_that_was_changed_after_the_fit_is_not_believed():
+    model, _ = noisy("alpha")
+    model.set_params(alpha=0.4)
+    with pytest.raises(pkex.UnsupportedModelError, match="is not known"):
+        Explainer(model).variance(X[:1], observation_noise=True)
+
+
+def test_the_noise_of_an_expansion_is_what_it_was_given():
+    kernel = pkex.kernels.RBF()
+    cholesky = np.linalg.cholesky(kernel(X) + 0.1 * np.eye(len(X)))
+
+    def variance(option, **noise):
+        posterior = Posterior(cholesky, **noise)
+        f = pkex.KernelExpansion(X, np.ones(len(X)), kernel, posterior=posterior)
+        return Explainer(f, X[4:8]).variance(X[:1], observation_noise=option).predictions
+
+    latent = variance(False, noise=0.2, observation_noise=0.5)
+    assert_close(variance(None, noise=0.2, observation_noise=0.5), latent + 0.2, 1e-12)
+    assert_close(variance(True, noise=0.2, observation_noise=0.5), latent + 0.5, 1e-12)
+    with pytest.raises(pkex.UnsupportedModelError, match=r"Posterior\(..., observation_noise"):
+        variance(True, noise=0.2)
+    with pytest.raises(TypeError, match="must be None, True or False"):
+        variance("yes")
+    with pytest.raises(ValueError, match="observation_noise must be a variance"):
+        Posterior(cholesky, observation_noise=-0.1)
+
+
+def test_a_part_that_is_known_has_no_variance_and_warns_of_none():
+    """The slope of a prior mean, whose own posterior is times 0."""
+    kernel = pkex.kernels.RBF()
+    cholesky = np.linalg.cholesky(kernel(X) + 0.1 * np.eye(len(X)))
+    options = {"posterior": Posterior(cholesky, observation_noise=0.1)}
+    process = pkex.KernelExpansion(X, np.ones(len(X)), kernel, **options)
+    known = Posterior(np.ones((1, 1)), np.zeros((1, 1)), 0.0, 0.0)
+    slope = pkex.KernelExpansion([[9.0, 1.0, 2.0]], [1.0], pkex.kernels.Linear(), posterior=known)
+    explainers = [Explainer(f, X[4:8]) for f in (process, sum_of([slope, process]))]
+    for option in (None, True):
+        alone_, both = (e.variance(X[:2], observation_noise=option) for e in explainers)
+        assert np.array_equal(both.values, alone_.values)
+        assert np.array_equal(both.predictions, alone_.predictions)
+    alone_, both = (e(X[:2], return_std=True) for e in explainers)
+    assert np.array_equal(both.std, alone_.std)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["class_name", "counted", "listed"]
+__all__ = ["LATENT", "NOISE", "PREDICTIVE", "class_name", "counted", "listed"]
+
+# the variances of a Gaussian process that are explained, and what a sentence says of them
+LATENT, PREDICTIVE = "latent variance", "predictive variance"
+NOISE = {LATENT: ", without observation noise", PREDICTIVE: ", observation noise included"}
 
 _SHOWN = 12  # names in a sentence before it says "and more"
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._validation import brief
+from pkex._words import LATENT, PREDICTIVE
 from pkex.errors import PrecisionWarning, UnsupportedModelError
+from pkex.explanation import Explanation
 from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.covariance import PriorCovariance
 from pkex.games.engine import reduced
@@ -25,10 +28,21 @@ from pkex.games.rules import Rule
 from pkex.games.sums import GameSums, ranked
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
+from pkex.models.preparation import mixed, taken
 from pkex.models.products import as_products
 from pkex.readers.reading import outside
 
-__all__ = ["Spread", "VarianceValues", "check_posteriors", "spread_of_values", "variance_of"]
+if TYPE_CHECKING:
+    from pkex.explainer import Explainer
+
+__all__ = [
+    "Spread",
+    "VarianceValues",
+    "check_posteriors",
+    "explain_variance",
+    "spread_of_values",
+    "variance_of",
+]
 
 Floats = NDArray[np.float64]
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
@@ -93,7 +107,7 @@ def spread_of_values(
     """
     total: Floats | None = None
     digits = math.inf
-    for given, part, rows in parts:
+    for given, part, rows in _uncertain(parts):
         points, posterior = as_products(given, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
         found, error = reduced(prior, n_jobs=n_jobs, progress=progress)
@@ -144,7 +158,7 @@ def _subtract_explained(
 
 
 class VarianceValues(NamedTuple):
-    """The values of the predictive variance of some rows.
+    """The values of the predictive or latent variance of some rows; `quantity` says which.
 
     `values` have shape (rows, players, outputs); bases, totals and errors (rows, outputs).
     """
@@ -155,6 +169,7 @@ class VarianceValues(NamedTuple):
     error: Floats
     residual: float
     rules: tuple[Rule, ...]
+    quantity: str
 
     def fields(self, *, one_output: bool) -> dict[str, Any]:
         """Return what an explanation has of it, without the axis of outputs if there is one."""
@@ -170,19 +185,59 @@ class VarianceValues(NamedTuple):
             "rule": self.rules[0],
             "rules": self.rules,
             "residual": self.residual,
+            "quantity": self.quantity,
         }
+
+
+def explain_variance(
+    explainer: Explainer, X: Any, observation_noise: bool | None, progress: bool
+) -> Explanation:
+    """Return the explanation of `Explainer.variance`."""
+    if not isinstance(observation_noise, bool | np.bool_ | None):
+        raise TypeError(
+            f"observation_noise must be None, True or False, got {brief(observation_noise)}."
+        )
+    expansion = explainer.expansion
+    check_posteriors(expansion, explainer.removal, "variance")
+    rows: Any = taken(expansion, X)
+    table = mixed(expansion, rows)
+    prepared = [part.prepare(table) for part in expansion.parts]
+    games = list(zip(explainer._parts, expansion.parts, prepared, strict=True))
+    noise = None if observation_noise is None else bool(observation_noise)
+    found = variance_of(games, observation_noise=noise, n_jobs=explainer.n_jobs, progress=progress)
+    explanation = Explanation._made(
+        **found.fields(one_output=explainer._base.ndim == 0),
+        data=explainer._shown(table, prepared),
+        feature_names=explainer.player_names,
+        column_names=expansion.feature_names,
+        players=explainer.players,
+        output_names=expansion.output_names,
+        removal=explainer.removal,
+        absent=explainer.absent,
+        kernels=explainer._kernels,
+        **explainer._said,
+    )
+    if hasattr(rows, "iloc"):
+        explanation.__dict__["row_labels"] = rows.index
+    return explanation
 
 
 def variance_of(
     parts: Sequence[Part],
     *,
+    observation_noise: bool | None = None,
     n_jobs: int | None,
     progress: bool = False,
 ) -> VarianceValues:
-    """Return the values of the predictive variance, the noise of an observation included.
+    """Return the values of the variance, with the noise that `Explainer.variance` says.
 
-    Parameters are those of `spread_of_values`.
+    Other parameters are those of `spread_of_values`.
     """
+    parts = _uncertain(parts)
+    levels = [_noise(_posterior(part), observation_noise) for _, part, _ in parts]
+    counted = observation_noise
+    if counted is None:
+        counted = any(level > 0.0 for level in levels)
     values: Any = 0.0
     bases: Any = 0.0
     totals: Any = 0.0
@@ -190,7 +245,7 @@ def variance_of(
     residual, digits = 0.0, math.inf
     rules: set[Rule] = set()
     efficient = True
-    for given, part, rows in parts:
+    for (given, part, rows), level in zip(parts, levels, strict=True):
         points, posterior = as_products(given, part, _MIXTURE), _posterior(part)
         sums, form, constant = _variance_games(
             points, posterior, rows, n_jobs=n_jobs, progress=progress
@@ -200,7 +255,7 @@ def variance_of(
         digits = min(digits, _digits(sums.totals[:, 0] + constant, noise))
         scales = posterior.scales
         values = values + sums.values * scales
-        constant += posterior.noise
+        constant += level
         totals = totals + (sums.totals + constant) * scales
         bases = bases + (sums.bases + constant) * scales
         rate = 2.0 * sums.rules[0].relative_error + form.roundings * _UNIT
@@ -219,7 +274,8 @@ def variance_of(
         totals = bases + values.sum(axis=1)
     else:
         residual = math.nan
-    return VarianceValues(values, bases, totals, error, residual, ranked(rules))
+    quantity = PREDICTIVE if counted else LATENT
+    return VarianceValues(values, bases, totals, error, residual, ranked(rules), quantity)
 
 
 def _variance_games(
@@ -280,6 +336,34 @@ def _of_inverse(points: WeightedPoints, posterior: Posterior, rows: Floats) -> F
         betas = posterior.coefficients(posterior.whitened(np.asarray(kernel).T))
         found[some] = size * (betas * betas).sum(axis=0)
     return found
+
+
+def _uncertain(parts: Sequence[Part]) -> Sequence[Part]:
+    """Leave out parts that are known, such as the slope of a prior mean: they have no variance."""
+    return [each for each in parts if _posterior(each[1]).scales.any()] or parts[:1]
+
+
+def _noise(posterior: Posterior, observation_noise: bool | None) -> float:
+    """Return the variance of the noise that is counted, in the units of the kernel."""
+    if observation_noise is False:
+        return 0.0
+    if observation_noise is None:
+        if posterior.noise is None:
+            raise UnsupportedModelError(
+                "the noise that this Gaussian process predicts differs from row to row, and what "
+                "makes it differ cannot be explained. Pass observation_noise=False for the "
+                "variance of the latent function."
+            )
+        return posterior.noise
+    if posterior.observation_noise is None:
+        raise UnsupportedModelError(
+            "observation_noise=True needs one noise variance for every new observation. The noise "
+            "of this model is not known, or differs from row to row: an array as alpha, a "
+            "likelihood with fixed noise. Pass observation_noise=False, and add the noise that "
+            "you expect to base values and predictions; contributions do not depend on it. An "
+            "expansion of your own takes Posterior(..., observation_noise=variance)."
+        )
+    return posterior.observation_noise
 
 
 def _posterior(part: KernelExpansion) -> Posterior:

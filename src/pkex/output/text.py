@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._words import counted
+from pkex._words import NOISE, counted
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.statistics.many_tests import lowest_adjusted, needed_permutations
 from pkex.tables.cells import cell_text, name_of_rest
@@ -117,7 +117,7 @@ def notes(explanation: Explanation) -> list[str]:
     absent, caution = explanation.absent, explanation.caution
     found = [] if absent is None else [f"absent features: {absent}"]
     if explanation.quantity is not None:
-        found.insert(0, f"of the {explanation.quantity}, the noise of an observation included")
+        found.insert(0, f"of the {explanation.quantity}{NOISE.get(explanation.quantity, '')}")
     if explanation.std is not None:
         found.append("± one posterior standard deviation of the value")
     if not explanation.efficient:
