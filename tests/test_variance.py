@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 from cases import alone, assert_close
 from removal_games import GAMES, ORACLES
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
+from sklearn.multioutput import MultiOutputRegressor
 
 import pkex
-from pkex import Explainer
+from pkex import Explainer, _progress, uncertainty
+from pkex.games import quadratic
 from pkex.games.quadratic import QuadraticForm
 from pkex.models.posterior import Posterior
 from pkex.models.sums import sum_of
@@ -236,3 +241,112 @@ def test_a_part_that_is_known_has_no_variance_and_warns_of_none():
         assert np.array_equal(both.predictions, alone_.predictions)
     alone_, both = (e(X[:2], return_std=True) for e in explainers)
     assert np.array_equal(both.std, alone_.std)
+
+
+# how long it takes
+
+
+class Clock:
+    """A clock that goes on by some seconds whenever it is looked at."""
+
+    def __init__(self, step):
+        self.now, self.step = 0.0, step
+
+    def perf_counter(self):
+        self.now += self.step
+        return self.now
+
+
+def warned(monkeypatch, kernel, step, n_rows=20, **options):
+    """Return what a variance warns of, when every tile of pairs takes so many seconds."""
+    monkeypatch.setattr(_progress, "time", Clock(step))
+    model = GaussianProcessRegressor(kernel, alpha=0.1, optimizer=None).fit(X, Y)
+    rows = np.random.default_rng(0).normal(size=(n_rows, 3))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pkex.PerformanceWarning)
+        Explainer(model, X[4:6], n_jobs=1).variance(rows, **options)
+    assert all(Path(warning.filename) == Path(__file__) for warning in caught)  # points to the call
+    return [str(warning.message) for warning in caught]
+
+
+def test_a_variance_that_takes_long_says_so_once(monkeypatch):
+    [said] = warned(monkeypatch, gp.Matern(1.2, nu=1.5), 1000.0)
+    assert "the variance of 20 rows will take about" in said
+    assert "hours" in said
+    for words in ("products", "progress=True", "Fewer rows", "such as RBF"):
+        assert words in said
+    [said] = warned(monkeypatch, gp.RBF(1.2), 1000.0, progress=True)
+    assert "products" not in said
+    assert "progress=True" not in said  # it is there
+
+
+def test_a_variance_that_is_done_soon_says_nothing(monkeypatch):
+    assert warned(monkeypatch, gp.Matern(1.2, nu=1.5), 0.0) == []
+    # 3 blocks of rows at 15 seconds: a minute is not over
+    assert warned(monkeypatch, gp.RBF(1.2), 15.0, n_rows=2 * quadratic._BLOCK + 1) == []
+
+
+def test_the_forecast_is_that_of_all_outputs(monkeypatch):
+    """Of which the first part alone would not take a minute."""
+    one = GaussianProcessRegressor(gp.RBF(1.2), alpha=0.1, optimizer=None)
+    processes = MultiOutputRegressor(one).fit(X, np.column_stack([Y] * 12))
+    monkeypatch.setattr(_progress, "time", Clock(10.0))
+    with pytest.warns(pkex.PerformanceWarning, match="about 2 minutes"):
+        Explainer(processes, X[4:6], n_jobs=1).variance(X[:2])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_rows", [1, 4, 5, 9])
+def test_rows_do_not_depend_on_those_beside_them(n_rows, n_jobs, monkeypatch):
+    """They are done some at a time, so that a forecast and a bar come early."""
+    monkeypatch.setattr(quadratic, "_BLOCK", 4)
+    model, _ = noisy("white")
+    explain = Explainer(model, X[4:7], n_jobs=n_jobs)
+    rows = np.random.default_rng(1).normal(size=(n_rows, 3))
+    found = explain.variance(rows)
+    assert found.values.shape == (n_rows, 3)
+    for i, row in enumerate(rows):
+        one = explain.variance(row[None])
+        assert_close(found.values[i], one.values[0], 1e-14)
+        assert found.base_values[i] == one.base_values[0]
+
+
+class Bar:
+    """What a progress bar showed."""
+
+    def __init__(self, total):
+        self.total, self.n, self.shown = total, 0, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def update(self, count):
+        self.n += count
+        self.shown.append(self.n)
+
+
+@every_game
+@pytest.mark.parametrize("n_rows", [1, 100])
+@pytest.mark.parametrize("call", ["variance", "std"])
+def test_a_progress_bar_moves_and_counts_rows(call, n_rows, removal, monkeypatch):
+    bars = []
+    monkeypatch.setattr(_progress, "row_bar", lambda n, **_: bars.append(Bar(n)) or bars[-1])
+    monkeypatch.setattr(uncertainty, "_PAIRS", 2**9)
+    monkeypatch.setattr(quadratic, "_FACTORS", 2**12)
+    model = GaussianProcessRegressor(gp.Matern(1.2, nu=1.5), alpha=0.1, optimizer=None)
+    explain = Explainer(model.fit(X[:8], Y[:8]), X[4:6], removal=removal)
+    rows = np.random.default_rng(2).normal(size=(n_rows, 3))
+    if call == "variance":
+        explain.variance(rows, progress=True)
+    else:
+        explain(rows, return_std=True, progress=True)
+        bars = bars[1:]  # of the values themselves
+        assert len(bars) == 2  # of the prior, and of what the training points explain
+    for bar in bars:
+        assert bar.total == n_rows
+        assert bar.shown[-1] == n_rows
+        assert bar.shown == sorted(bar.shown)
+    assert any(len(set(bar.shown)) > 5 for bar in bars)  # it moves, also within one row

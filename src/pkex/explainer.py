@@ -386,6 +386,11 @@ class Explainer:
         UnsupportedModelError
             When the model has no posterior, or not one noise for every row where it is counted.
 
+        Warns
+        -----
+        PerformanceWarning
+            Once the first rows show that all of them take longer than a minute.
+
         Examples
         --------
         >>> import numpy as np, pkex

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._progress import Forecast, with_bar
 from pkex._validation import brief
-from pkex._words import LATENT, PREDICTIVE
-from pkex.errors import PrecisionWarning, UnsupportedModelError
+from pkex._words import LATENT, PREDICTIVE, counted, duration
+from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
 from pkex.explanation import Explanation
 from pkex.games.atoms import Atoms, diagonal_factors
+from pkex.games.blocks import rectangle
 from pkex.games.covariance import PriorCovariance
 from pkex.games.engine import reduced
 from pkex.games.layout import by_column
 from pkex.games.points import WeightedPoints
-from pkex.games.quadratic import QuadraticForm, own_worth
+from pkex.games.quadratic import QuadraticForm, own_worth, pairs_of, tiles_of
 from pkex.games.rules import Rule
 from pkex.games.sums import GameSums, ranked
 from pkex.models.expansion import KernelExpansion
@@ -48,7 +50,7 @@ Floats = NDArray[np.float64]
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
 
 _MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
-_PAIRS = 2**22  # values of pairs held at once
+_PAIRS = 2**18  # values of pairs held at once, which are a step of a progress bar
 _UNIT = 2.0**-53
 _FEW_DIGITS = 4.0
 
@@ -111,7 +113,7 @@ def spread_of_values(
         points, posterior = as_products(given, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
         found, error = reduced(prior, n_jobs=n_jobs, progress=progress)
-        off = error + _subtract_explained(points, posterior, rows, found)
+        off = error + _subtract_explained(points, posterior, rows, found, progress)
         own = np.diagonal(found, axis1=1, axis2=2) if full else found
         largest = own.max(axis=1, initial=0.0)
         digits = min(digits, _digits(largest, off))
@@ -127,7 +129,7 @@ def spread_of_values(
 
 
 def _subtract_explained(
-    points: WeightedPoints, posterior: Posterior, rows: Floats, prior: Floats
+    points: WeightedPoints, posterior: Posterior, rows: Floats, prior: Floats, progress: bool
 ) -> Floats:
     """Subtract ``V' A^-1 V`` from the prior in place; return what rounding may cost a variance.
 
@@ -137,9 +139,8 @@ def _subtract_explained(
     """
     n_players, n_points = points.plan.n_players, len(points.z)
     size, cost = posterior.size(), np.empty(len(rows))
-    step = max(1, _PAIRS // (n_players * n_points))
-    for start in range(0, len(rows), step):
-        some = slice(start, start + step)
+
+    def subtract(some: slice) -> None:
         values = points.pair_values(rows[some])  # (players, rows, points)
         count = values.shape[1]
         white = posterior.whitened(values.reshape(-1, n_points).T)
@@ -154,6 +155,13 @@ def _subtract_explained(
             cost[some] = prior[some].max(axis=1, initial=0.0)
             prior[some] -= (white * white).sum(axis=0).T
         cost[some] = _UNIT * (cost[some] + size * squares)
+
+    blocks = [some for some, _ in rectangle(len(rows), 1, _PAIRS // (n_players * n_points))]
+    work: Iterator[None] = map(subtract, blocks)
+    if progress:
+        work = with_bar(work, [some.stop - some.start for some in blocks], len(rows))
+    for _ in work:
+        pass
     return cost
 
 
@@ -235,9 +243,9 @@ def variance_of(
     """
     parts = _uncertain(parts)
     levels = [_noise(_posterior(part), observation_noise) for _, part, _ in parts]
-    counted = observation_noise
-    if counted is None:
-        counted = any(level > 0.0 for level in levels)
+    noisy = observation_noise
+    if noisy is None:
+        noisy = any(level > 0.0 for level in levels)
     values: Any = 0.0
     bases: Any = 0.0
     totals: Any = 0.0
@@ -245,11 +253,12 @@ def variance_of(
     residual, digits = 0.0, math.inf
     rules: set[Rule] = set()
     efficient = True
-    for (given, part, rows), level in zip(parts, levels, strict=True):
-        points, posterior = as_products(given, part, _MIXTURE), _posterior(part)
-        sums, form, constant = _variance_games(
-            points, posterior, rows, n_jobs=n_jobs, progress=progress
-        )
+    games = [as_products(given, part, _MIXTURE) for given, part, _ in parts]
+    forecast = _forecast(games, len(parts[0][2]), progress)
+    for points, (_, part, rows), level in zip(games, parts, levels, strict=True):
+        posterior = _posterior(part)
+        options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "forecast": forecast}
+        sums, form, constant = _variance_games(points, posterior, rows, **options)
         off = sums.check("the variance minus its base value")
         noise = _UNIT * (sums.magnitudes[:, 0] + _of_inverse(points, posterior, rows))
         digits = min(digits, _digits(sums.totals[:, 0] + constant, noise))
@@ -274,7 +283,7 @@ def variance_of(
         totals = bases + values.sum(axis=1)
     else:
         residual = math.nan
-    quantity = PREDICTIVE if counted else LATENT
+    quantity = PREDICTIVE if noisy else LATENT
     return VarianceValues(values, bases, totals, error, residual, ranked(rules), quantity)
 
 
@@ -282,9 +291,7 @@ def _variance_games(
     points: WeightedPoints,
     posterior: Posterior,
     rows: Floats,
-    *,
-    n_jobs: int | None,
-    progress: bool,
+    **options: Any,
 ) -> tuple[GameSums, QuadraticForm, float]:
     """Return the values of the variance of the latent function, in the units of the kernel.
 
@@ -298,9 +305,34 @@ def _variance_games(
     inverse = posterior.inverse()
     weights = atoms.spread(atoms.spread(inverse).T)
     form = QuadraticForm(atoms, weights, by_column(rows), background)
-    explained: GameSums = reduced(form, n_jobs=n_jobs, progress=progress)
+    explained: GameSums = reduced(form, **options)
     own, constant = own_worth(points.plan, by_column(rows), background)
     return explained.scaled(-1.0) + own, form, constant
+
+
+def _forecast(games: Sequence[WeightedPoints], n_rows: int, progress: bool) -> Forecast:
+    """Return what warns of a variance that takes long: all pairs of atoms for every row."""
+    n_points = max(len(points.z) for points in games)
+    n_products = max(len(points.plan.terms) for points in games)
+    products = f" times {n_products} products that the kernel is a sum of" * (n_products > 1)
+    other = ", and so does another kernel, such as RBF" * (n_products > 1)
+    bar = "" if progress else " progress=True shows a progress bar."
+    background = games[0].background
+    assert background is not None
+    each = "" if background.marginal else ", for each background row"
+    fewer = "rows or" if background.marginal else "rows, background rows or"
+
+    def announce(seconds: float) -> None:
+        warnings.warn(
+            f"the variance of {counted(n_rows, 'row')} will take about {duration(seconds)}: a row "
+            f"needs all pairs of {n_points} training points{products}{each}. Fewer {fewer} "
+            f"training points take less{other}.{bar}",
+            PerformanceWarning,
+            stacklevel=outside(),
+        )
+
+    tiles = [tile for points in games for tile in tiles_of(Atoms(points.plan, points.z))]
+    return Forecast(n_rows * sum(map(pairs_of, tiles)), announce)
 
 
 def _of_mixture(points: WeightedPoints, posterior: Posterior) -> float:
