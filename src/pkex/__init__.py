@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pkex import kernels, reference, rules
-    from pkex.errors import AdditivityError, PrecisionWarning, UnsupportedModelError
+    from pkex.errors import (
+        AdditivityError,
+        PerformanceWarning,
+        PrecisionWarning,
+        UnsupportedModelError,
+    )
     from pkex.explainer import Explainer
     from pkex.explanation import Explanation
     from pkex.games.backend import show_config
@@ -42,6 +47,7 @@ __all__ = [
     "Interactions",
     "KernelExpansion",
     "MMDDrift",
+    "PerformanceWarning",
     "PrecisionWarning",
     "Sensitivity",
     "SparseExplanation",
@@ -67,6 +73,7 @@ _HOMES = {  # where a name that is no module is defined; imported when the name 
     "Interactions": "interactions",
     "KernelExpansion": "models.expansion",
     "MMDDrift": "statistics.drift",
+    "PerformanceWarning": "errors",
     "PrecisionWarning": "errors",
     "Sensitivity": "indices",
     "SparseExplanation": "sparse",
