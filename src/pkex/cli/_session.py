@@ -12,6 +12,7 @@ from typing import Any
 
 from pkex._words import counted, listed
 from pkex.cli import _folder
+from pkex.cli._column_notes import about_line_breaks
 from pkex.cli._grid import show
 from pkex.cli._summary import Summary, document
 from pkex.cli._text import printable, put, wrapped
@@ -80,6 +81,7 @@ class Session:
             rows += f" ({table.dropped} dropped for missing values)"
         levels = {name: table.frame[name].nunique() for name in table.of_kind("categorical")}
         self.note(described(table.path, rows, table.of_kind("numeric"), levels, table.ignored))
+        self.note_all(about_line_breaks(table))
 
     def finish(
         self,

@@ -21,6 +21,7 @@ import pkex
 from pkex._progress import row_bar
 from pkex._words import class_name, counted
 from pkex.cli import _tables
+from pkex.cli._column_notes import about_line_breaks
 from pkex.cli._explain import KEEP, Work
 from pkex.cli._explain_result import result_facts, values_frame
 from pkex.cli._part_pairs import PartPairs
@@ -69,6 +70,7 @@ def explain(stream: FileStream, work: Work) -> int:
     rows = f"{count} of " * (count < stream.total) + counted(stream.total, "row")
     levels = {name: stream.levels[name] for name in header.of_kind("categorical")}
     session.note(described(stream.path, rows, header.of_kind("numeric"), levels, header.ignored))
+    session.note_all(about_line_breaks(stream))
     size = request.part_rows or _part_rows(header, work)
     drawn = _drawn(stream, chosen)
     with _opened(work, size) as parts:
