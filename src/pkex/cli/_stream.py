@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from pkex.cli._explain import KEEP, Work
 from pkex.cli._explain_result import result_facts, values_frame
 from pkex.cli._part_pairs import PartPairs
 from pkex.cli._parts import JoinedValues, Parts, digest, parts_of
-from pkex.cli._session import described
+from pkex.cli._session import caught_warnings, described
 from pkex.cli._summary import (
     FORMAT,
     VERSION,
@@ -71,15 +71,17 @@ def explain(stream: FileStream, work: Work) -> int:
     levels = {name: stream.levels[name] for name in header.of_kind("categorical")}
     session.note(described(stream.path, rows, header.of_kind("numeric"), levels, header.ignored))
     session.note_all(about_line_breaks(stream))
+    with session.noting_warnings():
+        work.explainer(header)  # also where all parts are done: it knows the background
     size = request.part_rows or _part_rows(header, work)
     drawn = _drawn(stream, chosen)
     with _opened(work, size) as parts:
         numbers = range(-(-stream.total // size))
         done = sum(parts.is_done(number) for number in numbers)
         if done:
-            session.note(f"{done} of {len(numbers)} parts were done before.")
+            session.say(f"{done} of {len(numbers)} parts were done before.")
         elif session.out is not None:
-            session.note(f"Parts go to {parts.folder}; after an interruption, add --resume.")
+            session.say(f"Parts go to {parts.folder}; after an interruption, add --resume.")
         for number, chunk in _chunks(stream, size, parts, session.progress):
             if chosen is not None:
                 chunk = replace(chunk, frame=chunk.frame[chosen[chunk.frame.index]])
@@ -177,13 +179,15 @@ def _explain_part(
     if not len(table.frame):
         parts.write(number, pandas.DataFrame(), asdict(_PartFacts(dropped=table.dropped)), None)
         return
-    explanation = work.explained(table, labels)
-    rows = table.frame.index.to_numpy()
+    rows, pairs = table.frame.index.to_numpy(), None
+    with caught_warnings() as notes:
+        explanation = work.explained(table, labels)
+        if work.request.interactions:
+            pairs = PartPairs.of(work, table, explanation, drawn)
     inside = np.flatnonzero(np.isin(rows, drawn))
-    facts = _PartFacts.of(explanation, table.dropped, len(inside))
+    facts = replace(_PartFacts.of(explanation, table.dropped, len(inside)), notes=notes)
     # at least one row, for what it knows of the part besides its values
     sample = explanation[inside if inside.size else [0]]
-    pairs = PartPairs.of(work, table, explanation, drawn) if work.request.interactions else None
     parts.write(number, values_frame(explanation, rows), asdict(facts), sample, pairs)
 
 
@@ -202,6 +206,8 @@ class _PartFacts:
     error : float
     predicted : dict of str to int, or None
     apart : int
+    notes : list of str
+        Warnings.
     """
 
     rows: int = 0
@@ -213,6 +219,7 @@ class _PartFacts:
     error: float = 0.0
     predicted: dict[str, int] | None = None
     apart: int = 0
+    notes: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, explanation: pkex.Explanation, dropped: int, drawn: int) -> _PartFacts:
@@ -252,6 +259,7 @@ class _PartFacts:
             max(self.error, other.error),
             counts,
             self.apart + other.apart,
+            self.notes + other.notes,
         )
 
 
@@ -265,6 +273,7 @@ def _finish(parts: Parts, numbers: Sequence[int], header: FileTable, work: Work)
     total = _PartFacts()
     for number in numbers:
         total = total.plus(facts[number])
+    session.note_all(total.notes)
     if total.dropped:
         session.note(f"{counted(total.dropped, 'row')} dropped for missing values.")
     values = parts.joined(filled)
