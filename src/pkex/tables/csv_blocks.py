@@ -164,7 +164,7 @@ class CsvBlocks:
         What is no CSV raises.
         """
         try:
-            return sum(batch.num_rows for batch in self._batches(types, columns, lines))
+            return sum(int(batch.num_rows) for batch in self._batches(types, columns, lines))
         except ValueError as error:
             if _IS_OTHER_TYPE in str(error):
                 return None
