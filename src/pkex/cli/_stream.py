@@ -25,7 +25,7 @@ from pkex.cli._column_notes import about_line_breaks
 from pkex.cli._explain import KEEP, Work
 from pkex.cli._explain_result import result_facts, values_frame
 from pkex.cli._part_pairs import PartPairs
-from pkex.cli._parts import JoinedValues, Parts, digest, parts_of
+from pkex.cli._parts import JoinedValues, Parts, cannot_write, digest, parts_of
 from pkex.cli._session import caught_warnings, described
 from pkex.cli._summary import (
     FORMAT,
@@ -47,6 +47,10 @@ _CELLS = 2**18  # values of a part
 _LEAST = 256  # rows of a part
 # what a result does not depend on, or is known by the content of files
 _FREE = {"model", "data", "background", "groups", "n_jobs", "trust", "trusted_types", "resume"}
+_NOT_KEPT = (
+    "nothing was left: free space, or name another folder in TMPDIR. With --out DIR parts are "
+    "kept, and --resume goes on after them."
+)
 
 Floats = NDArray[np.float64]
 
@@ -147,10 +151,16 @@ def _opened(work: Work, size: int) -> Iterator[Parts]:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder, "parts")
             with Parts.of(place, run, resume=False, force=False) as parts:
-                yield parts
+                try:
+                    yield parts
+                except OSError as error:
+                    raise cannot_write(error, _NOT_KEPT) from error
         return
     with Parts.of(parts_of(out), run, resume=request.resume, force=work.session.force) as parts:
-        yield parts
+        try:
+            yield parts
+        except OSError as error:
+            raise cannot_write(error, parts.kept()) from error
 
 
 def _chunks(
