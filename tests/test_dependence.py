@@ -141,7 +141,8 @@ def test_columns_of_a_group_are_not_reported_against_each_other():
     x, y = RNG.normal(size=(2, 200))
     dependence = Dependence(np.column_stack([x, y, x + 0.1 * y, -y]))
     assert {frozenset(pair[:2]) for pair in dependence.pairs} == {
-        frozenset((0, 2)), frozenset((1, 3)),
+        frozenset((0, 2)),
+        frozenset((1, 3)),
     }
     assert [pair[:2] for pair in dependence.between([(0, 2), (1,), (3,)])] == [(1, 2)]
     assert dependence.between([(0, 2), (1, 3)]) == ()

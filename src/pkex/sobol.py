@@ -28,6 +28,9 @@ from pkex.games.plan import Plan
 from pkex.games.players import Groups, players_of
 from pkex.games.threads import check_n_jobs
 from pkex.indices import Sensitivity
+from pkex.kernels.bounded import within
+from pkex.kernels.columns import RBF
+from pkex.kernels.normal_form import Term, leaf_values
 from pkex.models.classes import CHOICES, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.models.inputs import Inputs, from_distributions, from_table
@@ -156,16 +159,28 @@ def _sums(
         for column, origin in enumerate(origins):
             made_from[origin].append(column)
         inside = tuple(tuple(j for i in columns for j in made_from[i]) for columns in columns_of)
-        terms = part.kernel.terms(n_columns, _MIXTURE)
-        short += sum(term.error for term in terms) * np.abs(part.alpha).sum(axis=0)
+        rows = part.prepare(inputs.table)
+        terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
+        lacks = sum(term.error * _largest_factors(term, rows, part.points) for term in terms)
+        short += lacks * np.abs(part.alpha).sum(axis=0)
         plan = Plan.of(terms, inside, general=True)
         atoms = Atoms(plan, by_column(part.points))
-        parts.append((atoms, by_column(part.prepare(inputs.table))))
+        parts.append((atoms, by_column(rows)))
         weights.append(atoms.spread(part.alpha))
     game = VarianceGame(parts, np.concatenate(weights), bundles, pairs=order == 2)
     found: VarianceSums = reduced(game, n_jobs=n_jobs)
     offset = np.sum([part.offsets for part in expansion.parts], axis=0)
     return found._replace(mean=found.mean + offset), short
+
+
+def _largest_factors(term: Term, rows: Floats, points: Floats) -> float:
+    """Return a bound of the factors that the error of a term is multiplied by."""
+    size = 1.0
+    for leaf in term.leaves if term.error else ():
+        if not isinstance(leaf, RBF):
+            factors = leaf_values(leaf, leaf.factors, rows, points)
+            size *= float(np.abs(factors).max(axis=(0, 1)).prod())
+    return size
 
 
 def _refined(
@@ -187,12 +202,15 @@ def _refined(
 def _of_mixture(sums: VarianceSums, short: Floats) -> float:
     """Return what an index may be off by where the function is, by at most `short` everywhere.
 
-    The standard deviation of every conditional mean moves by that at most, hence a variance by ``2
-    short sd + short^2``; an index is a difference of two of them, divided by a third.
+    Every index is ``|P f|^2 / |f|^2`` of the centred function, in the norm of the standard
+    deviation: P is a sum of orthogonal projections, one for each set of inputs, times numbers
+    between 0 and 1. So for ``f = g + e`` with ``|e| <= r |g|``, and an index ``u^2`` of g, it is
+    between ``((u - r) / (1 + r))^2`` and ``((u + r) / (1 - r))^2``. As u is at most 1, it is off by
+    at most ``4 r / (1 - r)^2``; and indices lie in [0, 1].
     """
     there = sums.variance > 0.0
-    ratio = short[there] / np.sqrt(sums.variance[there])
-    return float((6.0 * ratio + 3.0 * ratio * ratio).max(initial=0.0))
+    r = np.minimum(short[there] / np.sqrt(sums.variance[there]), 0.5)
+    return float(np.minimum(1.0, 4.0 * r / (1.0 - r) ** 2).max(initial=0.0))
 
 
 def _change(before: VarianceSums, after: VarianceSums) -> float:

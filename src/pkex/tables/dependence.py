@@ -186,9 +186,7 @@ def _of_numbers(numbers: dict[int, Floats]) -> list[tuple[Pair, float]]:
     return [(Pair(places[i], places[j], s), p) for i, j, s, p in rows]
 
 
-def _of_both(
-    numbers: dict[int, Floats], categories: dict[int, Codes]
-) -> list[tuple[Pair, float]]:
+def _of_both(numbers: dict[int, Floats], categories: dict[int, Codes]) -> list[tuple[Pair, float]]:
     from scipy.special import chdtrc
 
     if not numbers:
