@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 FORMAT: Final = "pkex.summary"
-VERSION: Final = 2
+VERSION: Final = 3
 
 Count = Annotated[int, ("minimum", 0)]
 NotNegative = Annotated[float, ("minimum", 0)]
@@ -253,7 +253,6 @@ class VarianceFacts(TypedDict):
 
     name: Annotated[str | None, "null for the only output of a model that gives it no name."]
     variance: Annotated[NotNegative, "With the columns independent of each other."]
-    rows_variance: Annotated[NotNegative, "Over the rows as they are."]
     mean: float
 
 
@@ -283,14 +282,14 @@ class SensitivityResult(TypedDict):
         list[IndexFacts], ("minItems", 1), "Columns or groups of columns, largest effect first."
     ]
     remarks: Annotated[list[str], "What to know before reading the indices."]
-    error: Annotated[NotNegative, "About what an index may be off by."]
+    error: Annotated[NotNegative, "Numerical error of an index at most; not that of the model."]
 
 
 class _Summary(TypedDict):
     """What every summary has."""
 
     format: Literal["pkex.summary"]
-    version: Literal[2]
+    version: Literal[3]
     pkex: Annotated[str, "Version of pkex that wrote it."]
     notes: Annotated[
         list[str], "What was said on the way: columns and their kinds, dropped rows, warnings."

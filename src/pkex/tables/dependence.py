@@ -198,7 +198,7 @@ def _of_both(numbers: dict[int, Floats], categories: dict[int, Codes]) -> list[t
         shares = np.minimum((sums * sums / sizes).sum(axis=1), 1.0)  # between the categories
         p_values = chdtrc(len(sizes) - 1.0, (len(codes) - 1.0) * shares)
         for other, share, p in zip(numbers, shares.tolist(), p_values.tolist(), strict=True):
-            found.append((Pair(*sorted((place, other)), share**0.5), p))
+            found.append((Pair(min(place, other), max(place, other), share**0.5), p))
     return found
 
 
