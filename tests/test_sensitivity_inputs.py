@@ -28,6 +28,7 @@ SCALED = make_pipeline(StandardScaler(), SVR(C=5.0)).fit(X, Y)
 RANGES = {"a": (-1.0, 1.0), "b": (-1.0, 2.0), "c": stats.norm()}
 MODELS = pytest.mark.parametrize("model", [PLAIN, SCALED], ids=["plain", "pipeline"])
 UNNAMED = pytest.mark.filterwarnings("ignore:X has feature names, but StandardScaler was fitted")
+GAPLESS = [(0.0, 2.0), stats.norm(1.0, 0.2), stats.uniform(0, 2)]
 NAMES = ("x0", "x1", "x2")
 CODES = RNG.integers(3, size=40).astype(float)
 MIXED = KernelExpansion(
@@ -158,7 +159,7 @@ def test_a_sample_of_texts_goes_through_an_encoder(names):
 # what cannot be meant
 
 
-@pytest.mark.parametrize("given", [(0.0, 2.0), stats.norm(1.0, 0.2), stats.uniform(0, 2)], ids=str)
+@pytest.mark.parametrize("given", GAPLESS, ids=["range", "normal", "uniform"])
 def test_a_range_of_categories_is_refused(given):
     ranges = {0: (-1.0, 1.0), 1: (-1.0, 1.0)}
     with pytest.raises(ValueError, match=r"'x2' holds categories.*scipy\.stats\.randint\(0, 3\)"):

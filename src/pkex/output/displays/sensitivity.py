@@ -80,7 +80,9 @@ class SensitivityDisplay(Display):
         ink = theme(palette.INK)
         ax.plot(shapley, places, "D", color=ink, markersize=4.5, label="Shapley effect", zorder=4)
         label = of_all("share of the variance", len(shown), len(found.feature_names))
-        notes = [line for note in found.notes for line in wrap(note, _LETTERS_OF_A_NOTE)]
+        notes: list[str] = []
+        for note in found.notes if self._own else ():  # other axes may have no room for them
+            notes += wrap(note, _LETTERS_OF_A_NOTE)
         ax.set_xlabel(literal("\n".join([label, *notes])))
         ax.set_xlim(left=0.0)
         variance = float(np.ravel(found.variance)[self.output or 0])
