@@ -58,6 +58,17 @@ def rounded(rows):
     return np.column_stack([rows[:, 0], np.round(rows[:, 1]), rows[:, 2]])
 
 
+class ColumnsOfBins:
+    """A column as columns of 0 and 1, one for each bin."""
+
+    def __init__(self, edges):
+        self.edges = edges
+
+    def __call__(self, rows):
+        places = np.digitize(np.asarray(rows)[:, 0], self.edges)
+        return np.eye(len(self.edges) + 1)[places]
+
+
 # names
 
 
@@ -199,6 +210,17 @@ def test_transforms_that_are_continuous_are_not_called_rounding():
     model = make_pipeline(log, StandardScaler(), SVR(C=5.0)).fit(positive, Y)
     found = sensitivity(model, dict.fromkeys(range(3), (0.2, 2.0)))  # log(round(0.2)) is -inf
     assert found.shapley.sum() == pytest.approx(1.0)
+
+
+def test_a_range_of_a_column_that_is_binned_is_one():
+    bins = ColumnsOfBins((-0.5, 0.5))
+    whole = Preparation(bins, ("x0",), (0, 0, 0))
+    f = KernelExpansion(bins(X[:, :1]), Y, RBF(1.0), preparation=whole)
+    found = sensitivity(f, {0: (-1.5, 1.5)})
+    values = f.predict(np.linspace(-1.5, 1.5, 3001)[1::2, None])  # a third in each bin
+    assert found.variance == pytest.approx(values.var(), rel=0.01)  # which has steps
+    dependent = sensitivity(f, X[:, :1])
+    assert dependent.notes == []
 
 
 def test_ranges_far_beyond_the_data_are_noted():

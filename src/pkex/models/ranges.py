@@ -37,7 +37,7 @@ def refuse_range(expansion: KernelExpansion, table: Any, column: int, given: obj
     name = expansion.feature_names[column]
     for part in expansion.parts:
         block = _categories(part).get(column)
-        if block is not None:
+        if block is not None and not _is_binned(part, table, block):
             codes = np.unique(part.points[:, block[0]]) if len(block) == 1 else None
             raise ValueError(
                 f"the column {name!r} holds categories, which have no values between them, but it "
@@ -109,6 +109,17 @@ def _categories(part: KernelExpansion) -> dict[int, list[int]]:
     return found
 
 
+def _is_binned(part: KernelExpansion, table: Any, block: list[int]) -> bool:
+    """Tell whether several columns of 0 and 1 are made of numbers between bounds."""
+    if len(block) == 1 or part.preparation is None:
+        return False
+    try:
+        found = np.asarray(part.preparation.transform(table), np.float64)[:, block]
+    except (TypeError, ValueError):  # an encoder does not know the numbers
+        return False
+    return bool(found.any(axis=1).all())
+
+
 def _instead(codes: Floats | None) -> str:
     """Say what a column of such codes may have."""
     if codes is None:
@@ -121,15 +132,15 @@ def _instead(codes: Floats | None) -> str:
 
 def _is_rounded(part: KernelExpansion, table: Any, column: int) -> bool:
     """Tell whether nothing changes when the entries of a column are rounded, but by integers."""
-    if part.preparation is None:
-        return False
     block = _blocks(part).get(column, [])
+    if part.preparation is None or len(block) != 1:
+        return False
     low, high = _ends(table, column)
     tables = [_with(table, column, change) for change in (None, np.round, low, high)]
     try:
         with np.errstate(all="ignore"):
             every = [np.asarray(part.preparation.transform(one), np.float64) for one in tables]
-    except ValueError:  # an integer may be out of the domain of a transform
+    except (TypeError, ValueError):  # an integer may be out of the domain of a transform
         return False
     as_it_is, rounded, lowest, highest = (one[:, block] for one in every)
     return np.array_equal(as_it_is, rounded) and not np.array_equal(lowest, highest)

@@ -61,7 +61,7 @@ class Dependence:
     rows : array of int, optional
         The rows that count; all by default.
     categorical : collection of int
-        Numbers of columns that hold categories, whatever their type.
+        Numbers of columns that hold categories, whatever their type, unless these are too many.
 
     Examples
     --------
@@ -94,14 +94,15 @@ class Dependence:
         """The pairs of columns that depend on each other, the strongest first."""
         numbers: dict[int, Floats] = {}
         categories: dict[int, Codes] = {}
-        for j, (column, kind) in enumerate(_columns(self._sample)[:MAX_COLUMNS]):
+        for j, (column, kind) in enumerate(_columns(self._sample)):
             if kind == "other" or len(column) < _FEWEST:
                 continue
             if kind == "categorical" or j in self._categorical:
                 codes, count = _codes(column)
                 if 2 <= count <= len(codes) / _ROWS_OF_A_CATEGORY:
                     categories[j] = codes
-            elif (ranks := _ranks(np.asarray(column, dtype=np.float64))).any():
+                    continue
+            if kind == "numeric" and (ranks := _ranks(column.astype(np.float64))).any():
                 numbers[j] = ranks
         every = _of_numbers(numbers) + _of_both(numbers, categories) + _of_categories(categories)
         every.sort(key=lambda one: one[1])
@@ -127,13 +128,13 @@ class Dependence:
 def _taken(table: Any, rows: Codes) -> Any:
     """Return a copy of some rows."""
     if hasattr(table, "tocsr"):
-        return table.tocsr()[rows].toarray()
+        return table.tocsr()[rows][:, :MAX_COLUMNS].toarray()
     if hasattr(table, "iloc"):
-        return table.iloc[rows]
+        return table.iloc[rows, :MAX_COLUMNS]
     frame = nw.from_native(table, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return frame[rows.tolist()].to_native()
-    return np.asarray(table)[rows]
+        return frame[rows.tolist(), :MAX_COLUMNS].to_native()
+    return np.asarray(table)[rows, :MAX_COLUMNS]
 
 
 def _columns(sample: Any) -> list[tuple[NDArray[Any], Kind]]:
