@@ -19,7 +19,7 @@ import pytest
 from bayes_opt import BayesianOptimization
 from naive import shapley_by_enumeration
 
-from pkex import Explainer, UnsupportedModelError
+from pkex import Explainer, UnsupportedModelError, sensitivity
 
 pytestmark = pytest.mark.torch
 
@@ -151,3 +151,13 @@ def test_neither_library_is_imported_by_pkex():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_sensitivity_refuses_a_range_of_a_parameter_of_integers():
+    [case] = [case for case in models.MODELS if str(case) == "bayes_opt, a parameter of integers"]
+    table = case.table(case.process)
+    ranges = dict.fromkeys(case.names, (0.0, 3.0))
+    with pytest.raises(ValueError, match=r"the model rounds the column .* or a sample of values"):
+        sensitivity(case.model(), ranges)
+    found = sensitivity(case.model(), dict(zip(case.names, table.T, strict=True)))
+    assert found.shapley.sum() == pytest.approx(1.0)

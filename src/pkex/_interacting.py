@@ -25,6 +25,7 @@ from pkex.games.sums import GameSums
 from pkex.interactions import Interactions
 from pkex.models.preparation import mixed, taken
 from pkex.models.products import as_products
+from pkex.models.sums import result_names
 
 if TYPE_CHECKING:
     from pkex.explainer import Explainer
@@ -54,12 +55,14 @@ def of_model(
             f"the explainer has {explainer.index} values, which no interaction index goes with: "
             f"choose one, e.g. interactions(X, index='k-SII'); there are {_known()}."
         )
-    names = explainer.player_names
+    expansion = explainer.expansion
+    rows, table, prepared = _prepared(explainer, X)
+    titles = result_names(expansion, explainer.players, explainer.player_names, rows)
+    names = titles["feature_names"]
     chosen = None if players is None else _subsets(players, names)
     index, max_order = _asked(index or _DEFAULTS[explainer.index], max_order, chosen)
     general = explainer.removal != "neutral"
     recipe = _recipe(index, max_order, len(names), general, explainer.tol, chosen)
-    rows, table, prepared = _prepared(explainer, X)
     _check_room(recipe, len(prepared[0]), explainer.expansion.n_outputs)
     sums = _summed(explainer, recipe, prepared, progress)
     bases = np.sum([part.bases for part in explainer._parts], axis=0)
@@ -74,7 +77,6 @@ def of_model(
     if fitted is not None:
         base = fitted + explainer._offset
     predictions = sums.totals.reshape(base.shape) + explainer._offset
-    expansion = explainer.expansion
     return Interactions(
         **parts,
         index=index,
@@ -82,7 +84,7 @@ def of_model(
         base_values=base,
         predictions=predictions,
         feature_names=names,
-        column_names=expansion.feature_names,
+        column_names=titles["column_names"],
         players=explainer.players,
         removal=explainer.removal,
         residual=residual,

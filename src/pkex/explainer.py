@@ -38,7 +38,7 @@ from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import mixed, prepared_players, taken
 from pkex.models.shap_background import from_shap
-from pkex.models.sums import named
+from pkex.models.sums import named, result_names
 from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, said_before
@@ -264,7 +264,8 @@ class Explainer:
         X : array, data frame or sparse matrix of shape (n_rows, n_columns), or texts
             The columns of a data frame are found by name where the model was fitted with names;
             their order does not matter, and columns that the model does not know are left out. A
-            pipeline that begins with a vectorizer takes a list of texts.
+            model without names takes columns in their order, and a result has those of its own
+            frame. A pipeline that begins with a vectorizer takes a list of texts.
         return_std : bool, default False
             For a Gaussian process: whether to find the posterior standard deviation of every value,
             `Explanation.std`. It is that of the latent function, without the noise of observations.
@@ -325,8 +326,7 @@ class Explainer:
             base_values=base_values,
             predictions=predictions,
             data=self._shown(table, prepared),
-            feature_names=self.player_names,
-            column_names=expansion.feature_names,
+            **result_names(expansion, self.players, self.player_names, rows),
             players=self.players,
             output_names=expansion.output_names,
             rule=sums.rules[0],

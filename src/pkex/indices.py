@@ -10,13 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._words import listed
 from pkex.output import frames, html, text
 from pkex.output.accessors import SensitivityPlots
 from pkex.output.files import sensitivity as files
+from pkex.tables.dependence import Dependence
 
 __all__ = ["Sensitivity"]
 
 Floats = NDArray[np.float64]
+
+_COARSE = 1e-4  # numerical error of an index that is worth a word
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,12 +56,14 @@ class Sensitivity:
     inputs : str
         What the inputs range over.
     error : float
-        About what an index may be off by: rounding, and for distributions how much the indices
-        changed when the nodes of their rules were doubled for the last time.
-    rows_variance : float, array of shape (n_outputs,), or None
-        The variance over the rows of a table as they are, with all their dependence. Where it is
-        far from `variance`, columns depend on each other, and the indices are about inputs that
-        vary more freely than the data do.
+        What an index may be off by because of how it was computed, not because of how well the
+        model fits: rounding, a proven bound for kernels that are sums of others up to an error
+        (Matern, rational quadratic), and for distributions how much the indices changed when the
+        nodes of their rules were doubled for the last time.
+    input_notes : tuple of str
+        What to know of the ranges that were given; see `notes`.
+    dependence : Dependence or None
+        Which columns of the table depend on each other; None for distributions. See `correlated`.
     number : str or None
         Of a classifier, what the output is, e.g. "decision function".
 
@@ -87,7 +93,8 @@ class Sensitivity:
     output_names: tuple[str, ...] | None
     inputs: str
     error: float
-    rows_variance: Any = None
+    input_notes: tuple[str, ...] = ()
+    dependence: Dependence | None = None
     number: str | None = None
 
     @property
@@ -106,6 +113,36 @@ class Sensitivity:
     def interactions(self) -> Any:
         """The share of all parts of two inputs and more: 1 minus the sum of `first_order`."""
         return 1.0 - self.first_order.sum(axis=0)
+
+    @property
+    def correlated(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of inputs whose columns depend on each other, the strongest first.
+
+        They are found when this is first asked for, by the rows alone: by Spearman's correlation,
+        Cramer's V for categories and the correlation ratio of ranks for a number and a category,
+        of at least 0.3 and significant at 5 % after Holm's adjustment. At most 2000 rows and 500
+        columns are looked at. Columns of one group are not told apart.
+        """
+        pairs = () if self.dependence is None else self.dependence.between(self.players)
+        names = self.feature_names
+        return tuple((names[pair.first], names[pair.second]) for pair in pairs)
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know before reading the indices: ranges, correlated features, numerical error."""
+        found = list(self.input_notes)
+        names = list(dict.fromkeys(name for pair in self.correlated for name in pair))
+        if names:
+            found.append(
+                f"Features are correlated ({listed(names)}): indices assume independence. Group "
+                "them"
+            )
+        if self.error > _COARSE:
+            found.append(
+                f"Numerical error of an index: up to {self.error:.1g} (of computing it, not of the "
+                "model)"
+            )
+        return found
 
     def __repr__(self) -> str:
         return text.sensitivity_text(self)

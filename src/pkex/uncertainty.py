@@ -32,6 +32,7 @@ from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
 from pkex.models.preparation import mixed, taken
 from pkex.models.products import as_products
+from pkex.models.sums import result_names
 from pkex.readers.reading import outside
 
 if TYPE_CHECKING:
@@ -216,8 +217,7 @@ def explain_variance(
     explanation = Explanation._made(
         **found.fields(one_output=explainer._base.ndim == 0),
         data=explainer._shown(table, prepared),
-        feature_names=explainer.player_names,
-        column_names=expansion.feature_names,
+        **result_names(expansion, explainer.players, explainer.player_names, rows),
         players=explainer.players,
         output_names=expansion.output_names,
         removal=explainer.removal,

@@ -118,17 +118,13 @@ def _found(
 
 def _result(found: pkex.Sensitivity) -> SensitivityResult:
     outputs = found.outputs or (None,)
-    variances, rows, means = (
-        np.reshape(part, -1) for part in (found.variance, found.rows_variance, found.mean)
-    )
+    variances, means = (np.reshape(part, -1) for part in (found.variance, found.mean))
     tables = {kind: _by_output(found, kind) for kind in _KINDS}
     return SensitivityResult(
         inputs=found.inputs,
         outputs=[
-            VarianceFacts(
-                name=name, variance=float(variance), rows_variance=float(own), mean=float(mean)
-            )
-            for name, variance, own, mean in zip(outputs, variances, rows, means, strict=True)
+            VarianceFacts(name=name, variance=float(variance), mean=float(mean))
+            for name, variance, mean in zip(outputs, variances, means, strict=True)
         ],
         features=[
             IndexFacts(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pkex.output.files.archive import Arrays, Format, Header
 from pkex.output.files.header import (
     Reader,
+    as_count,
     as_names,
     as_number,
     as_players,
@@ -17,8 +18,10 @@ from pkex.output.files.header import (
     fields_of,
     maybe,
     to_json,
+    typed,
 )
 from pkex.output.files.pieces import fits, floats
+from pkex.tables.dependence import Dependence, Pair
 
 if TYPE_CHECKING:
     from pkex.indices import Sensitivity
@@ -28,6 +31,18 @@ __all__ = ["load", "pack", "save"]
 FORMAT = Format("Sensitivity", 1)
 
 _INDICES = ("first_order", "total_order", "shapley")
+
+
+def _as_pair(value: Any) -> Pair:
+    first, second, strength = typed(value, list, "a pair of columns")
+    return Pair(as_count(first), as_count(second), as_number(strength))
+
+
+def _as_dependence(value: Any) -> Dependence:
+    """Return the columns that depend on each other, as they were found."""
+    return Dependence.found([_as_pair(pair) for pair in typed(value, list, "a list")])
+
+
 _ABOUT: dict[str, Reader] = {
     "feature_names": as_names,
     "column_names": as_names,
@@ -36,6 +51,8 @@ _ABOUT: dict[str, Reader] = {
     "inputs": as_text,
     "error": as_number,
     "number": maybe(as_text),
+    "input_notes": lambda value: () if value is None else as_names(value),
+    "dependence": maybe(_as_dependence),
 }
 
 
@@ -52,6 +69,10 @@ def load(kind: type[Sensitivity], path: str | os.PathLike[str]) -> Sensitivity:
         shape = arrays["shapley"].shape
         fits("shapley", shape[:1], (max(1, len(about["feature_names"])),))
         fits("players", (len(about["players"]),), shape[:1])
+        if about["dependence"] is not None:
+            owned = {column for player in about["players"] for column in player}
+            if not all({*pair[:2]} <= owned for pair in about["dependence"].pairs):
+                raise ValueError("dependence: it names columns that belong to no feature")
         names = about["output_names"]
         fits("shapley", shape[1:], () if names is None or len(names) == 1 else (len(names),))
         for name in _INDICES:
@@ -62,9 +83,8 @@ def load(kind: type[Sensitivity], path: str | os.PathLike[str]) -> Sensitivity:
         pairs = None
         if "second_order" in arrays:
             pairs = floats(arrays, "second_order", (shape[0], *shape), missing=True)
-        for name in ("variance", "mean", "rows_variance"):
-            there = name in arrays or name != "rows_variance"
-            about[name] = floats(arrays, name, shape[1:]) if there else None
+        for name in ("variance", "mean"):
+            about[name] = floats(arrays, name, shape[1:])
         return kind(**about, second_order=pairs)
 
     return FORMAT.load(path, unpack)
@@ -72,8 +92,11 @@ def load(kind: type[Sensitivity], path: str | os.PathLike[str]) -> Sensitivity:
 
 def pack(sensitivity: Sensitivity) -> Arrays:
     """Return the arrays of a file."""
-    header = {name: to_json(getattr(sensitivity, name), name) for name in _ABOUT}
-    names = (*_INDICES, "second_order", "variance", "mean", "rows_variance")
+    about = {name: getattr(sensitivity, name) for name in _ABOUT}
+    if sensitivity.dependence is not None:
+        about["dependence"] = sensitivity.dependence.pairs
+    header = {name: to_json(value, name) for name, value in about.items()}
+    names = (*_INDICES, "second_order", "variance", "mean")
     arrays = {name: getattr(sensitivity, name) for name in names}
     there = {name: np.asarray(array) for name, array in arrays.items() if array is not None}
     return FORMAT.packed(header, there)
