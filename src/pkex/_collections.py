@@ -93,7 +93,9 @@ def _dask_frame(explainer: Explainer, table: Any) -> Any:
             "explainer.shap_values(X)."
         )
     held = dask.delayed(explainer, pure=True, traverse=False)
-    names = _names(explainer.player_names, explainer.expansion.output_names, explainer._base.shape)
+    names = _names(
+        explainer.player_names, explainer.expansion.output_names, explainer._offset.shape
+    )
     index = table._meta.index[:0]
     meta = pandas.DataFrame({name: np.empty(0) for name in names}, index=index)
     return table.map_partitions(_frame, held, meta=meta, enforce_metadata=False)
@@ -111,7 +113,7 @@ def _values(rows: Any, explainer: Explainer) -> Floats:
 def _frame(rows: Any, explainer: Explainer) -> Any:
     """Return the frame of a partition, which may have no rows."""
     if not len(rows):
-        names = explainer.player_names, explainer.expansion.output_names, explainer._base.shape
+        names = explainer.player_names, explainer.expansion.output_names, explainer._offset.shape
         return type(rows)({name: np.empty(0) for name in _names(*names)}, index=rows.index)
     with working():
         return frame_of(explainer, rows)
@@ -119,7 +121,7 @@ def _frame(rows: Any, explainer: Explainer) -> Any:
 
 def _shape(explainer: Explainer) -> tuple[int, ...]:
     """Return the shape of the values of a row."""
-    return (len(explainer.player_names), *explainer._base.shape)
+    return (len(explainer.player_names), *explainer._offset.shape)
 
 
 def _columns(explanation: Explanation) -> dict[str, Floats]:

@@ -38,7 +38,7 @@ from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import mixed, prepared_players, taken
 from pkex.models.shap_background import from_shap
-from pkex.models.sums import named
+from pkex.models.sums import base_of, named
 from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, said_before
@@ -200,7 +200,7 @@ class Explainer:
     @property
     def expected_value(self) -> float | Floats:
         """The base value, as shap's explainers name it; one number, or one per output."""
-        base = self._base
+        base = self._base if self._sparse is None else self._sparse.base
         return base.copy() if base.ndim else float(base)
 
     def shap_values(self, X: Any) -> Any:
@@ -549,11 +549,8 @@ class Explainer:
 
     @lazy
     def _base(self) -> Floats:
-        """The value of the empty coalition, shape () or (n_outputs,)."""
-        games: Any = self._parts if self._sparse is None else self._sparse.parts
-        parts = zip(games, self.expansion.parts, strict=True)
-        bases = [one.bases.reshape(part.offset.shape) + part.offset for one, part in parts]
-        return np.asarray(np.sum(bases, axis=0))
+        """The value of the empty coalition in the games of dense rows, () or (n_outputs,)."""
+        return base_of(self.expansion, self._parts)
 
     @lazy
     def _offset(self) -> Floats:

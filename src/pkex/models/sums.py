@@ -18,7 +18,7 @@ from pkex._sparse import is_sparse, same_table, to_dense
 from pkex._validation import default_names
 from pkex.models.expansion import Data, KernelExpansion
 
-__all__ = ["ExpansionSum", "combined", "evolve", "named", "stack", "sum_of"]
+__all__ = ["ExpansionSum", "base_of", "combined", "evolve", "named", "stack", "sum_of"]
 
 Floats = NDArray[np.float64]
 
@@ -91,6 +91,13 @@ class ExpansionSum(KernelExpansion):
         """Return the sum at the rows of `X`, shape (n_rows,) or (n_rows, n_outputs)."""
         prediction: Floats = np.sum([part.predict(X) for part in self.parts], axis=0)
         return prediction
+
+
+def base_of(expansion: KernelExpansion, games: Sequence[Any]) -> Floats:
+    """Return the worth of no player in the games of the parts with offsets, () or (n_outputs,)."""
+    pairs = zip(games, expansion.parts, strict=True)
+    bases = [game.bases.reshape(part.offset.shape) + part.offset for game, part in pairs]
+    return np.asarray(np.sum(bases, axis=0))
 
 
 def sum_of(parts: Sequence[KernelExpansion]) -> KernelExpansion:
