@@ -499,8 +499,8 @@ class Explainer:
         if self._own is not None and self.expansion.preparation is not None:
             shape = (min(_CHECKED, len(totals)), *self._offset.shape)
             ours = totals[:_CHECKED].reshape(shape) + self._offset  # without the rule's error
-            own = said_before(self._own)(first_rows(rows, _CHECKED))
-            check_agreement(self.expansion, ours, own, self._own_tol)
+            few = first_rows(rows, _CHECKED)
+            check_agreement(self.expansion, ours, said_before(self._own)(few), self._own_tol, few)
 
     def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
         """Warn when rounding is more than a millionth of what the predictions vary by."""

@@ -118,7 +118,7 @@ def sensitivity(
         rows_variance = _variance_over_rows(expansion, inputs)
         if own is not None and expansion.preparation is not None:
             few = first_rows(X, _CHECKED)
-            check_agreement(expansion, expansion.predict(few), own(few), own_tol)
+            check_agreement(expansion, expansion.predict(few), own(few), own_tol, few)
     found = _shares(sums, expansion, players, names, inputs, off, rows_variance)
     return replace(found, number=number)
 
