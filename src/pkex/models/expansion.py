@@ -13,7 +13,7 @@ Users see one output without an axis. Inside, every part has one: `alpha` and `o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +56,9 @@ class Data:
         In the columns of the points, that is as prepared.
     kind : str
         The plural noun: "training points", "support vectors".
+    n_fit : int, optional
+        How many rows the model was fitted on, where `rows` are some of them; None where that is not
+        known.
 
     Examples
     --------
@@ -63,12 +66,13 @@ class Data:
     >>> from sklearn.svm import SVR
     >>> model = SVR().fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 0.0])
     >>> data = pkex.as_expansion(model).background
-    >>> data.kind, data.rows.shape
-    ('support vectors', (3, 1))
+    >>> data.kind, data.rows.shape, data.n_fit
+    ('support vectors', (3, 1), 3)
     """
 
     rows: Any
     kind: str = "rows"
+    n_fit: int | None = None
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -199,7 +203,7 @@ class KernelExpansion:
             return
         points, data = _frozen(on_cache_lines(state["points"])), state["background"]
         if data is not None and data.rows is state["points"]:
-            data = Data(points, data.kind)
+            data = replace(data, rows=points)
         self.__dict__.update(state | {"points": points, "background": data})
 
     def __repr__(self) -> str:
@@ -320,8 +324,8 @@ def _as_data(background: Any, points: Any, kernel: Kernel) -> Data | None:
     rows = take(given.rows, "background", points.shape[1])
     check_table(kernel, rows, "background")
     if same_table(rows, points):
-        return Data(points, given.kind)
-    return Data(rows if is_sparse(rows) else _frozen(rows.copy()), given.kind)
+        return replace(given, rows=points)
+    return replace(given, rows=rows if is_sparse(rows) else _frozen(rows.copy()))
 
 
 def _check_posterior(posterior: Posterior, n_points: int, n_outputs: int) -> None:
