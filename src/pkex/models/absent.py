@@ -174,6 +174,7 @@ def _rows_of(part: KernelExpansion, sparse: bool) -> Any:
         return part.sparse_points[:1] if sparse else part.points[:1]  # any row would do
     if part.background is not None:
         rows = part.background.rows
+        part.check_sizes(rows, "the model's own data")
         if sparse:
             return some_sparse_rows(rows, MAX_ROWS, 0)
         return some_rows(to_dense(rows), MAX_ROWS, 0)

@@ -34,6 +34,7 @@ from pkex.errors import no_neutral_removal
 from pkex.games.layout import on_cache_lines
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.kernels.entries import check_table, fits_sparse, kernel_matrix
+from pkex.kernels.sizes import check_sizes, size_limits
 from pkex.models.preparation import Preparation, seen
 
 if TYPE_CHECKING:  # it needs SciPy, which an expansion does without
@@ -196,6 +197,8 @@ class KernelExpansion:
             ("posterior", posterior),
         ):
             object.__setattr__(self, name, value)
+        limits = size_limits(kernel, self.kept_points[:0])  # whatever rows come
+        check_sizes(self.kept_points, limits, "points", self._prepared_names)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "points" not in state:
@@ -264,25 +267,38 @@ class KernelExpansion:
 
     def prepare(self, X: ArrayLike, name: str = "X") -> Floats:
         """Return the rows as the kernel sees them: float64, checked, and prepared."""
-        X, names = self._prepared(X)
-        rows = as_matrix(X, name, self.shape[1], names)
+        rows = as_matrix(self._prepared(X), name, self.shape[1], self._prepared_names)
         self.kernel.check(rows, name)
+        self.check_sizes(rows, name)
         return rows
 
     def prepare_sparse(self, X: Any, name: str = "X") -> Any:
         """Return the same as a CSR array."""
-        X, names = self._prepared(X)
-        rows = as_csr(X, name, self.shape[1], names)
+        rows = as_csr(self._prepared(X), name, self.shape[1], self._prepared_names)
         check_table(self.kernel, rows, name)
+        self.check_sizes(rows, name)
         return rows
 
-    def _prepared(self, X: Any) -> tuple[Any, tuple[str, ...]]:
-        """Return rows after the preparation, and the names of their columns."""
+    def _prepared(self, X: Any) -> Any:
+        """Return rows after the preparation."""
+        return X if self.preparation is None else self.preparation.transform(X)
+
+    @lazy
+    def _prepared_names(self) -> tuple[str, ...]:
+        """The names of the columns of the points: of those that they are made from."""
         names = self.feature_names
-        if self.preparation is not None:
-            X = self.preparation.transform(X)
-            names = tuple(names[origin] for origin in self.preparation.origins)
-        return X, names
+        if self.preparation is None:
+            return names
+        return tuple(names[origin] for origin in self.preparation.origins)
+
+    @lazy
+    def _size_limits(self) -> Floats:
+        """How large values of each column of the points may be."""
+        return size_limits(self.kernel, self.kept_points)
+
+    def check_sizes(self, table: Any, name: str) -> None:
+        """Raise a ValueError where prepared rows are too large for kernels between them."""
+        check_sizes(table, self._size_limits, name, self._prepared_names)
 
     def gram(self, rows: Any) -> Floats:
         """Return the kernel matrix of prepared rows and the points; sparse rows if these are."""
