@@ -123,12 +123,12 @@ def _names_for(explainer: Explainer, rows: Any) -> list[str]:
     """Return the names of the columns of what is made of a frame."""
     expansion = explainer.expansion
     titles = result_names(expansion, explainer.players, explainer.player_names, rows)
-    return _names(titles["feature_names"], expansion.output_names, explainer._base.shape)
+    return _names(titles["feature_names"], expansion.output_names, explainer._offset.shape)
 
 
 def _shape(explainer: Explainer) -> tuple[int, ...]:
     """Return the shape of the values of a row."""
-    return (len(explainer.player_names), *explainer._base.shape)
+    return (len(explainer.player_names), *explainer._offset.shape)
 
 
 def _columns(explanation: Explanation) -> dict[str, Floats]:

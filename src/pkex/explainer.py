@@ -38,7 +38,7 @@ from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import mixed, prepared_players, taken
 from pkex.models.shap_background import from_shap
-from pkex.models.sums import named, result_names
+from pkex.models.sums import base_of, named, result_names
 from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, said_before
@@ -200,7 +200,7 @@ class Explainer:
     @property
     def expected_value(self) -> float | Floats:
         """The base value, as shap's explainers name it; one number, or one per output."""
-        base = self._base
+        base = self._base if self._sparse is None else self._sparse.base
         return base.copy() if base.ndim else float(base)
 
     def shap_values(self, X: Any) -> Any:
@@ -501,8 +501,8 @@ class Explainer:
         if self._own is not None and self.expansion.preparation is not None:
             shape = (min(_CHECKED, len(totals)), *self._offset.shape)
             ours = totals[:_CHECKED].reshape(shape) + self._offset  # without the rule's error
-            own = said_before(self._own)(first_rows(rows, _CHECKED))
-            check_agreement(self.expansion, ours, own, self._own_tol)
+            few = first_rows(rows, _CHECKED)
+            check_agreement(self.expansion, ours, said_before(self._own)(few), self._own_tol, few)
 
     def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
         """Warn when rounding is more than a millionth of what the predictions vary by."""
@@ -551,11 +551,8 @@ class Explainer:
 
     @lazy
     def _base(self) -> Floats:
-        """The value of the empty coalition, shape () or (n_outputs,)."""
-        games: Any = self._parts if self._sparse is None else self._sparse.parts
-        parts = zip(games, self.expansion.parts, strict=True)
-        bases = [one.bases.reshape(part.offset.shape) + part.offset for one, part in parts]
-        return np.asarray(np.sum(bases, axis=0))
+        """The value of the empty coalition in the games of dense rows, () or (n_outputs,)."""
+        return base_of(self.expansion, self._parts)
 
     @lazy
     def _offset(self) -> Floats:

@@ -142,7 +142,8 @@ def sensitivity(
         dependence = Dependence(inputs.table, count, categorical_columns(expansion))
         if own is not None and expansion.preparation is not None:
             few = first_rows(X, _CHECKED)
-            check_agreement(expansion, expansion.predict(few), said_before(own)(few), own_tol)
+            own_predictions = said_before(own)(few)
+            check_agreement(expansion, expansion.predict(few), own_predictions, own_tol, few)
     found = _shares(sums, expansion, players, names, inputs, off)
     return replace(found, number=number, input_notes=notes, dependence=dependence)
 

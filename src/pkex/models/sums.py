@@ -19,7 +19,16 @@ from pkex._validation import column_names, default_names
 from pkex.games.protocols import Players
 from pkex.models.expansion import Data, KernelExpansion
 
-__all__ = ["ExpansionSum", "combined", "evolve", "named", "result_names", "stack", "sum_of"]
+__all__ = [
+    "ExpansionSum",
+    "base_of",
+    "combined",
+    "evolve",
+    "named",
+    "result_names",
+    "stack",
+    "sum_of",
+]
 
 Floats = NDArray[np.float64]
 
@@ -92,6 +101,13 @@ class ExpansionSum(KernelExpansion):
         """Return the sum at the rows of `X`, shape (n_rows,) or (n_rows, n_outputs)."""
         prediction: Floats = np.sum([part.predict(X) for part in self.parts], axis=0)
         return prediction
+
+
+def base_of(expansion: KernelExpansion, games: Sequence[Any]) -> Floats:
+    """Return the worth of no player in the games of the parts with offsets, () or (n_outputs,)."""
+    pairs = zip(games, expansion.parts, strict=True)
+    bases = [game.bases.reshape(part.offset.shape) + part.offset for game, part in pairs]
+    return np.asarray(np.sum(bases, axis=0))
 
 
 def sum_of(parts: Sequence[KernelExpansion]) -> KernelExpansion:
