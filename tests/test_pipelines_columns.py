@@ -109,7 +109,7 @@ def test_a_frame_with_other_names_will_do_for_a_model_that_saw_none():
     behind = Explainer(scaled().fit(X, TARGET), removal="neutral")
     with pytest.warns(UserWarning, match="fitted without feature names"):
         explanation = behind(DIABETES[:2])
-    assert explanation.feature_names == ("x0", "x1", "x2", "x3")
+    assert explanation.feature_names == tuple(DIABETES.columns)
 
 
 def test_an_array_will_do_for_a_model_that_saw_names():
