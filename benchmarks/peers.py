@@ -41,7 +41,7 @@ from benchmarks.bare import N_POINTS, SIZES, fit
 from benchmarks.record import config, load, store
 from benchmarks.timing import growth, peak_memory, seconds
 from pkex import reference
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 Floats = NDArray[np.float64]
 Builder = Callable[[Any, Floats], Callable[[Floats], object]]

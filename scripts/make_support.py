@@ -23,7 +23,7 @@ from typing import Any
 
 import pkex
 from pkex import readers
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "support.md"

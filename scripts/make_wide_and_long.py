@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pkex
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.games import backend, numpy_backend, plan, sources
 from pkex.games import threads as _threads
 from pkex.statistics import attributed

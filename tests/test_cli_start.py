@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import pkex
-from pkex._extras import install_command
+from pkex._util.extras import install_command
 from pkex.cli import main
 
 HEAVY = (

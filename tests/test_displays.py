@@ -184,7 +184,7 @@ def test_what_can_be_drawn_is_told():
 
 
 def test_shap_is_not_needed(monkeypatch):
-    from pkex import _extras
+    from pkex._util import extras as _extras
 
     def missing(name):
         if name.startswith("shap"):

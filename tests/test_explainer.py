@@ -20,7 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import pkex
-from pkex import AdditivityError, Explainer, KernelExpansion, UnsupportedModelError, _progress
+from pkex import AdditivityError, Explainer, KernelExpansion, UnsupportedModelError
+from pkex._util import progress as _progress
 from pkex.games import sources
 from pkex.games import threads as _threads
 from pkex.games.points import WeightedPoints

@@ -302,7 +302,7 @@ def test_a_feature_with_the_name_of_a_total():
     ],
 )
 def test_a_library_that_is_not_installed(monkeypatch, module, call, words):
-    from pkex import _extras
+    from pkex._util import extras as _extras
 
     def missing(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -313,7 +313,7 @@ def test_a_library_that_is_not_installed(monkeypatch, module, call, words):
 
 
 def test_a_library_that_is_broken_says_so_itself(monkeypatch):
-    from pkex import _extras
+    from pkex._util import extras as _extras
 
     def broken(name):
         raise ModuleNotFoundError("No module named 'numba'", name="numba")

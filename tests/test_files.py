@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pkex
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 TEXT = b"new"
 

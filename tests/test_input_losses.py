@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import pkex
-from pkex._validation import first_rounded
+from pkex._util.validation import first_rounded
 from pkex.cli import main
 
 BASE = 2**60

@@ -89,7 +89,7 @@ def test_tints_are_of_the_palette():
 
 
 def test_a_table_is_made_without_extras(monkeypatch):
-    from pkex import _extras
+    from pkex._util import extras as _extras
 
     def missing(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)

@@ -12,7 +12,7 @@ import skops.io
 from sklearn.datasets import load_diabetes
 from sklearn.svm import SVR
 
-from pkex import _progress
+from pkex._util import progress as _progress
 
 terminals = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 

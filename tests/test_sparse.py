@@ -19,8 +19,8 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import pkex
-from pkex._random import some_rows
-from pkex._sparse import some_sparse_rows
+from pkex._util.random import some_rows
+from pkex._util.sparse import some_sparse_rows
 from pkex.games.sparse_points import SparseGameSums
 from pkex.kernels import RBF, Cauchy, Chi2, Laplacian, Linear, Matern, Polynomial
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import pkex
 from pkex import KernelExpansion
-from pkex._validation import brief
+from pkex._util.validation import brief
 from pkex.kernels import RBF, Custom, Laplacian, Linear
 
 RNG = np.random.default_rng(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.page import page, readme
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
 

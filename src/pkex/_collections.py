@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import is_dask
+from pkex._util.validation import is_dask
 from pkex.games.cluster import working
 
 if TYPE_CHECKING:

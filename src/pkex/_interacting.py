@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._indexing import subset_of
-from pkex._validation import brief, is_index
-from pkex._words import counted
+from pkex._util.indexing import subset_of
+from pkex._util.validation import brief, is_index
+from pkex._util.words import counted
 from pkex.games.functionals import INDICES
 from pkex.games.interactions import Recipe, Subset
 from pkex.games.interactions.reductions import InteractionSums, interactions_of

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex._noise import Noise
-from pkex._sparse import as_csr
+from pkex._util.sparse import as_csr
 from pkex.games.plan import Plan
 from pkex.games.protocols import Measure, Players
 from pkex.games.sparse import Scenarios

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkex._validation import brief
+from pkex._util.validation import brief
 
 if TYPE_CHECKING:
     from pkex.kernels.algebra import Kernel

@@ -11,18 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._collections import LAZY, frame_of, values_of
-from pkex._floats import usual_errors
-from pkex._lazy import lazy
+from pkex._util.floats import usual_errors
+from pkex._util.lazy import lazy
 from pkex._noise import Noise
-from pkex._sparse import is_sparse
-from pkex._validation import (
-    column_names,
-    first_rows,
-    is_dask,
-    refuse_dask,
-    tolerance,
-)
-from pkex._words import class_name
+from pkex._util.sparse import is_sparse
+from pkex._util.validation import column_names, first_rows, is_dask, refuse_dask, tolerance
+from pkex._util.words import class_name
 from pkex.explanation import Explanation
 from pkex.games.measures import measure_of
 from pkex.games.plan import Plan

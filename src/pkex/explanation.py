@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._concat import joined
-from pkex._floats import usual_errors
-from pkex._indexing import Axis, select
-from pkex._validation import brief
+from pkex._util.floats import usual_errors
+from pkex._util.indexing import Axis, select
+from pkex._util.validation import brief
 from pkex.importance import Importance
 from pkex.kernels import Kernel
 from pkex.models.absent import CAUTION

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._indexing import Axis, select, subset_of
-from pkex._lazy import lazy
-from pkex._validation import brief, is_index
+from pkex._util.indexing import Axis, select, subset_of
+from pkex._util.lazy import lazy
+from pkex._util.validation import brief, is_index
 from pkex.games.functionals import INDICES
 from pkex.output import interaction_tables
 from pkex.output.files import interactions as files

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._floats import usual_errors
-from pkex._validation import brief, first_rows
+from pkex._util.floats import usual_errors
+from pkex._util.validation import brief, first_rows
 from pkex.errors import PrecisionWarning
 from pkex.games.atoms import Atoms
 from pkex.games.engine import reduced

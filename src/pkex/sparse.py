@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._indexing import Axis, select
+from pkex._util.indexing import Axis, select
 from pkex.explanation import Explanation
 from pkex.games.rules import Rule
 from pkex.importance import Importance

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pkex._words import counted
+from pkex._util.words import counted
 from pkex.tables.files import FileTable
 
 __all__ = ["about_columns", "about_dropped", "about_target"]

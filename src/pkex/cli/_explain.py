@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pkex
-from pkex._words import class_name, listed
+from pkex._util.words import class_name, listed
 from pkex.cli import _interactions, _models, _tables
 from pkex.cli._explain_result import importance_grid, result_facts, row_grid, values_frame
 from pkex.cli._groups import groups_from

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 import pkex
-from pkex._words import counted, listed
+from pkex._util.words import counted, listed
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import (
     ClassFacts,

@@ -20,7 +20,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from pkex._words import counted
+from pkex._util.words import counted
 from pkex.cli._text import has_blocks, plain, printable, put
 from pkex.output import palette
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 from pkex.games.sums import ranked
 from pkex.output.totals import PairTotals
 

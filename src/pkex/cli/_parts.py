@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex._files import write_whole
-from pkex._words import listed
+from pkex._util.files import write_whole
+from pkex._util.words import listed
 from pkex.cli._part_pairs import PartPairs
 
 __all__ = ["PARTS", "JoinedValues", "Parts", "digest", "parts_of"]

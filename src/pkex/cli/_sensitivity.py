@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex._words import class_name
+from pkex._util.words import class_name
 from pkex.cli import _models, _tables
 from pkex.cli._explain import expected, group_numbers, is_ours
 from pkex.cli._grid import SHOWN, bar, cell, grid

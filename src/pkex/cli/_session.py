@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pkex._words import counted, listed
+from pkex._util.words import counted, listed
 from pkex.cli import _folder
 from pkex.cli._grid import show
 from pkex.cli._summary import Summary, document

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 import pkex
-from pkex._words import counted
+from pkex._util.words import counted
 from pkex.cli import _forecast, _interactions, _sample, _tables
 from pkex.cli._column_notes import about_columns, about_dropped, about_target
 from pkex.cli._groups import groups_from

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pkex
-from pkex._words import counted
+from pkex._util.words import counted
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import ShareFacts
 from pkex.output.text import aligned

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex
-from pkex._progress import row_bar
-from pkex._words import class_name, counted
+from pkex._util.progress import row_bar
+from pkex._util.words import class_name, counted
 from pkex.cli import _tables
 from pkex.cli._explain import KEEP, Work
 from pkex.cli._explain_result import result_facts, values_frame

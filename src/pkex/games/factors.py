@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import leaf_values

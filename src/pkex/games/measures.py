@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import roots_jacobi
 
-from pkex._validation import brief
+from pkex._util.validation import brief
 from pkex.games.protocols import Measure
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 

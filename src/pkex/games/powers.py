@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.games.rules import Rule
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.normal_form import Power

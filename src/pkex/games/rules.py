@@ -71,7 +71,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief, is_index, tolerance
+from pkex._util.validation import brief, is_index, tolerance
 from pkex.games.gauss import gauss_legendre
 
 __all__ = [

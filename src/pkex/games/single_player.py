@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.errors import not_finite
 from pkex.kernels.leaves import Dot
 from pkex.kernels.normal_form import Term, leaf_values

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.games.backend import game_class
 from pkex.games.factors import TILE, Absent, Factors
 from pkex.games.measures import Shapley

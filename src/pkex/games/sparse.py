@@ -50,7 +50,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.games.factors import change
 from pkex.games.protocols import Factors
 from pkex.games.rules import Rule

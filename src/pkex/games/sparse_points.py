@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.errors import AdditivityError
 from pkex.games.engine import reduced
 from pkex.games.plan import Plan

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.games.protocols import Players
 from pkex.kernels.entries import MOST, exponents, in_columns
 from pkex.kernels.normal_form import Term

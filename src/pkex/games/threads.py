@@ -17,7 +17,7 @@ from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from pkex._validation import brief, is_index
+from pkex._util.validation import brief, is_index
 from pkex.games.cluster import cluster_of, inside_worker, on_cluster
 
 __all__ = [

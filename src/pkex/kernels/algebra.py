@@ -18,8 +18,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._floats import usual_errors
-from pkex._validation import as_matrix, number
+from pkex._util.floats import usual_errors
+from pkex._util.validation import as_matrix, number
 from pkex.errors import two_distances
 from pkex.kernels.normal_form import Expansion, NormalForm, Split, Summand, Term
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._random import RandomState, some_rows
+from pkex._util.random import RandomState, some_rows
 
 __all__ = ["median_distance", "median_distances"]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief, number, positive
+from pkex._util.validation import brief, number, positive
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.leaves import ColumnKernel, Dot
 from pkex.kernels.normal_form import Summand

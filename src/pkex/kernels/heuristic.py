@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._floats import usual_errors
-from pkex._lazy import lazy
-from pkex._random import RandomState
-from pkex._validation import as_matrix, brief, is_index
+from pkex._util.floats import usual_errors
+from pkex._util.lazy import lazy
+from pkex._util.random import RandomState
+from pkex._util.validation import as_matrix, brief, is_index
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.bandwidth import median_distance, median_distances
 from pkex.kernels.columns import RBF, Categorical

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief, is_index
+from pkex._util.validation import brief, is_index
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.normal_form import Expansion, Summand, as_real
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief
+from pkex._util.validation import brief
 from pkex.errors import not_finite
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief, is_index, number
+from pkex._util.validation import brief, is_index, number
 from pkex.kernels.leaves import ColumnKernel, OnColumns
 from pkex.kernels.normal_form import Expansion, Power, Split, Summand
 

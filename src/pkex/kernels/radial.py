@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import number, positive
+from pkex._util.validation import number, positive
 from pkex.kernels import mixtures
 from pkex.kernels.columns import RBF
 from pkex.kernels.leaves import OnColumns

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._random import some_rows
-from pkex._sparse import some_sparse_rows, to_dense
-from pkex._validation import as_floats, brief
+from pkex._util.random import some_rows
+from pkex._util.sparse import some_sparse_rows, to_dense
+from pkex._util.validation import as_floats, brief
 from pkex.errors import no_neutral_removal
 from pkex.games.points import Background
 from pkex.games.sparse import Scenarios

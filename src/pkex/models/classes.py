@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief
+from pkex._util.validation import brief
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation

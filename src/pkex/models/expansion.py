@@ -19,17 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._floats import usual_errors
-from pkex._lazy import lazy
-from pkex._sparse import as_csr, is_sparse, same_table
-from pkex._validation import (
-    as_floats,
-    as_matrix,
-    brief,
-    column_names,
-    default_names,
-    unique_names,
-)
+from pkex._util.floats import usual_errors
+from pkex._util.lazy import lazy
+from pkex._util.sparse import as_csr, is_sparse, same_table
+from pkex._util.validation import as_floats, as_matrix, brief, column_names, default_names, unique_names
 from pkex.errors import no_neutral_removal
 from pkex.games.layout import on_cache_lines
 from pkex.kernels.algebra import Kernel, has_neutral_removal

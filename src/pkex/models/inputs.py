@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._extras import optional
-from pkex._validation import as_floats, brief, default_names, is_index
+from pkex._util.extras import optional
+from pkex._util.validation import as_floats, brief, default_names, is_index
 from pkex.games.gauss import gauss_legendre
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import seen

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_solve, solve_triangular
 
-from pkex._validation import as_floats
+from pkex._util.validation import as_floats
 
 __all__ = ["Posterior"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from pkex._validation import brief, column_names, default_names, refuse_dask, refuse_masked
+from pkex._util.validation import brief, column_names, default_names, refuse_dask, refuse_masked
 
 if TYPE_CHECKING:
     from pkex.games.protocols import Players

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._floats import usual_errors
-from pkex._lazy import lazy
-from pkex._sparse import is_sparse, same_table, to_dense
-from pkex._validation import default_names
+from pkex._util.floats import usual_errors
+from pkex._util.lazy import lazy
+from pkex._util.sparse import is_sparse, same_table, to_dense
+from pkex._util.validation import default_names
 from pkex.models.expansion import Data, KernelExpansion
 
 __all__ = ["ExpansionSum", "combined", "evolve", "named", "stack", "sum_of"]

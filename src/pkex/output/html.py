@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pkex._words import counted, listed
+from pkex._util.words import counted, listed
 from pkex.models.classes import elsewhere, meaning
 from pkex.output import palette
 from pkex.output.text import (

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex._extras import optional
-from pkex._validation import brief, is_index
-from pkex._words import counted
+from pkex._util.extras import optional
+from pkex._util.validation import brief, is_index
+from pkex._util.words import counted
 from pkex.output.html import cell, line, name_cell, page, small
 
 if TYPE_CHECKING:

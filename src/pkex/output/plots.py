@@ -17,9 +17,9 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._extras import optional
-from pkex._indexing import Axis, select
-from pkex._validation import is_index
+from pkex._util.extras import optional
+from pkex._util.indexing import Axis, select
+from pkex._util.validation import is_index
 from pkex.output import palette
 from pkex.output.columns import is_constant
 from pkex.output.drawing import (

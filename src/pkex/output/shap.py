@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._extras import optional
+from pkex._util.extras import optional
 from pkex.tables.cells import cell_text, is_missing, is_number, number_text
 
 if TYPE_CHECKING:

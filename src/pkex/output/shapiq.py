@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex._extras import optional
-from pkex._validation import brief
+from pkex._util.extras import optional
+from pkex._util.validation import brief
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation

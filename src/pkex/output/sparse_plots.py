@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex._lazy import lazy
-from pkex._validation import brief, is_index
+from pkex._util.lazy import lazy
+from pkex._util.validation import brief, is_index
 from pkex.output.accessors import ExplanationPlots
 from pkex.output.sparse_tables import REST
 from pkex.output.text_plot import TextPlot

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._extras import optional
-from pkex._words import counted
+from pkex._util.extras import optional
+from pkex._util.words import counted
 from pkex.importance import Importance
 from pkex.models.classes import meaning
 from pkex.output import palette

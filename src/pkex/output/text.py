@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._words import counted
+from pkex._util.words import counted
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.statistics.many_tests import lowest_adjusted, needed_permutations
 from pkex.tables.cells import cell_text, name_of_rest

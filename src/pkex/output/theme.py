@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex._extras import optional
+from pkex._util.extras import optional
 from pkex.output import palette
 
 if TYPE_CHECKING:

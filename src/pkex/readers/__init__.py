@@ -21,7 +21,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from pkex._floats import usual_errors
+from pkex._util.floats import usual_errors
 from pkex.errors import UnsupportedModelError
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import OUTPUTS, Classes, check_choice

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pkex._sparse import is_sparse
+from pkex._util.sparse import is_sparse
 from pkex.errors import AdditivityError
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.models.classes import Classes

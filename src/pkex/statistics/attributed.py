@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief, is_index, tolerance
+from pkex._util.validation import brief, is_index, tolerance
 from pkex.games.backend import game_class
 from pkex.games.players import Groups, players_of
 from pkex.games.rules import FULL_PRECISION

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._floats import usual_errors
-from pkex._indexing import Axis, select
-from pkex._lazy import lazy
-from pkex._validation import brief
+from pkex._util.floats import usual_errors
+from pkex._util.indexing import Axis, select
+from pkex._util.lazy import lazy
+from pkex._util.validation import brief
 from pkex.kernels import Kernel
 from pkex.output import frames, html, text
 from pkex.output.accessors import AttributionPlots

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
-from pkex._progress import with_bar
+from pkex._util.lazy import lazy
+from pkex._util.progress import with_bar
 from pkex.games.backend import Backend
 from pkex.games.engine import reduced
 from pkex.games.permutations import (

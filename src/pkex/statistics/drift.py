@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pkex._random import RandomState, generator
-from pkex._validation import brief, default_names, is_index, number, refuse_dask
+from pkex._util.random import RandomState, generator
+from pkex._util.validation import brief, default_names, is_index, number, refuse_dask
 from pkex.games.players import Groups, players_of
 from pkex.kernels import Kernel
 from pkex.statistics.attribution import Attribution

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._floats import usual_errors
-from pkex._random import RandomState, generator
+from pkex._util.floats import usual_errors
+from pkex._util.random import RandomState, generator
 from pkex.games.players import Groups
 from pkex.kernels import Kernel
 from pkex.statistics.attributed import (

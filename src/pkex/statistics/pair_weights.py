@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.games.lookup import look_up
 from pkex.games.threads import workspace
 from pkex.kernels.algebra import Kernel

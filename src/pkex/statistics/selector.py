@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pkex._random import RandomState
-from pkex._validation import brief, is_index, refuse_dask
+from pkex._util.random import RandomState
+from pkex._util.validation import brief, is_index, refuse_dask
 from pkex.kernels import Kernel
 from pkex.statistics.attribution import Attribution
 from pkex.statistics.hsic import hsic

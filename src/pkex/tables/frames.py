@@ -11,16 +11,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from pkex._validation import (
-    as_floats,
-    as_matrix,
-    brief,
-    column_names,
-    default_names,
-    first_rounded,
-    refuse_dask,
-    refuse_masked,
-)
+from pkex._util.validation import as_floats, as_matrix, brief, column_names, default_names, first_rounded, refuse_dask, refuse_masked
 from pkex.tables.cells import is_missing, is_number
 from pkex.tables.kinds import Kind, kind_of_cells, kind_of_series
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.games.functionals import Functional, Index
 from pkex.games.protocols import Measured
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder

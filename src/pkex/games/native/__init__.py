@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex.games.native._kernel as _kernel
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
 from pkex.errors import not_finite
 from pkex.games.factors import Absent, Factors, both_by_column, by_column, mean_factors
 from pkex.games.native.ratios import NativeRatios

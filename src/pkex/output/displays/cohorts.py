@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._indexing import Axis, select
-from pkex._validation import brief, is_index
-from pkex._words import counted
+from pkex._util.indexing import Axis, select
+from pkex._util.validation import brief, is_index
+from pkex._util.words import counted
 from pkex.output import palette
 from pkex.output.columns import categories, day_text, days
 from pkex.output.displays.panel import ExplanationDisplay

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex._words import counted
+from pkex._util.words import counted
 from pkex.output import palette
 from pkex.output.columns import bulk
 from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, one_column, zero_line

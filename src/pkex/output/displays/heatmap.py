@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief
-from pkex._words import counted
+from pkex._util.validation import brief
+from pkex._util.words import counted
 from pkex.output import palette
 from pkex.output.displays.colour_bar import draw_colour_bar
 from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, shown_features

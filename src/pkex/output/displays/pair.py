@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._indexing import Axis, select
+from pkex._util.indexing import Axis, select
 from pkex.output import palette
 from pkex.output.displays.colour_bar import draw_colour_bar
 from pkex.output.drawing import framed, literal, short

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._indexing import Axis, select
-from pkex._validation import brief
+from pkex._util.indexing import Axis, select
+from pkex._util.validation import brief
 from pkex.output import palette
 from pkex.output.accessors import MAX_PANELS, Output
 from pkex.output.drawing import LETTERS, WIDE, at_least, literal, room_for, short, wrapped

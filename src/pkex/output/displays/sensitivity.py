@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._indexing import Axis, select
+from pkex._util.indexing import Axis, select
 from pkex.output import palette
 from pkex.output.displays.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
 from pkex.output.drawing import (

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex._indexing import Axis, select
-from pkex._validation import brief
+from pkex._util.indexing import Axis, select
+from pkex._util.validation import brief
 from pkex.models.classes import elsewhere
 from pkex.output import palette
 from pkex.output.accessors import Output

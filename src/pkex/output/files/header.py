@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pkex._validation import brief
+from pkex._util.validation import brief
 from pkex.tables.cells import is_missing, is_number
 
 __all__ = [

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pkex._files import write_whole
-from pkex._validation import brief, is_index, number
+from pkex._util.files import write_whole
+from pkex._util.validation import brief, is_index, number
 from pkex.explanation import Explanation
 from pkex.indices import Sensitivity
 from pkex.interactions import Interactions

@@ -22,7 +22,7 @@ from gpytorch.distributions import MultivariateNormal
 from linear_operator.utils.cholesky import psd_safe_cholesky
 from numpy.typing import NDArray
 
-from pkex._validation import default_names
+from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import Linear, Matern
 from pkex.models.expansion import Data, KernelExpansion

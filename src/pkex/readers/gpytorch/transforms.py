@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import default_names
+from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.models.preparation import Preparation
 from pkex.readers.gpytorch.copies import array, exactly, slice_of, tensor

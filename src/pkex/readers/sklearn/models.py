@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._sparse import is_sparse
-from pkex._validation import as_matrix, column_names
+from pkex._util.sparse import is_sparse
+from pkex._util.validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import RBF, Laplacian, Linear, Matern
 from pkex.kernels.algebra import Kernel

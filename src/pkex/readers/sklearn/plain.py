@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._sparse import is_sparse, to_dense
-from pkex._validation import column_names
+from pkex._util.sparse import is_sparse, to_dense
+from pkex._util.validation import column_names
 from pkex.errors import UnsupportedModelError
 from pkex.readers.reading import Given
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import default_names
+from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.models.classes import pairs_of
 from pkex.models.expansion import KernelExpansion

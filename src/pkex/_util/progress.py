@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from pkex._extras import install_command
+from pkex._util.extras import install_command
 
 __all__ = ["row_bar", "with_bar"]
 

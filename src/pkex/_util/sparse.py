@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._random import generator
+from pkex._util.random import generator
 
 __all__ = ["as_csr", "is_sparse", "same_table", "some_sparse_rows", "to_dense"]
 
@@ -77,7 +77,7 @@ def same_table(first: Any, second: Any) -> bool:
 
 
 def some_sparse_rows(table: Any, max_rows: int, random_state: int) -> Any:
-    """Return the rows that `pkex._random.some_rows` would choose of the same table made dense.
+    """Return the rows that `pkex._util.random.some_rows` would choose of the same table made dense.
 
     That sorts rows from their last column to the first. A row is compared by its entries in that
     order: of two rows the one with the later entry is larger if that is positive, else smaller.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief, is_index
+from pkex._util.validation import brief, is_index
 
 __all__ = ["Axis", "select", "subset_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief
+from pkex._util.validation import brief
 
 __all__ = ["RandomState", "generator", "some_rows"]
 
