@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex._util.validation import is_dask
 from pkex.games.cluster import working
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LAZY", "frame_of", "values_of"]
 
-Floats = NDArray[np.float64]
 
 # for the sentence about a collection that an explainer is called with
 LAZY = (

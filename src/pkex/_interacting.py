@@ -13,9 +13,9 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.indexing import subset_of
+from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex._util.words import counted
 from pkex.games.functionals import INDICES
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["of_model", "of_statistic", "shap_values"]
 
-Floats = NDArray[np.float64]
 
 _PAIRS = 2**33  # bytes of a table of pairs at most: 8 GiB
 _TRIPLES = 2**30  # bytes of all triples: 1 GiB

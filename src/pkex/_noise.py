@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.errors import PrecisionWarning
 from pkex.models.expansion import KernelExpansion
 from pkex.readers.reading import outside
 
 __all__ = ["Noise"]
 
-Floats = NDArray[np.float64]
 
 _NOTICED = 1e-6  # of the standard deviation of the predictions
 _EIGHT_ROUNDINGS = 8.0 * 2.0**-53

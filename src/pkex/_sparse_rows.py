@@ -12,13 +12,13 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._util.lazy import lazy
 from pkex._noise import Noise
+from pkex._util.lazy import lazy
 from pkex._util.sparse import as_csr
+from pkex._util.types import Floats, Players
 from pkex.games.plan import Plan
-from pkex.games.protocols import Measure, Players
+from pkex.games.protocols import Measure
 from pkex.games.sparse import Scenarios
 from pkex.games.sparse_points import SparseGameSums, SparsePoints
 from pkex.games.stored import rows_of
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pkex.explainer import Explainer
 
 __all__ = ["SparseRows", "stays_sparse"]
-
-Floats = NDArray[np.float64]
 
 
 def stays_sparse(expansion: KernelExpansion) -> bool:

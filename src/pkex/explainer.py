@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._collections import LAZY, frame_of, values_of
+from pkex._noise import Noise
+from pkex._util.cells import is_number
 from pkex._util.floats import usual_errors
 from pkex._util.lazy import lazy
-from pkex._noise import Noise
 from pkex._util.sparse import is_sparse
+from pkex._util.types import Floats
 from pkex._util.validation import column_names, first_rows, is_dask, refuse_dask, tolerance
 from pkex._util.words import class_name
 from pkex.explanation import Explanation
@@ -36,7 +38,6 @@ from pkex.models.sums import named
 from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, said_before
-from pkex.tables.cells import is_number
 
 if TYPE_CHECKING:
     from pkex._sparse_rows import SparseRows
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Explainer"]
 
-Floats = NDArray[np.float64]
 
 _CHECKED = 5  # rows of every call whose prediction is compared with the model's own
 

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._concat import joined
+from pkex._util.cells import label_text
 from pkex._util.floats import usual_errors
 from pkex._util.indexing import Axis, select
+from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex.importance import Importance
 from pkex.kernels import Kernel
@@ -21,14 +23,11 @@ from pkex.output import frames, html, shap, shapiq, text
 from pkex.output.accessors import ExplanationPlots
 from pkex.output.files import explanation as files
 from pkex.rules import Rule
-from pkex.tables.cells import label_text
 
 if TYPE_CHECKING:
     from pkex.interactions import Interactions
 
 __all__ = ["Explanation"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

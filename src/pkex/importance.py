@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.output import frames, html, text
 from pkex.output.accessors import ImportancePlots
 from pkex.output.files import importance as files
 
 __all__ = ["Importance"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

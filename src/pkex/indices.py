@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.output import frames, html, text
 from pkex.output.accessors import SensitivityPlots
 from pkex.output.files import sensitivity as files
 
 __all__ = ["Sensitivity"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.cells import label_text
 from pkex._util.indexing import Axis, select, subset_of
 from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.games.functionals import INDICES
 from pkex.output import interaction_tables
 from pkex.output.files import interactions as files
 from pkex.output.interaction_accessor import InteractionPlots
 from pkex.rules import Rule
-from pkex.tables.cells import label_text
 
 __all__ = ["Interaction", "Interactions"]
 
-Floats = NDArray[np.float64]
 Subset = tuple[int, ...]
 
 

@@ -15,9 +15,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pkex._util.floats import usual_errors
+from pkex._util.types import Floats, Players
 from pkex._util.validation import brief, first_rows
 from pkex.errors import PrecisionWarning
 from pkex.games.atoms import Atoms
@@ -36,8 +37,6 @@ from pkex.readers.reading import check_agreement, outside
 
 __all__ = ["sensitivity"]
 
-Floats = NDArray[np.float64]
-Players = tuple[tuple[int, ...], ...]
 
 _NODES = (32, 1024)  # of a rule for a distribution, at first and at most
 _MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.indexing import Axis, select
+from pkex._util.types import Floats
 from pkex.explanation import Explanation
 from pkex.games.rules import Rule
 from pkex.importance import Importance
@@ -22,8 +23,6 @@ from pkex.output.sparse_plots import SparsePlots
 from pkex.output.token_spans import Analyzed, Located
 
 __all__ = ["SparseExplanation"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.errors import PrecisionWarning, UnsupportedModelError
 from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.covariance import PriorCovariance
@@ -30,7 +30,6 @@ from pkex.readers.reading import outside
 
 __all__ = ["Spread", "VarianceValues", "check_posteriors", "spread_of_values", "variance_of"]
 
-Floats = NDArray[np.float64]
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
 
 _MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex._util.validation import brief
 
 __all__ = ["RandomState", "generator", "some_rows"]
 
-Floats = NDArray[np.float64]
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.random import generator
+from pkex._util.types import Floats
 
 __all__ = ["as_csr", "is_sparse", "same_table", "some_sparse_rows", "to_dense"]
-
-Floats = NDArray[np.float64]
 
 
 def is_sparse(value: object) -> bool:

@@ -17,10 +17,10 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import ArrayLike, NDArray
 
-from pkex.tables.cells import is_missing
+from pkex._util.cells import is_missing
+from pkex._util.types import Floats
 
 __all__ = [
-    "Floats",
     "as_floats",
     "as_matrix",
     "brief",
@@ -38,7 +38,6 @@ __all__ = [
     "unique_names",
 ]
 
-Floats = NDArray[np.float64]
 
 _EXACT = 2**53  # up to which float64 holds every integer
 _FEW = 12  # entries that a message shows

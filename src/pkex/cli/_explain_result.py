@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 import pkex
+from pkex._util.cells import cell_text
 from pkex._util.words import counted, listed
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import (
@@ -19,7 +20,6 @@ from pkex.cli._summary import (
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.text import OUTPUTS, SPREAD, aligned, notes
 from pkex.output.totals import Totals
-from pkex.tables.cells import cell_text
 
 __all__ = ["importance_grid", "result_facts", "row_grid", "values_frame"]
 

@@ -47,8 +47,6 @@ _LEAST = 256  # rows of a part
 # what a result does not depend on, or is known by the content of files
 _FREE = {"model", "data", "background", "groups", "n_jobs", "trust", "trusted_types", "resume"}
 
-Floats = NDArray[np.float64]
-
 
 def is_long(stream: FileStream, work: Work) -> bool:
     """Tell whether there are more rows to explain than one part has."""

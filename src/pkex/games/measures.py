@@ -33,7 +33,6 @@ from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 
 __all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley", "measure_of"]
 
-Floats = NDArray[np.float64]
 Extended = NDArray[np.longdouble]
 
 _LARGEST = 64.0  # parameter of a Beta distribution for which the rules are tested

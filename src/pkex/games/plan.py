@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from pkex._util.types import Players
 from pkex.games.backend import Backend, game_class
 from pkex.games.measures import Shapley
 from pkex.games.powers import PowerGame
-from pkex.games.protocols import Game, Measure, Players
+from pkex.games.protocols import Game, Measure
 from pkex.games.rules import FULL_PRECISION, Ladder
 from pkex.games.single_player import SinglePlayer, as_single_player
 from pkex.kernels.normal_form import Power, Term

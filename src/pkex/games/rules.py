@@ -69,8 +69,8 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index, tolerance
 from pkex.games.gauss import gauss_legendre
 
@@ -86,7 +86,6 @@ __all__ = [
     "log_chebyshev",
 ]
 
-Floats = NDArray[np.float64]
 
 _NODE_ROUNDING = 2.0**-51
 _TIGHTEST = 2.0**-52

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.errors import AdditivityError
 from pkex.games.rules import Rule
 
 __all__ = ["SMALLEST", "GameSums", "ranked", "sum_tolerance"]
 
-Floats = NDArray[np.float64]
 
 SMALLEST = 5e-324  # the rounding error of results that underflow
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex._util.validation import brief, number, positive
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.leaves import ColumnKernel, Dot
@@ -33,7 +33,6 @@ __all__ = [
     "ProductMatern",
 ]
 
-Floats = NDArray[np.float64]
 Parameter = float | tuple[float, ...]
 
 

@@ -18,11 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pkex._util.floats import usual_errors
 from pkex._util.lazy import lazy
 from pkex._util.random import RandomState
+from pkex._util.types import Floats
 from pkex._util.validation import as_matrix, brief, is_index
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.bandwidth import median_distance, median_distances
@@ -32,7 +33,6 @@ from pkex.kernels.normal_form import Term
 
 __all__ = ["MAX_ROWS", "NAMES", "Heuristic", "median_rbf"]
 
-Floats = NDArray[np.float64]
 
 NAMES = ("median-per-column", "median")
 """The heuristics by name, the default first."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex.errors import not_finite
 
@@ -31,7 +31,6 @@ __all__ = [
     "leaf_values",
 ]
 
-Floats = NDArray[np.float64]
 Expansion = list["Summand"]
 
 

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pkex._util.random import some_rows
 from pkex._util.sparse import some_sparse_rows, to_dense
+from pkex._util.types import Floats
 from pkex._util.validation import as_floats, brief
 from pkex.errors import no_neutral_removal
 from pkex.games.points import Background
@@ -35,7 +36,6 @@ __all__ = [
     "stand_ins",
 ]
 
-Floats = NDArray[np.float64]
 
 MAX_ROWS = 500  # of a model's own data
 

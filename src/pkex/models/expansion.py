@@ -17,12 +17,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pkex._util.floats import usual_errors
 from pkex._util.lazy import lazy
 from pkex._util.sparse import as_csr, is_sparse, same_table
-from pkex._util.validation import as_floats, as_matrix, brief, column_names, default_names, unique_names
+from pkex._util.types import Floats
+from pkex._util.validation import (
+    as_floats,
+    as_matrix,
+    brief,
+    column_names,
+    default_names,
+    unique_names,
+)
 from pkex.errors import no_neutral_removal
 from pkex.games.layout import on_cache_lines
 from pkex.kernels.algebra import Kernel, has_neutral_removal
@@ -34,7 +42,6 @@ if TYPE_CHECKING:  # it needs SciPy, which an expansion does without
 
 __all__ = ["Data", "KernelExpansion"]
 
-Floats = NDArray[np.float64]
 
 _PREDICT_BLOCK = 2**21  # entries of the kernel matrix that predict holds at once: 16 MiB
 

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pkex._util.extras import optional
+from pkex._util.types import Floats
 from pkex._util.validation import as_floats, brief, default_names, is_index
 from pkex.games.gauss import gauss_legendre
 from pkex.models.expansion import KernelExpansion
@@ -27,7 +28,6 @@ from pkex.models.preparation import seen
 
 __all__ = ["Inputs", "from_distributions", "from_table"]
 
-Floats = NDArray[np.float64]
 
 _REACH = 3.2  # of the double exponential rule
 _VALUES = 10_000  # of a discrete distribution

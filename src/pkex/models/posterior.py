@@ -14,14 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, solve_triangular
 
+from pkex._util.types import Floats
 from pkex._util.validation import as_floats
 
 __all__ = ["Posterior"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -10,17 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pkex._util.floats import usual_errors
 from pkex._util.lazy import lazy
 from pkex._util.sparse import is_sparse, same_table, to_dense
+from pkex._util.types import Floats
 from pkex._util.validation import default_names
 from pkex.models.expansion import Data, KernelExpansion
 
 __all__ = ["ExpansionSum", "combined", "evolve", "named", "stack", "sum_of"]
-
-Floats = NDArray[np.float64]
 
 
 class ExpansionSum(KernelExpansion):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.extras import optional
+from pkex._util.types import Floats
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pkex.statistics.attribution import Attribution
 
 __all__ = ["attribution_frame", "explanation_frame", "importance_frame", "sensitivity_frame"]
-
-Floats = NDArray[np.float64]
 
 
 def explanation_frame(explanation: Explanation, totals: bool) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkex._util.cells import name_of_rest
 from pkex._util.words import counted, listed
 from pkex.models.classes import elsewhere, meaning
 from pkex.output import palette
@@ -32,7 +33,6 @@ from pkex.output.text import (
     sensitivity_remarks,
     shares,
 )
-from pkex.tables.cells import name_of_rest
 
 if TYPE_CHECKING:
     from pkex.explainer import Explainer

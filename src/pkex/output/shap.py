@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.cells import cell_text, is_missing, is_number, number_text
 from pkex._util.extras import optional
-from pkex.tables.cells import cell_text, is_missing, is_number, number_text
+from pkex._util.types import Floats
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
 
 __all__ = ["player_data", "to_shap"]
-
-Floats = NDArray[np.float64]
 
 
 def to_shap(explanation: Explanation) -> Any:

@@ -6,9 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.extras import optional
+from pkex._util.types import Floats
 from pkex._util.words import counted
 from pkex.importance import Importance
 from pkex.models.classes import meaning
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["REST", "made_dense", "sparse_frame", "sparse_html", "sparse_importance", "sparse_text"]
 
-Floats = NDArray[np.float64]
 
 REST = "(all other columns)"
 _LINES, _FEATURES = 6, 4  # of the text

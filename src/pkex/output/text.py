@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.cells import cell_text, name_of_rest
+from pkex._util.types import Floats
 from pkex._util.words import counted
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.statistics.many_tests import lowest_adjusted, needed_permutations
-from pkex.tables.cells import cell_text, name_of_rest
 
 if TYPE_CHECKING:
     from pkex.explanation import Explanation
@@ -49,7 +50,6 @@ __all__ = [
     "shares",
 ]
 
-Floats = NDArray[np.float64]
 
 _LINES, _FEATURES = 6, 4  # of an explanation
 _PLAYERS = 8  # of an attribution

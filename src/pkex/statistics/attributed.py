@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index, tolerance
 from pkex.games.backend import game_class
 from pkex.games.players import Groups, players_of
@@ -33,8 +34,6 @@ __all__ = [
     "heuristic_of",
 ]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _TARGET_KERNELS = (*NAMES, "categorical")
 ESTIMATORS = ("unbiased", "biased")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pkex._util.floats import usual_errors
 from pkex._util.indexing import Axis, select
 from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex.kernels import Kernel
 from pkex.output import frames, html, text
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Attribution"]
 
-Floats = NDArray[np.float64]
 
 _TIE = 1e-9  # relative difference below which a permuted statistic counts as equal
 _MANY_ROWS = 20  # of which there are more permutations than anybody draws

@@ -14,10 +14,10 @@ from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.lazy import lazy
 from pkex._util.progress import with_bar
+from pkex._util.types import Floats, Indices
 from pkex.games.backend import Backend
 from pkex.games.engine import reduced
 from pkex.games.permutations import (
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate", "Part"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _ALL_ROWS = 2000  # rows on all of which single columns are tested
 _TEST_ROWS = 1500  # of more rows: on so many, drawn at random

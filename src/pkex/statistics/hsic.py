@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.floats import usual_errors
 from pkex._util.random import RandomState, generator
+from pkex._util.types import Floats, Indices
 from pkex.games.players import Groups
 from pkex.kernels import Categorical, Kernel
 from pkex.statistics.attributed import (
@@ -27,9 +27,6 @@ from pkex.statistics.pair_weights import HSICWeights
 from pkex.tables.frames import Table, as_table, codes
 
 __all__ = ["hsic"]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @usual_errors

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pkex._util.types import Floats
 
 __all__ = [
     "enough_permutations",
@@ -21,7 +22,6 @@ __all__ = [
     "step_up",
 ]
 
-Floats = NDArray[np.float64]
 
 _UNIT = 1e-6  # standard deviations that are told apart
 _FEW, _MANY = 999, 9999  # permutations of a test that chooses their number

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.floats import usual_errors
 from pkex._util.random import RandomState, generator
+from pkex._util.types import Indices
 from pkex.games.players import Groups
 from pkex.kernels import Kernel
 from pkex.statistics.attributed import (
@@ -24,9 +24,6 @@ from pkex.statistics.pair_weights import MMDWeights
 from pkex.tables.frames import Table, as_table, stacked
 
 __all__ = ["mmd", "mmd_of_tables"]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @usual_errors

@@ -11,13 +11,21 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from pkex._util.validation import as_floats, as_matrix, brief, column_names, default_names, first_rounded, refuse_dask, refuse_masked
-from pkex.tables.cells import is_missing, is_number
+from pkex._util.cells import is_missing, is_number
+from pkex._util.types import Floats
+from pkex._util.validation import (
+    as_floats,
+    as_matrix,
+    brief,
+    column_names,
+    default_names,
+    first_rounded,
+    refuse_dask,
+    refuse_masked,
+)
 from pkex.tables.kinds import Kind, kind_of_cells, kind_of_series
 
 __all__ = ["Table", "as_table", "codes", "stacked"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.cells import is_missing, is_number, number_text
 from pkex._util.indexing import Axis, select
 from pkex._util.validation import brief, is_index
 from pkex._util.words import counted
@@ -15,7 +16,6 @@ from pkex.output import palette
 from pkex.output.columns import categories, day_text, days
 from pkex.output.displays.panel import ExplanationDisplay
 from pkex.output.drawing import WIDE, bars, entry, explain_colours, lanes, of_all, short, whiskers
-from pkex.tables.cells import is_missing, is_number, number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

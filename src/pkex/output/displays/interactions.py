@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.displays.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["InteractionsDisplay", "NetworkDisplay"]
 
-Floats = NDArray[np.float64]
 
 _NUMBERS = 8  # players of a heat map whose cells have room for numbers
 _LINES = 40  # pairs of a network

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.cells import cell_text, is_missing, is_number
 from pkex._util.indexing import Axis, select
+from pkex._util.types import Floats
 from pkex.output import palette
 from pkex.output.displays.colour_bar import draw_colour_bar
 from pkex.output.drawing import framed, literal, short
 from pkex.output.plots import Display
-from pkex.tables.cells import cell_text, is_missing, is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PairDisplay"]
 
-Floats = NDArray[np.float64]
 
 _FEW = 5  # levels of a column whose points are drawn side by side
 

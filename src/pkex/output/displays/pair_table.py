@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.output import palette
 from pkex.output.displays.colour_bar import draw_colour_bar
 from pkex.output.drawing import framed, literal, short
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PAIR_PLAYERS", "draw_pair_table", "pair_axes"]
 
-Floats = NDArray[np.float64]
 
 PAIR_PLAYERS = 12
 """Players that such a table shows by default."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.indexing import Axis, select
+from pkex._util.types import Floats
 from pkex.output import palette
 from pkex.output.displays.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
 from pkex.output.drawing import (
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pkex.indices import Sensitivity
 
 __all__ = ["PairsDisplay", "SensitivityDisplay"]
-
-Floats = NDArray[np.float64]
 
 
 class SensitivityDisplay(Display):

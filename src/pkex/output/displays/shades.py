@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.cells import is_missing, is_number
+from pkex._util.types import Floats
 from pkex.output import palette
 from pkex.output.columns import categories, day_text, days
 from pkex.output.displays.colour_bar import draw_colour_bar
 from pkex.output.drawing import WIDE, short
 from pkex.output.theme import Theme
-from pkex.tables.cells import is_missing, is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Raw", "low_to_high", "raw_values"]
 
-Floats = NDArray[np.float64]
 _DAYS = 3.0  # from which on the time of day says little
 
 

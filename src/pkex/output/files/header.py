@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.cells import is_missing, is_number
 from pkex._util.validation import brief
-from pkex.tables.cells import is_missing, is_number
 
 __all__ = [
     "Reader",

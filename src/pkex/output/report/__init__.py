@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pkex._util.cells import label_text
 from pkex._util.files import write_whole
 from pkex._util.validation import brief, is_index, number
 from pkex.explanation import Explanation
@@ -15,7 +16,6 @@ from pkex.output.report import _attribution, _explanation, _interactions, _page,
 from pkex.output.report._facts import Fact, fact
 from pkex.output.totals import Totals
 from pkex.statistics.attribution import Attribution
-from pkex.tables.cells import label_text
 
 __all__ = ["write"]
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex
+from pkex._util.cells import cell_text, is_missing, is_number
 from pkex.explanation import Explanation
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output import palette
@@ -21,7 +22,6 @@ from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite, pack
 from pkex.output.text import kernel_text
 from pkex.output.totals import Totals
-from pkex.tables.cells import cell_text, is_missing, is_number
 
 __all__ = ["MAX_ROWS", "column_data", "payload"]
 
