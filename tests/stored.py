@@ -10,8 +10,8 @@ from sklearn.svm import SVC
 
 import pkex
 from pkex import Attribution, Importance
-from pkex.explanation import Explanation
 from pkex.output.files import attribution, explanation, importance
+from pkex.results.explanation import Explanation
 
 FILES = Path(__file__).parent / "files"
 

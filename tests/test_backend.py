@@ -339,7 +339,7 @@ def test_ctrl_c_stops_a_long_call(code, n_jobs):
     [
         # its kernels come from a package that also has the median heuristic, which needs it
         ("KernelExpansion", "scipy"),
-        ("Explainer", "pkex.uncertainty"),  # which needs scipy.linalg
+        ("Explainer", "pkex.explain.posterior"),  # which needs scipy.linalg
         ("Explainer", "pandas"),
         ("Explanation", "matplotlib"),
     ],

@@ -14,9 +14,9 @@ from sklearn.svm import SVR
 from stored import FILES, INDEXES, classified, content, example, written
 
 import pkex
-from pkex.explanation import Explanation
 from pkex.output.files import explanation as files
 from pkex.output.files.kernel_data import Described
+from pkex.results.explanation import Explanation
 
 mpl.use("Agg")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from stored import FILES, INDEXES, classified, content, example, loads, mutated, written
 
-from pkex.explanation import Explanation
+from pkex.results.explanation import Explanation
 
 
 def test_a_small_archive_that_unpacks_to_a_large_one_is_refused(tmp_path):

@@ -10,7 +10,6 @@ from sklearn.svm import SVR
 from stored import content, cosine, written
 
 import pkex
-from pkex.explanation import Explanation
 from pkex.kernels import (
     RBF,
     Categorical,
@@ -23,6 +22,7 @@ from pkex.kernels import (
     RationalQuadratic,
 )
 from pkex.output.files.kernel_data import Described, from_data, to_data
+from pkex.results.explanation import Explanation
 
 TREES = [
     RBF([1.0, 1 / 3]),

@@ -14,12 +14,12 @@ from test_report import report
 
 import pkex
 from pkex import Attribution, Importance
-from pkex.explanation import Explanation
 from pkex.kernels import (
     RBF,
     Custom,
 )
 from pkex.output.files.kernel_data import to_data
+from pkex.results.explanation import Explanation
 
 SAMPLES = [pd.DataFrame({"a": x, "b": z, "town": np.where(x > 0, "Graz", "Wien")}) for x, z in
            np.random.default_rng(0).normal(size=(2, 2, 40))]  # fmt: skip

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pkex import kernels, reference, rules
     from pkex.errors import AdditivityError, PrecisionWarning, UnsupportedModelError
-    from pkex.explainer import Explainer
-    from pkex.explanation import Explanation
+    from pkex.explain.explainer import Explainer
+    from pkex.explain.sensitivity import sensitivity
     from pkex.games.backend import show_config
-    from pkex.importance import Importance
-    from pkex.indices import Sensitivity
-    from pkex.interactions import Interactions
     from pkex.models.expansion import KernelExpansion
     from pkex.readers import as_expansion
-    from pkex.sobol import sensitivity
-    from pkex.sparse import SparseExplanation
-    from pkex.statistics.attribution import Attribution
+    from pkex.results.attribution import Attribution
+    from pkex.results.explanation import Explanation
+    from pkex.results.importance import Importance
+    from pkex.results.interactions import Interactions
+    from pkex.results.sensitivity import Sensitivity
+    from pkex.results.sparse import SparseExplanation
     from pkex.statistics.drift import MMDDrift
     from pkex.statistics.hsic import hsic
     from pkex.statistics.mmd import mmd
@@ -59,22 +59,22 @@ __all__ = [
 
 _HOMES = {  # where a name that is no module is defined; imported when the name is first used
     "AdditivityError": "errors",
-    "Attribution": "statistics.attribution",
-    "Explainer": "explainer",
-    "Explanation": "explanation",
+    "Attribution": "results.attribution",
+    "Explainer": "explain.explainer",
+    "Explanation": "results.explanation",
     "HSICSelector": "statistics.selector",
-    "Importance": "importance",
-    "Interactions": "interactions",
+    "Importance": "results.importance",
+    "Interactions": "results.interactions",
     "KernelExpansion": "models.expansion",
     "MMDDrift": "statistics.drift",
     "PrecisionWarning": "errors",
-    "Sensitivity": "indices",
-    "SparseExplanation": "sparse",
+    "Sensitivity": "results.sensitivity",
+    "SparseExplanation": "results.sparse",
     "UnsupportedModelError": "errors",
     "as_expansion": "readers",
     "hsic": "statistics.hsic",
     "mmd": "statistics.mmd",
-    "sensitivity": "sobol",
+    "sensitivity": "explain.sensitivity",
     "show_config": "games.backend",
 }
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import InteractionFacts, PairFacts
-from pkex.explanation import Explanation
-from pkex.interactions import Interactions
 from pkex.output.text import OUTPUTS
 from pkex.output.totals import PairTotals
+from pkex.results.explanation import Explanation
+from pkex.results.interactions import Interactions
 
 __all__ = ["facts", "like", "shown", "writer"]
 

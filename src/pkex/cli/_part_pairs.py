@@ -22,7 +22,7 @@ from pkex.output.totals import PairTotals
 
 if TYPE_CHECKING:
     from pkex.cli._explain import Work
-    from pkex.interactions import Interactions
+    from pkex.results.interactions import Interactions
     from pkex.tables.files import FileTable
 
 __all__ = ["PartPairs"]

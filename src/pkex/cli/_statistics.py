@@ -30,8 +30,8 @@ from pkex.cli._summary import (
     rule_facts,
     table_facts,
 )
-from pkex.interactions import Interactions
 from pkex.output.totals import PairTotals
+from pkex.results.interactions import Interactions
 from pkex.statistics.many_tests import enough_permutations
 from pkex.statistics.pair_weights import UNITS
 from pkex.tables.files import Dialect, FileTable

@@ -32,7 +32,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import brief
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = [
     "CHOICES",

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.explanation import Explanation
-    from pkex.importance import Importance
-    from pkex.indices import Sensitivity
     from pkex.output.displays.beeswarm import BeeswarmDisplay
     from pkex.output.displays.decision import DecisionDisplay
     from pkex.output.displays.dependence import DependenceDisplay
@@ -23,7 +20,10 @@ if TYPE_CHECKING:
     from pkex.output.displays.sensitivity import PairsDisplay, SensitivityDisplay
     from pkex.output.displays.waterfall import RowDisplay, WaterfallDisplay
     from pkex.output.plots import AttributionDisplay, Display, ImportanceDisplay, MarginalsDisplay
-    from pkex.statistics.attribution import Attribution
+    from pkex.results.attribution import Attribution
+    from pkex.results.explanation import Explanation
+    from pkex.results.importance import Importance
+    from pkex.results.sensitivity import Sensitivity
 
 Output = str | int | Sequence[str | int] | None
 

@@ -26,7 +26,7 @@ from pkex._util.cells import cell_text, is_missing, is_number, name_of_rest, num
 from pkex._util.types import Floats
 
 if TYPE_CHECKING:
-    from pkex.statistics.attribution import Attribution
+    from pkex.results.attribution import Attribution
 
 __all__ = [
     "Boxes",

@@ -21,7 +21,7 @@ from pkex.output.theme import Theme
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.statistics.attribution import Attribution
+    from pkex.results.attribution import Attribution
 
 __all__ = [
     "LETTERS",

@@ -10,10 +10,10 @@ from pkex._util.extras import optional
 from pkex._util.types import Floats
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
-    from pkex.importance import Importance
-    from pkex.indices import Sensitivity
-    from pkex.statistics.attribution import Attribution
+    from pkex.results.attribution import Attribution
+    from pkex.results.explanation import Explanation
+    from pkex.results.importance import Importance
+    from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["attribution_frame", "explanation_frame", "importance_frame", "sensitivity_frame"]
 

@@ -35,11 +35,11 @@ from pkex.output.text import (
 )
 
 if TYPE_CHECKING:
-    from pkex.explainer import Explainer
-    from pkex.explanation import Explanation
-    from pkex.importance import Importance
-    from pkex.indices import Sensitivity
-    from pkex.statistics.attribution import Attribution
+    from pkex.explain.explainer import Explainer
+    from pkex.results.attribution import Attribution
+    from pkex.results.explanation import Explanation
+    from pkex.results.importance import Importance
+    from pkex.results.sensitivity import Sensitivity
 
 __all__ = [
     "attribution_html",

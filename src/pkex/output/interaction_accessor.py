@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.interactions import Interactions
     from pkex.output.displays.interactions import InteractionsDisplay, NetworkDisplay
     from pkex.output.displays.pair import PairDisplay
+    from pkex.results.interactions import Interactions
 
 __all__ = ["InteractionPlots"]
 

@@ -12,7 +12,7 @@ from pkex._util.words import counted
 from pkex.output.html import cell, line, name_cell, page, small
 
 if TYPE_CHECKING:
-    from pkex.interactions import Interaction, Interactions
+    from pkex.results.interactions import Interaction, Interactions
 
 __all__ = ["frame", "headline", "html", "notes", "text", "to_shapiq"]
 

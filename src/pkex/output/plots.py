@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from pkex.importance import Importance
-    from pkex.statistics.attribution import Attribution
+    from pkex.results.attribution import Attribution
+    from pkex.results.importance import Importance
 
 __all__ = ["AttributionDisplay", "Display", "ImportanceDisplay", "MarginalsDisplay"]
 

@@ -12,7 +12,7 @@ from pkex._util.extras import optional
 from pkex._util.types import Floats
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = ["player_data", "to_shap"]
 

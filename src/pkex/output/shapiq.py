@@ -10,7 +10,7 @@ from pkex._util.extras import optional
 from pkex._util.validation import brief
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = ["to_shapiq"]
 

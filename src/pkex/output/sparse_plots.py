@@ -17,8 +17,8 @@ from pkex.output.text_plot import TextPlot
 from pkex.output.token_spans import Analyzed, spans_of
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
-    from pkex.sparse import SparseExplanation
+    from pkex.results.explanation import Explanation
+    from pkex.results.sparse import SparseExplanation
 
 __all__ = ["SparsePlots"]
 

@@ -10,14 +10,14 @@ import numpy as np
 from pkex._util.extras import optional
 from pkex._util.types import Floats
 from pkex._util.words import counted
-from pkex.importance import Importance
 from pkex.models.classes import meaning
 from pkex.output import palette
 from pkex.output.html import cell, line, page, small
+from pkex.results.importance import Importance
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
-    from pkex.sparse import SparseExplanation
+    from pkex.results.explanation import Explanation
+    from pkex.results.sparse import SparseExplanation
 
 __all__ = ["REST", "made_dense", "sparse_frame", "sparse_html", "sparse_importance", "sparse_text"]
 
@@ -203,7 +203,7 @@ def _means(values: Any, rest: Floats) -> tuple[Floats, Floats, Floats]:
 
 def made_dense(explanation: SparseExplanation, max_columns: int | None) -> Explanation:
     """See `SparseExplanation.dense`."""
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
     values, rest = explanation.with_output_axis
     kept = np.unique(np.concatenate([one.indices for one in values]))

@@ -21,10 +21,10 @@ from pkex.models.classes import apart, elsewhere, meaning
 from pkex.statistics.many_tests import lowest_adjusted, needed_permutations
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
-    from pkex.importance import Importance
-    from pkex.indices import Sensitivity
-    from pkex.statistics.attribution import Attribution
+    from pkex.results.attribution import Attribution
+    from pkex.results.explanation import Explanation
+    from pkex.results.importance import Importance
+    from pkex.results.sensitivity import Sensitivity
 
 __all__ = [
     "OUTPUTS",

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.importance import Importance
 from pkex.models.classes import elsewhere
+from pkex.results.importance import Importance
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
-    from pkex.interactions import Interactions
+    from pkex.results.explanation import Explanation
+    from pkex.results.interactions import Interactions
 
 __all__ = ["PairTotals", "Totals", "class_counts", "count_apart"]
 

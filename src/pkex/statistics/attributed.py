@@ -19,7 +19,7 @@ from pkex.kernels import Kernel
 from pkex.kernels.algebra import has_neutral_removal
 from pkex.kernels.heuristic import NAMES, Heuristic
 from pkex.kernels.normal_form import Term
-from pkex.statistics.attribution import Attribution
+from pkex.results.attribution import Attribution
 from pkex.statistics.block_mean import BlockMean, Part
 from pkex.tables.frames import Table, codes
 

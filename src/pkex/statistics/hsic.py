@@ -11,6 +11,7 @@ from pkex._util.random import RandomState, generator
 from pkex._util.types import Floats, Indices
 from pkex.games.players import Groups
 from pkex.kernels import Categorical, Kernel
+from pkex.results.attribution import Attribution
 from pkex.statistics.attributed import (
     ESTIMATORS,
     attributed,
@@ -21,7 +22,6 @@ from pkex.statistics.attributed import (
     check_varies,
     heuristic_of,
 )
-from pkex.statistics.attribution import Attribution
 from pkex.statistics.block_mean import Part
 from pkex.statistics.pair_weights import HSICWeights
 from pkex.tables.frames import Table, as_table, codes

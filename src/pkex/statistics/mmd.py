@@ -11,6 +11,7 @@ from pkex._util.random import RandomState, generator
 from pkex._util.types import Indices
 from pkex.games.players import Groups
 from pkex.kernels import Kernel
+from pkex.results.attribution import Attribution
 from pkex.statistics.attributed import (
     ESTIMATORS,
     attributed,
@@ -18,7 +19,6 @@ from pkex.statistics.attributed import (
     check_count,
     check_rows,
 )
-from pkex.statistics.attribution import Attribution
 from pkex.statistics.block_mean import Part
 from pkex.statistics.pair_weights import MMDWeights
 from pkex.tables.frames import Table, as_table, stacked

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pkex._util.random import RandomState
 from pkex._util.validation import brief, is_index, refuse_dask
 from pkex.kernels import Kernel
-from pkex.statistics.attribution import Attribution
+from pkex.results.attribution import Attribution
 from pkex.statistics.hsic import hsic
 from pkex.statistics.many_tests import (
     enough_permutations,

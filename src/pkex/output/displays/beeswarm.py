@@ -20,8 +20,8 @@ from pkex.output.drawing import lanes, literal, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.explanation import Explanation
     from pkex.output.theme import Theme
+    from pkex.results.explanation import Explanation
 
 __all__ = ["BeeswarmDisplay"]
 

@@ -20,7 +20,7 @@ from pkex.output.drawing import WIDE, bars, entry, explain_colours, lanes, of_al
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = ["CohortsDisplay", "cohorts_of"]
 

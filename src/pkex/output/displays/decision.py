@@ -14,7 +14,7 @@ from pkex.output.drawing import lanes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = ["DecisionDisplay"]
 

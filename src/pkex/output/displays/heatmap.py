@@ -18,8 +18,8 @@ from pkex.output.drawing import MINUS, bars, framed, lanes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.explanation import Explanation
     from pkex.output.theme import Theme
+    from pkex.results.explanation import Explanation
 
 __all__ = ["HeatmapDisplay"]
 

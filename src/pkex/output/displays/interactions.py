@@ -17,7 +17,7 @@ from pkex.output.theme import Theme
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.interactions import Interactions
+    from pkex.results.interactions import Interactions
 
 __all__ = ["InteractionsDisplay", "NetworkDisplay"]
 

@@ -17,7 +17,7 @@ from pkex.output.plots import Display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.interactions import Interactions
+    from pkex.results.interactions import Interactions
 
 __all__ = ["PairDisplay"]
 

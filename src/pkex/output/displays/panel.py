@@ -20,7 +20,7 @@ from pkex.output.theme import Theme
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = [
     "ExplanationDisplay",

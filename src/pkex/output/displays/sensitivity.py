@@ -27,7 +27,7 @@ from pkex.output.plots import Display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.indices import Sensitivity
+    from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["PairsDisplay", "SensitivityDisplay"]
 

@@ -22,7 +22,7 @@ from pkex.output.theme import Theme
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = ["Raw", "low_to_high", "raw_values"]
 

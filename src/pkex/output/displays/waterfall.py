@@ -24,7 +24,7 @@ from pkex.output.text import aligned, raw_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = ["RowDisplay", "WaterfallDisplay", "adds_up", "axis_of_output", "noun_of_output"]
 

@@ -29,7 +29,7 @@ from pkex.output.files.kernel_data import from_data, to_data
 from pkex.output.files.pieces import fits, floats, one_of, rules_from_data, rules_to_data
 
 if TYPE_CHECKING:
-    from pkex.statistics.attribution import Attribution
+    from pkex.results.attribution import Attribution
 
 __all__ = ["load", "pack", "save"]
 

@@ -46,7 +46,7 @@ from pkex.output.files.pieces import (
 )
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = ["FORMAT", "load", "pack", "save"]
 

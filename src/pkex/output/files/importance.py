@@ -10,7 +10,7 @@ from pkex.output.files.header import Reader, as_flag, as_names, fields_of, to_js
 from pkex.output.files.pieces import fits, floats
 
 if TYPE_CHECKING:
-    from pkex.importance import Importance
+    from pkex.results.importance import Importance
 
 __all__ = ["load", "pack", "save"]
 

@@ -35,7 +35,7 @@ from pkex.output.files.pieces import (
 )
 
 if TYPE_CHECKING:
-    from pkex.interactions import Interactions
+    from pkex.results.interactions import Interactions
 
 __all__ = ["load", "pack", "save"]
 

@@ -21,7 +21,7 @@ from pkex.output.files.header import (
 from pkex.output.files.pieces import fits, floats
 
 if TYPE_CHECKING:
-    from pkex.indices import Sensitivity
+    from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["load", "pack", "save"]
 

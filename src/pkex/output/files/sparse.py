@@ -37,7 +37,7 @@ from pkex.output.files.pieces import (
 from pkex.output.token_spans import Located
 
 if TYPE_CHECKING:
-    from pkex.sparse import SparseExplanation
+    from pkex.results.sparse import SparseExplanation
 
 __all__ = ["load", "pack", "save"]
 

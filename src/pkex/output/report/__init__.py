@@ -9,13 +9,13 @@ from typing import Any
 from pkex._util.cells import label_text
 from pkex._util.files import write_whole
 from pkex._util.validation import brief, is_index, number
-from pkex.explanation import Explanation
-from pkex.indices import Sensitivity
-from pkex.interactions import Interactions
 from pkex.output.report import _attribution, _explanation, _interactions, _page, _sensitivity
 from pkex.output.report._facts import Fact, fact
 from pkex.output.totals import Totals
-from pkex.statistics.attribution import Attribution
+from pkex.results.attribution import Attribution
+from pkex.results.explanation import Explanation
+from pkex.results.interactions import Interactions
+from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["write"]
 

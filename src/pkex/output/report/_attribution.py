@@ -11,7 +11,7 @@ from pkex.output.columns import Points, Shares, is_constant, picture
 from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite
 from pkex.output.text import kernel_text
-from pkex.statistics.attribution import Attribution
+from pkex.results.attribution import Attribution
 
 __all__ = ["payload"]
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 import pkex
 from pkex._util.cells import cell_text, is_missing, is_number
-from pkex.explanation import Explanation
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output import palette
 from pkex.output.columns import categories
@@ -22,6 +21,7 @@ from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite, pack
 from pkex.output.text import kernel_text
 from pkex.output.totals import Totals
+from pkex.results.explanation import Explanation
 
 __all__ = ["MAX_ROWS", "column_data", "payload"]
 

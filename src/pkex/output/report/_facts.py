@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pkex.explanation import Explanation
+from pkex.results.attribution import Attribution
+from pkex.results.explanation import Explanation
 from pkex.rules import Rule
-from pkex.statistics.attribution import Attribution
 
 __all__ = ["Fact", "accuracy", "fact", "features"]
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.explanation import Explanation
-from pkex.interactions import Interactions
 from pkex.output.report._explanation import column_data
 from pkex.output.report._facts import Fact, fact
 from pkex.output.report._page import finite, pack
 from pkex.output.totals import PairTotals
-from pkex.statistics.attribution import Attribution
+from pkex.results.attribution import Attribution
+from pkex.results.explanation import Explanation
+from pkex.results.interactions import Interactions
 
 __all__ = ["facts", "payload"]
 

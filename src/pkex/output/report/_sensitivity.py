@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex.indices import Sensitivity
 from pkex.output.report._facts import Fact, fact
 from pkex.output.report._page import finite
 from pkex.output.text import sensitivity_remarks
+from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["payload"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from pkex.games.sums import ranked
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = ["joined"]
 
@@ -34,7 +34,7 @@ _SAME = (
 
 def joined(cls: type[Explanation], explanations: Iterable[Explanation]) -> Explanation:
     """Return one explanation of the rows of all, in order; see `Explanation.concat`."""
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
     parts = list(explanations)
     wrong = next((part for part in parts if not isinstance(part, Explanation)), None)

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._concat import joined
 from pkex._util.cells import label_text
 from pkex._util.floats import usual_errors
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex._util.validation import brief
-from pkex.importance import Importance
 from pkex.kernels import Kernel
 from pkex.models.absent import CAUTION
 from pkex.output import frames, html, shap, shapiq, text
 from pkex.output.accessors import ExplanationPlots
 from pkex.output.files import explanation as files
+from pkex.results.concat import joined
+from pkex.results.importance import Importance
 from pkex.rules import Rule
 
 if TYPE_CHECKING:
-    from pkex.interactions import Interactions
+    from pkex.results.interactions import Interactions
 
 __all__ = ["Explanation"]
 

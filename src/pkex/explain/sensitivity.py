@@ -28,12 +28,12 @@ from pkex.games.moments import Bundles, VarianceGame, VarianceSums
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, players_of
 from pkex.games.threads import check_n_jobs
-from pkex.indices import Sensitivity
 from pkex.models.classes import CHOICES, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.models.inputs import Inputs, from_distributions, from_table
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, outside
+from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["sensitivity"]
 

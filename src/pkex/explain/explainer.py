@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._collections import LAZY, frame_of, values_of
-from pkex._noise import Noise
 from pkex._util.cells import is_number
 from pkex._util.floats import usual_errors
 from pkex._util.lazy import lazy
@@ -19,7 +17,8 @@ from pkex._util.sparse import is_sparse
 from pkex._util.types import Floats
 from pkex._util.validation import column_names, first_rows, is_dask, refuse_dask, tolerance
 from pkex._util.words import class_name
-from pkex.explanation import Explanation
+from pkex.explain.dask import LAZY, frame_of, values_of
+from pkex.explain.noise import Noise
 from pkex.games.measures import measure_of
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, players_of
@@ -38,11 +37,12 @@ from pkex.models.sums import named
 from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, said_before
+from pkex.results.explanation import Explanation
 
 if TYPE_CHECKING:
-    from pkex._sparse_rows import SparseRows
-    from pkex.interactions import Interactions
-    from pkex.sparse import SparseExplanation
+    from pkex.explain.sparse import SparseRows
+    from pkex.results.interactions import Interactions
+    from pkex.results.sparse import SparseExplanation
 
 __all__ = ["Explainer"]
 
@@ -163,7 +163,7 @@ class Explainer:
 
     def _of_sparse_points(self) -> SparseRows | None:
         """Return the games of sparse rows, or None where the model does not stay sparse."""
-        from pkex._sparse_rows import SparseRows, stays_sparse
+        from pkex.explain.sparse import SparseRows, stays_sparse
 
         if not stays_sparse(self.expansion):
             return None
@@ -286,7 +286,7 @@ class Explainer:
         expansion = self.expansion
         unsure = return_std or return_cov
         if unsure:
-            from pkex.uncertainty import check_posteriors, spread_of_values
+            from pkex.explain.posterior import check_posteriors, spread_of_values
 
             asked = "return_std" if return_std else "return_cov"
             check_posteriors(expansion, self.removal, asked)
@@ -379,7 +379,7 @@ class Explainer:
         >>> bool(explanation.values[0, 1] > explanation.values[0, 0])
         True
         """
-        from pkex.uncertainty import check_posteriors, variance_of
+        from pkex.explain.posterior import check_posteriors, variance_of
 
         expansion = self.expansion
         check_posteriors(expansion, self.removal, "variance")
@@ -457,7 +457,7 @@ class Explainer:
         >>> bool(abs(chosen["bmi", "s5"] - interactions["bmi", "s5"]).max() < 1e-9)
         True
         """
-        from pkex._interacting import of_model
+        from pkex.explain.interactions import of_model
 
         return of_model(self, X, index, max_order, players, progress)
 
@@ -481,7 +481,7 @@ class Explainer:
         >>> bool((abs(values.sum(axis=2) - explainer.shap_values([[0.0, 1.0]])) < 1e-12).all())
         True
         """
-        from pkex._interacting import shap_values
+        from pkex.explain.interactions import shap_values
 
         return shap_values(self, X, progress)
 

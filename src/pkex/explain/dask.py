@@ -18,8 +18,8 @@ from pkex._util.validation import is_dask
 from pkex.games.cluster import working
 
 if TYPE_CHECKING:
-    from pkex.explainer import Explainer
-    from pkex.explanation import Explanation
+    from pkex.explain.explainer import Explainer
+    from pkex.results.explanation import Explanation
 
 __all__ = ["LAZY", "frame_of", "values_of"]
 

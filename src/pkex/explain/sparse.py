@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex._noise import Noise
 from pkex._util.lazy import lazy
 from pkex._util.sparse import as_csr
 from pkex._util.types import Floats, Players
+from pkex.explain.noise import Noise
 from pkex.games.plan import Plan
 from pkex.games.protocols import Measure
 from pkex.games.sparse import Scenarios
@@ -26,10 +26,10 @@ from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import prepared_players
 from pkex.output.token_spans import Analyzed
 from pkex.readers.reading import said_before
-from pkex.sparse import SparseExplanation
+from pkex.results.sparse import SparseExplanation
 
 if TYPE_CHECKING:
-    from pkex.explainer import Explainer
+    from pkex.explain.explainer import Explainer
 
 __all__ = ["SparseRows", "stays_sparse"]
 

@@ -22,13 +22,13 @@ from pkex.games.functionals import INDICES
 from pkex.games.interactions import Recipe, Subset
 from pkex.games.interactions.reductions import InteractionSums, interactions_of
 from pkex.games.sums import GameSums
-from pkex.interactions import Interactions
 from pkex.models.preparation import mixed, taken
 from pkex.models.products import as_products
+from pkex.results.interactions import Interactions
 
 if TYPE_CHECKING:
-    from pkex.explainer import Explainer
-    from pkex.statistics.attribution import Attribution
+    from pkex.explain.explainer import Explainer
+    from pkex.results.attribution import Attribution
 
 __all__ = ["of_model", "of_statistic", "shap_values"]
 

@@ -25,7 +25,7 @@ from pkex.statistics.block_mean import Alone, BlockMean, ColumnTests
 from pkex.statistics.many_tests import holm, p_of_any, step_up
 
 if TYPE_CHECKING:
-    from pkex.interactions import Interactions
+    from pkex.results.interactions import Interactions
 
 __all__ = ["Attribution"]
 
@@ -401,7 +401,7 @@ class Attribution:
         >>> pkex.mmd(X, Z).interactions().top(1)[0].players
         ('x0', 'x1')
         """
-        from pkex._interacting import of_statistic
+        from pkex.explain.interactions import of_statistic
 
         return of_statistic(self, index, max_order, players, progress)
 

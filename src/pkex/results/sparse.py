@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex.explanation import Explanation
 from pkex.games.rules import Rule
-from pkex.importance import Importance
 from pkex.kernels.algebra import Kernel
 from pkex.models.absent import CAUTION
 from pkex.output import sparse_tables
 from pkex.output.files import sparse as files
 from pkex.output.sparse_plots import SparsePlots
 from pkex.output.token_spans import Analyzed, Located
+from pkex.results.explanation import Explanation
+from pkex.results.importance import Importance
 
 __all__ = ["SparseExplanation"]
 
