@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from cases import alone, assert_close
 
-from pkex import rules
-from pkex.games import numpy_backend
+from pkex.games import numpy_backend, rules
 
 native = pytest.importorskip(
     "pkex.games.native",

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from test_report_browser import browser  # noqa: F401  (a fixture)
 
 import pkex
-from pkex.report import write
+from pkex.output.report import write
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 pytestmark = pytest.mark.browser

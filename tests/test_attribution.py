@@ -274,7 +274,7 @@ def test_what_is_reported():
     assert found.feature_names[0] == "x0 + x1"
     assert found.rule.relative_error <= 2.0**-52 * (1 + 9)  # of the exact rule, by its nodes
     neutral = pkex.mmd(X, Z, groups=[[0, 1]], removal="neutral")
-    assert neutral.rule.relative_error <= pkex.rules.FULL_PRECISION
+    assert neutral.rule.relative_error <= pkex.games.rules.FULL_PRECISION
     assert found.target_kernel is None
     assert np.array_equal(found.samples[0], X)
     assert np.array_equal(found.samples[1], Z)

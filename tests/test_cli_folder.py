@@ -16,7 +16,7 @@ import pytest
 import skops.io
 from sklearn.svm import SVR
 
-import pkex.report
+import pkex.output.report
 from pkex.cli import _folder, main
 
 
@@ -91,7 +91,7 @@ def test_nothing_half_written_is_left(
         if where == "to_csv":
             patch.setattr(pd.DataFrame, "to_csv", fail)
         elif where == "report":
-            patch.setattr(pkex.report, "write", fail)
+            patch.setattr(pkex.output.report, "write", fail)
         else:
             patch.setattr(os, "rename", fail_at_report)
         assert main([*EXPLAIN, "--force", "--quiet"]) == code

@@ -13,7 +13,7 @@ from PIL import Image
 
 import pkex
 from pkex.output import palette
-from pkex.output.theme import Theme
+from pkex.output.plots.theme import Theme
 from pkex.plots import (
     AttributionDisplay,
     BeeswarmDisplay,

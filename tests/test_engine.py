@@ -185,7 +185,7 @@ def test_pairs_take_the_cheapest_rule_that_covers_them():
     explainer = pkex.Explainer(expansion, removal="neutral")
     sizes = [max(rule.size for rule in explainer(x).rules) for x in (near, far)]
     assert sizes[0] < 10 < 20 < sizes[1]
-    assert explainer(far).rule.relative_error <= pkex.rules.FULL_PRECISION
+    assert explainer(far).rule.relative_error <= pkex.games.rules.FULL_PRECISION
 
 
 def test_factors_outside_the_unit_interval_take_the_exact_rule():

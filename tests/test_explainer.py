@@ -71,7 +71,7 @@ def test_the_result_says_how_exact_it_is():
     explanation = Explainer(EXPANSION, removal="neutral")(ROWS)
     assert explanation.rule in explanation.rules
     assert explanation.rule.relative_error == max(r.relative_error for r in explanation.rules)
-    assert explanation.rule.relative_error <= pkex.rules.FULL_PRECISION
+    assert explanation.rule.relative_error <= pkex.games.rules.FULL_PRECISION
     assert 0.0 <= explanation.residual < 1e-13
     for words in ("3 rows x 4 players", "neutral", "gauss-legendre", "error <="):
         assert words in repr(explanation)

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from explanations import ONE, SEVERAL, TABLE, TEXT, assert_equal, assert_same, everything
 
-from pkex import Explanation, rules
+from pkex import Explanation
+from pkex.games import rules
 
 
 @everything

@@ -14,9 +14,9 @@ from test_displays import BOTH, EXPANSION, ONE, Z
 
 import pkex
 from pkex.output import palette
-from pkex.output.displays import shades
-from pkex.output.displays.cohorts import cohorts_of
-from pkex.output.theme import Theme
+from pkex.output.plots import shades
+from pkex.output.plots.cohorts import cohorts_of
+from pkex.output.plots.theme import Theme
 from pkex.plots import ImportanceDisplay, RowDisplay, WaterfallDisplay
 
 mpl.use("Agg")

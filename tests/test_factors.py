@@ -17,8 +17,8 @@ from cases import COLUMN_KERNELS, KERNELS, alone, assert_close, sample, scales
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 
-from pkex import Explainer, KernelExpansion, rules
-from pkex.games import numpy_backend
+from pkex import Explainer, KernelExpansion
+from pkex.games import numpy_backend, rules
 from pkex.games.backend import game_class
 from pkex.games.protocols import Factors
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Custom, Laplacian, Periodic, ProductMatern

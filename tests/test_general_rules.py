@@ -20,7 +20,7 @@ import pytest
 from mpmath import mp, mpf
 from scipy.optimize import minimize_scalar
 
-from pkex import rules
+from pkex.games import rules
 
 BITS = 264  # 79 digits, of which rounding takes a few
 TOLERANCES = (None, 1e-14, 1e-12, 1e-8, 1e-4)

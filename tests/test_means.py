@@ -7,8 +7,8 @@ import pytest
 from cases import alone
 from mpmath import mp, mpf
 
-from pkex import Explainer, KernelExpansion, rules
-from pkex.games import gauss_means, means, numpy_backend
+from pkex import Explainer, KernelExpansion
+from pkex.games import gauss_means, means, numpy_backend, rules
 from pkex.games.backend import game_class
 from pkex.games.engine import reduced
 from pkex.games.reductions import MeanFactors

@@ -14,8 +14,7 @@ import pytest
 from cases import KERNELS, alone, assert_close, sample, scales
 from native_games import ISAS, check, kernel_module, native
 
-from pkex import rules
-from pkex.games import numpy_backend
+from pkex.games import numpy_backend, rules
 from pkex.games.protocols import Factors
 from pkex.kernels import (
     RBF,

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_games import GIVEN_KIND, KINDS, NO_KIND, RBF_KIND, kernel_module, native
 
-from pkex import rules
-from pkex.games import numpy_backend
+from pkex.games import numpy_backend, rules
 from pkex.games.protocols import Factors
 from pkex.kernels import (
     RBF,

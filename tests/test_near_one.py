@@ -10,8 +10,7 @@ from cases import alone, assert_close
 from mpmath import mp, mpf
 from test_factors import general, product_game
 
-from pkex import rules
-from pkex.games import near_one, numpy_backend
+from pkex.games import near_one, numpy_backend, rules
 from pkex.games.factors import exponents_of
 from pkex.games.protocols import Factors
 from pkex.kernels import RBF, Chi2, Laplacian, Periodic

@@ -12,8 +12,7 @@ from cases import KERNELS, alone, assert_close, pair_game, pair_source, sample, 
 from threadpoolctl import threadpool_info
 
 import pkex
-from pkex import rules
-from pkex.games import numpy_backend, permutations, reductions
+from pkex.games import numpy_backend, permutations, reductions, rules
 from pkex.games.backend import game_class
 from pkex.games.engine import reduced
 from pkex.games.permutations import ByPermutation

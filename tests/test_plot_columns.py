@@ -14,8 +14,8 @@ from matplotlib.offsetbox import TextArea
 from test_displays import ONE, Z
 
 from pkex.output.columns import day_text, days
-from pkex.output.displays import shades
-from pkex.output.displays.cohorts import cohorts_of
+from pkex.output.plots import shades
+from pkex.output.plots.cohorts import cohorts_of
 
 mpl.use("Agg")
 RNG = np.random.default_rng(5)

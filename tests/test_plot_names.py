@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from test_displays import ONE, Z
 
 import pkex
-from pkex.output.drawing import literal, wrapped
+from pkex.output.plots.drawing import literal, wrapped
 
 mpl.use("Agg")
 RNG = np.random.default_rng(3)

@@ -14,7 +14,6 @@ from types import ModuleType
 import pytest
 
 import pkex
-from pkex import readers, report
 
 SOURCES = Path(pkex.__file__).parent
 FILES = sorted(SOURCES.rglob("*.py"))
@@ -31,10 +30,6 @@ def public_objects():
         found[f"pkex.{name}"] = thing
         if isinstance(thing, ModuleType):
             found |= {f"pkex.{name}.{inner}": getattr(thing, inner) for inner in thing.__all__}
-    for module in (readers, report):  # whose names are used with the module's in front
-        for name in module.__all__:
-            if getattr(module, name) not in found.values():
-                found[f"{module.__name__}.{name}"] = getattr(module, name)
     for page in sorted(API.glob("*.md")):
         for name in re.findall(
             r"^\.\. auto(?:class|function|exception):: (\S+)", page.read_text(), re.M

@@ -12,7 +12,7 @@ from cases import alone, assert_close
 from native_games import ISAS, ByNodes, native
 from native_games import check as check_against_numpy
 
-from pkex import rules
+from pkex.games import rules
 from pkex.games.factors import Absent, Factors
 from pkex.games.sources import SameFactors
 from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Periodic, ProductMatern

@@ -49,7 +49,7 @@ def test_neutral_removal_by_name_is_the_game_of_the_paper():
     explanation = Explainer(EXPANSION, removal="neutral")(ROWS)
     base = EXPANSION.coefficients.sum() + 0.5
     assert_close(explanation.base_values, base, 1e-14)
-    assert explanation.rule.relative_error <= pkex.rules.FULL_PRECISION
+    assert explanation.rule.relative_error <= pkex.games.rules.FULL_PRECISION
     value = enumerated(
         lambda present: sum(
             a * np.exp(-0.5 * sum((ROWS[0, j] - p[j]) ** 2 for j in present) / 0.7**2)

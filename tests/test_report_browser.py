@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from written import EVIL, explained
 
 import pkex
-from pkex.report import write
+from pkex.output.report import write
 
 playwright_api = pytest.importorskip("playwright.sync_api")
 Error, expect = playwright_api.Error, playwright_api.expect

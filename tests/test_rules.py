@@ -19,7 +19,7 @@ import pytest
 from mpmath import mp, mpf
 from scipy.stats import binom
 
-from pkex import rules
+from pkex.games import rules
 from pkex.games.gauss import gauss_legendre
 
 TOLERANCES = (None, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
@@ -217,7 +217,7 @@ def test_bad_tolerances_get_a_sentence(bad):
 
 
 def test_the_data_are_well_formed():
-    path = Path(rules.__file__).with_name("games") / "rules.json"
+    path = Path(rules.__file__).with_name("rules.json")
     data = json.loads(path.read_text())
     assert set(data) == {"about", "tolerances", "lam_max", "log_chebyshev"}
     for level in data["tolerances"]:

@@ -11,8 +11,7 @@ import pytest
 from cases import alone, assert_close
 from native_games import ISAS, check, native
 
-from pkex import rules
-from pkex.games import numpy_backend
+from pkex.games import numpy_backend, rules
 from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Periodic, ProductMatern
 
 series = native._kernel.series

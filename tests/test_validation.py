@@ -103,7 +103,7 @@ def test_long_values_are_cut(value):
         (lambda: pkex.HSICSelector(TABLE).fit(TABLE, ALPHA), "n_features_to_select must be"),
         (lambda: pkex.HSICSelector(alpha=TABLE).fit(TABLE, ALPHA), "alpha must be between"),
         (lambda: pkex.MMDDrift(max_reference=TABLE).fit(TABLE), "max_reference must be"),
-        (lambda: pkex.rules.few_node(sparse.csr_array(TABLE)), "size must be an integer"),
+        (lambda: pkex.games.rules.few_node(sparse.csr_array(TABLE)), "size must be an integer"),
         (lambda: pkex.show_config(TABLE), "mode must be"),
         (lambda: pkex.reference.value(F, TABLE[0], [TABLE]), "has the member an array of shape"),
     ],

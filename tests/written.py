@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.csv
 
 import pkex
-from pkex import rules
+from pkex.games import rules
 
 EVIL = "</script><script>alert(1)</script>"
 

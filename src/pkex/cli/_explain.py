@@ -243,7 +243,7 @@ class Work:
             more = _interactions.writer(together, totals.pairs, session.table_format)
 
         def report(path: Path) -> None:
-            from pkex.report import write
+            from pkex.output.report import write
 
             model = f"{request.model} ({class_name(self.model)})"
             details = {"Model": model, "Table": str(request.data)}

@@ -68,7 +68,7 @@ def sensitivity(request: Request, dialect: Dialect, session: Session) -> int:
     )
 
     def report(path: Path) -> None:
-        from pkex.report import write
+        from pkex.output.report import write
 
         details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
         write(found, path, details=details)

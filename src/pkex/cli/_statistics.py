@@ -154,7 +154,7 @@ def drift(
     together = _together(result, test, summary, session)
 
     def report(path: Path) -> None:
-        from pkex.report import write
+        from pkex.output.report import write
 
         details = {"Reference": str(reference), "Current": str(current)}
         names = ("reference", "current")
@@ -237,7 +237,7 @@ def depend(
     together = _together(result, test, summary, session)
 
     def report(path: Path) -> None:
-        from pkex.report import write
+        from pkex.output.report import write
 
         details = {"Table": str(data), "Target": target}
         names = ("columns", target)

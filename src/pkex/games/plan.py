@@ -46,7 +46,7 @@ class Plan:
     players : tuple of tuples of int
         The columns of each player; every column belongs to exactly one.
     tol : float or None
-        Accepted relative error per pair (see `pkex.rules`); full double precision if None.
+        Accepted relative error per pair (see `pkex.games.rules`); full double precision if None.
     measure : Measure
     general : bool
         Whether absent players have factors of their own; else these are 1.

@@ -16,11 +16,11 @@ from pkex._util.indexing import Axis, select
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex._util.validation import brief
+from pkex.games.rules import Rule
 from pkex.kernels import Kernel
 from pkex.output import frames, html, text
-from pkex.output.accessors import AttributionPlots
 from pkex.output.files import attribution as files
-from pkex.rules import Rule
+from pkex.output.plots.accessors import AttributionPlots
 from pkex.statistics.block_mean import Alone, BlockMean, ColumnTests
 from pkex.statistics.many_tests import holm, p_of_any, step_up
 

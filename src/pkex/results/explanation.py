@@ -15,14 +15,15 @@ from pkex._util.floats import usual_errors
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex._util.validation import brief
+from pkex.games.rules import Rule
 from pkex.kernels import Kernel
 from pkex.models.absent import CAUTION
-from pkex.output import frames, html, shap, shapiq, text
-from pkex.output.accessors import ExplanationPlots
+from pkex.output import frames, html, text
 from pkex.output.files import explanation as files
+from pkex.output.interop import shap, shapiq
+from pkex.output.plots.accessors import ExplanationPlots
 from pkex.results.concat import joined
 from pkex.results.importance import Importance
-from pkex.rules import Rule
 
 if TYPE_CHECKING:
     from pkex.results.interactions import Interactions

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pkex._util.types import Floats
 from pkex.output import frames, html, text
-from pkex.output.accessors import ImportancePlots
 from pkex.output.files import importance as files
+from pkex.output.plots.accessors import ImportancePlots
 
 __all__ = ["Importance"]
 

@@ -17,10 +17,10 @@ from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.games.functionals import INDICES
+from pkex.games.rules import Rule
 from pkex.output import interaction_tables
 from pkex.output.files import interactions as files
-from pkex.output.interaction_accessor import InteractionPlots
-from pkex.rules import Rule
+from pkex.output.plots.interaction_accessor import InteractionPlots
 
 __all__ = ["Interaction", "Interactions"]
 

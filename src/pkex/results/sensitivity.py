@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pkex._util.types import Floats
 from pkex.output import frames, html, text
-from pkex.output.accessors import SensitivityPlots
 from pkex.output.files import sensitivity as files
+from pkex.output.plots.accessors import SensitivityPlots
 
 __all__ = ["Sensitivity"]
 

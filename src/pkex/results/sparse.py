@@ -17,7 +17,7 @@ from pkex.kernels.algebra import Kernel
 from pkex.models.absent import CAUTION
 from pkex.output import sparse_tables
 from pkex.output.files import sparse as files
-from pkex.output.sparse_plots import SparsePlots
+from pkex.output.plots.sparse import SparsePlots
 from pkex.output.token_spans import Analyzed, Located
 from pkex.results.explanation import Explanation
 from pkex.results.importance import Importance

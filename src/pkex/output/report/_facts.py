@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from pkex.games.rules import Rule
 from pkex.results.attribution import Attribution
 from pkex.results.explanation import Explanation
-from pkex.rules import Rule
 
 __all__ = ["Fact", "accuracy", "fact", "features"]
 

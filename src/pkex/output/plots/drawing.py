@@ -16,7 +16,7 @@ import numpy as np
 from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.columns import Boxes, Points, Shares, picture
-from pkex.output.theme import Theme
+from pkex.output.plots.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,9 +15,9 @@ from pkex._util.cells import is_missing, is_number
 from pkex._util.types import Floats
 from pkex.output import palette
 from pkex.output.columns import categories, day_text, days
-from pkex.output.displays.colour_bar import draw_colour_bar
-from pkex.output.drawing import WIDE, short
-from pkex.output.theme import Theme
+from pkex.output.plots.colour_bar import draw_colour_bar
+from pkex.output.plots.drawing import WIDE, short
+from pkex.output.plots.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,10 @@ import numpy as np
 from pkex._util.words import counted
 from pkex.output import palette
 from pkex.output.columns import bulk
-from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, one_column, zero_line
-from pkex.output.displays.shades import Raw, low_to_high, raw_values
-from pkex.output.drawing import entry, framed, literal, short
-from pkex.output.theme import Theme
+from pkex.output.plots.drawing import entry, framed, literal, short
+from pkex.output.plots.panel import ExplanationDisplay, axis_of_values, one_column, zero_line
+from pkex.output.plots.shades import Raw, low_to_high, raw_values
+from pkex.output.plots.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,8 +1,7 @@
 """``result.plot()``, the usual picture of a result, and ``result.plot.kind()``, the others.
 
 Each result has one of these objects as `plot`. They say what can be drawn and leave the drawing to
-the displays of `pkex.output.plots` and `pkex.output.displays`, which are imported when something is
-drawn.
+the displays of `pkex.output.plots`, which are imported when something is drawn.
 """
 
 from __future__ import annotations
@@ -13,13 +12,18 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.output.displays.beeswarm import BeeswarmDisplay
-    from pkex.output.displays.decision import DecisionDisplay
-    from pkex.output.displays.dependence import DependenceDisplay
-    from pkex.output.displays.heatmap import HeatmapDisplay
-    from pkex.output.displays.sensitivity import PairsDisplay, SensitivityDisplay
-    from pkex.output.displays.waterfall import RowDisplay, WaterfallDisplay
-    from pkex.output.plots import AttributionDisplay, Display, ImportanceDisplay, MarginalsDisplay
+    from pkex.output.plots.bars import (
+        AttributionDisplay,
+        Display,
+        ImportanceDisplay,
+        MarginalsDisplay,
+    )
+    from pkex.output.plots.beeswarm import BeeswarmDisplay
+    from pkex.output.plots.decision import DecisionDisplay
+    from pkex.output.plots.dependence import DependenceDisplay
+    from pkex.output.plots.heatmap import HeatmapDisplay
+    from pkex.output.plots.sensitivity import PairsDisplay, SensitivityDisplay
+    from pkex.output.plots.waterfall import RowDisplay, WaterfallDisplay
     from pkex.results.attribution import Attribution
     from pkex.results.explanation import Explanation
     from pkex.results.importance import Importance
@@ -119,7 +123,7 @@ class ExplanationPlots:
         """
         found = self._explanation
         if cohorts is not None:
-            from pkex.output.displays.cohorts import CohortsDisplay
+            from pkex.output.plots.cohorts import CohortsDisplay
 
             return CohortsDisplay(found, cohorts).plot(ax, max_display=max_display, output=output)
         if len(found) == 1:
@@ -133,7 +137,7 @@ class ExplanationPlots:
         return found.importance().plot.bar(ax, max_display=max_display)
 
     def _row(self, *, ax: Axes | None, max_display: int, output: Output) -> RowDisplay:
-        from pkex.output.displays.waterfall import RowDisplay
+        from pkex.output.plots.waterfall import RowDisplay
 
         return RowDisplay(self._explanation).plot(ax, max_display=max_display, output=output)
 
@@ -144,7 +148,7 @@ class ExplanationPlots:
 
         For the parameters see `ExplanationPlots`.
         """
-        from pkex.output.displays.beeswarm import BeeswarmDisplay
+        from pkex.output.plots.beeswarm import BeeswarmDisplay
 
         return BeeswarmDisplay(self._explanation).plot(ax, max_display=max_display, output=output)
 
@@ -167,7 +171,7 @@ class ExplanationPlots:
         ax, max_display, output
             As for every plot; see `ExplanationPlots`.
         """
-        from pkex.output.displays.waterfall import WaterfallDisplay
+        from pkex.output.plots.waterfall import WaterfallDisplay
 
         shown = WaterfallDisplay(self._explanation, row)
         return shown.plot(ax, max_display=max_display, output=output)
@@ -192,7 +196,7 @@ class ExplanationPlots:
             Another feature, of one column, whose raw values colour the points: numbers from low to
             high, categories with a colour each.
         """
-        from pkex.output.displays.dependence import DependenceDisplay
+        from pkex.output.plots.dependence import DependenceDisplay
 
         return DependenceDisplay(self._explanation, feature, color).plot(ax, output=output)
 
@@ -214,7 +218,7 @@ class ExplanationPlots:
             How rows are sorted: by what is predicted, so that rows with similar values are
             neighbours, or as they are.
         """
-        from pkex.output.displays.heatmap import HeatmapDisplay
+        from pkex.output.plots.heatmap import HeatmapDisplay
 
         shown = HeatmapDisplay(self._explanation, order)
         return shown.plot(ax, max_display=max_display, output=output)
@@ -226,7 +230,7 @@ class ExplanationPlots:
 
         For the parameters see `ExplanationPlots`.
         """
-        from pkex.output.displays.decision import DecisionDisplay
+        from pkex.output.plots.decision import DecisionDisplay
 
         return DecisionDisplay(self._explanation).plot(ax, max_display=max_display, output=output)
 
@@ -280,7 +284,7 @@ class AttributionPlots:
         AttributionDisplay
             With ``ax_``, ``figure_`` and ``marginal_axes_``.
         """
-        from pkex.output.plots import AttributionDisplay
+        from pkex.output.plots.bars import AttributionDisplay
 
         shown = AttributionDisplay(self._attribution)
         return shown.plot(ax, max_display=max_display, marginals=marginals)
@@ -303,7 +307,7 @@ class AttributionPlots:
         MarginalsDisplay
             With ``axes_``, ``ax_`` and ``figure_``.
         """
-        from pkex.output.plots import MarginalsDisplay
+        from pkex.output.plots.bars import MarginalsDisplay
 
         return MarginalsDisplay(self._attribution).plot(ax, columns=columns)
 
@@ -344,7 +348,7 @@ class ImportancePlots:
         -------
         ImportanceDisplay
         """
-        from pkex.output.plots import ImportanceDisplay
+        from pkex.output.plots.bars import ImportanceDisplay
 
         return ImportanceDisplay(self._importance).plot(ax, max_display=max_display)
 
@@ -395,7 +399,7 @@ class SensitivityPlots:
         -------
         SensitivityDisplay
         """
-        from pkex.output.displays.sensitivity import SensitivityDisplay
+        from pkex.output.plots.sensitivity import SensitivityDisplay
 
         shown = SensitivityDisplay(self._sensitivity, output)
         return shown.plot(ax, max_display=max_display)
@@ -418,6 +422,6 @@ class SensitivityPlots:
         -------
         PairsDisplay
         """
-        from pkex.output.displays.sensitivity import PairsDisplay
+        from pkex.output.plots.sensitivity import PairsDisplay
 
         return PairsDisplay(self._sensitivity, output).plot(ax, max_display=max_display)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from pkex._util.indexing import Axis, select
 from pkex._util.validation import brief
 from pkex.output import palette
-from pkex.output.accessors import MAX_PANELS, Output
-from pkex.output.drawing import LETTERS, WIDE, at_least, literal, room_for, short, wrapped
-from pkex.output.plots import Display
+from pkex.output.plots.accessors import MAX_PANELS, Output
+from pkex.output.plots.bars import Display
+from pkex.output.plots.drawing import LETTERS, WIDE, at_least, literal, room_for, short, wrapped
+from pkex.output.plots.theme import Theme
 from pkex.output.text import counted_rest, leaves_out, most_important
-from pkex.output.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,15 +10,15 @@ from pkex._util.indexing import Axis, select
 from pkex._util.validation import brief
 from pkex.models.classes import elsewhere
 from pkex.output import palette
-from pkex.output.accessors import Output
-from pkex.output.displays.panel import (
+from pkex.output.plots.accessors import Output
+from pkex.output.plots.drawing import WIDE, annotated, bars, lanes, short, whiskers
+from pkex.output.plots.panel import (
     ExplanationDisplay,
     about_class,
     axis_of_values,
     shown_features,
     zero_line,
 )
-from pkex.output.drawing import WIDE, annotated, bars, lanes, short, whiskers
 from pkex.output.text import aligned, raw_text
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""``interactions.plot()`` and ``interactions.plot.kind()``; see `pkex.output.accessors`."""
+"""``interactions.plot()`` and ``interactions.plot.kind()``; see `pkex.output.plots.accessors`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.output.displays.interactions import InteractionsDisplay, NetworkDisplay
-    from pkex.output.displays.pair import PairDisplay
+    from pkex.output.plots.interactions import InteractionsDisplay, NetworkDisplay
+    from pkex.output.plots.pair import PairDisplay
     from pkex.results.interactions import Interactions
 
 __all__ = ["InteractionPlots"]
@@ -72,7 +72,7 @@ class InteractionPlots:
         -------
         InteractionsDisplay
         """
-        from pkex.output.displays.interactions import InteractionsDisplay
+        from pkex.output.plots.interactions import InteractionsDisplay
 
         shown = InteractionsDisplay(self._interactions)
         return shown.plot(ax, row=row, max_display=max_display, output=output)
@@ -96,7 +96,7 @@ class InteractionPlots:
         -------
         NetworkDisplay
         """
-        from pkex.output.displays.interactions import NetworkDisplay
+        from pkex.output.plots.interactions import NetworkDisplay
 
         shown = NetworkDisplay(self._interactions)
         return shown.plot(ax, row=row, max_display=max_display, output=output)
@@ -124,6 +124,6 @@ class InteractionPlots:
         -------
         PairDisplay
         """
-        from pkex.output.displays.pair import PairDisplay
+        from pkex.output.plots.pair import PairDisplay
 
         return PairDisplay(self._interactions).plot(first, second, ax, output=output)

@@ -14,8 +14,17 @@ from pkex._util.validation import brief, is_index
 from pkex._util.words import counted
 from pkex.output import palette
 from pkex.output.columns import categories, day_text, days
-from pkex.output.displays.panel import ExplanationDisplay
-from pkex.output.drawing import WIDE, bars, entry, explain_colours, lanes, of_all, short, whiskers
+from pkex.output.plots.drawing import (
+    WIDE,
+    bars,
+    entry,
+    explain_colours,
+    lanes,
+    of_all,
+    short,
+    whiskers,
+)
+from pkex.output.plots.panel import ExplanationDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,19 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.output import palette
-from pkex.output.displays.panel import (
-    ExplanationDisplay,
-    axis_of_values,
-    shown_features,
-    zero_line,
-)
-from pkex.output.displays.shades import low_to_high, raw_values
-from pkex.output.drawing import lanes, literal, short
+from pkex.output.plots.drawing import lanes, literal, short
+from pkex.output.plots.panel import ExplanationDisplay, axis_of_values, shown_features, zero_line
+from pkex.output.plots.shades import low_to_high, raw_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.output.theme import Theme
+    from pkex.output.plots.theme import Theme
     from pkex.results.explanation import Explanation
 
 __all__ = ["BeeswarmDisplay"]

@@ -1,8 +1,8 @@
 """Results drawn with matplotlib, by the conventions of scikit-learn's displays.
 
 A display is made from a result; its `plot` draws in the axes that are given or in a new figure of
-pyplot, and returns the display, which has `ax_` and `figure_`. `pkex.output.accessors` has the
-calls that users make; the pictures of an `Explanation` are in `pkex.output.displays`.
+pyplot, and returns the display, which has `ax_` and `figure_`. `pkex.output.plots.accessors` has
+the calls that users make.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pkex._util.indexing import Axis, select
 from pkex._util.validation import is_index
 from pkex.output import palette
 from pkex.output.columns import is_constant
-from pkex.output.drawing import (
+from pkex.output.plots.drawing import (
     LETTERS,
     WIDE,
     annotated,

@@ -9,8 +9,8 @@ import numpy as np
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex.output import palette
-from pkex.output.displays.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
-from pkex.output.drawing import (
+from pkex.output.plots.bars import Display
+from pkex.output.plots.drawing import (
     LETTERS,
     WIDE,
     annotated,
@@ -22,7 +22,7 @@ from pkex.output.drawing import (
     of_all,
     room_for,
 )
-from pkex.output.plots import Display
+from pkex.output.plots.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pkex.output import palette
-from pkex.output.displays.panel import ExplanationDisplay, shown_features
-from pkex.output.displays.waterfall import adds_up, axis_of_output
-from pkex.output.drawing import lanes
+from pkex.output.plots.drawing import lanes
+from pkex.output.plots.panel import ExplanationDisplay, shown_features
+from pkex.output.plots.waterfall import adds_up, axis_of_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,10 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.output import palette
-from pkex.output.displays.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
-from pkex.output.drawing import at_least, literal, short
-from pkex.output.plots import Display
-from pkex.output.theme import Theme
+from pkex.output.plots.bars import Display
+from pkex.output.plots.drawing import at_least, literal, short
+from pkex.output.plots.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
+from pkex.output.plots.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

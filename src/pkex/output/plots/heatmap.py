@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from pkex._util.validation import brief
 from pkex._util.words import counted
 from pkex.output import palette
-from pkex.output.displays.colour_bar import draw_colour_bar
-from pkex.output.displays.panel import ExplanationDisplay, axis_of_values, shown_features
-from pkex.output.displays.waterfall import noun_of_output
-from pkex.output.drawing import MINUS, bars, framed, lanes
+from pkex.output.plots.colour_bar import draw_colour_bar
+from pkex.output.plots.drawing import MINUS, bars, framed, lanes
+from pkex.output.plots.panel import ExplanationDisplay, axis_of_values, shown_features
+from pkex.output.plots.waterfall import noun_of_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.output.theme import Theme
+    from pkex.output.plots.theme import Theme
     from pkex.results.explanation import Explanation
 
 __all__ = ["HeatmapDisplay"]

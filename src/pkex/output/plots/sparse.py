@@ -11,9 +11,9 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.validation import brief, is_index
-from pkex.output.accessors import ExplanationPlots
+from pkex.output.plots.accessors import ExplanationPlots
+from pkex.output.plots.text import TextPlot
 from pkex.output.sparse_tables import REST
-from pkex.output.text_plot import TextPlot
 from pkex.output.token_spans import Analyzed, spans_of
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from pkex._util.cells import cell_text, is_missing, is_number
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex.output import palette
-from pkex.output.displays.colour_bar import draw_colour_bar
-from pkex.output.drawing import framed, literal, short
-from pkex.output.plots import Display
+from pkex.output.plots.bars import Display
+from pkex.output.plots.colour_bar import draw_colour_bar
+from pkex.output.plots.drawing import framed, literal, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.output import palette
-from pkex.output.displays.colour_bar import draw_colour_bar
-from pkex.output.drawing import framed, literal, short
+from pkex.output.plots.colour_bar import draw_colour_bar
+from pkex.output.plots.drawing import framed, literal, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

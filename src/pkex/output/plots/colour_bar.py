@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pkex.output import palette
-from pkex.output.drawing import literal, wrapped
-from pkex.output.theme import Theme
+from pkex.output.plots.drawing import literal, wrapped
+from pkex.output.plots.theme import Theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
