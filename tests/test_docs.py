@@ -11,6 +11,8 @@ import pytest
 
 from benchmarks import page as benchmarks_page
 
+pytestmark = [pytest.mark.frontend, pytest.mark.docs]
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(page for page in ROOT.glob("docs/**/*.md"))
 

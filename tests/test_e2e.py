@@ -27,9 +27,9 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
-from test_backend import MANY_THREADS
 
 import pkex
+from tests.games.test_backend import MANY_THREADS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ("report.html", "summary.json")

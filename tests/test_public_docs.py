@@ -15,6 +15,8 @@ import pytest
 
 import pkex
 
+pytestmark = pytest.mark.frontend
+
 SOURCES = Path(pkex.__file__).parent
 FILES = sorted(SOURCES.rglob("*.py"))
 if find_spec("gpytorch") is None:  # see `make torch`
@@ -29,7 +31,9 @@ def public_objects():
         thing = getattr(pkex, name)
         found[f"pkex.{name}"] = thing
         if isinstance(thing, ModuleType):
-            found |= {f"pkex.{name}.{inner}": getattr(thing, inner) for inner in thing.__all__}
+            inner = {f"pkex.{name}.{one}": getattr(thing, one) for one in thing.__all__}
+            known = {id(getattr(pkex, one)) for one in pkex.__all__}
+            found |= {dotted: one for dotted, one in inner.items() if id(one) not in known}
     for page in sorted(API.glob("*.md")):
         for name in re.findall(
             r"^\.\. auto(?:class|function|exception):: (\S+)", page.read_text(), re.M

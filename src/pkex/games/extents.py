@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.types import Floats
-from pkex.errors import not_finite
+from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
 __all__ = ["FLOOR", "SLACK", "TAIL", "extent"]

@@ -14,8 +14,8 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
-from pkex.errors import not_finite
 from pkex.kernels.leaves import Dot
+from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term, leaf_values
 
 __all__ = ["Absent", "SinglePlayer", "as_single_player"]

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from pkex._util.floats import usual_errors
 from pkex._util.types import Floats
 from pkex._util.validation import as_matrix, number
-from pkex.errors import two_distances
+from pkex.kernels.messages import two_distances
 from pkex.kernels.normal_form import Expansion, NormalForm, Split, Summand, Term
 
 __all__ = ["Constant", "Kernel", "Product", "Scale", "Sum", "has_neutral_removal"]

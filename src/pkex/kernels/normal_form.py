@@ -15,7 +15,7 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex._util.validation import brief
-from pkex.errors import not_finite
+from pkex.kernels.messages import not_finite
 
 if TYPE_CHECKING:
     from pkex.kernels.leaves import ColumnKernel

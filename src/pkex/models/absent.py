@@ -17,10 +17,10 @@ from pkex._util.random import some_rows
 from pkex._util.sparse import some_sparse_rows, to_dense
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats, brief
-from pkex.errors import no_neutral_removal
 from pkex.games.points import Background
 from pkex.games.sparse import Scenarios
 from pkex.kernels.algebra import has_neutral_removal
+from pkex.kernels.messages import no_neutral_removal
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import seen
 

@@ -31,10 +31,10 @@ from pkex._util.validation import (
     default_names,
     unique_names,
 )
-from pkex.errors import no_neutral_removal
 from pkex.games.layout import on_cache_lines
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.kernels.entries import check_table, fits_sparse, kernel_matrix
+from pkex.kernels.messages import no_neutral_removal
 from pkex.models.preparation import Preparation, seen
 
 if TYPE_CHECKING:  # it needs SciPy, which an expansion does without

@@ -24,13 +24,13 @@ import numpy as np
 import pkex.games.native._kernel as _kernel
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Players
-from pkex.errors import not_finite
 from pkex.games.factors import Absent, Factors, both_by_column, by_column, mean_factors
 from pkex.games.native.ratios import NativeRatios
 from pkex.games.protocols import Added, BlockSums
 from pkex.games.rules import Ladder, Rule
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
 __all__ = ["Game", "config", "look_up"]

@@ -14,10 +14,10 @@ import numpy as np
 
 import pkex.games.native._kernel as _kernel
 from pkex._util.types import Floats, Indices
-from pkex.errors import not_finite
 from pkex.games.extents import FLOOR, SLACK, TAIL
 from pkex.games.protocols import NOTHING, TAU, Factors, Measured
 from pkex.games.threads import workspace
+from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
 __all__ = ["NativeRatios"]
