@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from pkex import Explainer, Explanation, KernelExpansion
 from pkex.kernels import RBF
+
+
+def changed(result, **changes):
+    """Return a result with some attributes changed, of it or of what it is about."""
+    about = getattr(result, "about", None)
+    if about is not None:
+        names = {field.name for field in fields(about)} & changes.keys()
+        changes["about"] = replace(about, **{name: changes.pop(name) for name in names})
+    return replace(result, **changes)
+
 
 RNG = np.random.default_rng(5)
 NAMES = ["age", "zip", "city", "bmi"]
@@ -31,7 +41,7 @@ TABLE[:, 1] = [1000 + 10 * i for i in range(25)]
 TABLE[:, 2] = [("Wien", "Graz", "Linz")[i % 3] for i in range(25)]
 TABLE[3, 2] = None
 TABLE[4, 3] = float("nan")
-TEXT, TEXT_GROUPED = replace(ONE, data=TABLE), replace(GROUPED, data=TABLE)
+TEXT, TEXT_GROUPED = changed(ONE, data=TABLE), changed(GROUPED, data=TABLE)
 
 ALL = {"one": ONE, "named": CLASSIFIED, "several": SEVERAL, "grouped": GROUPED, "text": TEXT}
 ALL |= {"text-grouped": TEXT_GROUPED, "part": SEVERAL[2:5, ["bmi", "age"], 1:], "none": ONE[:0]}

@@ -9,8 +9,8 @@ import pandas as pd
 from sklearn.svm import SVC
 
 import pkex
-from pkex import Attribution, Importance
-from pkex.output.files import attribution, explanation, importance
+from pkex import Attribution
+from pkex.output.files import attribution
 from pkex.results.explanation import Explanation
 
 FILES = Path(__file__).parent / "files"
@@ -30,17 +30,12 @@ def example():
     return pkex.Explainer(f, removal="neutral", groups={"body": ["bmi", "bp"]})(rows)
 
 
-PACK = {
-    Explanation: explanation.pack,
-    Attribution: attribution.pack,
-    Importance: importance.pack,
-}
-
-
 def content(result=None):
     """Return the header and the arrays that are saved of a result, by default an explanation."""
     result = result or example()
-    arrays = PACK[type(result)](result)
+    arrays = (
+        attribution.pack(result) if isinstance(result, Attribution) else result.CODEC.pack(result)
+    )
     return json.loads(arrays.pop("header").tobytes()), arrays
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pyarrow.csv
 
 import pkex
 from pkex.games import rules
+from pkex.results.about import About
 
 EVIL = "</script><script>alert(1)</script>"
 
@@ -25,16 +27,19 @@ def explained(
     n_columns = 1 + max(column for player in players for column in player)
     rng = np.random.default_rng(0)
     names = names or tuple(f"f{i}" for i in range(n_players))
+    about = {field.name for field in fields(About)} & more.keys()
     return pkex.Explanation(
+        About(
+            tuple(names),
+            columns or (tuple(names) if n_columns == n_players else None),
+            players,
+            outputs,
+            **{"removal": "neutral"} | {name: more.pop(name) for name in about},
+        ),
         values=values,
         base_values=np.full(values.shape[:1] + values.shape[2:], base),
         data=rng.normal(size=(len(values), n_columns)) if data is None else data,
-        feature_names=tuple(names),
-        column_names=columns or (tuple(names) if n_columns == n_players else None),
-        players=players,
-        output_names=outputs,
-        rule=rules.few_node(8),
-        rules=(rules.few_node(4), rules.few_node(8)),
+        rules=(rules.few_node(8), rules.few_node(4)),
         residual=1e-15,
         **more,
     )

@@ -30,6 +30,7 @@ from pkex.models.expansion import Data
 from pkex.models.sums import evolve, stack
 from pkex.readers import Reading
 from tests._support.cases import assert_close
+from tests._support.explanations import changed
 from tests._support.models import MODELS
 from tests._support.models.data import DIABETES, TARGET, TARGETS, X
 
@@ -353,7 +354,7 @@ def test_every_result_says_what_an_absent_feature_is(words, tmp_path):
 
 def test_an_explanation_that_does_not_know_says_nothing():
     made = Explainer(EXPANSION)(ROWS)
-    unknown = Explanation(**{**made.__dict__, "absent": None})
+    unknown = changed(made, absent=None)
     assert "absent features" not in repr(unknown) + unknown._repr_html_()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from functools import cache
 from math import comb, prod
 
@@ -137,7 +138,7 @@ def check(explain, table, row=0):
         explanation = explain(table)
     shape = explanation.base_values.shape
     assert explanation.error.shape == shape
-    values, bases, predictions = explanation._with_output_axis()
+    values, bases, predictions = explanation.with_output_axis()
     bound = explanation.error.reshape(len(values), -1)[row]
     worst = 0.0
     with gmpy2.context(precision=BITS):
@@ -331,13 +332,13 @@ def test_the_error_goes_where_the_values_go(tmp_path):
     assert np.array_equal(explanation[1:3].error, explanation.error[1:3])
     assert np.array_equal(explanation[..., "y1"].error, explanation.error[:, 1])
     assert np.array_equal(explanation[2, "x1", 0].error, explanation.error[2:3, 0])
-    unknown = Explanation(**{**explanation.__dict__, "error": None})
+    unknown = replace(explanation, error=None)
     unknown.save(tmp_path / "other.npz")
     assert Explanation.load(tmp_path / "other.npz").error is None
     assert unknown[0].error is None
     assert "sum|alpha|" in repr(unknown)
     with pytest.raises(ValueError, match=r"error must have shape \(5, 2\)"):
-        Explanation(**{**explanation.__dict__, "error": explanation.error[:3]})
+        replace(explanation, error=explanation.error[:3])
 
 
 def test_the_report_states_the_error(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -17,6 +15,7 @@ from pkex.output.plots import shades
 from pkex.output.plots.cohorts import cohorts_of
 from pkex.output.plots.theme import Theme
 from pkex.plots import ImportanceDisplay, RowDisplay, WaterfallDisplay
+from tests._support.explanations import changed
 from tests.output.test_displays import BOTH, EXPANSION, ONE, Z
 
 pytestmark = pytest.mark.frontend
@@ -96,7 +95,7 @@ def test_what_has_no_waterfall():
         ONE[:, :2].plot.waterfall(0)
     with pytest.raises(IndexError, match="a waterfall is of one row; got"):
         ONE.plot.waterfall([0, 1])
-    apart = replace(ONE, efficient=False, index="BV")
+    apart = changed(ONE, efficient=False, index="BV")
     for draw in (apart.plot.waterfall, apart.plot.decision):
         with pytest.raises(ValueError, match="do not add up to the prediction, so there is no wat"):
             draw()
@@ -108,7 +107,7 @@ def test_what_has_no_waterfall():
 
 def test_what_fits_is_drawn():
     assert type(ONE[0].plot()) is WaterfallDisplay
-    assert type(replace(ONE, efficient=False, index="BV")[0].plot()) is RowDisplay
+    assert type(changed(ONE, efficient=False, index="BV")[0].plot()) is RowDisplay
     assert type(ONE[0, :2].plot()) is RowDisplay
     many = pkex.KernelExpansion(Z, RNG.normal(size=(50, 9)), pkex.kernels.RBF(2.0))
     explanation = pkex.Explainer(many)(Z[:5])
@@ -241,7 +240,7 @@ def test_what_has_no_dependence_plot():
 def test_missing_values_are_counted_not_drawn():
     data = Z.copy()
     data[:3, 1] = np.nan
-    gaps = replace(ONE, data=data)
+    gaps = changed(ONE, data=data)
     ax = gaps.plot.dependence("x1").ax_
     assert ax.get_xlabel() == "x1 (3 rows without it not shown)"
     assert len(ax.collections[-1].get_offsets()) == len(Z) - 3
@@ -289,7 +288,7 @@ def test_decisions_end_at_the_predictions():
     steps = np.array(sorted(line[-1, 0] - line[-2, 0] for line in lines))
     most = WIDE.importance().order[0]
     np.testing.assert_allclose(steps, np.sort(WIDE.values[:, most]), atol=1e-12)
-    rows = replace(
+    rows = changed(
         WIDE,
         values=np.tile(WIDE.values, (60, 1)),
         base_values=np.tile(WIDE.base_values, 60),
@@ -345,7 +344,7 @@ def test_cohorts_that_make_no_sense():
 
 @pytest.mark.parametrize("scale", [1e-170, 1e-3, 1e150])
 def test_values_of_every_size(scale):
-    found = replace(
+    found = changed(
         ONE,
         values=ONE.values * scale,
         base_values=ONE.base_values * scale,
@@ -360,7 +359,7 @@ def waterfall_in(explanation):
 
 
 def test_values_that_are_all_zero():
-    flat = replace(ONE, values=ONE.values * 0.0, predictions=ONE.base_values)
+    flat = changed(ONE, values=ONE.values * 0.0, predictions=ONE.base_values)
     kinds = (flat.plot, waterfall_in(flat), flat.plot.bar, flat.plot.heatmap, flat.plot.decision)
     for draw in kinds:
         draw(plt.figure().subplots()).figure_.draw_without_rendering()
@@ -368,21 +367,21 @@ def test_values_that_are_all_zero():
 
 def test_long_names_are_cut():
     long = "a name that goes on and on and on and on and on and on"
-    named = replace(ONE, feature_names=(long, *ONE.feature_names[1:]))
+    named = changed(ONE, feature_names=(long, *ONE.feature_names[1:]))
     for draw in (named.plot, named.plot.waterfall, named.plot.bar, named.plot.heatmap):
         assert any("a name that goes on and…on and on" in name for name in labels(draw().ax_))
 
 
 def test_names_that_differ_at_their_ends_stay_apart():
     names = tuple(f"the mean over all the years of station {i}" for i in range(len(ONE.players)))
-    display = replace(ONE, feature_names=names).plot.beeswarm(plt.figure().subplots())
+    display = changed(ONE, feature_names=names).plot.beeswarm(plt.figure().subplots())
     assert len(set(labels(display.ax_))) == len(names)
 
 
 def test_few_raw_values_far_out_stand_at_the_edge():
     data = ONE.data.copy()
     data[:, 1] = [1e6, -1e6, *range(len(data) - 2)]
-    display = replace(ONE, data=data).plot.dependence("x1")
+    display = changed(ONE, data=data).plot.dependence("x1")
     assert "(2 rows beyond, at the edges)" in display.ax_.get_xlabel()
     inside, left, right = display.ax_.collections[:3]
     x = data[:, 1].astype(float)
@@ -396,7 +395,7 @@ def test_few_raw_values_far_out_stand_at_the_edge():
 
 def test_a_class_named_by_a_number_is_called_a_class():
     model = SVC().fit(Z, Z[:, 0] > 0.0)
-    named = replace(pkex.Explainer(model)(Z), sides=(("1", "0"),))
+    named = changed(pkex.Explainer(model)(Z), sides=(("1", "0"),))
     assert named.plot().ax_.get_xlabel().endswith("(+ for class 1, \N{MINUS SIGN} for class 0)")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 import pkex
 from pkex.output import palette
+from tests._support.explanations import changed
 
 pytestmark = pytest.mark.frontend
 
@@ -24,8 +24,8 @@ RESULTS = {
     "importance": pkex.Explainer(WIDE)(Z).importance(),
     "importance of neutral removal": pkex.Explainer(WIDE, removal="neutral")(Z).importance(),
     "importance of one row": pkex.Explainer(WIDE)(Z[:1]).importance(),
-    "mmd": replace(pkex.mmd(X, Z), feature_names=tuple(NAMES)),
-    "mmd with permutations": replace(
+    "mmd": changed(pkex.mmd(X, Z), feature_names=tuple(NAMES)),
+    "mmd with permutations": changed(
         pkex.mmd(X, Z, n_permutations=19, random_state=0), feature_names=tuple(NAMES)
     ),
 }
@@ -50,7 +50,7 @@ def test_names_stand_in_it_as_they_are():
     few = pkex.KernelExpansion(X[:, :2], np.ones(40), pkex.kernels.RBF(), feature_names=NAMES[:2])
     explanation = pkex.Explainer(few)(Z[:3, :2])
     assert {*NAMES[:2]} < {*table(explanation)[0]}
-    statistic = replace(pkex.mmd(X[:, :2], Z[:, :2]), feature_names=tuple(NAMES[:2]))
+    statistic = changed(pkex.mmd(X[:, :2], Z[:, :2]), feature_names=tuple(NAMES[:2]))
     for result in (explanation.importance(), statistic):
         assert {line[0] for line in table(result)} == {"feature", *NAMES[:2]}
 

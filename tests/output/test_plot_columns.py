@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import matplotlib as mpl
@@ -15,6 +14,7 @@ from matplotlib.offsetbox import TextArea
 from pkex.output.columns import day_text, days
 from pkex.output.plots import shades
 from pkex.output.plots.cohorts import cohorts_of
+from tests._support.explanations import changed
 from tests.output.test_displays import ONE, Z
 
 pytestmark = pytest.mark.frontend
@@ -35,7 +35,7 @@ def having(cells, column=0):
     """Return an explanation that has these cells in a column."""
     data = Z.astype(object)
     data[:, column] = cells
-    return replace(ONE, data=data)
+    return changed(ONE, data=data)
 
 
 def towns(count):
@@ -138,7 +138,7 @@ def test_dates_with_gaps_and_what_is_no_date():
 
 
 def test_numbers_below_narrow_axes_do_not_meet():
-    named = replace(ONE, feature_names=("a name of very many letters", *ONE.feature_names[1:]))
+    named = changed(ONE, feature_names=("a name of very many letters", *ONE.feature_names[1:]))
     figure, axes = plt.subplots(2, 3, figsize=(14.0, 7.0), layout="constrained")
     for row, ax in enumerate(axes.flat):
         named.plot.waterfall(row, ax)

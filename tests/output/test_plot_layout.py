@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import pkex
+from tests._support.explanations import changed
 from tests.output.test_displays import BOTH, EXPANSION, ONE, Z
 
 pytestmark = pytest.mark.frontend
@@ -129,7 +129,7 @@ def test_panels_have_their_colour_bar_on_the_right():
 
 @pytest.mark.parametrize("layout", [None, "tight", "constrained"])
 def test_numbers_of_a_waterfall_stand_beside_its_bars(layout):
-    named = replace(ONE, feature_names=("a name of very many letters", *ONE.feature_names[1:]))
+    named = changed(ONE, feature_names=("a name of very many letters", *ONE.feature_names[1:]))
     figure, axes = plt.subplots(2, 3, figsize=(14.0, 7.0), layout=layout)
     for row, ax in enumerate(axes.flat):
         named.plot.waterfall(row, ax)
@@ -162,7 +162,7 @@ def test_marks_of_a_waterfall_are_seen_whole():
 
 
 def test_a_power_of_ten_is_as_large_as_the_numbers():
-    small = replace(
+    small = changed(
         ONE,
         values=ONE.values * 1e-9,
         predictions=ONE.predictions * 1e-9,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -14,6 +12,7 @@ from sklearn.svm import SVC
 
 import pkex
 from pkex.output.plots.drawing import literal, wrapped
+from tests._support.explanations import changed
 from tests.output.test_displays import ONE, Z
 
 pytestmark = pytest.mark.frontend
@@ -22,7 +21,7 @@ mpl.use("Agg")
 RNG = np.random.default_rng(3)
 BANDS = ("$0-$50k", "$50k_$100k")
 ODD = "$x_{1}$ and $\\frac$"
-NAMED = replace(
+NAMED = changed(
     ONE,
     feature_names=(ODD, "_hidden", "a $ and b $", *ONE.feature_names[3:]),
     column_names=(ODD, "_hidden", "a $ and b $", *ONE.feature_names[3:]),
@@ -50,7 +49,7 @@ def interactions():
     f = pkex.KernelExpansion(Z[:9], RNG.normal(size=9), pkex.kernels.RBF(2.0))
     found = pkex.Explainer(f).interactions(Z[:5])
     data = np.array([[*BANDS] + ["a"] * (Z.shape[1] - 2)] * 5, dtype=object)
-    return replace(found, feature_names=NAMED.feature_names, data=data)
+    return changed(found, feature_names=NAMED.feature_names, data=data)
 
 
 def attribution():
@@ -58,13 +57,13 @@ def attribution():
         pd.DataFrame({"$a$ or $b": RNG.normal(size=40), "band": RNG.choice(BANDS, 40, p=p)})
         for p in ([0.9, 0.1], [0.2, 0.8])
     )
-    return replace(pkex.mmd(first, second), sample_names=("$old$", "_new"))
+    return changed(pkex.mmd(first, second), sample_names=("$old$", "_new"))
 
 
 def sensitivity():
     f = pkex.KernelExpansion(Z[:9, :2], RNG.normal(size=9), pkex.kernels.RBF(2.0))
     found = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
-    return replace(found, feature_names=(ODD, "$b$"))
+    return changed(found, feature_names=(ODD, "$b$"))
 
 
 DRAWN = {

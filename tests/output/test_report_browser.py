@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.svm import SVC
 
 import pkex
 from pkex.output.report import write
+from tests._support.explanations import changed
 from tests._support.written import EVIL, explained
 
 playwright_api = pytest.importorskip("playwright.sync_api")
@@ -631,7 +631,7 @@ def test_a_sensitivity_opens_and_shows_everything(open_report):
 
 
 def test_a_row_has_whiskers_where_its_values_have_standard_deviations(open_report, explanation):
-    unsure = replace(explanation, std=np.full(explanation.values.shape, 0.25))
+    unsure = changed(explanation, std=np.full(explanation.values.shape, 0.25))
     page = open_report(unsure)
     expect(page.locator("#row-table thead")).to_contain_text("±")
     expect(page.locator("#row")).to_contain_text("posterior standard deviation")

@@ -1,13 +1,12 @@
 """The section on interactions in headless Chromium: heat map, top pairs, a pair's picture."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import pkex
 from pkex.kernels import RBF, Categorical
+from tests._support.explanations import changed
 from tests.output.test_report_browser import ALERT, browser, open_report  # noqa: F401  (fixtures)
 
 pytestmark = [pytest.mark.browser, pytest.mark.frontend]
@@ -101,7 +100,7 @@ def test_rows_without_a_raw_value_of_a_pair_are_counted(open_report):  # noqa: F
     explanation, interactions = explainer(points), explainer.interactions(points)
     data = points.copy()
     data[:3, 0] = np.nan
-    changed = [replace(result, data=data) for result in (explanation, interactions)]
+    changed = [changed(result, data=data) for result in (explanation, interactions)]
     page = open_report(changed[0], interactions=changed[1])
     assert page.locator("#pair circle").count() == 17
     assert "3 rows without both values not shown" in page.locator("#pair-legend").text_content()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.svm import SVC, SVR
 
 import pkex
+from tests._support.explanations import changed
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
 X.index = [f"flower {i}" for i in range(len(X))]
@@ -52,7 +51,7 @@ def test_standard_deviations_come_along():
 def test_what_one_part_does_not_know_is_not_known():
     explainer = pkex.Explainer(MODELS["regression"])
     first, second = explainer(X[:3]), explainer(X[3:5])
-    found = pkex.Explanation.concat([first, replace(second, row_labels=None, error=None)])
+    found = pkex.Explanation.concat([first, changed(second, row_labels=None, error=None)])
     assert found.row_labels is None
     assert found.error is None
     assert len(pkex.Explanation.concat([first])) == 3
@@ -61,7 +60,7 @@ def test_what_one_part_does_not_know_is_not_known():
 def test_text_beside_numbers():
     explainer = pkex.Explainer(MODELS["regression"])
     first, second = explainer(X[:3]), explainer(X[3:5])
-    second = replace(second, data=second.data.astype(object))
+    second = changed(second, data=second.data.astype(object))
     assert pkex.Explanation.concat([first, second]).data.dtype == object
 
 

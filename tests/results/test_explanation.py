@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,6 +24,7 @@ from tests._support.explanations import (
     TEXT_GROUPED,
     THREE,
     assert_equal,
+    changed,
     everything,
 )
 
@@ -178,14 +178,14 @@ def test_what_cannot_be_chosen_gets_a_sentence(take, error, words):
         ({"predictions": ONE.predictions[1:]}, "predictions must have shape"),
         ({"data": ROWS[:, :3]}, "data must have shape"),
         ({"feature_names": ("a",)}, "feature_names must have shape"),
-        ({"players": ((0,),)}, "players must have shape"),
+        ({"players": ((0,),)}, r"feature_names must have shape \(1,\), as players"),
         ({"players": ((0,), (1,), (2,), (4,))}, "columns 0 to 3"),
         ({"output_names": ("a", "b")}, "output_names must have shape"),
     ],
 )
 def test_parts_that_do_not_fit_together_are_refused(change, words):
     with pytest.raises(ValueError, match=words):
-        replace(ONE, **change)
+        changed(ONE, **change)
 
 
 # Display
@@ -244,8 +244,8 @@ def test_html_shows_values_and_raw_data():
 def test_html_escapes_names_and_data():
     table = TABLE.copy()
     table[:, 2] = "<script>alert('x')</script>"
-    evil = replace(
-        replace(SEVERAL, data=table),
+    evil = changed(
+        changed(SEVERAL, data=table),
         feature_names=("<img src=x>", "a&b", '"q"', "d"),
         output_names=("<i>", "b", "c"),
         removal="<u>",

@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import zipfile
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,8 +20,10 @@ from tests._support.explanations import (
     TEXT,
     assert_equal,
     assert_same,
+    changed,
     everything,
 )
+from tests._support.stored import content, written
 
 pytestmark = pytest.mark.frontend
 
@@ -61,7 +62,7 @@ def test_every_kind_of_cell_is_saved(tmp_path):
     cells += [pandas.NA, "null", "nan"]
     table = np.empty((len(cells), 4), dtype=object)
     table[:] = [[cell] * 4 for cell in cells]
-    explanation = replace(ONE[: len(cells)], data=table)
+    explanation = changed(ONE[: len(cells)], data=table)
     explanation.save(tmp_path / "cells.npz")
     again = Explanation.load(tmp_path / "cells.npz").data[:, 0]
     expected = [*cells[:10], 0.5, 7, "x", True, float("inf"), -np.inf, float("nan"), None]
@@ -69,12 +70,12 @@ def test_every_kind_of_cell_is_saved(tmp_path):
     assert list(map(repr, again)) == list(map(repr, expected))
 
 
-def test_a_rule_of_its_own_is_kept_apart(tmp_path):
-    other = replace(ONE, rule=rules.exact(9), residual=float("nan"))
-    other.save(tmp_path / "other.npz")
-    again = Explanation.load(tmp_path / "other.npz")
-    assert again.rule not in again.rules
-    assert (again.rule.size, len(again.rules)) == (5, len(ONE.rules))
+def test_the_rule_of_the_largest_error_comes_first(tmp_path):
+    header, arrays = content(changed(ONE, rules=(*ONE.rules, rules.exact(9)), residual=np.nan))
+    header["rule"] = len(ONE.rules)  # as files had it that kept this rule apart
+    again = Explanation.load(written(tmp_path / "other.npz", header, arrays))
+    assert again.rule is again.rules[0]
+    assert (again.rule.size, len(again.rules)) == (5, len(ONE.rules) + 1)
     assert np.isnan(again.residual)
 
 
@@ -120,7 +121,7 @@ def test_where_it_cannot_be_saved(tmp_path):
     table = TABLE.copy()
     table[2, 1] = object()
     with pytest.raises(ValueError, match=r"column 'zip' of the data holds <object.*convert"):
-        replace(ONE, data=table).save(tmp_path / "a.npz")
+        changed(ONE, data=table).save(tmp_path / "a.npz")
     assert not os.listdir(tmp_path)
 
 

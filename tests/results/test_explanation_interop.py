@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,6 +21,7 @@ from tests._support.explanations import (
     TEXT,
     TEXT_GROUPED,
     assert_equal,
+    changed,
     everything,
 )
 
@@ -86,7 +86,7 @@ def test_text_that_ends_in_zero_is_quoted():
     table = TABLE.copy()
     table[:, 2] = [f"ward {10 + i % 2}" for i in range(25)]
     table[:, 3] = [i % 2 == 0 for i in range(25)]
-    shown = replace(ONE, data=table).to_shap()
+    shown = changed(ONE, data=table).to_shap()
     assert list(shown.display_data[:2, 2]) == ["'ward 10'", "'ward 11'"]
     assert list(shown.display_data[:2, 3]) == ["True", "False"]
     assert_close(shown.data[:2, 3], [1.0, 0.0], 0.0)
@@ -288,7 +288,7 @@ def test_a_frame_of_no_rows():
 
 
 def test_a_feature_with_the_name_of_a_total():
-    odd = replace(ONE, feature_names=("age", "prediction", "city", "bmi"))
+    odd = changed(ONE, feature_names=("age", "prediction", "city", "bmi"))
     with pytest.raises(ValueError, match=r"named 'prediction'.*totals=False"):
         odd.to_frame()
     assert list(odd.to_frame(totals=False)) == list(odd.feature_names)

@@ -130,16 +130,15 @@ def test_files_hold_everything(found, several, table, tmp_path):
 
 
 def test_damaged_files_are_refused(found, tmp_path):
-    from pkex.output.files import interactions as files
-
-    packed = files.pack(found)
+    codec = pkex.Interactions.CODEC
+    packed = codec.pack(found)
     for name, change, message in (
-        ("pairs", lambda array: array[:, :3], "pairs has the shape"),
-        ("pairs", lambda array: array + 1.0, "miss the predictions"),
-        ("main", lambda array: array * np.nan, "main holds what is no number"),
+        ("pairs", lambda array: array[:, :3], "pairs must have shape"),
+        ("pairs", lambda array: array + 1.0, "miss the prediction"),
+        ("main", lambda array: array * np.nan, "main has an entry that is not a number"),
     ):
         broken = packed | {name: change(packed[name])}
-        files.FORMAT.save(tmp_path / "i.npz", broken)
+        codec.format.save(tmp_path / "i.npz", broken)
         with pytest.raises(ValueError, match=message):
             pkex.Interactions.load(tmp_path / "i.npz")
 

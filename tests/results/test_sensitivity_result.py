@@ -15,6 +15,7 @@ from sklearn.svm import SVC, SVR
 import pkex
 from pkex import Explanation, Sensitivity, sensitivity
 from pkex.kernels import RBF
+from tests._support.explanations import changed
 from tests._support.written import Page
 
 mpl.use("Agg")
@@ -50,9 +51,8 @@ def test_files(found, tmp_path):
 
 
 def test_a_file_that_was_changed_is_refused(tmp_path):
-    from dataclasses import replace
 
-    replace(ONE, shapley=2.0 * ONE.shapley).save(tmp_path / "wrong.npz")
+    changed(ONE, shapley=2.0 * ONE.shapley).save(tmp_path / "wrong.npz")
     with pytest.raises(ValueError, match="sum to 2, not to 1"):
         Sensitivity.load(tmp_path / "wrong.npz")
     with pytest.raises(ValueError, match="Explanation"):
@@ -168,12 +168,11 @@ def test_a_report_shows_the_posterior(tmp_path):
 
 
 def test_shapes_of_a_posterior_are_checked():
-    from dataclasses import replace
 
     with pytest.raises(ValueError, match="std must have shape"):
-        replace(UNSURE, std=UNSURE.std[:, :2])
+        changed(UNSURE, std=UNSURE.std[:, :2])
     with pytest.raises(ValueError, match="cov must have shape"):
-        replace(UNSURE, cov=UNSURE.std)
+        changed(UNSURE, cov=UNSURE.std)
 
 
 def test_of_a_classifier_it_says_what_the_output_is(tmp_path):

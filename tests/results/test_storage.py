@@ -1,6 +1,5 @@
 """Files of explanations: every format version is read, and parts that do not fit are refused."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, time
 
 import matplotlib as mpl
@@ -13,9 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import pkex
-from pkex.output.files import explanation as files
 from pkex.output.files.kernel_data import Described
 from pkex.results.explanation import Explanation
+from tests._support.explanations import changed
 from tests._support.stored import FILES, INDEXES, classified, content, example, written
 
 pytestmark = pytest.mark.frontend
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.frontend
 mpl.use("Agg")
 
 
-@pytest.mark.parametrize("version", range(1, files.FORMAT.version + 1))
+@pytest.mark.parametrize("version", range(1, Explanation.CODEC.format.version + 1))
 def test_files_of_every_version_are_read(version):
     found = Explanation.load(FILES / f"explanation_v{version}.npz")
     expected = example()
@@ -82,7 +81,7 @@ MOMENTS = {
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS.keys())
 def test_dates_in_the_data_come_back_as_what_they_were(moment, tmp_path):
     data = np.array([[moment, "Wien", 1.5], [None, pd.NaT, np.nan]] * 2, dtype=object)
-    replace(example(), data=data).save(tmp_path / "a.npz")
+    changed(example(), data=data).save(tmp_path / "a.npz")
     found = Explanation.load(tmp_path / "a.npz").data
     assert found[0].tolist() == [moment, "Wien", 1.5]
     assert type(found[0, 0]) is type(moment)
@@ -91,7 +90,7 @@ def test_dates_in_the_data_come_back_as_what_they_were(moment, tmp_path):
 
 def test_a_table_of_dates_of_numpy_alone(tmp_path):
     data = np.full((4, 3), np.datetime64("2024-01-31", "ns"))
-    replace(example(), data=data).save(tmp_path / "a.npz")
+    changed(example(), data=data).save(tmp_path / "a.npz")
     np.testing.assert_array_equal(Explanation.load(tmp_path / "a.npz").data.astype("M8[ns]"), data)
 
 
@@ -210,7 +209,7 @@ def test_values_that_no_longer_add_up_are_refused(name, version, tmp_path):
 def test_an_honest_residual_is_accepted(tmp_path):
     """Predictions may miss the sum by what the explanation says, and rounding."""
     exact = example()
-    missed = replace(exact, predictions=exact.predictions + 1e-9, residual=1e-9)
+    missed = changed(exact, predictions=exact.predictions + 1e-9, residual=1e-9)
     missed.save(tmp_path / "a.npz")
     assert Explanation.load(tmp_path / "a.npz").residual == 1e-9
 
@@ -219,7 +218,7 @@ def test_rounding_of_many_values_is_accepted(tmp_path):
     rng = np.random.default_rng(1)
     values = rng.normal(size=(50, 1000)) * 10.0 ** rng.uniform(-6.0, 6.0, size=(50, 1000))
     names = tuple(f"x{i}" for i in range(1000))
-    made = replace(
+    made = changed(
         example()[:, :, "a"],
         values=values,
         base_values=np.full(50, 1e3),

@@ -190,7 +190,7 @@ IMPORTANCE_CHANGES = {
     "other outputs": lambda h, a: h.update(output_names=["a", "b", "c"]),
     "no features": lambda h, a: h.update(feature_names=[]),
     "one feature": lambda h, a: h.update(feature_names=["age"]),
-    "neutral is a number": lambda h, a: h.update(neutral=1),
+    "removal is a number": lambda h, a: h.update(removal=1),
     "centred for one output": lambda h, a: a.update(centred=a["centred"][:, 0]),
     "infinite": lambda h, a: a.update(values=np.full((2, 2), np.inf)),
     "a cube": lambda h, a: a.update({name: array[None] for name, array in a.items()}),

@@ -300,7 +300,7 @@ def _named(explanation: pkex.Explanation, names: Sequence[str]) -> pkex.Explanat
         names[columns[0]] if title == unnamed[columns[0]] else title
         for title, columns in zip(explanation.feature_names, explanation.players, strict=True)
     )
-    return replace(explanation, feature_names=titles, column_names=tuple(names))
+    return explanation.with_names(titles, names)
 
 
 def _one_output(explanation: pkex.Explanation, text: str) -> pkex.Explanation:

@@ -79,7 +79,7 @@ def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
     """Return the values as they are written: one line for each row and output."""
     import pandas
 
-    values, base, predictions = explanation._with_output_axis()
+    values, base, predictions = explanation.with_output_axis()
     n_rows, n_features, n_outputs = values.shape
     first: dict[str, Any] = {"row": np.repeat(numbers, n_outputs)}
     last: dict[str, Any] = {"base_value": base.ravel(), "prediction": predictions.ravel()}

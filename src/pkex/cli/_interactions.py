@@ -25,19 +25,10 @@ __all__ = ["facts", "like", "shown", "writer"]
 def like(found: Interactions, explanation: Explanation, output: int | None) -> Interactions:
     """Return interactions with the names of an explanation and, if one is chosen, of one output."""
     named = replace(
-        found,
-        feature_names=explanation.feature_names,
-        column_names=explanation.column_names,
+        found.with_names(explanation.feature_names, explanation.column_names),
         row_labels=explanation.row_labels,
     )
-    if output is None or found.base_values.ndim == 1:
-        return named
-    arrays: dict[str, Any] = {
-        name: None if array is None else array[..., output]
-        for name in ("main", "pairs", "base_values", "predictions", "error")
-        for array in [getattr(found, name)]
-    }
-    return replace(named, **arrays, output_names=explanation.output_names)
+    return named if output is None else named.select_output(output, "--output")
 
 
 def facts(found: Interactions, totals: PairTotals) -> InteractionFacts:

@@ -328,11 +328,5 @@ def _importance(
         gaps += np.abs(array - means).sum(axis=0)
     variance = np.divide(total.squares, max(1, total.rows - 1))
     errors = np.sqrt(variance / total.rows) if total.rows > 1 else np.full(shape, np.nan)
-    return pkex.Importance(
-        np.asarray(total.sizes),
-        errors,
-        shown.feature_names,
-        shown.outputs,
-        (gaps / total.rows).reshape(shape),
-        shown.removal == "neutral",
-    )
+    centred = (gaps / total.rows).reshape(shape)
+    return pkex.Importance(shown.about, np.asarray(total.sizes), errors, centred)

@@ -122,7 +122,7 @@ def _shape(explainer: Explainer) -> tuple[int, ...]:
 
 
 def _columns(explanation: Explanation) -> dict[str, Floats]:
-    values, base, predictions = explanation._with_output_axis()
+    values, base, predictions = explanation.with_output_axis()
     shape = explanation.base_values.shape[1:]
     names = _names(explanation.feature_names, explanation.output_names, shape)
     columns = [

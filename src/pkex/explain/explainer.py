@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import reduce
+from dataclasses import replace
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -37,6 +38,7 @@ from pkex.models.sums import named
 from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, said_before
+from pkex.results.about import About
 from pkex.results.explanation import Explanation
 
 if TYPE_CHECKING:
@@ -314,35 +316,25 @@ class Explainer:
             error += np.abs(sums.residual)
         else:
             predictions = sums.totals.reshape(base_values.shape) + self._offset
-        explanation = Explanation._made(
-            values=values,
-            base_values=base_values,
-            predictions=predictions,
-            data=self._shown(table, prepared),
-            feature_names=self.player_names,
-            column_names=expansion.feature_names,
-            players=self.players,
-            output_names=expansion.output_names,
-            rule=sums.rules[0],
-            rules=sums.rules,
-            residual=residual,
-            removal=self.removal,
-            absent=self.absent,
-            error=error.reshape(base_values.shape),
-            kernels=self._kernels,
-            **self._said,
-        )
+        spread = {}
         if unsure:
             games = list(zip(self._parts, expansion.parts, prepared, strict=True))
             options: dict[str, Any] = {"n_jobs": jobs, "progress": progress}
-            spread = spread_of_values(games, full=return_cov, **options)
-            explanation.__dict__.update(spread.fields(one_output=base.ndim == 0))
-        if hasattr(rows, "iloc"):
-            explanation.__dict__["row_labels"] = rows.index
-        if self._classes is not None and self._classes.predict is not None:
-            # the rows that were prepared are a copy, which nobody changes
-            own = prepared[0] if expansion.preparation is None else _copied(rows)
-            explanation._ask_later(said_before(self._classes.predict), own)
+            found = spread_of_values(games, full=return_cov, **options)
+            spread = found.fields(one_output=base.ndim == 0)
+        explanation = Explanation(
+            self.about,
+            values,
+            base_values,
+            self._shown(table, prepared),
+            sums.rules,
+            residual,
+            predictions,
+            error.reshape(base_values.shape),
+            predicted=self._predicted_later(rows, prepared),
+            row_labels=rows.index if hasattr(rows, "iloc") else None,
+            **spread,
+        )
         self._check_own(rows, sums.totals)
         return explanation
 
@@ -388,22 +380,13 @@ class Explainer:
         prepared = [part.prepare(table) for part in expansion.parts]
         games = list(zip(self._parts, expansion.parts, prepared, strict=True))
         found = variance_of(games, n_jobs=self.n_jobs, progress=progress)
-        explanation = Explanation._made(
-            **found.fields(one_output=self._base.ndim == 0),
+        about = replace(self.about, quantity="predictive variance")
+        return Explanation(
+            about,
             data=self._shown(table, prepared),
-            feature_names=self.player_names,
-            column_names=expansion.feature_names,
-            players=self.players,
-            output_names=expansion.output_names,
-            removal=self.removal,
-            absent=self.absent,
-            quantity="predictive variance",
-            kernels=self._kernels,
-            **self._said,
+            row_labels=rows.index if hasattr(rows, "iloc") else None,
+            **found.fields(one_output=self._base.ndim == 0),
         )
-        if hasattr(rows, "iloc"):
-            explanation.__dict__["row_labels"] = rows.index
-        return explanation
 
     @usual_errors
     def interactions(
@@ -520,18 +503,31 @@ class Explainer:
         return cost
 
     @lazy
-    def _said(self) -> dict[str, Any]:
-        """What an explanation says beyond its defaults, but for row labels and later classes."""
-        said: dict[str, Any] = {"predicted": None}
-        if self.index != "SV":
-            said |= {"index": self.index, "efficient": self.measure.efficient}
-        if self._classes is None:
-            return said
+    def about(self) -> About:
+        """What all results of this explainer share."""
         classes = self._classes
-        said |= {"classes": classes.labels, "sides": classes.sides, "number": classes.number}
-        if classes.predict is not None:
-            del said["predicted"]  # found when it is looked at
-        return said
+        return About(
+            self.player_names,
+            self.expansion.feature_names,
+            self.players,
+            self.expansion.output_names,
+            self.removal,
+            self.absent,
+            self._kernels,
+            self.index,
+            self.measure.efficient,
+            classes=None if classes is None else classes.labels,
+            sides=None if classes is None else classes.sides,
+            number=None if classes is None else classes.number,
+        )
+
+    def _predicted_later(self, rows: Any, prepared: list[Floats]) -> Any:
+        """Return a function that asks a classifier for the classes of the rows."""
+        if self._classes is None or self._classes.predict is None:
+            return None
+        # the rows that were prepared are a copy, which nobody changes
+        own = prepared[0] if self.expansion.preparation is None else _copied(rows)
+        return partial(usual_errors(said_before(self._classes.predict)), own)
 
     @lazy
     def _kernels(self) -> tuple[Kernel, ...]:

@@ -24,6 +24,7 @@ from pkex.games.interactions.reductions import InteractionSums, interactions_of
 from pkex.games.sums import GameSums
 from pkex.models.preparation import mixed, taken
 from pkex.models.products import as_products
+from pkex.results.about import About
 from pkex.results.interactions import Interactions
 
 if TYPE_CHECKING:
@@ -73,21 +74,15 @@ def of_model(
     if fitted is not None:
         base = fitted + explainer._offset
     predictions = sums.totals.reshape(base.shape) + explainer._offset
-    expansion = explainer.expansion
+    about = replace(explainer.about, index=index, efficient=INDICES[index].efficient)
     return Interactions(
+        about,
+        max_order,
+        base,
+        predictions,
+        residual,
         **parts,
-        index=index,
-        max_order=max_order,
-        base_values=base,
-        predictions=predictions,
-        feature_names=names,
-        column_names=expansion.feature_names,
-        players=explainer.players,
-        removal=explainer.removal,
-        residual=residual,
         data=explainer._shown(table, prepared),
-        output_names=expansion.output_names,
-        absent=explainer.absent,
         error=(sums.error + explainer._of_offset).reshape(base.shape),
         rules=sums.rules,
         row_labels=rows.index if hasattr(rows, "iloc") else None,
@@ -136,18 +131,22 @@ def of_statistic(
     residual = sums.check(np.zeros(1), f"the statistic {attribution.statistic}")
     parts = _parts_of(sums, chosen, False)
     fitted = parts.pop("fitted")
-    return Interactions(
-        **parts,
-        index=index,
-        max_order=max_order,
-        base_values=np.zeros(1) if fitted is None else fitted,
-        predictions=sums.totals[:, 0],
-        feature_names=names,
-        column_names=attribution.column_names,
-        players=attribution.players,
+    about = About(
+        names,
+        attribution.column_names,
+        attribution.players,
         removal=attribution.removal,
-        residual=residual,
         absent=attribution.absent.removeprefix("absent columns: "),
+        index=index,
+        efficient=INDICES[index].efficient,
+    )
+    return Interactions(
+        about,
+        max_order,
+        np.zeros(1) if fitted is None else fitted,
+        sums.totals[:, 0],
+        residual,
+        **parts,
         whole=attribution.statistic,
         rules=sums.rules,
     )

@@ -166,7 +166,6 @@ class VarianceValues(NamedTuple):
         if one_output:
             arrays = {name: array[..., 0] for name, array in arrays.items()}
         return arrays | {
-            "rule": self.rules[0],
             "rules": self.rules,
             "residual": self.residual,
         }

@@ -135,24 +135,18 @@ class SparseRows:
         predict = None if classes is None else classes.predict
         own = None if predict is None else np.asarray(said_before(predict)(rows))
         explanation = SparseExplanation(
+            explainer.about,
             values=values if base.ndim else values[0],
             rest=sums.rest.reshape(totals.shape),
             base_values=base_values,
             predictions=predictions,
             data=as_csr(table, "X"),
-            feature_names=explainer.player_names,
-            column_names=expansion.feature_names,
-            players=explainer.players,
-            output_names=expansion.output_names,
             rules=sums.rules,
             residual=residual,
             error=error.reshape(totals.shape),
-            removal=explainer.removal,
-            absent=explainer.absent,
-            kernels=explainer._kernels,
+            predicted=own,
             texts=None if vectorizer is None else tuple(rows),
             spans=None if vectorizer is None else Analyzed(vectorizer, expansion.feature_names),
-            **explainer._said | {"predicted": own},
         )
         explainer._check_own(rows, sums.totals)
         return explanation

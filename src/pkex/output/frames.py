@@ -30,7 +30,7 @@ def explanation_frame(explanation: Explanation, totals: bool) -> Any:
             f"a feature is named {taken.pop()!r}, as a column that to_frame adds; use "
             "to_frame(totals=False)."
         )
-    values, base, predictions = explanation._with_output_axis()
+    values, base, predictions = explanation.with_output_axis()
     stds = None if explanation.std is None else explanation.std.reshape(values.shape)
     blocks = [
         np.column_stack(
@@ -80,7 +80,7 @@ def importance_frame(importance: Importance) -> Any:
         return pandas.DataFrame(data, index=names)
     blocks = {
         (output, kind): table[order, k]
-        for k, output in enumerate(importance.output_names)
+        for k, output in enumerate(importance.outputs)
         for kind, table in tables.items()
     }
     return pandas.DataFrame(blocks, index=names)

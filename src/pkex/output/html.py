@@ -62,7 +62,7 @@ _LEFT = _STYLE.replace("right", "left", 1)
 
 def explanation_html(explanation: Explanation) -> str:
     """Return a table of the first rows and the most important features, each line a sum."""
-    values, base, predictions = explanation._with_output_axis()
+    values, base, predictions = explanation.with_output_axis()
     n_rows, n_outputs = predictions.shape
     top = most_important(np.abs(values).sum(axis=(0, 2)), _FEATURES)
     others = explanation.efficient and leaves_out(explanation, top)
@@ -155,7 +155,7 @@ def attribution_html(attribution: Attribution) -> str:
 def importance_html(importance: Importance) -> str:
     """Return a table of the means, tinted by their size."""
     several, count = importance.values.ndim == 2, len(importance.feature_names)
-    outputs = importance.output_names[:OUTPUTS] if several else ("mean |value|",)
+    outputs = importance.outputs[:OUTPUTS] if several else ("mean |value|",)
     tables = (importance.values, importance.standard_errors, importance.centred)
     means, errors, centred = (table.reshape(count, -1)[:, :OUTPUTS] for table in tables)
     scale = means.max(initial=0.0) or 1.0

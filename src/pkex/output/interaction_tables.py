@@ -82,7 +82,7 @@ def html(found: Interactions) -> str:
             for title, number in zip(titles, _numbers(entry, titles), strict=True)
         ]
         lines.append("".join([name_cell(_joined(entry)), *cells]))
-    total = sum(values.shape[1] for size, _, values in found._orders() if size > 1)
+    total = sum(values.shape[1] for size, _, values in found.by_order() if size > 1)
     more = total - len(top)
     below = line(f"and {more} more; see top() and to_frame()" if more > 0 else "")
     return page(headline(found), small(notes(found)), ["players", *titles], lines, below)
@@ -106,8 +106,8 @@ def frame(found: Interactions, output: str | int | None, totals: bool) -> Any:
     """See `Interactions.to_frame`."""
     pandas = optional("pandas", "pandas")
     names, blocks = [], []
-    for _, subset, values in found._orders():
-        names += [found._name(subset(place)) for place in range(values.shape[1])]
+    for _, subset, values in found.by_order():
+        names += [found.name_of(subset(place)) for place in range(values.shape[1])]
         blocks.append(values)
     ends = ("base_value", "prediction") if totals else ()
     clash = set(names).intersection(ends)
@@ -126,7 +126,7 @@ def frame(found: Interactions, output: str | int | None, totals: bool) -> Any:
     if found.whole != "prediction":
         index = [found.whole]
     if output is not None or table.shape[2] == 1:
-        number = found._output(output, "to_frame")
+        number = found.output_number(output, "to_frame")
         return pandas.DataFrame(table[:, :, number], columns=columns, index=index)
     columns = pandas.MultiIndex.from_product([found.outputs, columns], names=["output", "players"])
     flat = np.moveaxis(table, 2, 1).reshape(len(found), -1)
@@ -140,10 +140,10 @@ def to_shapiq(found: Interactions, row: int, output: str | int | None) -> Any:
         raise IndexError(
             f"to_shapiq takes the number of one of {counted(len(found), 'row')}, got {brief(row)}."
         )
-    number = found._output(output, "to_shapiq")
+    number = found.output_number(output, "to_shapiq")
     base = float(found.base_values.reshape(len(found), -1)[row, number])
     values: dict[tuple[int, ...], float] = {(): base}
-    for _, subset, table in found._orders():
+    for _, subset, table in found.by_order():
         each = enumerate(table[row, :, number].tolist())
         values |= {subset(place): value for place, value in each}
     return shapiq.InteractionValues(

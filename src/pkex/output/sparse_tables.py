@@ -1,4 +1,4 @@
-"""Explanations of sparse rows as text, HTML and frames, and as explanations of a few columns."""
+"""Explanations of sparse rows as text, HTML and frames."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pkex._util.extras import optional
-from pkex._util.types import Floats
 from pkex._util.words import counted
 from pkex.models.classes import meaning
 from pkex.output import palette
 from pkex.output.html import cell, line, page, small
-from pkex.results.importance import Importance
 
 if TYPE_CHECKING:
-    from pkex.results.explanation import Explanation
     from pkex.results.sparse import SparseExplanation
 
-__all__ = ["REST", "made_dense", "sparse_frame", "sparse_html", "sparse_importance", "sparse_text"]
+__all__ = ["REST", "sparse_frame", "sparse_html", "sparse_text"]
 
 
 REST = "(all other columns)"
@@ -159,87 +156,3 @@ def sparse_frame(explanation: SparseExplanation) -> Any:
             lines.append((row, explanation.feature_names[players[i]], cell, phi[i]))
         lines.append((row, REST, np.nan, explanation.rest[row]))
     return pandas.DataFrame(lines, columns=["row", "feature", "data", "value"])
-
-
-def sparse_importance(explanation: SparseExplanation) -> Importance:
-    """See `SparseExplanation.importance`."""
-    if not len(explanation):
-        raise ValueError("the explanation has no rows, so there is no mean over them.")
-    values, rest = explanation.with_output_axis
-    found = [_means(one, rest[:, k]) for k, one in enumerate(values)]
-    means, errors, centred = (np.stack(part, axis=1) for part in zip(*found, strict=True))
-    if not isinstance(explanation.values, tuple):
-        means, errors, centred = means[:, 0], errors[:, 0], centred[:, 0]
-    kept = np.append(np.unique(values[0].indices), len(explanation.feature_names))
-    means, errors, centred = means[kept], errors[kept], centred[kept]
-    every = (*explanation.feature_names, REST)
-    names = tuple(every[player] for player in kept)
-    neutral = explanation.removal == "neutral"
-    return Importance(means, errors, names, explanation.outputs, centred, neutral)
-
-
-def _means(values: Any, rest: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return mean absolute values, their standard errors, and the same about the means."""
-    n_rows, n_players = values.shape
-
-    def by_player(entries: Floats, of_rest: Any) -> Floats:
-        sums = np.bincount(values.indices, entries, n_players)
-        return np.append(sums, np.sum(of_rest))
-
-    sizes = np.abs(values.data)
-    means = by_player(sizes, np.abs(rest)) / n_rows
-    errors = np.full(len(means), np.nan)
-    if n_rows > 1:  # of what is stored about the mean, and of zeros
-        stored = by_player(np.ones_like(sizes), n_rows)
-        gaps = (sizes - means[values.indices]) ** 2
-        squares = by_player(gaps, (np.abs(rest) - means[-1]) ** 2) + (n_rows - stored) * means**2
-        errors = np.sqrt(squares / (n_rows - 1) / n_rows)
-    middle = by_player(values.data, rest) / n_rows
-    stored = by_player(np.ones_like(sizes), n_rows)
-    centred = by_player(np.abs(values.data - middle[values.indices]), np.abs(rest - middle[-1]))
-    centred = (centred + (n_rows - stored) * np.abs(middle)) / n_rows
-    return means, errors, centred
-
-
-def made_dense(explanation: SparseExplanation, max_columns: int | None) -> Explanation:
-    """See `SparseExplanation.dense`."""
-    from pkex.results.explanation import Explanation
-
-    values, rest = explanation.with_output_axis
-    kept = np.unique(np.concatenate([one.indices for one in values]))
-    if max_columns is not None and len(kept) > max_columns:
-        sums = [np.bincount(v.indices, np.abs(v.data), v.shape[1]) for v in values]
-        sizes = np.sum(sums, axis=0)
-        kept = np.sort(kept[np.argsort(-sizes[kept], kind="stable")[:max_columns]])
-    dense = np.stack([one[:, kept].toarray() for one in values], axis=2)
-    others = np.stack([np.asarray(one.sum(axis=1)).ravel() for one in values], axis=1)
-    rest = rest + (others - dense.sum(axis=1))
-    full = np.concatenate([dense, rest[:, None]], axis=1)
-    several = isinstance(explanation.values, tuple)
-    columns = [j for player in kept for j in explanation.players[player]]
-    place = {column: i for i, column in enumerate(columns)}
-    cells = explanation.data[:, columns].toarray() if columns else np.empty((len(rest), 0))
-    players = [tuple(place[j] for j in explanation.players[player]) for player in kept]
-    return Explanation(
-        values=full if several else full[:, :, 0],
-        base_values=explanation.base_values,
-        predictions=explanation.predictions,
-        data=np.column_stack([cells, np.full(len(rest), np.nan)]),
-        feature_names=(*(explanation.feature_names[j] for j in kept), REST),
-        column_names=(*(explanation.column_names[j] for j in columns), REST),
-        players=(*players, (len(columns),)),
-        output_names=explanation.output_names,
-        rule=explanation.rule,
-        rules=explanation.rules,
-        residual=explanation.residual,
-        removal=explanation.removal,
-        absent=explanation.absent,
-        error=explanation.error,
-        kernels=explanation.kernels,
-        classes=explanation.classes,
-        sides=explanation.sides,
-        number=explanation.number,
-        predicted=explanation.predicted,
-        index=explanation.index,
-        efficient=explanation.efficient,
-    )

@@ -130,7 +130,7 @@ def explanation_text(explanation: Explanation) -> str:
     what = meaning(explanation)
     said = [*([] if what is None else [what]), *notes(explanation)]
     lines = [headline(explanation), *(f"  {line}" for line in said)]
-    values, base_values, predictions = explanation._with_output_axis()
+    values, base_values, predictions = explanation.with_output_axis()
     if predictions.size > _LINES:
         return "\n".join([*lines, *(f"  {note}" for note in _apart(explanation))])
     classes, names = _classes_of(explanation), explanation.row_names
@@ -363,7 +363,7 @@ def importance_text(importance: Importance) -> str:
     """Return the means with their standard errors, the largest first, of the first outputs."""
     names, neutral = importance.feature_names, importance.neutral
     width = max(map(len, names))
-    outputs = importance.output_names if importance.values.ndim == 2 else ("mean |value|",)
+    outputs = importance.outputs if importance.values.ndim == 2 else ("mean |value|",)
     known = not np.isnan(importance.standard_errors).all()
     extra = f"{'centred':>13}" if neutral else ""
     lines = [" " * width + "".join(f"  {name:>20}{extra}" for name in outputs[:OUTPUTS])]
@@ -382,7 +382,7 @@ def importance_text(importance: Importance) -> str:
 
 def more_outputs(importance: Importance) -> list[str]:
     """Return a line about the outputs that are not shown, if there are."""
-    count = len(importance.output_names) - OUTPUTS
+    count = len(importance.outputs) - OUTPUTS
     several = importance.values.ndim == 2 and count > 0
     return [f"and {counted(count, 'more output')}; see to_frame()"] if several else []
 

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.cells import label_text
-from pkex._util.floats import usual_errors
-from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex._util.validation import brief
 from pkex.games.rules import Rule
-from pkex.kernels import Kernel
-from pkex.models.absent import CAUTION
 from pkex.output import frames, html, text
-from pkex.output.files import explanation as files
+from pkex.output.files.archive import Format
+from pkex.output.files.codec import ABOUT, ROWS, Codec, Entries, FloatArrays, Kernels, Rules, Table
+from pkex.output.files.header import as_number, as_text
 from pkex.output.interop import shap, shapiq
 from pkex.output.plots.accessors import ExplanationPlots
-from pkex.results.concat import joined
+from pkex.results.base import Deferred, Result, check_sums, row_names
 from pkex.results.importance import Importance
 
 if TYPE_CHECKING:
@@ -31,14 +27,20 @@ if TYPE_CHECKING:
 __all__ = ["Explanation"]
 
 
+_PREDICTED: Any = Deferred()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Result):
     """Exact Shapley values of some rows.
 
     ``explanation[rows, features, outputs]`` selects from it; see `__getitem__`.
 
     Attributes
     ----------
+    about : About
+        What all explanations of one explainer share: names, removal, kernels, classes. Its fields
+        are attributes of the explanation, too.
     values : array of shape (n_rows, n_players) or (n_rows, n_players, n_outputs)
         The attributions; with `base_values` they sum to the prediction.
     base_values : array of shape (n_rows,) or (n_rows, n_outputs)
@@ -123,71 +125,50 @@ class Explanation:
     "averaged over the model's 2 points, columns independent"
     """
 
+    AXES: ClassVar = {
+        "values": ("row", "feature", "output"),
+        "base_values": ("row", "output"),
+        "predictions": ("row", "output"),
+        "error": ("row", "output"),
+        "std": ("row", "feature", "output"),
+        "cov": ("row", "feature", "feature", "output"),
+        "data": ("row", "column"),
+        "predicted": ("row",),
+        "row_labels": ("row",),
+    }
+    SELECTED: ClassVar = ("row", "feature", "output")
+    CODEC: ClassVar = Codec(
+        # version 2: more fields, each of which may be missing; kernels are data; dates and times
+        Format("Explanation", 2),
+        (
+            ABOUT,
+            Kernels(),
+            Entries({"removal": as_text, "residual": as_number}),
+            ROWS,
+            Rules(),
+            FloatArrays(("values", "base_values", "predictions")),
+            FloatArrays(("error", "std", "cov"), optional=True),
+            Table(),
+        ),
+    )
+
     values: Floats
     base_values: Floats
     data: NDArray[Any]
-    feature_names: tuple[str, ...]
-    column_names: tuple[str, ...]
-    players: tuple[tuple[int, ...], ...]
-    output_names: tuple[str, ...] | None
-    rule: Rule
     rules: tuple[Rule, ...]
     residual: float
-    removal: str = "neutral"
     predictions: Floats = None  # type: ignore[assignment]  # set below
-    complete: bool = True
-    kernels: tuple[Kernel, ...] | None = None
-    absent: str | None = None
     error: Floats | None = None
-    classes: tuple[str, ...] | None = None
-    sides: tuple[tuple[str, str | None], ...] | None = None
-    number: str | None = None
-    # no default on the class, so that `__getattr__` is asked where it is not known yet
-    predicted: NDArray[Any] | None = field(default_factory=lambda: None)
-    row_labels: Any = None
-    index: str = "SV"
-    efficient: bool = True
     std: Floats | None = None
     cov: Floats | None = None
-    quantity: str | None = None
+    predicted: NDArray[Any] | None = _PREDICTED
+    row_labels: Any = None
 
     def __post_init__(self) -> None:
-        _check_shapes(self)
         if self.predictions is None:
             total = self.base_values + self.values.sum(axis=1)
             object.__setattr__(self, "predictions", total)
-
-    @classmethod
-    def _made(cls, **parts: Any) -> Explanation:
-        """Return an explanation of parts that are known to fit together; the others are defaults.
-
-        A row is explained in less time than it takes to check them.
-        """
-        explanation = object.__new__(cls)
-        explanation.__dict__.update(parts)
-        return explanation
-
-    def _ask_later(self, predict: Callable[[Any], Any], rows: Any) -> None:
-        """Leave the predicted classes to be found when they are first looked at.
-
-        A model takes longer to predict the class of a row than it takes to explain it.
-        """
-        self.__dict__["_asked"] = (predict, rows)
-
-    def __getattr__(self, name: str) -> Any:
-        asked = self.__dict__.get("_asked") if name == "predicted" else None
-        if asked is None:
-            if name == "predicted" and name in self.__dict__:  # found by another thread meanwhile
-                return self.__dict__[name]
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        predict, rows = asked
-        self.__dict__["predicted"] = np.asarray(usual_errors(predict)(rows))
-        self.__dict__.pop("_asked", None)
-        return self.__dict__["predicted"]
-
-    def __getstate__(self) -> dict[str, Any]:
-        _ = self.predicted  # without the model, which is no part of an explanation
-        return {name: part for name, part in self.__dict__.items() if name != "_asked"}
+        super().__post_init__()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -216,29 +197,34 @@ class Explanation:
         return ExplanationPlots(self)
 
     @property
-    def kernel(self) -> Kernel | None:
-        """The kernel of the model; None where it is not known, or where `kernels` has several."""
-        known = self.kernels or ()
-        return known[0] if len(known) == 1 else None
+    def rule(self) -> Rule:
+        """The rule with the largest proven error."""
+        return self.rules[0]
 
     @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of the outputs; empty when there is one and it has no name."""
-        if self.output_names is None and self.values.ndim == 3:
-            return tuple(f"y{i}" for i in range(self.values.shape[2]))
-        return self.output_names or ()
+    def index(self) -> str:
+        """Which values these are: "SV" for Shapley's, or the name of another semivalue."""
+        return self.about.index
 
     @property
-    def caution(self) -> str | None:
-        """What to beware of when reading values of neutral removal; None under the others."""
-        return CAUTION if self.removal == "neutral" else None
+    def efficient(self) -> bool:
+        """Whether base value and values add up to the prediction."""
+        return self.about.efficient
+
+    @property
+    def quantity(self) -> str | None:
+        """What is explained, where it is not what the model predicts."""
+        return self.about.quantity
+
+    @property
+    def complete(self) -> bool:
+        """Whether all features are there; False after a selection of some."""
+        return self.about.complete
 
     @property
     def row_names(self) -> tuple[str, ...]:
         """What to call the rows: the labels of `row_labels` as text, or their numbers from 0."""
-        if self.row_labels is None:
-            return tuple(map(str, range(len(self))))
-        return tuple(map(label_text, self.row_labels))
+        return row_names(self.row_labels, len(self))
 
     def __getitem__(self, key: Any) -> Explanation:
         """Select rows, features and outputs: ``explanation[rows, features, outputs]``.
@@ -259,50 +245,8 @@ class Explanation:
         IndexError
             For a number out of range and whatever else cannot be chosen.
         """
-        axes = [Axis("row", len(self)), Axis("feature", len(self.players), self.feature_names)]
-        if self.values.ndim == 3:
-            axes.append(Axis("output", self.values.shape[2], self.outputs))
-        rows, features, *outputs = select(key, axes)
-        values = self.values[np.ix_(rows, features, *outputs)]
-        base_values = self.base_values[np.ix_(rows, *outputs)]
-        predictions = self.predictions[np.ix_(rows, *outputs)]
-        error = None if self.error is None else self.error[np.ix_(rows, *outputs)]
-        std, cov = self.std, self.cov
-        std = None if std is None else std[np.ix_(rows, features, *outputs)]
-        cov = None if cov is None else cov[np.ix_(rows, features, features, *outputs)]
-        names, sides = self.output_names, self.sides
-        if outputs:
-            names = tuple(self.outputs[k] for k in outputs[0])
-            sides = None if sides is None else tuple(sides[k] for k in outputs[0])
-            if len(names) == 1:
-                values, base_values = values[:, :, 0], base_values[:, 0]
-                predictions = predictions[:, 0]
-                error = None if error is None else error[:, 0]
-                std = None if std is None else std[..., 0]
-                cov = None if cov is None else cov[..., 0]
-        players, columns = self.players, tuple(range(len(self.column_names)))
-        if len(features) < len(players) or (features != np.arange(len(players))).any():
-            players = tuple(players[i] for i in features)
-            columns = tuple(dict.fromkeys(column for player in players for column in player))
-            players = tuple(tuple(map(columns.index, player)) for player in players)
-        return replace(
-            self,
-            values=values,
-            base_values=base_values,
-            predictions=predictions,
-            error=error,
-            std=std,
-            cov=cov,
-            data=self.data[rows][:, columns],
-            feature_names=tuple(self.feature_names[i] for i in features),
-            column_names=tuple(self.column_names[i] for i in columns),
-            players=players,
-            output_names=names,
-            sides=sides,
-            predicted=None if self.predicted is None else self.predicted[rows],
-            row_labels=None if self.row_labels is None else self.row_labels[rows],
-            complete=self.complete and len(features) == len(self.players),
-        )
+        chosen: Explanation = super().__getitem__(key)
+        return chosen
 
     def importance(self) -> Importance:
         """Return the mean absolute value of each feature over the rows, with standard errors.
@@ -318,8 +262,7 @@ class Explanation:
         x0       0.7364 ± 0.24
         ± one standard error over the rows, with this model
         """
-        neutral = self.removal == "neutral"
-        return Importance.of(self.values, self.feature_names, self.outputs, neutral)
+        return Importance.of(self.values, self.about)
 
     def to_shap(self) -> Any:
         """Return a `shap.Explanation`, for shap's plots.
@@ -361,7 +304,7 @@ class Explanation:
         -------
         shapiq.InteractionValues
         """
-        return shapiq.to_shapiq(self._one_output(output, "to_shapiq"), row)
+        return shapiq.to_shapiq(self.select_output(output, "to_shapiq"), row)
 
     def to_frame(self, output: str | int | None = None, *, totals: bool = True) -> Any:
         """Return a pandas data frame with one line per row and one column per feature.
@@ -389,7 +332,7 @@ class Explanation:
                x0   x1  base_value  prediction
         0 -0.2161  0.1      2.4357      2.3196
         """
-        chosen = self if output is None else self._one_output(output, "to_frame")
+        chosen = self if output is None else self.select_output(output, "to_frame")
         return frames.explanation_frame(chosen, totals)
 
     def report(
@@ -436,31 +379,6 @@ class Explanation:
         names = row_names
         write(self, path, title=title, details=details, row_names=names, interactions=interactions)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the explanation to a file, which `load` reads; an existing file is replaced.
-
-        The file is an npz archive with a JSON header, without pickle, and named exactly `path`. It
-        is written whole or not at all. A file that is replaced keeps its mode, a link stays a link
-        to it, and what is no regular file is refused.
-        """
-        files.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Explanation:
-        """Return the explanation that `save` wrote to `path`, in this version of pkex or before.
-
-        A file is safe to load whatever its origin: nothing in it is run, and reading it takes
-        memory in proportion to its size. That base values and values add up to the predictions is
-        checked again.
-
-        Raises
-        ------
-        ValueError
-            When the file is damaged, is no explanation, or was written by a newer pkex; also when
-            its values do not add up.
-        """
-        return files.load(cls, path)
-
     @classmethod
     def concat(cls, explanations: Iterable[Explanation]) -> Explanation:
         """Return one explanation of the rows of several, in order, as one explainer made them.
@@ -478,76 +396,23 @@ class Explanation:
         >>> len(whole), bool(np.allclose(whole.values, explainer(X).values))
         (6, True)
         """
-        return joined(cls, explanations)
+        return super().concat(explanations)
 
-    def _with_output_axis(self) -> tuple[Floats, Floats, Floats]:
+    def with_output_axis(self) -> tuple[Floats, Floats, Floats]:
         """Return values, base values and predictions with an axis of outputs, even of one."""
         values, base_values, predictions = self.values, self.base_values, self.predictions
         if values.ndim == 3:
             return values, base_values, predictions
         return values[:, :, np.newaxis], base_values[:, np.newaxis], predictions[:, np.newaxis]
 
-    def _one_output(self, output: str | int | None, caller: str) -> Explanation:
-        """Return the explanation of one output."""
-        if self.values.ndim == 3:
-            if output is None:
-                raise ValueError(
-                    f"the explanation has {len(self.outputs)} outputs; choose one, e.g. "
-                    f"{caller}(output={self.outputs[0]!r})."
-                )
-            one = self[:, :, output]
-            if one.values.ndim == 3:
-                raise IndexError(f"{caller} takes one output, got {brief(output)}.")
-            return one
-        if output is not None:
-            select(output, [Axis("output", 1, self.outputs)])
-        return self
+    def _check_sums(self) -> None:
+        if self.complete and self.efficient:
+            values, base = self.values, self.base_values
+            with np.errstate(over="ignore", invalid="ignore"):
+                totals = base + values.sum(axis=1)
+                sizes = np.abs(base) + np.abs(values).sum(axis=1)
+            check_sums(totals, sizes, values.shape[1] + 2, self.predictions, self.residual)
 
-
-def _check_shapes(explanation: Explanation) -> None:
-    """Refuse parts that do not fit together."""
-    values, data = explanation.values, explanation.data
-    if values.ndim not in (2, 3) or (values.ndim == 3 and values.shape[2] == 1):
-        raise ValueError(
-            "values must have shape (n_rows, n_players), or (n_rows, n_players, n_outputs) for "
-            f"several outputs; got {values.shape}."
-        )
-    totals = values.shape[:1] + values.shape[2:]
-    n_outputs = 1 if values.ndim == 2 else values.shape[2]
-    n_players, n_columns = values.shape[1], len(explanation.column_names)
-    for name, found, expected in (
-        ("base_values", explanation.base_values.shape, totals),
-        ("predictions", np.shape(explanation.predictions), totals),
-        ("error", getattr(explanation.error, "shape", None), totals),
-        ("std", getattr(explanation.std, "shape", None), values.shape),
-        (
-            "cov",
-            getattr(explanation.cov, "shape", None),
-            (*values.shape[:2], n_players, *values.shape[2:]),
-        ),
-        ("data", data.shape, (values.shape[0], n_columns)),
-        ("feature_names", (len(explanation.feature_names),), (n_players,)),
-        ("players", (len(explanation.players),), (n_players,)),
-        ("output_names", (len(explanation.outputs or (0,)),), (n_outputs,)),
-        (
-            "sides",
-            (n_outputs if explanation.sides is None else len(explanation.sides),),
-            (n_outputs,),
-        ),
-        (
-            "row_labels",
-            (values.shape[0] if explanation.row_labels is None else len(explanation.row_labels),),
-            values.shape[:1],
-        ),
-        ("predicted", getattr(explanation.predicted, "shape", values.shape[:1]), values.shape[:1]),
-    ):
-        optional = ("predictions", "error", "std", "cov")
-        unknown = name in optional and getattr(explanation, name) is None
-        if found != expected and not unknown:
-            raise ValueError(
-                f"{name} must have shape {expected} to go with values of shape {values.shape} and "
-                f"{n_columns} columns; got {found}."
-            )
-    columns = [column for player in explanation.players for column in player]
-    if columns and not 0 <= min(columns) <= max(columns) < n_columns:
-        raise ValueError(f"players must consist of columns 0 to {n_columns - 1} of the data.")
+    def __getstate__(self) -> dict[str, Any]:
+        _ = self.predicted  # without the model, which is not a part of an explanation
+        return self.__dict__

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex.output import frames, html, text
-from pkex.output.files import importance as files
+from pkex.output.files.archive import Format, Header
+from pkex.output.files.codec import ABOUT, Codec, FloatArrays
+from pkex.output.files.header import as_flag, as_names
 from pkex.output.plots.accessors import ImportancePlots
+from pkex.results.about import About
+from pkex.results.base import Result
 
 __all__ = ["Importance"]
 
 
+def _upgrade(header: Header) -> None:
+    """Add what files of version 1 do not have: their features were columns of their own."""
+    if header["version"] == 1:
+        names = as_names(header["feature_names"])
+        header["column_names"] = list(names)
+        header["players"] = [[i] for i in range(len(names))]
+        header["output_names"] = list(as_names(header["output_names"])) or None
+        header["removal"] = "neutral" if as_flag(header["neutral"]) else None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Importance:
+class Importance(Result):
     """Mean absolute values over the rows of an explanation, with their standard errors.
 
     Attributes
@@ -28,8 +40,7 @@ class Importance:
     standard_errors : array of the same shape
         Standard errors of these means over the rows; NaN for a single row.
     feature_names : tuple of str
-    output_names : tuple of str
-        Empty when there is one output without a name.
+    output_names : tuple of str, or None
     centred : array of the same shape as `values`
         Means of ``|value - its mean over the rows|``. Values of neutral removal hold an offset that
         is much the same in every row and says nothing about them; here it is left out.
@@ -45,21 +56,19 @@ class Importance:
     ['x1', 'x0']
     """
 
+    AXES: ClassVar = dict.fromkeys(("values", "standard_errors", "centred"), ("feature", "output"))
+    CODEC: ClassVar = Codec(
+        Format("Importance", 2),
+        (ABOUT, FloatArrays(("values", "standard_errors", "centred"), finite=True, gaps=True)),
+        _upgrade,
+    )
+
     values: Floats
     standard_errors: Floats
-    feature_names: tuple[str, ...]
-    output_names: tuple[str, ...]
     centred: Floats
-    neutral: bool = False
 
     @classmethod
-    def of(
-        cls,
-        values: Floats,
-        feature_names: tuple[str, ...],
-        outputs: tuple[str, ...],
-        neutral: bool = False,
-    ) -> Importance:
+    def of(cls, values: Floats, about: About) -> Importance:
         """Return the importance of values of shape (n_rows, n_players[, n_outputs])."""
         if len(values) == 0:
             raise ValueError("the explanation has no rows, so there is no mean over them.")
@@ -68,10 +77,15 @@ class Importance:
         if len(values) > 1:
             errors = sizes.std(axis=0, ddof=1) / np.sqrt(len(values))
         centred = np.abs(values - values.mean(axis=0)).mean(axis=0)
-        return cls(sizes.mean(axis=0), errors, feature_names, outputs, centred, neutral)
+        return cls(about, sizes.mean(axis=0), errors, centred)
 
     @property
-    def order(self) -> NDArray[np.intp]:
+    def neutral(self) -> bool:
+        """Whether the values are of neutral removal, so that centred means are shown as well."""
+        return bool(self.removal == "neutral")
+
+    @property
+    def order(self) -> Indices:
         """The players, most important first; by the sum over outputs where there are several."""
         total = self.values if self.values.ndim == 1 else self.values.sum(axis=1)
         return np.argsort(-total, kind="stable")
@@ -94,24 +108,3 @@ class Importance:
         for several outputs all of each.
         """
         return frames.importance_frame(self)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the importance to a file, which `load` reads; as `Explanation.save` does.
-
-        Examples
-        --------
-        >>> import os, tempfile, pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> importance = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance()
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     importance.save(os.path.join(folder, "importance.npz"))
-        ...     again = pkex.Importance.load(os.path.join(folder, "importance.npz"))
-        >>> bool((again.values == importance.values).all())
-        True
-        """
-        files.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Importance:
-        """Return the importance that `save` wrote to `path`; as `Explanation.load` does."""
-        return files.load(cls, path)

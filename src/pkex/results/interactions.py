@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.cells import label_text
-from pkex._util.indexing import Axis, select, subset_of
+from pkex._util.indexing import subset_of
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.games.functionals import INDICES
 from pkex.games.rules import Rule
 from pkex.output import interaction_tables
-from pkex.output.files import interactions as files
+from pkex.output.files.archive import Format
+from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays, Kernels, Rules, Table
+from pkex.output.files.header import as_count, as_index, as_number, as_players, as_text, maybe
+from pkex.output.files.pieces import one_of
 from pkex.output.plots.interaction_accessor import InteractionPlots
+from pkex.results.base import Result, check_sums, row_names
 
 __all__ = ["Interaction", "Interactions"]
 
 Subset = tuple[int, ...]
+_VALUES = ("main", "pairs", "triples", "values", "error")
 
 
 class Interaction(NamedTuple):
@@ -52,7 +55,7 @@ class Interaction(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Interactions:
+class Interactions(Result):
     """Exact interactions of features, made by `Explainer.interactions`.
 
     ``interactions["bmi", "s5"]`` has the values of a pair for every row. Those of a statistic, made
@@ -114,27 +117,71 @@ class Interactions:
     ((2, 3, 3), ('age', 'bmi'))
     """
 
-    index: str
+    AXES: ClassVar = {
+        "base_values": ("row", "output"),
+        "predictions": ("row", "output"),
+        "error": ("row", "output"),
+        "main": ("row", "feature", "output"),
+        "pairs": ("row", "feature", "feature", "output"),
+        "triples": ("row", "triple", "output"),
+        "values": ("row", "subset", "output"),
+        "data": ("row", "column"),
+        "row_labels": ("row",),
+    }
+    CODEC: ClassVar = Codec(
+        Format("Interactions", 1),
+        (
+            ABOUT,
+            Kernels(),
+            Entries(
+                {
+                    "index": one_of(*INDICES),
+                    "removal": as_text,
+                    "max_order": as_count,
+                    "subsets": maybe(as_players),
+                    "whole": as_text,
+                    "residual": as_number,
+                    "row_labels": maybe(as_index),
+                }
+            ),
+            Rules(optional=True),
+            FloatArrays(("base_values", "predictions"), finite=True),
+            FloatArrays(
+                ("main", "pairs", "triples", "values", "error"), finite=True, optional=True
+            ),
+            Table(optional=True),
+        ),
+    )
+
     max_order: int
-    main: Floats | None
-    pairs: Floats | None
-    triples: Floats | None
-    subsets: tuple[Subset, ...] | None
-    values: Floats | None
     base_values: Floats
     predictions: Floats
-    feature_names: tuple[str, ...]
-    column_names: tuple[str, ...]
-    players: tuple[tuple[int, ...], ...]
-    removal: str
     residual: float
+    main: Floats | None = None
+    pairs: Floats | None = None
+    triples: Floats | None = None
+    subsets: tuple[Subset, ...] | None = None
+    values: Floats | None = None
     data: NDArray[Any] | None = None
-    output_names: tuple[str, ...] | None = None
-    absent: str | None = None
     whole: str = "prediction"
     error: Floats | None = None
     rules: tuple[Rule, ...] = ()
     row_labels: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        d = len(self.feature_names)
+        if (self.subsets is None) != (self.values is None) or (self.subsets is None) == (
+            self.main is None
+        ):
+            raise ValueError("there are values of all players or of chosen subsets")
+        if any(not 0 <= j < d for subset in self.subsets or () for j in subset):
+            raise ValueError(f"subsets must consist of players 0 to {d - 1}")
+
+    def _sizes(self) -> dict[str, int]:
+        d = len(self.about.feature_names)
+        triples = d * (d - 1) * (d - 2) // 6
+        return super()._sizes() | {"triple": triples, "subset": len(self.subsets or ())}
 
     def __len__(self) -> int:
         return len(self.base_values)
@@ -146,23 +193,19 @@ class Interactions:
         return interaction_tables.html(self)
 
     @property
+    def index(self) -> str:
+        """Which index: "k-SII", "SII" and so on."""
+        return self.about.index
+
+    @property
     def efficient(self) -> bool:
         """Whether all orders and the base value sum to what is explained."""
         return INDICES[self.index].efficient
 
     @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of the outputs; empty when there is one and it has no name."""
-        if self.output_names is None and self.base_values.ndim == 2:
-            return tuple(f"y{i}" for i in range(self.base_values.shape[1]))
-        return self.output_names or ()
-
-    @property
     def row_names(self) -> tuple[str, ...]:
         """What to call the rows: the labels of `row_labels` as text, or their numbers from 0."""
-        if self.row_labels is None:
-            return tuple(map(str, range(len(self))))
-        return tuple(map(label_text, self.row_labels))
+        return row_names(self.row_labels, len(self))
 
     @property
     def plot(self) -> InteractionPlots:
@@ -214,8 +257,8 @@ class Interactions:
         if self.subsets is not None:
             if subset not in self._places:
                 raise KeyError(
-                    f"{self._name(subset)} is none of the chosen subsets, which are "
-                    f"{brief([self._name(one) for one in self.subsets])}."
+                    f"{self.name_of(subset)} is none of the chosen subsets, which are "
+                    f"{brief([self.name_of(one) for one in self.subsets])}."
                 )
             assert self.values is not None
             return self.values[:, self._places[subset]]
@@ -254,7 +297,7 @@ class Interactions:
         if not is_index(k) or k < 0:
             raise ValueError(f"k must be a number of interactions, got {brief(k)}.")
         found: list[tuple[float, float, Subset]] = []
-        for size, subsets, values in self._orders(order):
+        for size, subsets, values in self.by_order(order):
             if order is None and size < 2 and self.subsets is None:
                 continue
             sizes, means = np.abs(values).mean(axis=0).sum(axis=1), values.mean(axis=(0, 2))
@@ -315,35 +358,15 @@ class Interactions:
         """
         return interaction_tables.to_shapiq(self, row, output)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the interactions to a file, which `load` reads; as `Explanation.save` does.
-
-        Examples
-        --------
-        >>> import os, tempfile, pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF())
-        >>> interactions = pkex.Explainer(f).interactions([[0.0, 1.0]])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     interactions.save(os.path.join(folder, "interactions.npz"))
-        ...     again = pkex.Interactions.load(os.path.join(folder, "interactions.npz"))
-        >>> bool((again.pairs == interactions.pairs).all())
-        True
-        """
-        files.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Interactions:
-        """Return the interactions that `save` wrote to `path`; as `Explanation.load` does."""
-        return files.load(cls, path)
-
     @lazy
     def _places(self) -> dict[Subset, int]:
         return {subset: place for place, subset in enumerate(self.subsets or ())}
 
-    def _name(self, subset: Subset) -> str:
+    def name_of(self, subset: Subset) -> str:
+        """Return what to call a subset, as in "bmi & s5"."""
         return " & ".join(self.feature_names[j] for j in subset)
 
-    def _orders(self, order: int | None = None) -> list[tuple[int, Any, Floats]]:
+    def by_order(self, order: int | None = None) -> list[tuple[int, Any, Floats]]:
         """Return size, a function from place to subset, and values (rows, subsets, outputs).
 
         Chosen subsets come in one entry for each size.
@@ -373,20 +396,16 @@ class Interactions:
             put(3, list(combinations(range(d), 3)), self.triples)
         return found
 
-    def _output(self, output: str | int | None, caller: str) -> int:
-        """Return the number of one output."""
-        count = 1 if self.base_values.ndim == 1 else self.base_values.shape[1]
-        if output is None:
-            if count > 1:
-                raise ValueError(
-                    f"the interactions have {count} outputs; choose one, e.g. "
-                    f"{caller}(output={self.outputs[0]!r})."
-                )
-            return 0
-        [found] = select(output, [Axis("output", count, self.outputs)])
-        if len(found) != 1:
-            raise IndexError(f"{caller} takes one output, got {brief(output)}.")
-        return int(found[0])
+    def _check_sums(self) -> None:
+        if not self.efficient or not np.isfinite(self.residual):
+            return
+        totals, sizes, count = self.base_values.copy(), np.abs(self.base_values), 2
+        for _, _, values in self.by_order():
+            shaped = values.reshape(values.shape[:2] + self.base_values.shape[1:])
+            totals = totals + shaped.sum(axis=1)
+            sizes = sizes + np.abs(shaped).sum(axis=1)
+            count += values.shape[1]
+        check_sums(totals, sizes, 2 * count, self.predictions, self.residual)
 
 
 def _rank(i: int, j: int, k: int, n: int) -> int:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.indexing import Axis, select
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex.games.rules import Rule
-from pkex.kernels.algebra import Kernel
-from pkex.models.absent import CAUTION
 from pkex.output import sparse_tables
-from pkex.output.files import sparse as files
+from pkex.output.files.archive import Format
+from pkex.output.files.codec import ABOUT, ROWS, Codec, Entries, FloatArrays, Kernels, Rules
+from pkex.output.files.header import as_names, as_number, as_text, maybe
+from pkex.output.files.sparse import SparseRows
 from pkex.output.plots.sparse import SparsePlots
 from pkex.output.token_spans import Analyzed, Located
+from pkex.results.base import Result, check_sums
 from pkex.results.explanation import Explanation
 from pkex.results.importance import Importance
 
@@ -26,7 +27,7 @@ __all__ = ["SparseExplanation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparseExplanation:
+class SparseExplanation(Result):
     """Exact Shapley values of sparse rows: of what they store one by one, of all the rest as one.
 
     An `Explainer` returns it for sparse rows of a model that was fitted on such, or for the texts
@@ -77,27 +78,34 @@ class SparseExplanation:
     (array([[ 0.    , -1.7826,  0.    ]]), array([-0.4467]))
     """
 
+    AXES: ClassVar = dict.fromkeys(
+        ("rest", "base_values", "predictions", "error"), ("row", "output")
+    ) | dict.fromkeys(("predicted", "row_labels"), ("row",))
+    SELECTED: ClassVar = ("row", "output")
+    CODEC: ClassVar = Codec(
+        Format("SparseExplanation", 1),
+        (
+            ABOUT,
+            Kernels(),
+            Entries({"removal": as_text, "residual": as_number, "texts": maybe(as_names)}),
+            ROWS,
+            Rules(),
+            FloatArrays(("rest", "base_values", "predictions"), finite=True),
+            FloatArrays(("error",), finite=True, optional=True),
+            SparseRows(),
+        ),
+    )
+
     values: Any
     rest: Floats
     base_values: Floats
     predictions: Floats
     data: Any
-    feature_names: tuple[str, ...]
-    column_names: tuple[str, ...]
-    players: tuple[tuple[int, ...], ...]
-    output_names: tuple[str, ...] | None
     rules: tuple[Rule, ...]
     residual: float
-    removal: str
-    absent: str | None = None
     error: Floats | None = None
-    index: str = "SV"
-    efficient: bool = True
-    kernels: tuple[Kernel, ...] | None = None
-    classes: tuple[str, ...] | None = None
-    sides: tuple[tuple[str, str | None], ...] | None = None
-    number: str | None = None
     predicted: NDArray[Any] | None = None
+    row_labels: Any = None
     texts: tuple[str, ...] | None = None
     spans: Analyzed | Located | None = None
 
@@ -116,58 +124,38 @@ class SparseExplanation:
         return SparsePlots(self)
 
     @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of the outputs; empty when there is one and it has no name."""
-        if self.output_names is None and isinstance(self.values, tuple):
-            return tuple(f"y{k}" for k in range(len(self.values)))
-        return self.output_names or ()
-
-    @property
     def rule(self) -> Rule:
         """The rule with the largest proven error."""
         return self.rules[0]
 
     @property
-    def caution(self) -> str | None:
-        """What to beware of when reading values of neutral removal; None under the others."""
-        return CAUTION if self.removal == "neutral" else None
+    def index(self) -> str:
+        """Which values these are: "SV" for Shapley's, or the name of another semivalue."""
+        return self.about.index
+
+    @property
+    def efficient(self) -> bool:
+        """Whether base value and values add up to the prediction."""
+        return self.about.efficient
 
     def __getitem__(self, key: Any) -> SparseExplanation:
         """Select rows, and outputs where there are several: ``explanation[rows, outputs]``.
 
         Rows stay an axis even when one is chosen; a single output does not.
         """
-        several = isinstance(self.values, tuple)
-        axes = [Axis("row", len(self))]
-        axes += [Axis("output", len(self.outputs), self.outputs)] if several else []
-        rows, *chosen = select(key, axes)
-        numbers = chosen[0] if chosen else np.zeros(1, dtype=np.intp)
-        values = tuple(self.with_output_axis[0][k][rows] for k in numbers)
-        one = len(numbers) == 1
+        chosen: SparseExplanation = super().__getitem__(key)
+        return chosen
 
-        def cut(part: Floats) -> Floats:
-            chosen: Floats = part.reshape(len(self), -1)[np.ix_(rows, numbers)]
-            return chosen[:, 0] if one else chosen
-
-        names, sides = self.output_names, self.sides
-        if several:
-            names = tuple(self.outputs[k] for k in numbers)
-            sides = None if sides is None else tuple(sides[k] for k in numbers)
+    def _cut(self, chosen: Mapping[str, Indices]) -> dict[str, Any]:
+        rows, outputs = chosen["row"], chosen.get("output", [0])
+        values = tuple(self.with_output_axis[0][k][rows] for k in outputs)
         spans = self.spans.chosen(rows) if isinstance(self.spans, Located) else self.spans
-        return replace(
-            self,
-            values=values[0] if one else values,
-            rest=cut(self.rest),
-            base_values=cut(self.base_values),
-            predictions=cut(self.predictions),
-            error=None if self.error is None else cut(self.error),
-            data=self.data[rows],
-            output_names=names,
-            sides=sides,
-            predicted=None if self.predicted is None else self.predicted[rows],
-            texts=None if self.texts is None else tuple(self.texts[i] for i in rows),
-            spans=spans,
-        )
+        return super()._cut(chosen) | {
+            "values": values[0] if len(values) == 1 else values,
+            "data": self.data[rows],
+            "texts": None if self.texts is None else tuple(self.texts[i] for i in rows),
+            "spans": spans,
+        }
 
     @property
     def with_output_axis(self) -> tuple[tuple[Any, ...], Floats]:
@@ -176,26 +164,13 @@ class SparseExplanation:
             return self.values, self.rest
         return (self.values,), self.rest[:, None]
 
-    def one_output(self, output: str | int | None) -> SparseExplanation:
-        """Return the explanation of one output, which has to be named where there are several."""
-        if not isinstance(self.values, tuple):
-            if output is not None:
-                select(output, [Axis("output", 1, self.outputs)])
-            return self
-        if output is None:
-            raise ValueError(
-                f"the explanation has {len(self.outputs)} outputs; choose one, e.g. "
-                f"output={self.outputs[0]!r}."
-            )
-        return self[:, output]
-
     def to_frame(self, output: str | int | None = None) -> Any:
         """Return a pandas data frame: a line for each value, and one for the rest of a row.
 
         The columns are ``row``, ``feature``, ``data`` and ``value``; the values of a row come
         largest first, its rest, named ``(all other columns)``, last. `data` is NaN for a group.
         """
-        return sparse_tables.sparse_frame(self.one_output(output))
+        return sparse_tables.sparse_frame(self.select_output(output, "to_frame"))
 
     def importance(self) -> Importance:
         """Return the mean absolute values over the rows of all players that some row stores.
@@ -203,7 +178,9 @@ class SparseExplanation:
         A player counts as 0 in rows that do not store it: its part in their rest is left out. The
         rest is the last line, named ``(all other columns)``.
         """
-        return sparse_tables.sparse_importance(self)
+        from pkex.results.sparse_to_dense import importance_of
+
+        return importance_of(self)
 
     def dense(self, max_columns: int | None = None) -> Explanation:
         """Return the players that some row stores as an `Explanation`, for its plots and reports.
@@ -220,7 +197,9 @@ class SparseExplanation:
         >>> pkex.Explainer(f)(csr_array([[0.0, 2.0, 0.0]])).dense().feature_names
         ('x1', '(all other columns)')
         """
-        return sparse_tables.made_dense(self, max_columns)
+        from pkex.results.sparse_to_dense import to_dense
+
+        return to_dense(self, max_columns)
 
     def to_shap(self) -> Any:
         """Return a `shap.Explanation` of the players that some row stores, made dense.
@@ -246,14 +225,13 @@ class SparseExplanation:
         made = self.dense(max_columns)
         made.report(path, title=title, details=details, row_names=row_names)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the explanation to a file, which `load` reads; as `Explanation.save` does.
-
-        Texts are in it, with the places of their tokens; the vectorizer is not.
-        """
-        files.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> SparseExplanation:
-        """Return the explanation that `save` wrote to `path`; as `Explanation.load` does."""
-        return files.load(cls, path)
+    def _check_sums(self) -> None:
+        if self.efficient:
+            values, rest = self.with_output_axis
+            sums = np.stack([np.asarray(one.sum(axis=1)).ravel() for one in values], axis=1)
+            sizes = np.stack([np.asarray(abs(one).sum(axis=1)).ravel() for one in values], axis=1)
+            base = self.base_values.reshape(rest.shape)
+            most = int(np.diff(values[0].indptr).max(initial=0))
+            sizes = np.abs(base) + sizes + np.abs(rest)
+            predictions = self.predictions.reshape(rest.shape)
+            check_sums(base + sums + rest, sizes, most + 3, predictions, self.residual)

@@ -132,7 +132,7 @@ class ExplanationPlots:
             found = (
                 found[:, :, output]
                 if found.values.ndim == 3
-                else found._one_output(cast("str | int", output), "plot.bar")
+                else found.select_output(cast("str | int", output), "plot.bar")
             )
         return found.importance().plot.bar(ax, max_display=max_display)
 

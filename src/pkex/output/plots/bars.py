@@ -176,7 +176,7 @@ class ImportanceDisplay(Display):
         columns = columns[shown]
         places, left = np.arange(len(shown)), np.zeros(len(shown))
         for k, title in enumerate(titles):
-            joined = k == len(palette.SERIES) - 1 and len(titles) < len(found.output_names)
+            joined = k == len(palette.SERIES) - 1 and len(titles) < len(found.outputs)
             style: dict[str, Any] = {"label": entry(short(title))} if title else {}
             style["color"] = theme(palette.BAND) if joined else theme.series(k)
             bars(ax, places, columns[:, k], 0.66, left=left, **style)
@@ -199,7 +199,7 @@ def _outputs(importance: Importance) -> tuple[NDArray[np.float64], list[str]]:
     columns = importance.values.reshape(count, -1)
     if columns.shape[1] == 1:
         return columns, [""]
-    titles = list(importance.output_names)
+    titles = list(importance.outputs)
     if len(titles) <= room:
         return columns, titles
     order = np.argsort(-columns.sum(axis=0), kind="stable")

@@ -47,7 +47,7 @@ class _OfAllPairs(Display):
         found = self.interactions
         at_least(max_display, "max_display", 2)
         sizes = found.sizes  # refuses what has no pairs
-        number = found._output(output, "plot")
+        number = found.output_number(output, "plot")
         if row is None and len(found) == 1:
             row = 0
         if row is not None and (not is_index(row) or not -len(found) <= row < len(found)):

@@ -64,7 +64,7 @@ class PairDisplay(Display):
                 "a pair is drawn over its columns in every row, and a statistic has no rows; use "
                 "plot.heatmap()."
             )
-        number = found._output(output, "plot.pair")
+        number = found.output_number(output, "plot.pair")
         if (first is None) != (second is None):
             raise ValueError("plot.pair takes two players, or none for the largest pair.")
         if first is None or second is None:

@@ -157,7 +157,7 @@ class ExplanationDisplay(Display):
         """Return the explanations of the outputs to draw, one for each panel."""
         found = self.explanation
         if found.values.ndim == 2:
-            return [found._one_output(output if output is None else _only(output), self._kind)]
+            return [found.select_output(output if output is None else _only(output), self._kind)]
         chosen = found if output is None else found[:, :, output]
         if chosen.values.ndim == 2:
             return [chosen]

@@ -71,7 +71,7 @@ class SparsePlots(ExplanationPlots):
         -------
         TextPlot
         """
-        explanation = self._sparse.one_output(output)
+        explanation = self._sparse.select_output(output, "plot.text")
         if not is_index(row) or not -len(explanation) <= row < len(explanation):
             raise IndexError(
                 f"there is no row {brief(row)}; the rows are numbered 0 to {len(explanation) - 1}."

@@ -44,7 +44,7 @@ def payload(
     """
     totals = totals or Totals.of(explanation)
     importance = totals.importance
-    values, base, predictions = explanation._with_output_axis()
+    values, base, predictions = explanation.with_output_axis()
     n_rows, n_players, n_outputs = values.shape
     stds = None if explanation.std is None else explanation.std.reshape(values.shape)
     shown = importance.order[:MAX_FEATURES]
