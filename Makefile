@@ -99,14 +99,14 @@ bench: $(VENV)/.installed $(BARE)/.installed $(BEFORE)/.installed
 	$(BIN)/python -m benchmarks.building
 	$(BIN)/python -m benchmarks.without_compiler
 	$(BIN)/python -m benchmarks.wide_and_long
+	$(BIN)/python -m benchmarks.texts
 	$(BIN)/python -m benchmarks.streaming
 	$(BIN)/python -m benchmarks.page
-	$(BIN)/python scripts/make_wide_and_long.py
 
 # What a second worker of Dask brings, in the environment of `make cluster`.
 bench-cluster: $(VENV)/.installed $(CLUSTER)/.installed
 	$(CLUSTER)/bin/python -m benchmarks.cluster
-	$(BIN)/python scripts/make_wide_and_long.py
+	$(BIN)/python -m benchmarks.page
 
 # All of the paper's experiments, or those in NAMES; FULL=1 for the paper's size, SMOKE=1 for seconds.
 experiments: $(VENV)/.installed

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,21 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def config(*peers: str) -> dict[str, str]:
-    """Return how pkex was built, what it runs on, and the versions of other packages."""
-    return pkex.show_config("dicts") | {name: version(name) for name in peers}
+    """Return how pkex was built, what it runs on and when, and the versions of other packages."""
+    measured = {
+        "processor": processor(),
+        "cores": str(os.cpu_count()),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    return pkex.show_config("dicts") | measured | {name: version(name) for name in peers}
+
+
+def processor() -> str:
+    """Return what the processor calls itself."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(iter(named), platform.processor() or "unknown")
 
 
 def load(name: str) -> dict[str, Any]:

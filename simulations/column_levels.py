@@ -56,7 +56,8 @@ the number of rows; as reported they are 5 % or less, but for chance. What is lo
 column is little.
 
 Columns are permuted on all rows here, 2000 of them at most; where there are more, on 1500 at
-random, which is exact as well.
+random, which is exact as well. A column that depends on others has no such guarantee, also where
+neither it nor these changed: permuting it alone breaks the dependence.
 
 (`python -m simulations.column_levels`)
 """

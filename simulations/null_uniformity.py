@@ -55,7 +55,7 @@ Kolmogorov-Smirnov tests (KS) of uniformity, for the columns the smallest of {co
 
 Of the {tests} Kolmogorov-Smirnov tests the smallest p-value is {smallest:.3g}, which adjusted for
 their number (Holm) is {adjusted:.2g}: {verdict}. The samples have {n} and {m} rows, or {n} rows
-with a target. "Rows joined" are permuted a few at a time, as is done with more than 1536 rows.
+with a target. "Rows joined" are permuted a few at a time, as is done with more than {units} rows.
 
 (`python -m simulations.null_uniformity`)
 """
@@ -179,6 +179,7 @@ def page(stored: dict[str, Any]) -> str:
     results, adjusted = stored["settings"], stored["smallest_adjusted"]
     n, m = stored["rows"]
     return PAGE.format(
+        units=weights.UNITS,
         data_sets=stored["data_sets"],
         permutations=stored["permutations"],
         columns=stored["columns"],

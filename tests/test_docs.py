@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
+import pkex
 from benchmarks import page as benchmarks_page
+from benchmarks.page._format import machine, on_machine
+from benchmarks.record import config, load
+from pkex.cli import _sample
+from pkex.models import absent
+from pkex.output.report import _explanation as report
+from pkex.statistics import block_mean, many_tests, pair_weights
 
 pytestmark = [pytest.mark.frontend, pytest.mark.docs]
 
@@ -80,13 +87,79 @@ def test_the_page_on_architecture_names_every_module():
 
 
 def test_the_version_of_the_citation():
-    import pkex
-
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {pkex.__version__}\n" in citation
 
 
 def test_the_page_on_wide_and_long_is_made_from_the_results():
-    made = script("scripts/make_wide_and_long.py")
     found = (ROOT / "docs" / "wide_and_long.md").read_text(encoding="utf-8")
-    assert found == made["page"](*made["measured"]()), "run scripts/make_wide_and_long.py"
+    assert found == benchmarks_page.wide_and_long(), "run python -m benchmarks.page"
+
+
+@pytest.mark.parametrize("page", ["benchmarks", "wide_and_long"])
+def test_every_section_of_figures_says_its_machine(page):
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    _, *sections = text.split("\n## ")
+    assert all("\nMeasured on " in section for section in sections)
+    lettered = ["(machine " in section.partition("\n")[0] for section in sections]
+    assert all(lettered) or not any(lettered)
+
+
+def test_the_machine_is_in_the_heading_where_there_are_several():
+    name = "neutral"
+    own = machine(load(name))
+    [alone] = on_machine(["## Title\n\nWords.\n"], [name], [own])
+    assert alone == f"## Title\n\nMeasured on {own}.\n\nWords.\n"
+    [second] = on_machine(["## Title\n\nWords.\n"], [name], ["another", own])
+    assert second == f"## Title (machine B)\n\nMeasured on machine B: {own}.\n\nWords.\n"
+
+
+def test_results_record_what_they_were_measured_on():
+    found = config("numpy")
+    assert {"processor", "cores", "machine", "instruction set", "date", "python"} <= set(found)
+    assert found["processor"] in machine({"config": found})
+
+
+def most_columns_of_999(alpha=0.05):
+    """Return for how many columns 999 permutations are enough, by looking at each number."""
+    return max(k for k in range(1, 100) if many_tests.enough_permutations(k, alpha) == 999)
+
+
+def widths(tol=None):
+    return len(pkex.kernels.Matern(nu=2.5).mixture(tol).scales)
+
+
+QUOTED = {
+    "null.md": f"as is done with more than {pair_weights.UNITS} rows",
+    "mathematics.md": f"with more than {pair_weights.UNITS} rows, and samples or classes",
+    "levels.md": f"{block_mean._ALL_ROWS} of them at most; where there are more, "
+    f"on {block_mean._TEST_ROWS} at",
+    "benchmarks.md": f"the model's own data, at most {absent.MAX_ROWS} rows",
+    "removal.md": f"Of more than {absent.MAX_ROWS} of them a fixed subsample",
+    "report.md": f"Up to {report.MAX_ROWS} rows and {report.MAX_FEATURES} features",
+    "wide_and_long.md": f"a sample beyond {_sample.SAMPLE:_} rows".replace("_", " "),
+    "tutorials/feature_selection.md": f"999 up to {most_columns_of_999()} columns",
+    "tutorials/gaussian_process.md": f"needs {widths()} widths, and with "
+    f"`Explainer(..., tol=1e-6)` {widths(1e-6)}.",
+}
+
+
+@pytest.mark.parametrize(("page", "words"), QUOTED.items(), ids=QUOTED)
+def test_pages_quote_constants_as_the_code_has_them(page, words):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert words in " ".join(text.split())
+
+
+@pytest.mark.parametrize("function", [pkex.mmd, pkex.hsic])
+def test_docstrings_quote_constants_as_the_code_has_them(function):
+    text = " ".join(function.__doc__.split())
+    assert f"Of more than {pair_weights.UNITS} rows" in text
+    if function is pkex.mmd:
+        assert f"of more than {block_mean._ALL_ROWS} rows looks at {block_mean._TEST_ROWS}" in text
+
+
+def test_the_page_of_the_command_line_names_every_choice_of_outputs():
+    from pkex.models.classes import OUTPUTS
+
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert all(f"| `--outputs {name}` |" in text for name in OUTPUTS if name != "classes")

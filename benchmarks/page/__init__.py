@@ -1,10 +1,10 @@
-"""docs/benchmarks.md and the comparison in README.md, made from the results of the benchmarks.
+"""docs/benchmarks.md, docs/wide_and_long.md, docs/peers.png and the comparison in README.md.
 
     python -m benchmarks.page
 
-A file here is a section of the page: its words, and the tables that stand between them. No number
-is typed by hand: they come from benchmarks/results/*.json, which the benchmarks write. Tests
-compare both files with what is made here.
+A file here is a section or a page: its words, and the tables that stand between them. No number
+is typed by hand: they come from benchmarks/results/*.json, which the benchmarks write. Every
+section says which machine its files come from. Tests compare the pages with what is made here.
 """
 
 from __future__ import annotations
@@ -18,24 +18,48 @@ from benchmarks.page import (
     sensitivity,
     statistics,
 )
+from benchmarks.page._format import distinct, machine, on_machine, software
 from benchmarks.page.readme import readme
+from benchmarks.page.wide_and_long import page as wide_and_long
+from benchmarks.record import load
 
-__all__ = ["page", "readme"]
+__all__ = ["page", "readme", "wide_and_long"]
+
+HEAD = """\
+# Benchmarks
+
+<!-- made by python -m benchmarks.page from benchmarks/results -->
+
+Measured with {software}; one thread, minimum over repeats.
+{machines}Times on another machine differ; ratios differ less. Run them yourself: `make bench`.
+"""
+
+MACHINES = """\
+The tables come from {count} machines, which the headings tell apart: compare times within a table.
+"""
+
+SECTIONS = (
+    (("interventional",), peers.interventional),
+    (("neutral", "exact"), peers.neutral),
+    (("removal",), removal.section),
+    (("kernels",), kernels.section),
+    (("interactions",), interactions.section),
+    (("neutral", "exact"), peers.many_rows),
+    (("statistics",), statistics.section),
+    (("sensitivity",), sensitivity.section),
+    (("building",), engine.building),
+    (("scaling",), engine.beside_the_paper),
+    (("native",), engine.limits),
+    (("without_compiler", "neutral"), engine.without_compiler),
+)
 
 
 def page() -> str:
     """Return the page."""
-    parts = [
-        *peers.head(),
-        *removal.section(),
-        *kernels.section(),
-        *interactions.section(),
-        *peers.many_rows(),
-        *statistics.section(),
-        *sensitivity.section(),
-        *engine.building(),
-        *engine.beside_the_paper(),
-        *engine.limits(),
-        *engine.without_compiler(),
-    ]
+    files = [load(name) for names, _ in SECTIONS for name in names]
+    machines = distinct(map(machine, files))
+    several = MACHINES.format(count=len(machines)) if len(machines) > 1 else ""
+    parts = [HEAD.format(software="; ".join(distinct(map(software, files))), machines=several)]
+    for names, section in SECTIONS:
+        parts += on_machine(section(), names, machines)
     return "\n".join(parts)

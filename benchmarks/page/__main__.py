@@ -1,10 +1,11 @@
-"""Write the page and the comparison in the README, each whole or not at all."""
+"""Write the pages, the figure and the comparison in the README, each whole or not at all."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.page import page, readme
+from benchmarks.page import page, readme, wide_and_long
+from benchmarks.page.figure import draw
 from pkex._util.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,4 +17,6 @@ def write(path: Path, text: str) -> None:
 
 
 write(ROOT / "docs" / "benchmarks.md", page())
+write(ROOT / "docs" / "wide_and_long.md", wide_and_long())
 write(ROOT / "README.md", readme((ROOT / "README.md").read_text(encoding="utf-8")))
+draw(ROOT / "docs" / "peers.png")

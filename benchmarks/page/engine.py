@@ -26,6 +26,12 @@ Nanoseconds for each factor of a game in the NumPy backend, by the same
 """
 
 
+SLOWER = """
+With NumPy a call with one row takes {low:.1f} to {high:.0f} times as long as with the compiled
+backend, for {fewest} to {most} features under neutral removal (`python -m benchmarks.peers`).
+"""
+
+
 SCALING = """\
 ## Beside the paper's algorithms
 
@@ -73,7 +79,16 @@ def without_compiler() -> list[str]:
     results = load("without_compiler")
     sizes = [name for name in results if name != "config"]
     lines = [[kind, *(figure(results[d][kind]) for d in sizes)] for kind in results[sizes[0]]]
-    return [WITHOUT, table(["", *sizes], lines)]
+    return [WITHOUT, table(["", *sizes], lines) + slower()]
+
+
+def slower() -> str:
+    """Return how many times as long a row takes without a compiler."""
+    results = load("neutral")
+    found = [results[model]["seconds"] for model in ("SVR", "GPR")]
+    ratios = [times["pkex, NumPy"][d] / times["pkex"][d] for times in found for d in times["pkex"]]
+    fewest, *_, most = found[0]["pkex"]
+    return SLOWER.format(low=min(ratios), high=max(ratios), fewest=fewest, most=most)
 
 
 def scaling(results: dict[str, Any]) -> str:

@@ -40,7 +40,7 @@ def interactions(results: dict[str, Any]) -> str:
         [
             name,
             f"{figure(one['seconds'])} s",
-            "exact" if not one["relative_difference"] else difference(one),
+            "exact" if not one["relative_difference"] else difference(one["relative_difference"]),
             f"{one['ratio']:.0f}",
         ]
         for name, one in results["background"].items()

@@ -47,7 +47,8 @@ def samplers(results: dict[str, Any]) -> str:
     found = results["samplers"]
 
     def estimate(name: str) -> str:
-        return f"{figure(1e3 * found[name]['seconds'])} ms and is off by {difference(found[name])}"
+        taken, error = found[name]["seconds"], found[name]["relative_difference"]
+        return f"{figure(1e3 * taken)} ms and is off by {difference(error)}"
 
     return SAMPLERS.format(
         permutation=estimate("shap Permutation"),

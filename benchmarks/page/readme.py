@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
-from benchmarks.page._format import difference, figure, versions
-from benchmarks.page.peers import AMONG, DEFAULT, DEFAULT_AMONG, named, peers
+from benchmarks.page._format import figure, machine, versions
+from benchmarks.page.peers import dash, estimates, sizes, times
 from benchmarks.record import load
 
-NOTES = {
-    DEFAULT: " (`--exact`)",
-    DEFAULT_AMONG: " (`--exact`)",
-    AMONG: " (`--exact`)",
-    "shapiq ProductKernel": ", the same game",
-    "shap Permutation": ", 100 background rows, an estimate",
-    "shap Sampling": ", the same",
-    "shap Kernel": ", the same",
-}
+SIZES = ("10", "50", "100", "200", "500", "1000")  # fewer than on the page
 
 
 BEGIN, END = "<!-- made by python -m benchmarks.page -->", "<!-- until here -->"
 
 
-TABLE = """\
-Milliseconds for one row of an SVR with 450 training points, one thread, minimum over repeats
-(`python -m benchmarks.peers`{versions}; a dash where a row was expected to take more than
-{limit:g} s):
+INTERVENTIONAL = """\
+Interventional values of one row with the same 100 background rows, for an SVR with 450 training
+points: milliseconds on one thread, minimum over repeats, and the largest error relative to the
+largest value (`python -m benchmarks.peers`{versions}; {machine}).{dash}
+"""
+
+
+NEUTRAL = """\
+Neutral values, as in the paper, which all of these compute exactly: milliseconds for one row of the
+same model (`python -m benchmarks.peers`{versions}; {machine}).{dash}
 """
 
 
 WORDS = """\
-With the same 100 background rows, that is on shap's own game, pkex takes {ours} ms for a row of 50
-features and is exact; `PermutationExplainer` takes {permutation} of the largest value, and
-`KernelExplainer` with `l1_reg=False` takes {kernel}. As it is set by default, `KernelExplainer`
-keeps ten features and gives all others 0, which here puts it off by {default}
-(`python -m benchmarks.removal`{versions}). A row costs {low} to {high} times as much as evaluating
-its kernel factors alone, for 20 to 1000 features (`python -m benchmarks.native`). MMD between two
-samples of 2000 rows and 50 columns takes {mmd} s with exact shares, and {many_mmd} s with 200
-permutations; HSIC of 2000 rows takes {hsic} s, and {many_hsic} s with 200 permutations
-(`python -m benchmarks.statistics`).
+`KernelExplainer` is exact at 10 features. With more it samples, and by default it keeps ten
+features and gives all others 0; "all features" is `l1_reg=False`. A row of neutral values costs
+{low} to {high} times as much as evaluating its kernel factors alone, for 20 to 1000 features
+(`python -m benchmarks.native`; {native}). MMD between two samples of 2000 rows and 50 columns takes
+{mmd} s with exact contributions, and {many_mmd} s with 200 permutations; HSIC of 2000 rows takes
+{hsic} s, and {many_hsic} s with 200 permutations (`python -m benchmarks.statistics`; {statistics}).
 """
 
 
@@ -50,31 +46,36 @@ def readme(text: str) -> str:
 
 
 def comparison() -> str:
-    """Return the table and the words of the README."""
-    results, same_game, other = load("peers"), load("removal"), load("statistics")
-    lines = [[*line[:2], *line[3:]] for line in peers(results, load("exact"), "SVR")]  # fewer sizes
-    at_50 = same_game["d = 50"]
-    ratios = [e["explain"] / e["evaluate"] for e in load("native")["row_us"].values()]
+    """Return the tables and the words of the README."""
+    estimated, exact, other = load("interventional"), load("neutral"), load("statistics")
+    native = load("native")
+    ratios = [e["explain"] / e["evaluate"] for e in native["row_us"].values()]
 
-    def estimate(name: str) -> str:
-        return f"{figure(at_50[name]['seconds'])} s and is off by {difference(at_50[name])}"
+    def head(words: str, results: dict[str, Any]) -> str:
+        facts = {"versions": versions(results), "machine": machine(results), "dash": dash(results)}
+        return wrapped(words.format(**facts))
 
-    limit = float(results["config"]["limit_seconds"])
-    head = TABLE.format(versions=versions(results), limit=limit)
+    def chosen(results: dict[str, Any]) -> list[str]:
+        return [d for d in sizes(results, "SVR") if d in SIZES]
+
     words = WORDS.format(
-        ours=figure(1e3 * at_50["pkex interventional"]["seconds"]),
-        permutation=estimate("shap Permutation"),
-        kernel=estimate("shap Kernel, all features"),
-        default=difference(at_50["shap Kernel"]),
-        versions=versions(same_game),
         low=f"{min(ratios):.1f}",
         high=f"{max(ratios):.1f}",
+        native=machine(native),
+        statistics=machine(other),
         mmd=figure(other["mmd"]["attribution"]),
         many_mmd=figure(other["mmd"]["permutations"]),
         hsic=figure(other["hsic"]["attribution"]),
         many_hsic=figure(other["hsic"]["permutations"]),
     )
-    return "\n".join([wrapped(head), named(lines, NOTES), wrapped(words)])
+    parts = [
+        head(INTERVENTIONAL, estimated),
+        estimates(estimated, "SVR", chosen(estimated)),
+        head(NEUTRAL, exact),
+        times(exact, load("exact"), "SVR", chosen(exact)),
+        wrapped(words),
+    ]
+    return "\n".join(parts)
 
 
 def wrapped(words: str) -> str:

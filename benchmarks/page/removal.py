@@ -1,27 +1,11 @@
-"""The game of shap, and what a game costs by what stands in for absent features."""
+"""What a game costs, by what replaces removed features."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.page._format import NAMES, difference, figure, table, versions
+from benchmarks.page._format import figure, table
 from benchmarks.record import load
-
-REMOVAL = """\
-## The same game as shap
-
-Interventional values of one row with the same 100 background rows, for an SVR with 450 training
-points. The percentage is the largest difference to the exact values in one run, relative to the
-largest value. Marginal removal is a game of its own: its difference is no error.
-(`python -m benchmarks.removal`{versions})
-
-At 10 features `KernelExplainer` goes through all coalitions and is exact; with more it samples. As
-it is set by default it then keeps ten features and gives all others the value 0
-(`l1_reg="num_features(10)"`): where more than ten matter, as here, that makes nearly all of its
-difference. The last line has all features (`l1_reg=False`); what is left there, and with
-`PermutationExplainer`, comes from sampling and differs from run to run.
-"""
-
 
 GAME_COSTS = """\
 ## A game, by what stands in for absent features
@@ -37,20 +21,6 @@ Beside the version before general games took [series](mathematics.md) in signed 
 gains least from these: how many times as long a call takes now, with 20 and with 100 features. The
 machine scatters by a few hundredths. (`python -m benchmarks.removal --before PYTHON`)
 """
-
-
-def removal(results: dict[str, Any]) -> str:
-    """Return times and differences of the interventional game."""
-    sizes = [key for key in results if key.startswith("d = ")]
-    lines = []
-    for name in results[sizes[0]]:
-        cells = []
-        for size in sizes:
-            entry = results[size][name]
-            far = "exact" if entry["relative_difference"] < 1e-12 else difference(entry)
-            cells.append(f"{figure(1e3 * entry['seconds'])} ms, {far}")
-        lines.append([NAMES[name], *cells])
-    return table(["", *(size.removeprefix("d = ") + " features" for size in sizes)], lines)
 
 
 def game_costs(results: dict[str, Any]) -> list[str]:
@@ -81,11 +51,6 @@ def before(results: dict[str, Any]) -> list[str]:
 
 
 def section() -> list[str]:
-    """Return the sections on the game of shap and on what a game costs."""
+    """Return the section on what a game costs."""
     results = load("removal")
-    return [
-        REMOVAL.format(versions=versions(results)),
-        removal(results),
-        *game_costs(results),
-        *before(results),
-    ]
+    return [*game_costs(results), *before(results)]

@@ -308,3 +308,15 @@ def test_pairs_that_are_left_out_are_within_the_error(monkeypatch, removal, far)
     assert (gap <= found["native"].error + found["numpy"].error).all()
     assert gap.max() <= 1e-15
     assert found["native"].error.max() < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("kernel", "most"),
+    [(Matern(nu=1.5), 1e-15), (Matern(nu=2.5), 1e-15)]
+    + [(Matern(nu=nu), 1e-14) for nu in (0.05, 0.5, 1.0, 50.0)]
+    + [(RationalQuadratic(alpha=alpha), 1e-14) for alpha in (0.05, 1.0, 1000.0)],
+    ids=str,
+)
+def test_mixtures_are_by_default_as_close_as_docstrings_say(kernel, most):
+    assert kernel.mixture().error < most
+    assert f"less than {most:.0e}" in " ".join(type(kernel).__doc__.split())

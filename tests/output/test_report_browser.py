@@ -630,10 +630,11 @@ def test_a_sensitivity_opens_and_shows_everything(open_report):
     expect(page.locator("#method")).to_contain_text(EVIL)
 
 
-def test_a_row_has_whiskers_where_its_values_have_standard_deviations(open_report, explanation):
-    unsure = changed(explanation, std=np.full(explanation.values.shape, 0.25))
-    page = open_report(unsure)
-    expect(page.locator("#row-table thead")).to_contain_text("±")
-    expect(page.locator("#row")).to_contain_text("posterior standard deviation")
+def test_whiskers_are_named_and_drawn_where_values_have_a_posterior(open_report, explanation):
+    page = open_report(changed(explanation, std=np.full(explanation.values.shape, 0.25)))
+    for section in ("#row", "#beeswarm", "#dependence"):
+        expect(page.locator(section)).to_contain_text("\u00b1 1 posterior standard deviation")
+    expect(page.locator("#importance")).to_contain_text("over 50 rows, not posterior uncertainty")
+    assert page.locator("#waterfall .whisker").count() == 4
     page = open_report(explanation)
-    expect(page.locator("#row-table thead")).not_to_contain_text("±")
+    expect(page.locator("main")).not_to_contain_text("posterior")

@@ -74,7 +74,7 @@ def test_the_plot_shows_the_most_important(explanation):
     importance = explanation.importance()
     names = [explanation.feature_names[j] for j in importance.order[:2]]
     assert [label.get_text() for label in ax.get_yticklabels()] == names  # from the top
-    assert ax.get_xlabel() == "mean |value| (the 2 largest of 3)"
+    assert ax.get_xlabel().splitlines()[0] == "mean |value| (the 2 largest of 3)"
     assert len(ax.patches) == 2 * importance.values.reshape(3, -1).shape[1]
     given = plt.figure().add_subplot()
     assert importance.plot(given).ax_ is given

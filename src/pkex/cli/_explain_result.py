@@ -18,7 +18,8 @@ from pkex.cli._summary import (
     rule_facts,
 )
 from pkex.models.classes import apart, elsewhere, meaning
-from pkex.output.text import OUTPUTS, SPREAD, aligned, notes
+from pkex.output.spread import importance_notes
+from pkex.output.text import OUTPUTS, aligned, notes
 from pkex.output.totals import Totals
 
 __all__ = ["importance_grid", "result_facts", "row_grid", "values_frame"]
@@ -181,7 +182,7 @@ def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
         outputs=places if len(names) > 1 else (),
         n_outputs=len(names),
     )
-    said = notes(explanation) + ([] if np.isnan(errors).all() else [SPREAD])
+    said = notes(explanation) + importance_notes(importance)
     return shown + [cell(note, "dim") for note in said]
 
 

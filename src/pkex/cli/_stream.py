@@ -329,4 +329,5 @@ def _importance(
     variance = np.divide(total.squares, max(1, total.rows - 1))
     errors = np.sqrt(variance / total.rows) if total.rows > 1 else np.full(shape, np.nan)
     centred = (gaps / total.rows).reshape(shape)
-    return pkex.Importance(shown.about, np.asarray(total.sizes), errors, centred)
+    sizes = np.asarray(total.sizes)
+    return pkex.Importance(shown.about, sizes, errors, centred, total.rows)

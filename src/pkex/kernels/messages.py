@@ -35,6 +35,6 @@ def two_distances(kernel: Kernel) -> UnsupportedModelError:
     """Return the error for a product of two kernels of distances."""
     return UnsupportedModelError(
         f"{brief(kernel)} multiplies two kernels that are functions of a distance. Each of them is "
-        "explained as a sum of some dozens of products over columns, so this would be a sum of a "
-        "thousand. A product of one of them with kernels that factorise, such as RBF, is explained."
+        "explained as a sum of dozens of products over columns or more; this would be a sum of "
+        "thousands. A product of one of them and kernels that factorise, such as RBF, is explained."
     )

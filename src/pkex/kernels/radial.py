@@ -82,9 +82,10 @@ class Matern(_Radial):
     ``2^(1 - nu) / Gamma(nu) a^nu K_nu(a)``: ``exp(-a)`` for nu = 1/2, ``(1 + a) exp(-a)`` for
     nu = 3/2, ``(1 + a + a^2/3) exp(-a)`` for nu = 5/2.
 
-    It is explained as a sum of Gaussian kernels that misses it by less than 1e-15, or by less than
-    `tol`, with fewer of them; see `pkex.kernels.mixtures`. For nu = 1/2, 3/2 and 5/2 these are
-    few, and the error is proven in ball arithmetic. `ProductMatern` is a product over columns.
+    It is explained as a sum of Gaussian kernels that misses it by less than 1e-14, for nu = 3/2 and
+    5/2 by less than 1e-15, or by less than `tol`, with fewer of them; see `pkex.kernels.mixtures`.
+    For nu = 1/2, 3/2 and 5/2 the error is proven in ball arithmetic. `ProductMatern` is a product
+    over columns.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ class RationalQuadratic(_Radial):
     """Rational quadratic kernel ``(1 + r^2 / (2 alpha))^-alpha`` of the Euclidean distance r.
 
     ``r^2 = sum_j (x_j - z_j)^2 / l_j^2``. It is explained as a sum of Gaussian kernels that misses
-    it by about 1e-15, or by less than `tol`, with fewer of them; see `pkex.kernels.mixtures`.
+    it by less than 1e-14, or by less than `tol`, with fewer of them; see `pkex.kernels.mixtures`.
 
     Parameters
     ----------

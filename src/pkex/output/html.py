@@ -16,9 +16,9 @@ from pkex._util.cells import name_of_rest
 from pkex._util.words import counted, listed
 from pkex.models.classes import elsewhere, meaning
 from pkex.output import palette
+from pkex.output.spread import importance_notes
 from pkex.output.text import (
     OUTPUTS,
-    SPREAD,
     attribution_headline,
     headline,
     how_adjusted,
@@ -172,8 +172,8 @@ def importance_html(importance: Importance) -> str:
         lines.append("".join(cells))
     title = f"Importance({count} feature{'s' if count != 1 else ''}, mean |value| over rows)"
     more = f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else ""
-    known = [] if np.isnan(errors).all() else [SPREAD]
-    return page(title, "", titles, lines, line(more) + small([*more_outputs(importance), *known]))
+    said = [*more_outputs(importance), *importance_notes(importance)]
+    return page(title, "", titles, lines, line(more) + small(said))
 
 
 def sensitivity_html(sensitivity: Sensitivity) -> str:

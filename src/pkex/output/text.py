@@ -18,6 +18,7 @@ from pkex._util.cells import cell_text, name_of_rest
 from pkex._util.types import Floats
 from pkex._util.words import counted
 from pkex.models.classes import apart, elsewhere, meaning
+from pkex.output.spread import POSTERIOR, importance_notes
 from pkex.statistics.many_tests import lowest_adjusted, needed_permutations
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OUTPUTS",
-    "SPREAD",
     "aligned",
     "attribution_headline",
     "attribution_text",
@@ -55,7 +55,6 @@ _LINES, _FEATURES = 6, 4  # of an explanation
 _PLAYERS = 8  # of an attribution
 OUTPUTS = 3  # of an importance
 _NAMES = 5  # players named in a remark
-SPREAD = "± one standard error over the rows, with this model"  # what an importance says
 _CLEARLY = 0.1  # p-value above which nothing is there
 _OUTPUTS = 4  # of a sensitivity
 _DEPENDENT = 1.25  # variances of rows and of independent columns that differ by this factor
@@ -119,7 +118,7 @@ def notes(explanation: Explanation) -> list[str]:
     if explanation.quantity is not None:
         found.insert(0, f"of the {explanation.quantity}, the noise of an observation included")
     if explanation.std is not None:
-        found.append("± one posterior standard deviation of the value")
+        found.append(f"{POSTERIOR} of the value")
     if not explanation.efficient:
         found.append(f"{explanation.index} values do not add up to prediction minus base value")
     return found + ([] if caution is None else [f"caution: {caution}"])
@@ -377,7 +376,7 @@ def importance_text(importance: Importance) -> str:
             for value, error, alone in cells
         )
         lines.append(f"{names[player]:<{width}}{shown}".rstrip())
-    return "\n".join([*lines, *more_outputs(importance), *([SPREAD] if known else [])])
+    return "\n".join([*lines, *more_outputs(importance), *importance_notes(importance)])
 
 
 def more_outputs(importance: Importance) -> list[str]:

@@ -123,8 +123,9 @@ def as_expansion(
     Parameters
     ----------
     model : fitted estimator
-        A support vector machine, kernel ridge regression, Gaussian process, kernel PCA or density
-        of scikit-learn, or a pipeline, search or other wrapper around one.
+        A support vector machine, kernel ridge regression, Gaussian process, kernel PCA or density,
+        or linear model of scikit-learn, a pipeline, search or other wrapper around one, or a
+        Gaussian process of GPyTorch, BoTorch or an optimiser; `pkex.readers.supported` lists all.
     kernel : Kernel, optional
         The pkex kernel that the model was trained with, for models with ``kernel="precomputed"``
         or a callable kernel.

@@ -260,9 +260,9 @@ class Explanation(Result):
                     mean |value|
         x1        0.746 ± 0.24
         x0       0.7364 ± 0.24
-        ± one standard error over the rows, with this model
+        ± 1 standard error over 6 rows, with this model
         """
-        return Importance.of(self.values, self.about)
+        return Importance.of(self.values, self.about, self.std is not None)
 
     def to_shap(self) -> Any:
         """Return a `shap.Explanation`, for shap's plots.

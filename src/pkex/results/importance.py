@@ -10,8 +10,8 @@ import numpy as np
 from pkex._util.types import Floats, Indices
 from pkex.output import frames, html, text
 from pkex.output.files.archive import Format, Header
-from pkex.output.files.codec import ABOUT, Codec, FloatArrays
-from pkex.output.files.header import as_flag, as_names
+from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays
+from pkex.output.files.header import as_count, as_flag, as_names, maybe
 from pkex.output.plots.accessors import ImportancePlots
 from pkex.results.about import About
 from pkex.results.base import Result
@@ -46,6 +46,11 @@ class Importance(Result):
         is much the same in every row and says nothing about them; here it is left out.
     neutral : bool
         Whether the values are of neutral removal, so that the centred means are shown as well.
+    n_rows : int or None
+        How many rows the means are over; None where it is not known.
+    has_std : bool
+        Whether the explanation has posterior standard deviations. The standard errors are over the
+        rows and do not hold them.
 
     Examples
     --------
@@ -59,16 +64,24 @@ class Importance(Result):
     AXES: ClassVar = dict.fromkeys(("values", "standard_errors", "centred"), ("feature", "output"))
     CODEC: ClassVar = Codec(
         Format("Importance", 2),
-        (ABOUT, FloatArrays(("values", "standard_errors", "centred"), finite=True, gaps=True)),
+        (
+            ABOUT,
+            Entries(
+                {"n_rows": maybe(as_count), "has_std": lambda value: bool(maybe(as_flag)(value))}
+            ),
+            FloatArrays(("values", "standard_errors", "centred"), finite=True, gaps=True),
+        ),
         _upgrade,
     )
 
     values: Floats
     standard_errors: Floats
     centred: Floats
+    n_rows: int | None = None
+    has_std: bool = False
 
     @classmethod
-    def of(cls, values: Floats, about: About) -> Importance:
+    def of(cls, values: Floats, about: About, has_std: bool = False) -> Importance:
         """Return the importance of values of shape (n_rows, n_players[, n_outputs])."""
         if len(values) == 0:
             raise ValueError("the explanation has no rows, so there is no mean over them.")
@@ -77,7 +90,7 @@ class Importance(Result):
         if len(values) > 1:
             errors = sizes.std(axis=0, ddof=1) / np.sqrt(len(values))
         centred = np.abs(values - values.mean(axis=0)).mean(axis=0)
-        return cls(about, sizes.mean(axis=0), errors, centred)
+        return cls(about, sizes.mean(axis=0), errors, centred, len(values), has_std)
 
     @property
     def neutral(self) -> bool:

@@ -34,7 +34,7 @@ def importance_of(explanation: SparseExplanation) -> Importance:
     rows = np.append(kept, len(explanation.feature_names))
     about, _ = explanation.about.select_features(kept.tolist())
     about = replace(about, feature_names=(*about.feature_names, REST), players=(*about.players, ()))
-    return Importance(about, means[rows], errors[rows], centred[rows])
+    return Importance(about, means[rows], errors[rows], centred[rows], len(explanation))
 
 
 def _means(values: Any, rest: Floats) -> tuple[Floats, Floats, Floats]:

@@ -7,7 +7,7 @@ weighted sum of the values of product games. The files, in the order in which a 
 - `pair_weights`: the weights of the pairs, as they are and permuted;
 - `block_mean`: a statistic as a mean over blocks of rows, through `pkex.games`;
 - `low_rank`: each column by itself under permuted weights, without a pass over the pairs;
-- `column_test`: is a column's share more than chance, whatever the others do?
+- `column_test`: is the contribution of a column that is independent of the others significant?
 - `many_tests`: p-values adjusted for their number, and permutations enough for that;
 - `attribution`: the result; `selector` and `drift`: estimators of scikit-learn around it.
 """

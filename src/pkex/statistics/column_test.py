@@ -1,4 +1,4 @@
-"""Is a column's share more than chance, whatever the other columns do?
+"""Is the contribution of a column significant? Exact where it is independent of the others.
 
 Permuting the labels of two samples (or a target) tests that nothing changed at all. When other
 columns did change, the share of one that did not still fluctuates like ``1 / sqrt(n)``, while the

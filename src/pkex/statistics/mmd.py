@@ -72,7 +72,7 @@ def mmd(
         Columns that act as one player, as in `Explainer`.
     n_permutations : int, default 0
         Number of permutations of the rows for p-values; see Notes. To find one of k columns at
-        5 % they should be 40 k: adjusted p-values are never below ``k / (n_permutations + 1)``.
+        5 % they should be 40 k: adjusted by Holm, none is below ``k / (n_permutations + 1)``.
     block_size : int, optional
         Cut both samples at random into disjoint blocks of about this many rows together, and
         return the mean over the blocks with its standard error. For samples beyond about 20 000

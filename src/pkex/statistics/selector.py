@@ -36,9 +36,9 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Not used with `alpha`.
     alpha : float, optional
         Instead keep the columns that a permutation test finds at this false discovery rate, by the
-        correction of Benjamini and Hochberg (`Attribution.p_bh`). It bounds the share of irrelevant
-        columns among those selected, which suits a selection; reports use Holm's, which bounds the
-        chance of any.
+        correction of Benjamini and Hochberg (`Attribution.p_bh`). It bounds the expected share of
+        irrelevant columns among those selected where p-values are independent or positively
+        dependent, which suits a selection; reports use Holm's, which bounds the chance of any.
     kernel, target_kernel, removal, estimator
         As in `pkex.hsic`. For class labels that are numbers use ``target_kernel="categorical"``.
     n_permutations : int, optional

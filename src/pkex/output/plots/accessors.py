@@ -104,9 +104,9 @@ class ExplanationPlots:
     ) -> Display:
         """Draw the mean absolute values of the most important features as bars.
 
-        Whiskers are one standard error; the bars of several outputs are stacked. A single row has
-        its values as bars instead, with their signs; whiskers are standard deviations, where the
-        explanation has them.
+        Whiskers are one standard error over the rows, also where the explanation has posterior
+        standard deviations; the bars of several outputs are stacked and have none. A single row
+        has its values as bars instead, with their signs and their posterior standard deviations.
 
         Parameters
         ----------
@@ -146,6 +146,7 @@ class ExplanationPlots:
     ) -> BeeswarmDisplay:
         """Draw every value as a point, in a line for each feature, coloured by its raw value.
 
+        Posterior standard deviations are lines of up to ten rows; of more, medians are written.
         For the parameters see `ExplanationPlots`.
         """
         from pkex.output.plots.beeswarm import BeeswarmDisplay
@@ -162,8 +163,9 @@ class ExplanationPlots:
     ) -> WaterfallDisplay:
         """Draw how the values of one row lead from the base value to the prediction.
 
-        Where the explanation has standard deviations of its values, bars have intervals. Of a
-        classifier with an output for each class, that of the predicted class is drawn by default.
+        Whiskers are posterior standard deviations, where the explanation has them; the sum of other
+        features has one where the explanation was made with ``return_cov=True``. Of a classifier
+        with an output for each class, that of the predicted class is drawn by default.
 
         Parameters
         ----------
@@ -185,6 +187,8 @@ class ExplanationPlots:
         output: Output = None,
     ) -> DependenceDisplay:
         """Draw the values of one feature against its raw values, with the rows' histogram below.
+
+        Lines are posterior standard deviations, where the explanation has them.
 
         Parameters
         ----------

@@ -31,6 +31,7 @@ from pkex.output.plots.drawing import (
     draw_columns,
     entry,
     explain_colours,
+    label_below,
     lanes,
     literal,
     of_all,
@@ -38,6 +39,7 @@ from pkex.output.plots.drawing import (
     short,
     whiskers,
 )
+from pkex.output.spread import importance_words
 from pkex.output.text import aligned
 
 if TYPE_CHECKING:
@@ -182,14 +184,16 @@ class ImportanceDisplay(Display):
             bars(ax, places, columns[:, k], 0.66, left=left, **style)
             left += columns[:, k]
         errors = found.standard_errors.reshape(len(found.values), -1)[shown, 0]
+        note = ""
         if len(titles) > 1:  # stacked bars, where error bars would not be readable
             explain_colours(ax, own=self._own)
         elif not np.isnan(errors).any():
             whiskers(ax, list(left), list(places), errors)
+            note = f"whiskers: {importance_words(found)}"
         ax.set_xlim(left=0.0)
         if len(titles) == 1:
             annotated(ax, [sign[1:] for sign in aligned(left)], own=self._own)
-        ax.set_xlabel(of_all("mean |value|", len(shown), len(found.feature_names)))
+        label_below(ax, of_all("mean |value|", len(shown), len(found.feature_names)), note)
         return self
 
 
@@ -287,11 +291,13 @@ class AttributionDisplay(Display):
             for value, pale in zip(values, chance, strict=True)
         ]
         bars(ax, places, values, 0.5, color=colours)
+        note = ""
         if found.standard_errors is not None:
             whiskers(ax, list(values), list(places), found.standard_errors[shown])
+            note = f"whiskers: ± 1 standard error over blocks of {found.block_size} rows"
         ax.axvline(0.0, color=theme(palette.MISSING), linewidth=0.9)
         title = literal(found.statistic.replace("^2", "²"))
-        ax.set_xlabel(of_all(f"share of {title}", len(shown), len(found.players)))
+        label_below(ax, of_all(f"share of {title}", len(shown), len(found.players)), note)
         headline = f"{title} = {found.total:.3g}"
         if found.standard_error is not None:
             headline += f" ± {found.standard_error:.1g}"

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex.output import palette
-from pkex.output.plots.drawing import lanes, literal, short
+from pkex.output.plots.drawing import THIN, lanes, literal, short
 from pkex.output.plots.panel import ExplanationDisplay, axis_of_values, shown_features, zero_line
 from pkex.output.plots.shades import low_to_high, raw_values
+from pkex.output.spread import POSTERIOR, others_std, others_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,8 @@ __all__ = ["BeeswarmDisplay"]
 _STEP = 2.4  # points on paper that a bin of the swarm is wide
 _GAP = 0.1  # of a lane, between neighbours in a bin
 _HALF = 0.42  # of a lane
+_FEW = 10  # rows whose standard deviations are drawn
+_HIGH = 0.3  # inches of a lane that has room for two lines of words
 _WORDS, _SHORT, _LEAST = 44, 12, 5  # letters of all categories of a lane, and of each of them
 
 
@@ -30,7 +33,9 @@ class BeeswarmDisplay(ExplanationDisplay):
     """Every value as a point, in a lane for each feature, coloured by its raw value.
 
     Made by ``explanation.plot.beeswarm()``. Numbers go from blue to red; categories have a colour
-    each, named below the feature; groups of columns are grey.
+    each, named below the feature; groups of columns are grey. Where the explanation has standard
+    deviations of its values, few points have a line of one on either side; of many rows the median
+    is written, below the feature where there is room.
 
     Parameters
     ----------
@@ -60,20 +65,38 @@ class BeeswarmDisplay(ExplanationDisplay):
             lines.append(one.predictions - one.base_values - one.values[:, shown].sum(axis=1))
             raws.append(None)
         zero_line(ax, theme)
-        low, high = (f(np.concatenate([*lines, [0.0]])) for f in (np.min, np.max))
+        stds, note = _spreads(one, shown, rest is not None)
+        few = len(one) <= _FEW
+        lane = ax.get_window_extent().height / ax.figure.figure.dpi / len(lines)
+        if one.std is not None and not few and not self._own and lane < _HIGH:
+            median = np.median(one.std[:, shown])
+            stds = [None] * len(lines)
+            note = f"\nposterior standard deviation: median {median:.2g}"
+        reach = [std if few and std is not None else 0.0 for std in stds]
+        sides = [
+            line + sign * std for line, std in zip(lines, reach, strict=True) for sign in (-1, 1)
+        ]
+        low, high = (f(np.concatenate([*sides, [0.0]])) for f in (np.min, np.max))
         low, high = (low, high) if low < high else (-1.0, 1.0)
         room = 0.03 * (high - low)
         ax.set_xlim(low - room, high + room)
         width = ax.get_window_extent().width / ax.figure.figure.dpi * 72.0
         bins = max(20.0, width / _STEP) / (high - low)
-        for place, (values, raw) in enumerate(zip(lines, raws, strict=True)):
+        for place, (values, raw, std) in enumerate(zip(lines, raws, stds, strict=True)):
             colours: Any = theme(palette.MISSING) if raw is None else raw.colours(theme)
             size = 9.0 if len(values) > 400 else 14.0
-            swarm = place + _swarm(values * bins)
+            swarm, words = place + _swarm(values * bins), []
+            if std is not None and few:
+                swarm = place + _ranks(values)
+                ax.hlines(swarm, values - std, values + std, colours, **THIN)
+            elif std is not None:
+                words.append((f"± {np.median(std):.2g}", theme(palette.NEUTRAL)))
             ax.scatter(values, swarm, s=size, c=colours, linewidth=0, zorder=3)
-            if raw is not None and raw.categories:
-                _name_categories(ax, place, raw.categories, theme)
-        ax.set_xlabel(axis_of_values(one))
+            if raw is not None:
+                words += _categories(raw.categories, theme)
+            if words:
+                _write_below(ax, place, words)
+        ax.set_xlabel(axis_of_values(one) + note)
         self._ramp |= any(raw is not None and not raw.categories for raw in raws)
 
     def _finish(self) -> None:
@@ -93,18 +116,44 @@ def _swarm(places: NDArray[np.float64]) -> NDArray[np.float64]:
     return shifts
 
 
-def _name_categories(ax: Axes, place: int, names: tuple[str, ...], theme: Theme) -> None:
-    """Write the categories of a lane in their colours, below its name."""
-    from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far each point lies from the middle of its lane, where each has its own height."""
+    rank = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    gap = min(_GAP, 2.0 * _HALF / len(values))
+    return gap * np.asarray(rank - 0.5 * (len(values) - 1), dtype=np.float64)
 
+
+def _spreads(
+    one: Explanation, shown: NDArray[np.intp], others: bool
+) -> tuple[list[NDArray[np.float64] | None], str]:
+    """Return the standard deviations of every lane, where they are known, and what names them."""
+    if one.std is None:
+        return [None] * (len(shown) + others), ""
+    stds: list[NDArray[np.float64] | None] = [one.std[:, i] for i in shown]
+    said = f"lines: {POSTERIOR}"
+    if len(one) > _FEW:
+        said = f"below each name: {POSTERIOR}, median over rows"
+    if others:
+        stds.append(others_std(one, shown))
+        said += others_words(one) if stds[-1] is None else ""
+    return stds, f"\n{said}"
+
+
+def _categories(names: tuple[str, ...], theme: Theme) -> list[tuple[str, str]]:
+    """Return the categories of a lane with their colours, cut so that all of them fit."""
     letters = _SHORT
     while letters > _LEAST and sum(min(len(name), letters) for name in names) > _WORDS:
         letters -= 1
+    return [(short(name, letters), theme.series(k)) for k, name in enumerate(names)]
+
+
+def _write_below(ax: Axes, place: int, texts: list[tuple[str, str]]) -> None:
+    """Write texts in their colours below the name of a lane."""
+    from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
+
     words = [
-        TextArea(
-            literal(short(name, letters)), textprops={"color": theme.series(k), "fontsize": 7.5}
-        )
-        for k, name in enumerate(names)
+        TextArea(literal(text), textprops={"color": colour, "fontsize": 7.5})
+        for text, colour in texts
     ]
     box = AnnotationBbox(
         HPacker(children=list(words), pad=0.0, sep=5.0),

@@ -25,6 +25,7 @@ from pkex.output.plots.drawing import (
     whiskers,
 )
 from pkex.output.plots.panel import ExplanationDisplay
+from pkex.output.spread import error_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +66,7 @@ class CohortsDisplay(ExplanationDisplay):
     def _draw(self, one: Explanation, ax: Axes) -> None:
         order = one.importance().order[: self._max_display]
         theme = lanes(ax, [one.feature_names[i] for i in order], self._letters)
-        height = 0.8 / len(self.cohorts)
+        height, note = 0.8 / len(self.cohorts), ""
         for k, (name, mask) in enumerate(self.cohorts.items()):
             found = one[mask].importance()
             places = np.arange(len(order)) + (k - 0.5 * (len(self.cohorts) - 1)) * height
@@ -75,7 +76,8 @@ class CohortsDisplay(ExplanationDisplay):
             errors = found.standard_errors[order]
             if not np.isnan(errors).any():
                 whiskers(ax, list(ends), list(places), errors)
-        ax.set_xlabel(of_all("mean |value|", len(order), len(one.feature_names)))
+                note = f"\nwhiskers: {error_words('the rows of each cohort', found.has_std)}"
+        ax.set_xlabel(of_all("mean |value|", len(order), len(one.feature_names)) + note)
         ax.set_xlim(left=0.0)
 
     def _finish(self) -> None:

@@ -9,10 +9,11 @@ import numpy as np
 from pkex._util.words import counted
 from pkex.output import palette
 from pkex.output.columns import bulk
-from pkex.output.plots.drawing import entry, framed, literal, short
+from pkex.output.plots.drawing import THIN, entry, framed, literal, short
 from pkex.output.plots.panel import ExplanationDisplay, axis_of_values, one_column, zero_line
 from pkex.output.plots.shades import Raw, low_to_high, raw_values
 from pkex.output.plots.theme import Theme
+from pkex.output.spread import POSTERIOR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,8 @@ class DependenceDisplay(ExplanationDisplay):
 
     Where few raw values lie far from all others, the axis ends before them, and they stand at its
     edge as arrows; see `pkex.output.columns.bulk`. Categories and few integers have places along
-    the axis, where rows stand side by side; dates have an axis of time.
+    the axis, where rows stand side by side; dates have an axis of time. Where the explanation has
+    standard deviations of its values, a point has a line of one above and below.
 
     Parameters
     ----------
@@ -85,6 +87,10 @@ class DependenceDisplay(ExplanationDisplay):
             style: dict[str, Any] = {"marker": marker, "alpha": 0.8, "linewidth": 0, "zorder": 3}
             if seen.any():
                 ax.scatter(x[seen], values[seen], s=size, c=list(colours[seen]), **style)
+        std = None if one.std is None else one.std[known, self.feature]
+        if std is not None:
+            middle = values[known]
+            ax.vlines(x[known], middle - std, middle + std, list(colours[known]), **THIN)
         if not len(levels):
             _draw_rows(ax, x[known], theme)
         if raw.dated:
@@ -95,6 +101,7 @@ class DependenceDisplay(ExplanationDisplay):
         if not known.all():
             notes.append(f"{counted(int((~known).sum()), 'row')} without it not shown")
         said = f" ({', '.join(notes)})" if notes else ""
+        said += "" if std is None else f"\nlines: {POSTERIOR}"
         ax.set_xlabel(f"{short(name, self._letters)}{said}")
         ax.set_ylabel(axis_of_values(one))
 

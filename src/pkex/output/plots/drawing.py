@@ -17,6 +17,7 @@ from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.columns import Boxes, Points, Shares, picture
 from pkex.output.plots.theme import Theme
+from pkex.output.spread import BOXES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LETTERS",
     "MINUS",
+    "THIN",
     "WIDE",
     "annotated",
     "at_least",
@@ -34,9 +36,11 @@ __all__ = [
     "entry",
     "explain_colours",
     "framed",
+    "label_below",
     "lanes",
     "literal",
     "of_all",
+    "room_below",
     "room_for",
     "short",
     "whiskers",
@@ -51,6 +55,7 @@ _LINE = 0.19  # height in inches of a line of a legend
 _NARROW = 14  # letters that fit everywhere
 _NOTE = 9.0  # size of letters
 MINUS = "\N{MINUS SIGN}"
+THIN: dict[str, Any] = {"linewidths": 0.8, "alpha": 0.5, "zorder": 2}  # lines behind points
 
 
 def framed(ax: Axes, grid: str = "both") -> Theme:
@@ -82,11 +87,22 @@ def lanes(ax: Axes, names: Sequence[str], letters: int = LETTERS) -> Theme:
 
 
 def _bins(ax: Axes, names: float) -> int:
-    """Return how many numbers fit below axes, of which a layout takes the room of the names."""
-    width = ax.get_window_extent().width / ax.figure.figure.dpi
-    if ax.figure.figure.get_layout_engine() is not None:
-        width -= names
-    return int(np.clip(width / _NUMBER, 2, 6))
+    """Return how many numbers fit below axes."""
+    return int(np.clip(_width(ax, names) / _NUMBER, 2, 6))
+
+
+def _width(ax: Axes, names: float) -> float:
+    """Return how many inches axes are wide, of which a layout takes the room of the names."""
+    width = float(ax.get_window_extent().width / ax.figure.figure.dpi)
+    return width - (names if ax.figure.figure.get_layout_engine() is not None else 0.0)
+
+
+def label_below(ax: Axes, label: str, note: str = "") -> None:
+    """Write what lies along the axis, and below it a note on what is drawn, in lines that fit."""
+    longest = max((len(name.get_text()) for name in ax.get_yticklabels()), default=0)
+    lines = wrapped(note, _width(ax, _LETTER * longest))
+    ax.set_xlabel(f"{label}\n{lines}" if note else label)
+    room_below(ax)
 
 
 def room_for(names: Sequence[str]) -> float:
@@ -164,8 +180,8 @@ def annotated(ax: Axes, notes: Sequence[str], *, own: bool) -> None:
 
 def _makes_room(ax: Axes, points: float) -> bool:
     """Make room on the right of given axes: a layout engine does it, else they get narrower."""
-    engine, spec = ax.figure.figure.get_layout_engine(), ax.get_subplotspec()
-    if engine is not None and type(engine).__name__ != "PlaceHolderLayoutEngine":
+    spec = ax.get_subplotspec()
+    if _has_layout(ax):
         return True
     if spec is None:
         return False
@@ -173,6 +189,26 @@ def _makes_room(ax: Axes, points: float) -> bool:
     ax.set_subplotspec(spec.subgridspec(1, 2, width_ratios=[1.0 - share, share], wspace=0.0)[0])
     ax.set_in_layout(True)
     return True
+
+
+def room_below(ax: Axes) -> None:
+    """Make room for all lines of the words below given axes: a layout does it, else they get lower.
+
+    A figure has room for one line below its lowest axes.
+    """
+    spec, lines = ax.get_subplotspec(), ax.get_xlabel().count("\n")
+    if not lines or spec is None or _has_layout(ax):
+        return
+    height = ax.get_window_extent().height / ax.figure.figure.dpi
+    share = min(0.5, _LINE * lines / height)
+    ax.set_subplotspec(spec.subgridspec(2, 1, height_ratios=[1.0 - share, share], hspace=0.0)[0])
+    ax.set_in_layout(True)
+
+
+def _has_layout(ax: Axes) -> bool:
+    """Tell whether a layout engine makes room for what stands beside axes."""
+    engine = ax.figure.figure.get_layout_engine()
+    return engine is not None and type(engine).__name__ != "PlaceHolderLayoutEngine"
 
 
 def _share(ax: Axes, points: float) -> float:
@@ -196,11 +232,14 @@ def whiskers(ax: Axes, ends: Sequence[float], places: Sequence[float], sizes: ob
 
 
 def draw_columns(attribution: Attribution, columns: list[int], axes: list[Axes]) -> None:
-    """Draw one column in each of the axes; the first with shares has the legend."""
-    legend = True
+    """Draw one column in each of the axes; the first with shares has the legend.
+
+    The first with boxes says what these are.
+    """
+    legend, boxes = True, BOXES
     for column, ax in zip(columns, axes, strict=True):
         drawn, title = picture(attribution, column), attribution.column_names[column]
-        theme = framed(ax, "x")
+        theme, said = framed(ax, "x"), ""
         if isinstance(drawn, Shares):
             _draw_shares(ax, drawn, theme)
             if legend:
@@ -212,9 +251,10 @@ def draw_columns(attribution: Attribution, columns: list[int], axes: list[Axes])
         else:
             _draw_boxes(ax, drawn, theme)
             title = f"{attribution.sample_names[0]} by {title}"
+            said, boxes = boxes, ""
         beyond = getattr(drawn, "beyond", 0.0)
         note = f" ({100.0 * beyond:.2g} % beyond, in the outer bins)" if beyond > 0.02 else ""
-        ax.set_xlabel(literal(short(title)) + note)
+        label_below(ax, literal(short(title)) + note, said)
         ax.locator_params(axis="x", nbins=4)
 
 

@@ -13,7 +13,16 @@ from pkex._util.validation import brief
 from pkex.output import palette
 from pkex.output.plots.accessors import MAX_PANELS, Output
 from pkex.output.plots.bars import Display
-from pkex.output.plots.drawing import LETTERS, WIDE, at_least, literal, room_for, short, wrapped
+from pkex.output.plots.drawing import (
+    LETTERS,
+    WIDE,
+    at_least,
+    literal,
+    room_below,
+    room_for,
+    short,
+    wrapped,
+)
 from pkex.output.plots.theme import Theme
 from pkex.output.text import counted_rest, leaves_out, most_important
 
@@ -114,6 +123,7 @@ class ExplanationDisplay(Display):
                 said = said.replace(" (", "\n(")
             lines = (wrapped(line, room) for line in said.split("\n"))
             axis.set_label_text(literal("\n".join(lines)))
+        room_below(ax)
         if several:
             ax.set_title(literal(short(one.outputs[0], WIDE)), loc="left", **style)
             if title:

@@ -19,6 +19,7 @@ from pkex.output.plots.panel import (
     shown_features,
     zero_line,
 )
+from pkex.output.spread import POSTERIOR, others_std, others_words
 from pkex.output.text import aligned, raw_text
 
 if TYPE_CHECKING:
@@ -73,12 +74,12 @@ class RowDisplay(ExplanationDisplay):
         places = np.arange(len(values))
         colours = [theme.signed(value) for value in values]
         bars(ax, places, values, _BAR, color=colours, zorder=2)
-        _intervals(ax, one, shown, values[: len(shown)], places[: len(shown)])
+        note = _intervals(ax, one, shown, values, places)
         zero_line(ax, theme)
         ax.use_sticky_edges = False  # so that marks at the ends are seen whole
         ax.margins(x=0.04)
         annotated(ax, aligned(values), own=self._own)
-        ax.set_xlabel(axis_of_values(one))
+        ax.set_xlabel(axis_of_values(one) + note)
 
     def _title(self) -> str:
         """Return which row it is, and which class it has."""
@@ -95,7 +96,8 @@ class WaterfallDisplay(RowDisplay):
     """How the values of a row lead from the base value to the prediction.
 
     Made by ``explanation.plot.waterfall(row)``. Where the explanation has standard deviations of
-    its values, each bar has an interval of one around its end.
+    its values, each bar has an interval of one around its end; the sum of other features has one
+    where the covariances are known.
 
     Parameters
     ----------
@@ -138,14 +140,14 @@ class WaterfallDisplay(RowDisplay):
             ax.plot([at, at], [place - 0.32, place + 0.32], color=theme(palette.INK), linewidth=2.0)
         colours = [theme.signed(value) for value in values]
         bars(ax, places, values, _BAR, left=begins, color=colours, zorder=2)
-        _intervals(ax, one, shown, ends[: len(shown)], places[: len(shown)])
+        note = _intervals(ax, one, shown, ends, places)
         steps = aligned(values)
         decimals = len(steps[0].partition(".")[2]) if "e" not in steps[0] else None
         around = [f"{x:.4g}" if decimals is None else f"{x:.{decimals}f}" for x in (start, end)]
         ax.use_sticky_edges = False  # so that marks at the ends are seen whole
         ax.margins(x=0.04)
         annotated(ax, [around[0], *steps, around[1]], own=self._own)
-        ax.set_xlabel(axis_of_output(one))
+        ax.set_xlabel(axis_of_output(one) + note)
 
 
 def _steps(one: Explanation, max_display: int, letters: int) -> tuple[Any, Any, list[str]]:
@@ -164,11 +166,17 @@ def _steps(one: Explanation, max_display: int, letters: int) -> tuple[Any, Any, 
     return shown, np.append(values[shown], others), [*names, rest]
 
 
-def _intervals(ax: Axes, one: Explanation, shown: Any, ends: Any, places: Any) -> None:
-    """Draw one standard deviation around the ends of bars, where the explanation has them."""
-    std = getattr(one, "std", None)
-    if std is not None:
-        whiskers(ax, ends, places, np.asarray(std)[0, shown])
+def _intervals(ax: Axes, one: Explanation, shown: Any, ends: Any, places: Any) -> str:
+    """Draw one standard deviation around the ends of bars, where known; return what names it."""
+    if one.std is None:
+        return ""
+    sizes, unknown = one.std[0, shown], ""
+    if len(ends) > len(shown):
+        others = others_std(one, shown)
+        unknown = others_words(one) if others is None else ""
+        sizes = np.append(sizes, np.nan if others is None else others[0])
+    whiskers(ax, ends, places, sizes)
+    return f"\nwhiskers: {POSTERIOR}{unknown}"
 
 
 def noun_of_output(one: Explanation) -> str:

@@ -54,6 +54,7 @@ def payload(
         "alone": finite(attribution.alone) if attribution._knows_alone else None,
         "remarks": attribution.remarks(alpha),
         "errors": None if errors is None else finite(errors),
+        "block_size": attribution.block_size,
         **_null(attribution),
         "marginals": _marginals(attribution, samples),
         "loaded": attribution.samples is None,

@@ -19,6 +19,7 @@ from pkex.output import palette
 from pkex.output.columns import categories
 from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite, pack
+from pkex.output.spread import POSTERIOR, importance_words, others_words, std_of_sums
 from pkex.output.text import kernel_text
 from pkex.output.totals import Totals
 from pkex.results.explanation import Explanation
@@ -83,11 +84,43 @@ def payload(
         ],
         "values": [pack(kept[:, shown, k]) for k in range(n_outputs)],
         "stds": None if stds is None else [pack(stds[rows][:, shown, k]) for k in range(n_outputs)],
+        "other_stds": _other_stds(explanation, kept, rows),
+        "whiskers": {"rows": importance_words(importance), "posterior": _posterior(explanation)},
         "quantity": explanation.quantity,
         "base": [pack(base[rows, k], exact=True) for k in range(n_outputs)],
         "predictions": [pack(predictions[rows, k], exact=True) for k in range(n_outputs)],
-        "extras": [_extras(explanation, kept[:, :, k], rows, shown) for k in range(n_outputs)],
+        "extras": [
+            _extras(
+                explanation, kept[:, :, k], None if stds is None else stds[rows, :, k], rows, shown
+            )
+            for k in range(n_outputs)
+        ],
     }
+
+
+def _posterior(explanation: Explanation) -> str | None:
+    """Return what the whiskers of a row are; None without standard deviations."""
+    if explanation.std is None:
+        return None
+    others = len(explanation.feature_names) > WATERFALL or not explanation.complete
+    known = explanation.cov is not None and explanation.complete
+    unknown = others_words(explanation) if explanation.efficient and others and not known else ""
+    return f"{POSTERIOR}{unknown}"
+
+
+def _other_stds(
+    explanation: Explanation, values: NDArray[np.float64], rows: NDArray[np.intp]
+) -> list[dict[str, str]] | None:
+    """Return for each output the standard deviations of the sums that waterfalls end with.
+
+    They are of all features but the `WATERFALL` largest of the row; None where they are not known.
+    """
+    if explanation.cov is None or not explanation.complete:
+        return None
+    covs = explanation.cov[rows].reshape(*values.shape[:2], values.shape[1], -1)
+    ranks = np.argsort(np.argsort(-np.abs(values), axis=1, kind="stable"), axis=1)
+    sums = (std_of_sums(covs[..., k], ranks[..., k] >= WATERFALL) for k in range(values.shape[2]))
+    return [pack(stds) for stds in sums]
 
 
 def _name(name: int | str) -> int | str:
@@ -112,17 +145,22 @@ def _sample(n_rows: int, affordable: int) -> NDArray[np.intp]:
 def _extras(
     explanation: Explanation,
     values: NDArray[np.float64],
+    stds: NDArray[np.float64] | None,
     rows: NDArray[np.intp],
     shown: NDArray[np.intp],
 ) -> list[list[list[Any]]]:
-    """Return, for each row, those of its largest values that belong to features not shown."""
+    """Return, for each row, those of its largest values that belong to features not shown.
+
+    Each is a player with its value, its raw value and its standard deviation, where it is known.
+    """
     if len(shown) == values.shape[1]:
         return []
     largest = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :WATERFALL]
     known = set(shown.tolist())
     return [
         [
-            [p, float(f"{values[i, p]:.7g}"), _raw(explanation, row, p)]
+            [p, *finite([values[i, p]]), _raw(explanation, row, p)]
+            + ([] if stds is None else finite([stds[i, p]]))
             for p in largest[i].tolist()
             if p not in known
         ]
@@ -180,8 +218,11 @@ def _facts(explanation: Explanation, totals: Totals) -> list[Fact]:
         said = "Not what the model predicts, but how sure it is; with the noise of an observation."
         facts.append(fact("Explained", _sentence(explanation.quantity), said))
     if explanation.std is not None:
-        said = "Of every value, under the posterior of the Gaussian process; noise is not in them."
-        facts.append(fact("Whiskers", "one standard deviation", said))
+        said = (
+            "Of every value of a row, under the posterior of the Gaussian process; noise is not in "
+            "them. Whiskers of the importance are standard errors over rows."
+        )
+        facts.append(fact("Whiskers", POSTERIOR, said))
     if explanation.index != "SV":
         adds = "" if explanation.efficient else "These values do not add up to a prediction."
         facts.append(fact("Index", explanation.index, adds))

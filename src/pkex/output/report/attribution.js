@@ -31,7 +31,7 @@ showFacts([statistic, "p-value", "Level", "Rows", "Certified error", "Additivity
     `The values add up to ${fmt(report.total)}. ${tested
       ? "The grey band holds 95 % of the values that permutations gave the feature; a bar that leaves it to the right is more than chance explains, if its p-value says so, too: that also looks at the column permuted alone. p-values are Holm's."
       : "No permutations were made, so there is no band to compare with."}${
-      errors ? " Whiskers are one standard error." : ""}`);
+      errors ? ` Whiskers: \u00b1 1 standard error over blocks of ${report.block_size} rows.` : ""}`);
   const figure = h("div", { class: "figure", id: "bars" });
   const shown = { count: Math.min(SHORT, names.length) };
   const draw = responsive(figure, (width) => {
@@ -166,7 +166,7 @@ if (report.marginals.length) {
     `${report.marginals.length < names.length ? `The ${report.marginals.length} features with the largest values. ` : ""}${
       shared ? `Histograms and bars show the share of rows${report.two_samples ? " of each sample" : ` of each ${samples[1]}`}.` : `Points are rows; ${samples[1]} goes upwards.`}${
       targets.length > 1 ? ` Of the targets only ${samples[1]} is shown.` : ""}${
-      kinds.has("boxes") ? " Boxes have the middle half of the rows, their lines nine tenths, and the stroke is the median." : ""}`);
+      kinds.has("boxes") ? " Box: IQR, whiskers: 5 to 95 %, line: median." : ""}`);
   if (shared) body.append(legendOf(shared));
   const grid = h("div", { class: "panels body" });
   body.append(grid);

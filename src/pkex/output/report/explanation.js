@@ -19,6 +19,7 @@ const classOf = (row) => (report.predicted ? `predicted ${report.predicted[row]}
   report.largest?.[row] != null ? `, largest output ${report.largest[row]}` : ""}` : "");
 const value = (row, feature) => stored[state.output].values[row * nFeatures + feature];
 const stds = report.stds?.map(unpack) ?? null; // of values, under the posterior of a Gaussian process
+const otherStds = report.other_stds?.map(unpack) ?? null; // of the sum of what a waterfall does not show
 const std = (row, feature) => (stds ? stds[state.output][row * nFeatures + feature] : null);
 
 // --- raw values
@@ -113,7 +114,7 @@ const byImportance = () => {
 
 {
   const { body } = section("importance", "Importance", "Importance",
-    report.n_rows > 1 ? "The mean absolute value over all rows. Whiskers are one standard error." : "The absolute value in the only row.");
+    report.n_rows > 1 ? `The mean absolute value over all rows. Whiskers: ${report.whiskers.rows}.` : "The absolute value in the only row.");
   const figure = h("div", { class: "figure" });
   const all = h("details");
   const shown = { count: Math.min(SHORT, names.length) };
@@ -192,22 +193,15 @@ function clickable(canvas, points, say) {
   });
 }
 
-function dots(context, points, colour, radius) {
-  for (const point of points) {
-    context.fillStyle = colour(point);
-    context.beginPath();
-    context.arc(point.x, point.y, radius, 0, 7);
-    context.fill();
-  }
-}
-
 const say = (point) =>
-  `Row ${rows[point.row]}${report.predicted ? `, ${classOf(point.row)}` : ""}\n${featureNames[point.feature]} = ${rawText(point.feature, point.row)}\nvalue ${signed(value(point.row, point.feature))}`;
+  `Row ${rows[point.row]}${report.predicted ? `, ${classOf(point.row)}` : ""}\n${featureNames[point.feature]} = ${rawText(point.feature, point.row)}\nvalue ${signed(value(point.row, point.feature))}${
+    stds ? ` \u00b1 ${fmt(std(point.row, point.feature), 2)}, one posterior standard deviation` : ""}`;
 const rings = (points) => points.map((point) => s("circle", { class: "ring", cx: point.x, cy: point.y, r: 5.5 }));
 
 {
   const { body } = section("beeswarm", "Values of all rows", "All rows",
-    "A point is one row: its place is the value, its colour the raw value. Click a point to see its row.");
+    `A point is one row: its place is the value, its colour the raw value. Click a point to see its row.${
+      stds ? " On the right: \u00b1 1 posterior standard deviation, median over rows." : ""}`);
   const figure = h("div", { class: "figure", id: "swarm" });
   const shown = { count: Math.min(SHORT, nFeatures) };
   let points = [];
@@ -219,6 +213,7 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
       .sort((a, b) => mean[features[b]] - mean[features[a]]).slice(0, shown.count);
     const all = order.flatMap((feature) => extent(rows.map((_, row) => value(row, feature))));
     const frame = lanes(width, { names: order.map((feature) => featureNames[feature]), lane: 30,
+      notes: stds ? [order.map((feature) => `\u00b1 ${fmt(median(rows.map((_, row) => std(row, feature))), 2)}`)] : [],
       domain: padded(extent([...all, 0])), axis: axisOfValues(), room: 0.3 });
     points = order.flatMap((feature, i) => {
       const xs = rows.map((_, row) => frame.x(value(row, feature)));
@@ -248,7 +243,7 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
 
 /** The values of a row that are known one by one, largest first: [player, value, raw text, std]. */
 function known(row) {
-  const extras = (report.extras[state.output]?.[row] ?? []).map(([player, size, text]) => [player, size, typographic(text)]);
+  const extras = (report.extras[state.output]?.[row] ?? []).map(([player, size, text, spread]) => [player, size, typographic(text), spread]);
   return [...features.map((player, feature) => [player, value(row, feature), rawText(feature, row), std(row, feature)]), ...extras]
     .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
 }
@@ -297,15 +292,17 @@ function known(row) {
   /** Values that do not add up: bars from 0, each by itself. */
   const apart = (width, steps) => {
     const sizes = steps.map(({ size }) => size);
+    const ends = steps.flatMap(({ size, spread }) => [size - spread, size + spread]);
     const decimals = decimalsFor(Math.max(...sizes.map(Math.abs)));
     const frame = lanes(width, {
       names: steps.map(label), notes: [sizes.map((size) => signed(size, decimals))],
-      domain: padded(extent([0, ...sizes])), lane: 28, zero: true, axis: axisOfValues(), room: 0.42,
+      domain: padded(extent([0, ...ends])), lane: 28, zero: true, axis: axisOfValues(), room: 0.42,
     });
     sizes.forEach((size, i) => {
       const [a, b] = [frame.x(0), frame.x(size)];
       frame.svg.append(s("rect", { class: size < 0 ? "down" : "up", rx: 2, x: Math.min(a, b), y: frame.y(i) - 9,
         width: Math.max(1, Math.abs(a - b)), height: 18 }));
+      if (steps[i].spread) frame.svg.append(whisker(frame, i, ends[2 * i], ends[2 * i + 1]));
     });
     frame.svg.setAttribute("aria-label", `Values of row ${rows[state.row]}; the table beside it has the numbers.`);
     return frame.svg;
@@ -319,7 +316,7 @@ function known(row) {
     const rest = bars.reduce((sum, [, size]) => sum - size, end - start);
     const steps = bars.map(([player, size, text, spread]) => ({ name: names[player], text, size, spread: spread ?? 0 }));
     if (report.efficient && (left > 0 || !report.complete)) {
-      steps.push({ name: left > 0 ? plural(left, report.complete ? "other feature" : "or more other feature") : "other features", size: rest });
+      steps.push({ name: left > 0 ? plural(left, report.complete ? "other feature" : "or more other feature") : "other features", size: rest, spread: otherStds?.[state.output][state.row] ?? 0 });
     }
     if (!report.efficient) {
       figure.replaceChildren(apart(width, steps));
@@ -331,7 +328,7 @@ function known(row) {
     const frame = lanes(width, {
       names: ["base value", ...steps.map(label), noun],
       notes: [[fixed(start, decimals), ...steps.map(({ size }) => signed(size, decimals)), fixed(end, decimals)]],
-      domain: padded(extent([start, end, ...steps.flatMap(({ to, spread = 0 }) => [to - spread, to + spread])])), lane: 28, zero: false, axis: sides() ? `${noun} (above 0 ${sides()[0]}, below ${sides()[1]})` : `${noun}${ofOutput()}`, room: 0.42,
+      domain: padded(extent([start, end, ...steps.flatMap(({ to, spread }) => [to - spread, to + spread])])), lane: 28, zero: false, axis: sides() ? `${noun} (above 0 ${sides()[0]}, below ${sides()[1]})` : `${noun}${ofOutput()}`, room: 0.42,
     });
     const [first, last] = [frame.y(0), frame.y(steps.length + 1)];
     frame.svg.append(
@@ -361,7 +358,7 @@ function known(row) {
     const decimals = decimalsFor(Math.abs(entries[0][1]));
     const missing = names.length - entries.length;
     raw.replaceChildren(table(`Row ${rows[state.row]}: raw values and ${valueName}s${missing ? `, without ${plural(missing, "smaller one")}` : ""}`,
-      ["Feature", "Raw value", "Value", ...(stds ? ["±"] : [])],
+      ["Feature", "Raw value", "Value", ...(stds ? ["± posterior std"] : [])],
       entries.map(([player, size, text, spread]) => [names[player], text, signed(size, decimals), ...(stds ? [fmt(spread, 2)] : [])]), [1]));
     fillLegend();
     draw();
@@ -370,7 +367,7 @@ function known(row) {
   const fillLegend = () => fill(legend, {}, [legend.replaceChildren(),
     h("span", { class: "key" }, h("span", { class: "swatch up" }), sides() ? `speaks ${sides()[0]}` : `raises the ${noun}`),
     h("span", { class: "key" }, h("span", { class: "swatch down" }), sides() ? `speaks ${sides()[1]}` : "lowers it"),
-    stds ? h("span", {}, "\u00b7 whiskers: one posterior standard deviation of the value") : null]);
+    stds ? h("span", {}, `\u00b7 whiskers: ${report.whiskers.posterior}`) : null]);
   card.insertBefore(h("div", { class: "controls" }, stepper,
     quick("Lowest", 0), quick("Median", 0.5), quick("Highest", 1)), body);
   body.append(problem, sentence, h("div", { class: "two" }, h("div", {}, figure, legend), raw));
@@ -404,7 +401,8 @@ function known(row) {
     const [left, right, top, bottom] = [64 + LINE * (upright.length - 1), width - 12, 10, high];
     const height = bottom + 46 + LINE * (title.length - 1);
     const domain = column.levels ? [-0.5, column.levels.length - 0.5] : padded(ends);
-    const range = padded(extent([0, ...present.map((row) => value(row, state.feature))]), 0.06);
+    const around = (row) => [-1, 1].map((sign) => value(row, state.feature) + sign * (std(row, state.feature) ?? 0));
+    const range = padded(extent([0, ...present.flatMap(around)]), 0.06);
     const [x, y] = [scale(domain, left, right), scale(range, bottom, top)];
     const space = (right - left) / (column.levels?.length ?? 1);
     const every = Math.ceil(44 / space);
@@ -426,16 +424,17 @@ function known(row) {
     points = present.map((row) => ({ x: x(inside(column.cells[row]) + aside(row)), y: y(value(row, state.feature)), row, feature: state.feature }));
     figure.replaceChildren(svg);
     const { canvas, context } = canvasOver(figure, width, height);
-    context.globalAlpha = 0.75;
     const paint = painter();
+    if (stds) strokes(context, points, (point) => paint(state.colour, point.row), (point) => around(point.row).map(y));
+    context.globalAlpha = 0.75;
     dots(context, points, (point) => paint(state.colour, point.row), nRows > 400 ? 2.5 : 3);
     over = s("svg", { class: "over", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
     figure.append(over);
     clickable(canvas, points, say);
     mark();
-    legend.hidden = !coloured;
-    if (coloured && levelsOf(state.colour)) legend.replaceChildren(`${featureNames[state.colour]}:`, ...keysOf(state.colour));
-    else if (coloured) legend.replaceChildren(`${featureNames[state.colour]}: low`, h("span", { class: "ramp" }), "high");
+    legend.hidden = !coloured && !stds;
+    legend.replaceChildren(...(!coloured ? [] : levelsOf(state.colour) ? [`${featureNames[state.colour]}:`, ...keysOf(state.colour)]
+      : [`${featureNames[state.colour]}: low`, h("span", { class: "ramp" }), "high"]), ...(stds ? [h("span", {}, "lines: \u00b1 1 posterior standard deviation")] : []));
   };
   // a group of columns has no axis of its own
   const options = featureNames.map((name, feature) => [feature, name]).filter(([feature]) => report.players[feature].length === 1);

@@ -71,6 +71,10 @@ function extent(numbers) {
   }
   return low <= high ? [low, high] : [0, 1];
 }
+function median(numbers) {
+  const sorted = Float64Array.from(numbers).sort();
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
+}
 
 /** An interval with room at both ends; one around the number where there is only one. */
 function padded([low, high], share = 0.04) {
@@ -364,6 +368,28 @@ function canvasOver(figure, width, height) {
   const context = canvas.getContext("2d");
   context.scale(ratio, ratio);
   return { canvas, context };
+}
+
+function dots(context, points, colour, radius) {
+  for (const point of points) {
+    context.fillStyle = colour(point);
+    context.beginPath();
+    context.arc(point.x, point.y, radius, 0, 7);
+    context.fill();
+  }
+}
+
+/** Thin upright lines at points, between the two ends that `ends` returns for each. */
+function strokes(context, points, colour, ends) {
+  context.globalAlpha = 0.4;
+  for (const point of points) {
+    const [low, high] = ends(point);
+    context.strokeStyle = colour(point);
+    context.beginPath();
+    context.moveTo(point.x, low);
+    context.lineTo(point.x, high);
+    context.stroke();
+  }
 }
 
 /** The colours of the theme that is on, as red, green and blue. */

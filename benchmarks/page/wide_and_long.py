@@ -1,26 +1,20 @@
-"""Write docs/wide_and_long.md from results of wide_and_long, texts, cluster and streaming.
-
-python scripts/make_wide_and_long.py
-
-What was not measured yet has no figures on the page.
-"""
+"""docs/wide_and_long.md, from the results of wide_and_long, texts, streaming and cluster."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
-from pkex._util.files import write_whole
-
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "wide_and_long.md"
+from benchmarks.page._format import distinct, machine, on_machine
+from benchmarks.record import load
 
 HEAD = """\
 # Wide and long
 
-<!-- made by scripts/make_wide_and_long.py from benchmarks/results -->
+<!-- made by python -m benchmarks.page from benchmarks/results -->
+"""
+
+SIZES = """\
+## What size costs
 
 What 200 000 points, 10 000 columns or 10^6 rows cost, each alone. One thread, measured by `python
 -m benchmarks.wide_and_long` in seconds of the processor; RBF kernels, random points.
@@ -35,12 +29,12 @@ Memory is the points, the rows, and the result: eight bytes for each row, player
 """
 
 LAW = """
-All sizes are measured in full. "At half of it" shows the law at work: twice as much of what is
-large takes about twice as long. By it, 200 000 points and 10^6 rows together, which do not fit an
-hour, are 10^6 times the time of a row in the first lines.
+All sizes are measured in full. "At half of it" puts the law to the test: twice as much of what is
+large takes {low:.1f} to {high:.1f} times as long in these runs. By the law, 200 000 points and 10^6
+rows together, which do not fit an hour, are 10^6 times the time of a row in the first lines.
 """
 
-SPARSE = """
+SPARSE = """\
 ## Sparse rows
 
 A pair costs the columns that both points have, whatever the number of columns: see
@@ -55,7 +49,7 @@ The process, with scikit-learn and the texts, took {memory:.0f} MB at its peak. 
 dense have the same values, up to {gap:.0e} where the largest is {largest:.2g}.
 """
 
-STATISTICS = """
+STATISTICS = """\
 ## Long statistics
 
 All pairs of n rows are n^2: [`pkex drift`](cli.md) takes a sample beyond 10 000 rows, drawn evenly
@@ -63,14 +57,14 @@ from all rows, and says so. `--block-size`, or `block_size=` of `mmd` and `hsic`
 all rows, in proportion to their number, with standard errors.
 """
 
-FILES = """
+FILES = """\
 ## Long files
 
 `pkex explain` reads, explains and writes in parts, in bounded memory, and goes on after an
 interruption: see [the command line](cli.md).
 """
 
-CLUSTER = """
+CLUSTER = """\
 ## Where a cluster helps
 
 Every row brings its data and takes back as many values, and every batch of blocks costs the
@@ -80,6 +74,7 @@ rows of the default game, which take a second, nor for a single row, whose point
 after the other in memory. On one machine threads, the default, do without the sending.
 """
 
+FILES_OF_RESULTS = ("wide_and_long", "texts", "streaming", "cluster")
 NAMES = {"points": "200 000 points", "columns": "10 000 columns", "rows": "10^6 rows"}
 WORK = {
     "interventional": "values with 100 background rows: 2048 rows, 1000 points, 20 columns",
@@ -88,20 +83,21 @@ WORK = {
 }
 
 
-def page(
-    results: dict[str, Any],
-    texts: dict[str, Any],
-    cluster: dict[str, Any] | None = None,
-    streaming: dict[str, Any] | None = None,
-) -> str:
+def page() -> str:
     """Return the page."""
-    parts = [HEAD + _sizes(results["sizes"]) + LAW, _sparse(texts), STATISTICS, FILES, CLUSTER]
-    if streaming is not None:
-        parts[2] += _drift(streaming)
-        parts[3] += _explain(streaming["explain"])
-    if cluster is not None:
-        parts[4] += _workers(cluster["work"])
-    return "".join(parts)
+    sizes, texts, streaming, cluster = map(load, FILES_OF_RESULTS)
+    sections = (
+        ("wide_and_long", SIZES + _sizes(sizes["sizes"]) + _law(sizes["sizes"])),
+        ("texts", _sparse(texts)),
+        ("streaming", STATISTICS + _drift(streaming)),
+        ("streaming", FILES + _explain(streaming["explain"])),
+        ("cluster", CLUSTER + _workers(cluster["work"])),
+    )
+    machines = distinct(machine(load(name)) for name in FILES_OF_RESULTS)
+    parts = [HEAD]
+    for name, text in sections:
+        parts += on_machine([text], [name], machines)
+    return "\n".join(parts)
 
 
 def _sizes(entries: list[dict[str, Any]]) -> str:
@@ -121,6 +117,13 @@ def _sizes(entries: list[dict[str, Any]]) -> str:
         ]
         lines.append(f"| {' | '.join(cells)} |\n")
     return "".join(lines)
+
+
+def _law(entries: list[dict[str, Any]]) -> str:
+    """Return how many times as long twice as much takes."""
+    pairs = zip(entries[::2], entries[1::2], strict=True)
+    ratios = [entry["seconds"] / half["seconds"] for half, entry in pairs]
+    return LAW.format(low=min(ratios), high=max(ratios))
 
 
 def _sparse(found: dict[str, Any]) -> str:
@@ -184,20 +187,3 @@ def _time(seconds: float) -> str:
     if seconds < 1.0:
         return f"{1e3 * seconds:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} minutes"
-
-
-def measured() -> list[Any]:
-    """Return the results of the benchmarks; None for workers and files where they were not run."""
-    names = ("wide_and_long", "texts", "cluster", "streaming")
-    paths = [RESULTS / f"{name}.json" for name in names]
-    return [json.loads(path.read_text("utf-8")) if path.exists() else None for path in paths]
-
-
-def main() -> None:
-    """Write the page."""
-    text = page(*measured())
-    write_whole(PAGE, lambda file: file.write(text.encode()), PAGE.name)
-
-
-if __name__ == "__main__":
-    main()

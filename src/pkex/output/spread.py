@@ -1,0 +1,90 @@
+"""How uncertain a number is: standard deviations of sums, and the words that name what is drawn.
+
+A plot, a table and a report call the same thing the same way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pkex._util.types import Floats
+from pkex._util.words import counted
+
+if TYPE_CHECKING:
+    from pkex.results.explanation import Explanation
+    from pkex.results.importance import Importance
+
+__all__ = [
+    "BOXES",
+    "POSTERIOR",
+    "error_words",
+    "importance_notes",
+    "importance_words",
+    "others_std",
+    "others_words",
+    "std_of_sums",
+]
+
+
+POSTERIOR = "± 1 posterior standard deviation"
+BOXES = "box: IQR, whiskers: 5 to 95 %, line:\u00a0median"
+
+
+def std_of_sums(cov: Floats, members: ArrayLike) -> Floats:
+    """Return the standard deviation of a sum of values for each row.
+
+    Parameters
+    ----------
+    cov : array of shape (n_rows, n_players, n_players)
+    members : array of bool, of shape (n_players,) or (n_rows, n_players)
+        Which values are summed.
+
+    Examples
+    --------
+    >>> std_of_sums(np.array([[[4.0, -1.0], [-1.0, 7.0]]]), [True, True])
+    array([3.])
+    """
+    chosen = np.broadcast_to(members, cov.shape[:2]).astype(np.float64)
+    variances = np.einsum("ni,nij,nj->n", chosen, cov, chosen)
+    stds: Floats = np.sqrt(np.maximum(variances, 0.0))  # rounding may go below 0
+    return stds
+
+
+def others_std(one: Explanation, shown: NDArray[np.intp]) -> Floats | None:
+    """Return for each row the posterior standard deviation of the sum of all other features.
+
+    None where it is not known: without covariances, or where features were selected.
+    """
+    if one.cov is None or not one.complete:
+        return None
+    others = np.ones(len(one.feature_names), dtype=bool)
+    others[shown] = False
+    return std_of_sums(one.cov, others)
+
+
+def others_words(one: Explanation) -> str:
+    """Return what to say where the standard deviation of other features is not known."""
+    how = " without return_cov=True" if one.complete else ""
+    return f"; none for other features{how}"
+
+
+def error_words(rows: str, has_std: bool) -> str:
+    """Return what the error of a mean absolute value is; `has_std` as in `Importance`."""
+    return f"± 1 standard error over {rows}{', not posterior uncertainty' if has_std else ''}"
+
+
+def importance_words(importance: Importance) -> str:
+    """Return what the errors of an importance are."""
+    n_rows = importance.n_rows
+    rows = "the rows" if n_rows is None else counted(n_rows, "row")
+    return error_words(rows, importance.has_std)
+
+
+def importance_notes(importance: Importance) -> list[str]:
+    """Return a line for tables of an importance on what follows "±", if it has errors."""
+    if np.isnan(importance.standard_errors).all():
+        return []
+    return [importance_words(importance) + ("" if importance.has_std else ", with this model")]
