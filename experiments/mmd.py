@@ -111,7 +111,7 @@ def _attribution(first: Any, second: Any, permutations: int, game: Any) -> dict[
     if permutations:
         result |= {
             "p_values": found.p_values,
-            "p_value": found.p_value,
+            "p_statistic": found.p_statistic,
             "p_alone": found.p_alone,
             "null": np.quantile(found.null_values, (0.025, 0.975), axis=0),
         }
@@ -244,7 +244,7 @@ error of about {deviations.mean() / np.sqrt(len(equal)):.3f}, and standard devia
 
 **Diabetes by sex.** The paper reports the order {", ".join(ORDER)}, the last two near zero. We
 find {same}; {_negative(diabetes)} negative. MMD² is {diabetes["total"]:.4f}, with p =
-{diabetes["p_value"]:.4f} by {parameters["permutations"]} permutations. The order is that of
+{diabetes["p_statistic"]:.4f} by {parameters["permutations"]} permutations. The order is that of
 scikit-learn's scaled data; in raw units it is {", ".join(_order(found["diabetes unscaled"]))}.
 
 {table(["column", "value", "95 % under permutation", "p-value"], _lines(diabetes))}

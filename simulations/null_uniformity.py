@@ -141,7 +141,7 @@ def simulate(run: Run, data_sets: int, permutations: int, seed: list[int]) -> Fl
     for number in range(data_sets):
         attribution = run(np.random.default_rng([*seed, number]), permutations)
         assert attribution.p_values is not None
-        found.append([attribution.p_value, *attribution.p_values])
+        found.append([attribution.p_statistic, *attribution.p_values])
     return np.array(found)
 
 

@@ -137,5 +137,6 @@ def test_one_change_among_many_columns_is_drift(capsys):
     assert main(["drift", "old.csv", "new.csv", "--json", "--permutations", "1199"]) == 1
     result = json.loads(capsys.readouterr().out)["result"]
     assert result["drift"]
-    assert result["p_any"] < 0.05 < result["p_value"]
-    assert any(remark.startswith("c4: changed alone") for remark in result["remarks"])
+    assert result["p_value"] < 0.05 < result["p_statistic"]
+    assert result["significant"] == ["c4"]
+    assert any("diluted. c4 has the smallest" in remark for remark in result["remarks"])

@@ -44,10 +44,11 @@ def check(attribution):
     result = summary["result"]
     assert result["total"] == attribution.total
     assert result["p_value"] == attribution.p_value
+    assert result["p_statistic"] == attribution.p_statistic
     assert result["residual"] == attribution.residual
     assert [entry["value"] for entry in result["features"]] == list(frame["value"])
     shown = Page(Path("out/report.html")).data
-    assert shown["alpha"] == result.get("alpha", 0.05)
+    assert shown["alpha"] == result["alpha"]
     labels = ["Reference", "Current"] if summary["command"] == "drift" else ["Table", "Target"]
     assert [entry["label"] for entry in shown["facts"][:2]] == labels
     return values, summary
@@ -59,7 +60,7 @@ def test_drift_is_exit_code_1(capsys):
     _, summary = check(expected)
     assert summary["result"]["drift"] is True
     printed = capsys.readouterr()
-    assert f"drift: MMD² = {expected.total:.4g}, p = 0.01 at level 0.05" in printed.out
+    assert f"Drift detected, p = 0.01 (alpha = 0.05); MMD² = {expected.total:.4g}" in printed.out
     assert "first.csv: 59 rows; numeric: alcohol, malic_acid" in printed.err
 
 
@@ -67,7 +68,7 @@ def test_no_drift_is_exit_code_0(capsys):
     assert main(["drift", "even.csv", "odd.parquet", *FEW, "--out", "out"]) == 0
     _, summary = check(pkex.mmd(WINE[::2], WINE[1::2], **HOW))
     assert summary["result"]["drift"] is False
-    assert capsys.readouterr().out.startswith("no drift: MMD² = ")
+    assert capsys.readouterr().out.startswith("No drift detected, p = ")
 
 
 def test_options_of_drift():
@@ -150,7 +151,7 @@ def test_top_is_a_count_or_a_share(top, count, capsys):
     assert main([*args, "--top", top]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert len(summary["result"]["selected"]) == count
-    assert summary["result"]["p_value"] is None
+    assert summary["result"]["p_value"] is summary["result"]["p_statistic"] is None
 
 
 def test_a_numeric_target_can_be_one_of_categories(capsys):
@@ -246,6 +247,6 @@ def test_a_changed_column_is_found_among_many_by_default(tmp_path, capsys):
     assert result["permutations"] == 1599
     assert [one["name"] for one in result["features"] if one["p_holm"] <= 0.05] == ["c7"]
     assert main(["drift", old, new, "--permutations", "199", "--alpha", "0.1"]) == 1
-    assert "no adjusted p-value of 40 players is below 0.2" in capsys.readouterr().out
+    assert "no adjusted p-value of 40 features is below 0.2" in capsys.readouterr().out
     assert main(["depend", old, "--target", "c0", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["result"]["permutations"] == 1559

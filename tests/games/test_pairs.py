@@ -250,7 +250,7 @@ def check_p_values(found, B):
         if by_labels > 0.1 or found.removal == "neutral":
             assert found.p_values[j] == by_labels
     count = sum(null >= found.total - 1e-12 for null in found.null_totals)
-    assert found.p_value == (count + 1) / (B + 1)
+    assert found.p_statistic == (count + 1) / (B + 1)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -388,7 +388,7 @@ def test_ties_of_discrete_data_are_counted(seen):
     ties = sum(values[2] == observed[2] for values in null)
     assert ties > 10
     expected = [Fraction(1 + sum(v[j] >= observed[j] for v in null), 401) for j in range(3)]
-    assert [*found.p_values, found.p_value] == [float(p) for p in expected]
+    assert [*found.p_values, found.p_statistic] == [float(p) for p in expected]
 
 
 @pytest.mark.parametrize("which", ["mmd", "hsic", "blocks"])

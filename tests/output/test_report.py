@@ -237,6 +237,8 @@ def test_an_attribution_agrees_with_its_frame(tmp_path, samples):
         np.testing.assert_allclose(found, frame[column], rtol=1e-7)
     assert data["total"] == attribution.total
     assert data["p_value"] == attribution.p_value
+    assert data["p_statistic"] == attribution.p_statistic
+    assert data["verdict"] == attribution.verdict()
     assert sum(data["null_totals"]["counts"]) == 49
     assert data["samples"] == ["old", "new"]
 
@@ -246,11 +248,11 @@ def test_the_level_of_the_test_is_told(tmp_path, samples):
     for options, level in (({}, 0.05), ({"alpha": 0.2}, 0.2)):
         data = report(tested, tmp_path, **options).data
         assert data["alpha"] == level
-        assert {"Level": f"{level}"}.items() <= {
+        assert {"Significance level": f"{level}"}.items() <= {
             entry["label"]: entry["value"] for entry in data["facts"]
         }.items()
     facts = report(pkex.mmd(*samples), tmp_path).data["facts"]
-    assert "Level" not in [entry["label"] for entry in facts]
+    assert "Significance level" not in [entry["label"] for entry in facts]
 
 
 def test_marginals_of_two_samples(tmp_path, samples):

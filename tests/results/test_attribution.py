@@ -200,7 +200,7 @@ def test_p_values_and_table():
     assert np.array_equal(by_feature["alone"], found.alone)
     assert np.array_equal(by_feature["p_alone"], found.p_alone)
     assert_close(by_feature["p_alone_holm"], slow_holm(found.p_alone), 1e-15)
-    assert found.p_value == 0.01
+    assert found.p_value == found.p_statistic == 0.01
     assert found.n_permutations == 99
     assert "p = 0.01" in repr(found)
 
@@ -242,7 +242,7 @@ def test_too_few_permutations_for_so_many_columns_are_remarked():
     assert few.p_holm.min() == few.p_alone_holm.min() == 0.06
     [remark] = few.remarks()
     assert remark == (
-        "with 99 permutations no adjusted p-value of 6 players is below 0.06, however clear the "
+        "With 99 permutations no adjusted p-value of 6 features is below 0.06, however clear the "
         "case: take 239 or more."
     )
     assert remark in repr(few)
@@ -257,7 +257,8 @@ def test_too_few_permutations_for_so_many_columns_are_remarked():
 def test_without_permutations_there_are_no_p_values():
     X = np.random.default_rng(0).normal(size=(12, 3))
     found = pkex.hsic(X, X[:, 0])
-    assert found.p_value is found.p_values is found.null_values is found.null_totals is None
+    assert found.p_value is found.p_statistic is found.p_values is None
+    assert found.null_values is found.null_totals is None
     assert found.p_holm is found.p_bh is found.p_alone is found.p_alone_holm is None
     assert found.n_permutations == 0
     assert found.n_test_rows is None
@@ -279,7 +280,7 @@ def test_what_is_reported():
     assert np.array_equal(found.samples[0], X)
     assert np.array_equal(found.samples[1], Z)
     assert repr(found).endswith(
-        "and 1 more; see to_frame()\n  not tested: n_permutations tells shares from chance"
+        "and 1 more; see to_frame()\n  no p-values; pass n_permutations=999"
     )
     found = pkex.hsic(X, X[:, 0])
     assert (found.statistic, found.estimator, found.n_rows) == ("HSIC", "unbiased", (12,))
@@ -356,25 +357,26 @@ def test_one_change_among_many_columns_is_not_lost():
     X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
     Z[:, 4] += 0.8
     found = pkex.mmd(X, Z, n_permutations=1199, random_state=0)
-    assert found.p_value > 0.1
-    assert found.p_any < 0.01
+    assert found.p_statistic > 0.1
+    assert found.p_value < 0.01
+    assert found.significant() == ("x4",)
     assert found.remarks()[0] == (
-        "x4: changed alone, though all columns together show no more than chance (p = 0.17): one "
-        "change among many columns is diluted."
+        "MMD² of all features together is not significant (p = 0.167): one change among many "
+        "features is diluted. x4 has the smallest univariate p-value."
     )
-    assert pkex.mmd(X, Z).p_any is None
+    assert pkex.mmd(X, Z).p_value is None
     y = X[:, 3] + np.random.default_rng(2).normal(size=100)
     depends = pkex.hsic(X, y, n_permutations=1199, random_state=0)
-    assert depends.p_any < 0.05
+    assert depends.p_value < 0.05
 
 
 def test_few_rows_have_few_permutations():
     X = np.random.default_rng(0).normal(size=(3, 2))
     far = pkex.mmd(X, X + 100.0, n_permutations=999, random_state=0)
-    assert far.p_any > 0.09  # 20 ways to choose three of six, each as good as its mirror image
+    assert far.p_value > 0.09  # 20 ways to choose three of six, each as good as its mirror image
     [remark] = far.remarks()
     assert remark == (
-        "with 3 + 3 rows no adjusted p-value of 2 players is below 0.2, however clear the case."
+        "With 3 + 3 rows no adjusted p-value of 2 features is below 0.2, however clear the case."
     )
 
 

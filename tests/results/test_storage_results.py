@@ -52,7 +52,8 @@ def test_a_loaded_attribution_answers_what_it_holds(make, tmp_path):
     attribution.save(tmp_path / "a.npz")
     found = Attribution.load(tmp_path / "a.npz")
     for name in (
-        "values", "total", "p_value", "p_values", "p_holm", "p_bh", "p_alone", "p_alone_holm",
+        "values", "total", "p_value", "p_statistic", "p_values", "p_holm", "p_bh",
+        "p_alone", "p_alone_holm", "alpha",
         "null_values", "null_totals", "null_band", "n_rows", "n_test_rows", "n_permutations",
         "standard_error", "standard_errors", "order", "rounding", "residual", "block_size",
     ):  # fmt: skip
@@ -168,6 +169,7 @@ ATTRIBUTION_CHANGES = {
     "no players": lambda h, a: h.update(players=[], feature_names=[]),
     "columns that are not there": lambda h, a: h.update(players=[[0], [1], [3]]),
     "one kind for three columns": lambda h, a: h.update(categorical=[True]),
+    "a level above 1": lambda h, a: h.update(alpha=5.0),
     "no rules": lambda h, a: h.update(rules=[]),
     "tests of no rows": lambda h, a: h.update(n_test_rows=None),
 }

@@ -123,7 +123,7 @@ def test_the_share_of_a_column_that_changed_a_little_is_found():
     assert paper.values[2] < 0.0
     assert paper.p_values[2] == 1.0
     assert_close(paper.total, found.total, 1e-15)
-    assert paper.p_value == found.p_value
+    assert (paper.p_value, paper.p_statistic) == (found.p_value, found.p_statistic)
 
 
 def test_the_share_of_a_weak_dependence_is_found():
@@ -156,7 +156,7 @@ def test_more_rows_than_are_tested_are_said(monkeypatch):
     Z[:, 0] += 2.0
     found = pkex.mmd(X, Z, n_permutations=99, random_state=0)
     assert found.n_test_rows == 60
-    assert "columns were permuted alone on 60 of 120 rows." in found.remarks()
+    assert "Columns were permuted alone on 60 of 120 rows." in found.remarks()
     assert found.p_values[0] == 0.01
     blocks = pkex.mmd(X, Z, n_permutations=99, random_state=0, block_size=30)
     assert blocks.n_test_rows == 120  # four blocks of 30 rows have as many pairs as 60 rows
@@ -204,4 +204,4 @@ def test_alone_is_the_statistic_of_one_player(which):
                 options["kernel"] = Laplacian([kernel.length_scale[j] for j in columns])
             single = call(X[:, columns], other(list(columns)), **options)
             assert_close(found.alone[player], single.total, 1e-14)
-            assert found.p_alone[player] == single.p_value
+            assert found.p_alone[player] == single.p_statistic

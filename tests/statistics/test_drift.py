@@ -81,7 +81,7 @@ def test_detection_is_the_permutation_test_at_a_level():
     drift = MMDDrift(n_permutations=99, random_state=0).fit(REFERENCE)
     assert drift.detect(NEW) is True
     same = np.random.default_rng(5).normal(size=(30, 3))
-    p = drift.explain(same).p_any
+    p = drift.explain(same).p_value
     assert drift.detect(same, alpha=p) is True
     assert drift.detect(same, alpha=p - 0.005) is False
     assert not hasattr(drift, "predict")

@@ -16,7 +16,7 @@ from pkex.cli import _forecast, _interactions, _sample, _tables
 from pkex.cli._column_notes import about_columns, about_dropped, about_target
 from pkex.cli._groups import groups_from
 from pkex.cli._session import Session
-from pkex.cli._statistics_result import how_tested, shares, shares_grid, values_frame
+from pkex.cli._statistics_result import shares, shares_grid, values_frame
 from pkex.cli._summary import (
     FORMAT,
     VERSION,
@@ -128,11 +128,10 @@ def drift(
         )
 
     result = _computed(statistic, (before.frame, after.frame), test, session, units=UNITS)
-    assert result.p_any is not None  # there are permutations
-    assert result.p_value is not None
-    found = result.p_any <= alpha
-    verdict = "drift" if found else "no drift"
-    title = f"{verdict}: MMD² = {result.total:.4g}, {how_tested(result, alpha)}"
+    result = replace(result, alpha=alpha)
+    assert result.p_value is not None  # there are permutations
+    assert result.p_statistic is not None
+    found = bool(result.detected())
     summary = DriftSummary(
         format=FORMAT,
         version=VERSION,
@@ -141,12 +140,11 @@ def drift(
         inputs=DriftInputs(reference=table_facts(before), current=table_facts(after)),
         result=DriftResult(
             drift=found,
-            alpha=alpha,
             permutations=result.n_permutations,
             statistic="MMD^2",
             p_value=result.p_value,
-            p_any=result.p_any,
-            **_facts(result, test, size, alpha),
+            p_statistic=result.p_statistic,
+            **_facts(result, test, size),
         ),
         notes=session.notes,
     )
@@ -158,9 +156,9 @@ def drift(
 
         details = {"Reference": str(reference), "Current": str(current)}
         names = ("reference", "current")
-        write(result, path, details=details, sample_names=names, alpha=alpha, interactions=together)
+        write(result, path, details=details, sample_names=names, interactions=together)
 
-    lines = shares_grid(title, result, len(result.values), alpha)
+    lines = shares_grid(result, len(result.values))
     _finish(session, summary, values_frame(result), lines, report, together)
     return _DRIFT if found else 0
 
@@ -216,7 +214,6 @@ def depend(
     count = _top(top, len(result.values))
     frame = values_frame(result)
     frame["selected"] = np.arange(len(frame)) < count
-    title = f"dependence on {target}: HSIC = {result.total:.4g}, {how_tested(result)}"
     summary = DependSummary(
         format=FORMAT,
         version=VERSION,
@@ -229,6 +226,7 @@ def depend(
             permutations=result.n_permutations,
             statistic="HSIC",
             p_value=result.p_value,
+            p_statistic=result.p_statistic,
             **_facts(result, test, size),
         ),
         notes=session.notes,
@@ -243,14 +241,13 @@ def depend(
         names = ("columns", target)
         write(result, path, details=details, sample_names=names, interactions=together)
 
-    _finish(session, summary, frame, shares_grid(title, result, count), report, together)
+    _finish(session, summary, frame, shares_grid(result, count), report, together)
     return 0
 
 
-def _facts(
-    result: pkex.Attribution, test: Test, size: int | None, alpha: float = 0.05
-) -> StatisticFacts:
+def _facts(result: pkex.Attribution, test: Test, size: int | None) -> StatisticFacts:
     """Return what the summaries of both statistics say."""
+    assert result.error is not None  # it was just computed
     return StatisticFacts(
         kernel=test.kernel,
         removal=test.removal,
@@ -261,10 +258,13 @@ def _facts(
         absent=result.absent,
         total=result.total,
         test_rows=result.n_test_rows,
-        remarks=result.remarks(alpha),
+        alpha=result.alpha,
+        significant=list(result.significant()),
+        remarks=result.remarks(),
         features=shares(result),
         rule=rule_facts(result.rule),
         residual=result.residual,
+        error=result.error,
     )
 
 

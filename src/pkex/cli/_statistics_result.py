@@ -10,16 +10,7 @@ from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import ShareFacts
 from pkex.output.text import aligned
 
-__all__ = ["how_tested", "shares", "shares_grid", "values_frame"]
-
-
-def how_tested(result: pkex.Attribution, alpha: float | None = None) -> str:
-    """Return the p-value of the statistic; at a level that of anything, as a verdict asks."""
-    if result.p_value is None:
-        return "not tested"
-    if alpha is None:
-        return f"p = {result.p_value:.3g} ({result.n_permutations} permutations)"
-    return f"p = {result.p_any:.3g} at level {alpha:g} ({result.n_permutations} permutations)"
+__all__ = ["shares", "shares_grid", "values_frame"]
 
 
 def shares(result: pkex.Attribution) -> list[ShareFacts]:
@@ -41,8 +32,8 @@ def values_frame(result: pkex.Attribution) -> Any:
     return result.to_frame().rename_axis("feature").reset_index()
 
 
-def shares_grid(title: str, result: pkex.Attribution, count: int, alpha: float = 0.05) -> list[Any]:
-    """Return a table of the largest shares, and what to know before reading them."""
+def shares_grid(result: pkex.Attribution, count: int) -> list[Any]:
+    """Return the verdict, a table of the largest shares, and what to know before reading them."""
     frame = result.to_frame()
     largest = float(frame["value"].abs().max())
     tested = "p_value" in frame
@@ -64,12 +55,15 @@ def shares_grid(title: str, result: pkex.Attribution, count: int, alpha: float =
         else:
             cells.append(alone)
         lines.append(cells)
-    found = grid(title, heads, lines, len(frame))
-    correction = [f"p-values of features are adjusted by Holm for {counted(len(frame), 'feature')}"]
+    title, *said = result._verdict(result.alpha)
+    found = grid(title, heads, lines, len(frame), said)
+    how = f"p-values by {result.n_permutations} permutations"
+    if len(frame) > 1:
+        how += f", those of features adjusted by Holm for {counted(len(frame), 'feature')}"
     for text in [
         result.absent,
-        *(correction if tested and len(frame) > 1 else []),
-        *result.remarks(alpha),
+        *([how] if tested else []),
+        *result.remarks(),
     ]:
         found.append(cell(text, "dim"))
     return found

@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 FORMAT: Final = "pkex.summary"
-VERSION: Final = 2
+VERSION: Final = 3
 
 Count = Annotated[int, ("minimum", 0)]
 NotNegative = Annotated[float, ("minimum", 0)]
@@ -205,12 +205,21 @@ class StatisticFacts(TypedDict):
     test_rows: Annotated[
         int | None, "Rows on which columns were permuted alone; null where they were not."
     ]
+    alpha: Annotated[float, "The significance level of the verdict."]
+    significant: Annotated[
+        list[str],
+        "Features that are significant by their contribution or by themselves, largest value "
+        "first; none where the verdict is negative.",
+    ]
     remarks: Annotated[list[str], "What to know before reading the shares."]
     features: Annotated[
         list[ShareFacts], ("minItems", 1), "Columns or groups of columns, largest value first."
     ]
     rule: RuleFacts
     residual: float
+    error: Annotated[
+        NotNegative, "Proven bound of the error of every value and of the total, in their units."
+    ]
     interactions: NotRequired[InteractionFacts]
 
 
@@ -224,12 +233,13 @@ class DriftInputs(TypedDict):
 class DriftResult(StatisticFacts):
     """What `pkex drift` found."""
 
-    drift: Annotated[bool, "Whether p_any <= alpha."]
-    alpha: float
+    drift: Annotated[bool, "The verdict: whether p_value <= alpha."]
     permutations: Annotated[int, ("minimum", 1)]
     statistic: Literal["MMD^2"]
-    p_value: Annotated[float, "Of the statistic of all columns together."]
-    p_any: Annotated[float, "Whether anything changed: all columns together, or one alone."]
+    p_value: Annotated[
+        float, "Of the verdict: did anything change, all features together or one alone?"
+    ]
+    p_statistic: Annotated[float, "Of the statistic of all features together."]
 
 
 class DependInputs(TypedDict):
@@ -245,7 +255,14 @@ class DependResult(StatisticFacts):
     selected: Annotated[list[str], "The features of --top, largest value first; all without it."]
     permutations: Count
     statistic: Literal["HSIC"]
-    p_value: Annotated[float | None, "null without permutations."]
+    p_value: Annotated[
+        float | None,
+        "Of the verdict: does the target depend on anything, all features together or one alone? "
+        "null without permutations.",
+    ]
+    p_statistic: Annotated[
+        float | None, "Of the statistic of all features together; null without permutations."
+    ]
 
 
 class VarianceFacts(TypedDict):
@@ -290,7 +307,7 @@ class _Summary(TypedDict):
     """What every summary has."""
 
     format: Literal["pkex.summary"]
-    version: Literal[2]
+    version: Literal[3]
     pkex: Annotated[str, "Version of pkex that wrote it."]
     notes: Annotated[
         list[str], "What was said on the way: columns and their kinds, dropped rows, warnings."

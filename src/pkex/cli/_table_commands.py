@@ -125,7 +125,7 @@ def drift(
     current: Annotated[Path, typer.Argument(metavar="CURRENT", help="Table as it is now.")],
     alpha: Annotated[
         float,
-        option("--alpha", metavar="LEVEL", panel=_TEST, help="Level of the test."),
+        option("--alpha", metavar="LEVEL", panel=_TEST, help="Significance level."),
     ] = 0.05,
     *,
     testing: Testing,

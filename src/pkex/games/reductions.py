@@ -19,7 +19,7 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex.errors import AdditivityError
 from pkex.games.blocks import rectangle, triangle
-from pkex.games.means import mean_over_pairs
+from pkex.games.means import mean_over_pairs, mean_roundings
 from pkex.games.plan import Plan
 from pkex.games.protocols import BlockSums, Factors, FactorSource, Game, Task
 from pkex.games.rules import Rule, exact
@@ -208,10 +208,26 @@ class MeanFactors:
         """Return strips of rows, each with all points from its first row on."""
         if all(known is not None for known in self.known):
             return []
-        n_rows, width = len(self.x), max(self.x.shape[1], self.n_players)
-        # few rows, as their pairs with each other are evaluated on both sides of the diagonal
-        step = int(max(1, min(n_rows, 256, (_PAIRS // (8 * width)) ** 0.5)))
-        return [Task(*block) for block in triangle(n_rows, step, n_rows)]
+        return [Task(*block) for block in triangle(len(self.x), self._step, len(self.x))]
+
+    @property
+    def _step(self) -> int:
+        """Rows of a strip: few, as their pairs are evaluated on both sides of the diagonal."""
+        width = max(self.x.shape[1], self.n_players)
+        return int(max(1, min(len(self.x), 256, (_PAIRS // (8 * width)) ** 0.5)))
+
+    @property
+    def roundings(self) -> float:
+        """By how many units in the last place a mean may be off, the factors' own included.
+
+        A factor is added up with those of its strip, over the points, and over the strips.
+        """
+        n_rows, step = len(self.x), self._step
+        plain = 2.0 * step + n_rows + n_rows / step + 16.0
+        # a mean over the rows for each point, their mean, and 1 taken off where that is above 3
+        if any(known is not None for known in self.known):
+            return max(plain, (mean_roundings(n_rows, n_rows) + n_rows + 16.0) * 4.0 / 3.0)
+        return plain
 
     def run(self, task: Task) -> Floats:
         """Return the sums of a strip, shape (terms, 2, players)."""
@@ -222,7 +238,7 @@ class MeanFactors:
                 continue
             for form, inside in zip(total, game.factors(here, here), strict=True):
                 inside[:, np.arange(len(here)), np.arange(len(here))] = 0.0
-                np.sum(inside, axis=(1, 2), out=form)
+                np.sum(inside.sum(axis=2), axis=1, out=form)
             total *= 0.5
             if len(after):
                 beyond = game.mean_factors(here, after, np.full(len(here), 1.0 / len(here)))
@@ -236,9 +252,12 @@ class MeanFactors:
     def result(self) -> SameFactors:
         """Return the means, as what absent players have in all pairs."""
         n_rows = len(self.x)
-        means = self.totals / (0.5 * n_rows * (n_rows - 1.0))
-        found = [known or Factors(*mean) for known, mean in zip(self.known, means, strict=True)]
-        return SameFactors.of(found, n_rows)
+        values, deficits = np.moveaxis(self.totals / (0.5 * n_rows * (n_rows - 1.0)), 1, 0)
+        # near 1 the mean of the deficits has the digits
+        values = np.where(np.abs(deficits) < 0.5, 1.0 - deficits, values)
+        means = map(Factors, values, deficits)
+        found = [known or mean for known, mean in zip(self.known, means, strict=True)]
+        return SameFactors.of(found, n_rows, self.roundings)
 
 
 class Component:

@@ -61,18 +61,21 @@ class SameFactors:
     ----------
     factors : sequence of Factors of shape (players, points)
         For each term; equal entries in a row, for as many points as there are.
+    roundings : float
+        By how many units in the last place they may be off.
     """
 
     factors: Sequence[Factors]
+    roundings: float = 0.0
 
     @classmethod
-    def of(cls, factors: Sequence[Factors], n_points: int) -> SameFactors:
+    def of(cls, factors: Sequence[Factors], n_points: int, roundings: float = 0.0) -> SameFactors:
         """Return factors of shape (players,), one after the other, for so many points."""
         repeated = [
             Factors(*(np.repeat(part[:, None], n_points, axis=1) for part in one))
             for one in factors
         ]
-        return cls(repeated)
+        return cls(repeated, roundings)
 
     def at(self, term: int, points: slice) -> Absent:
         """Return them for some points."""

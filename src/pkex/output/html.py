@@ -28,10 +28,10 @@ from pkex.output.text import (
     most_important,
     notes,
     raw_text,
-    remarks,
     sensitivity_headline,
     sensitivity_remarks,
     shares,
+    verdict,
 )
 
 if TYPE_CHECKING:
@@ -147,8 +147,9 @@ def attribution_html(attribution: Attribution) -> str:
     ]
     count = len(attribution.players)
     below = line(f"and {count - _PLAYERS} more; see to_frame()" if count > _PLAYERS else "")
-    below += small([*how_adjusted(attribution), *remarks(attribution)])
-    said = small([attribution.absent])
+    below += small([*how_adjusted(attribution), *attribution.remarks()])
+    said = "".join(f"<div>{escape(sentence)}</div>" for sentence in verdict(attribution))
+    said += small([attribution.absent])
     return page(attribution_headline(attribution), said, ["feature", *titles], lines, below)
 
 

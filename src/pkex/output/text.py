@@ -48,6 +48,7 @@ __all__ = [
     "sensitivity_remarks",
     "sensitivity_text",
     "shares",
+    "verdict",
 ]
 
 
@@ -61,18 +62,18 @@ _DEPENDENT = 1.25  # variances of rows and of independent columns that differ by
 _COARSE = 1e-4  # error of an index that is worth a word
 _WORDS = {
     "MMD^2": {
-        "neutral": "neutral removal charges a column for being looked at: one that did not change "
+        "neutral": "Neutral removal charges a column for being looked at: one that did not change "
         "has a share below 0 when others changed; removal='marginal' averages absent columns out.",
         "involved": "a share, but no change alone: involved, as the relation to other columns "
         "changed.",
         "weak": "a share, and alone too little to tell: a weak change, or one of the relation to "
         "other columns.",
         "negative": "a change alone, but a share below 0: the other columns show more without it.",
-        "diluted": "changed alone, though all columns together show no more than chance "
-        "(p = {:.2g}): one change among many columns is diluted.",
+        "diluted": "MMD² of all features together is not significant (p = {:.3g}): one change "
+        "among many features is diluted. {} has the smallest univariate p-value.",
     },
     "HSIC": {
-        "neutral": "neutral removal charges a column for being looked at: one that the target does "
+        "neutral": "Neutral removal charges a column for being looked at: one that the target does "
         "not depend on has a share below 0 when there are others; removal='marginal' averages "
         "absent columns out.",
         "involved": "a share, but no dependence alone: involved, as the target depends on it "
@@ -81,8 +82,8 @@ _WORDS = {
         "other columns.",
         "negative": "a dependence alone, but a share below 0: the other columns show more without "
         "it.",
-        "diluted": "a dependence alone, though all columns together show no more than chance "
-        "(p = {:.2g}): one among many columns is diluted.",
+        "diluted": "HSIC of all features together is not significant (p = {:.3g}): one dependence "
+        "among many features is diluted. {} has the smallest univariate p-value.",
     },
 }
 
@@ -244,41 +245,46 @@ def aligned(numbers: Any) -> list[str]:
 
 def attribution_headline(attribution: Attribution) -> str:
     """Return the statistic, how it was estimated and from how many rows, in one line."""
-    count = len(attribution.players)
     facts = [
         f"{attribution.statistic} = {attribution.total:.4g}",
         attribution.estimator,
         f"{' + '.join(map(str, attribution.n_rows))} rows",
-        f"{count} player{'s' if count != 1 else ''}",
+        counted(len(attribution.players), "feature"),
     ]
     if attribution.standard_error is not None:
         facts[0] += f" ± {attribution.standard_error:.2g}"
-    if attribution.p_value is not None:
-        facts.append(f"p = {attribution.p_value:.2g}")
+    if attribution.error is not None:
+        facts.append(f"error <= {attribution.error:.2g}")
     return f"Attribution({', '.join(facts)})"
 
 
 def attribution_text(attribution: Attribution) -> str:
-    """Return the headline, what is absent, the largest shares and remarks."""
+    """Return the headline, the verdict, what is absent, the largest shares and remarks."""
     cells = shares(attribution, _PLAYERS)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [attribution_headline(attribution), f"  {attribution.absent}"]
+    lines = [attribution_headline(attribution)]
+    lines += [f"  {said}" for said in [*verdict(attribution), attribution.absent]]
     for line in cells:
         padded = (f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
         lines.append(f"  {'  '.join(padded)}".rstrip())
     count = len(attribution.players)
     if count > _PLAYERS:
         lines.append(f"  and {count - _PLAYERS} more; see to_frame()")
-    said = [*how_adjusted(attribution), *remarks(attribution)]
+    said = [*how_adjusted(attribution), *attribution.remarks()]
     return "\n".join(lines + [f"  {sentence}" for sentence in said])
+
+
+def verdict(attribution: Attribution) -> tuple[str, ...]:
+    """Return the sentences of the verdict; none without permutations."""
+    return attribution._verdict(attribution.alpha) if attribution.n_permutations else ()
 
 
 def how_adjusted(attribution: Attribution) -> list[str]:
     """Return a sentence about the p-values of players, if there are several or none."""
     count = len(attribution.players)
     if attribution.p_values is None:
-        return ["not tested: n_permutations tells shares from chance"]
-    return [f"p-values adjusted by Holm for {count} players"] if count > 1 else []
+        return ["no p-values; pass n_permutations=999"]
+    return [f"p-values of features adjusted by Holm for {count} features"] if count > 1 else []
 
 
 def shares(attribution: Attribution, count: int) -> list[list[str]]:
@@ -305,7 +311,7 @@ def shares(attribution: Attribution, count: int) -> list[list[str]]:
     ]
 
 
-def remarks(attribution: Attribution, alpha: float = 0.05) -> list[str]:
+def remarks(attribution: Attribution, alpha: float) -> list[str]:
     """See `Attribution.remarks`."""
     words, removal = _WORDS[attribution.statistic], attribution.removal
     found = [words["neutral"]] if removal == "neutral" else []
@@ -316,40 +322,32 @@ def remarks(attribution: Attribution, alpha: float = 0.05) -> list[str]:
     if p_share is not None and lowest_adjusted(count, relabellings - 1) > alpha:
         rows = " + ".join(map(str, attribution.n_rows))
         found.append(
-            f"with {rows} rows no adjusted p-value of {counted(count, 'player')} is below "
+            f"With {rows} rows no adjusted p-value of {counted(count, 'feature')} is below "
             f"{lowest_adjusted(count, relabellings - 1):.2g}, however clear the case."
         )
     elif p_share is not None and lowest > alpha:
         found.append(
-            f"with {permutations} permutations no adjusted p-value of {counted(count, 'player')} "
+            f"With {permutations} permutations no adjusted p-value of {counted(count, 'feature')} "
             f"is below {lowest:.2g}, however clear the case: take "
             f"{needed_permutations(count, alpha)} or more."
         )
-    overall, p_any = attribution.p_value, attribution.p_any
-    if overall is not None and p_any is not None and p_any <= alpha < overall:
-        sentence = words["diluted"].format(overall)
-        found.append(f"{_most_alone(attribution, alpha)}: {sentence}")
-    if removal == "marginal" and p_share is not None and p_alone is not None:
+    if attribution.detected(alpha) and p_share is not None and p_alone is not None:
+        plain, overall = np.asarray(attribution.p_alone), attribution.p_statistic
+        if overall is not None and overall > alpha:
+            least = attribution.feature_names[int(plain.argmin())]
+            found.append(words["diluted"].format(overall, least))
         share, alone = p_share <= alpha, p_alone <= alpha
-        plain = np.asarray(attribution.p_alone)
         for chosen, sentence in (
             (share & ~alone & (plain > _CLEARLY), words["involved"]),
             (share & ~alone & (plain <= _CLEARLY), words["weak"]),
             (alone & (attribution.values < 0.0), words["negative"]),
         ):
-            if chosen.any():
+            if removal == "marginal" and chosen.any():
                 found.append(f"{_listed(attribution, chosen)}: {sentence}")
     tested, n_rows = attribution.n_test_rows, sum(attribution.n_rows)
     if tested is not None and tested < n_rows:
-        found.append(f"columns were permuted alone on {tested} of {n_rows} rows.")
+        found.append(f"Columns were permuted alone on {tested} of {n_rows} rows.")
     return found
-
-
-def _most_alone(attribution: Attribution, alpha: float) -> str:
-    """Return the players that stand out alone: those found, else the one of the smallest p."""
-    plain, adjusted = np.asarray(attribution.p_alone), np.asarray(attribution.p_alone_holm)
-    found = adjusted <= alpha
-    return _listed(attribution, found if found.any() else plain == plain.min())
 
 
 def _listed(attribution: Attribution, chosen: NDArray[np.bool_]) -> str:

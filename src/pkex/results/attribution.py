@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.floats import usual_errors
@@ -22,7 +20,7 @@ from pkex.output import frames, html, text
 from pkex.output.files import attribution as files
 from pkex.output.plots.accessors import AttributionPlots
 from pkex.statistics.block_mean import Alone, BlockMean, ColumnTests
-from pkex.statistics.many_tests import holm, p_of_any, step_up
+from pkex.statistics.tested import Tested
 
 if TYPE_CHECKING:
     from pkex.results.interactions import Interactions
@@ -30,13 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Attribution"]
 
 
-_TIE = 1e-9  # relative difference below which a permuted statistic counts as equal
-_MANY_ROWS = 20  # of which there are more permutations than anybody draws
-_BAND = (0.025, 0.975)  # quantiles of the null band
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Attribution:
+class Attribution(Tested):
     """The exact Shapley values of the columns for MMD or HSIC, made by `pkex.mmd` and `pkex.hsic`.
 
     Attributes
@@ -48,7 +41,13 @@ class Attribution:
     removal : {"marginal", "neutral"}
         What it means that a column is absent; `absent` says it in words.
     p_value : float or None
-        Of the statistic, from permuted labels or targets; None without permutations.
+        Of the verdict, from permuted labels or targets: is anything there, in all players together
+        or in one alone? None without permutations. `verdict` says it in words, `significant` names
+        the features.
+    p_statistic : float or None
+        Of the statistic of all players together, which is one half of that question.
+    alpha : float
+        The significance level of the verdict, unless a method is given another.
     p_values : array of shape (n_players,) or None
         Of each value: the larger of that by the same permutations and, under marginal removal, of
         that by permuting the player's columns alone. Not adjusted for their number.
@@ -60,8 +59,6 @@ class Attribution:
     alone : array of shape (n_players,)
         The statistic of each player by itself. With the median heuristic its kernel is as wide as
         suits it by itself; a kernel that was given is used as it is.
-    p_any : float or None
-        Of the question whether anything is there: in all players together, or in one alone.
     p_alone, p_alone_holm : arrays of shape (n_players,) or None
         Of `alone`, from the permutations of labels or targets, plain and adjusted by Holm.
     null_values : array of shape (n_permutations, n_players) or None
@@ -97,6 +94,9 @@ class Attribution:
     residual : float
         How far the values' sum is from the statistic computed directly, which was checked to be
         rounding.
+    error : float or None
+        How far each value, and `total`, may be from exact ones for the numbers as stored: proven,
+        by the rules' certificates and by rounding. None in a result of an old file.
 
     Notes
     -----
@@ -112,12 +112,14 @@ class Attribution:
     >>> X, Z = rng.normal(size=(100, 2)), rng.normal(size=(120, 2))
     >>> Z[:, 1] += 1.0
     >>> pkex.mmd(X, Z, n_permutations=199, random_state=0)
-    Attribution(MMD^2 = 0.0816, unbiased, 100 + 120 rows, 2 players, p = 0.005)
+    Attribution(MMD^2 = 0.0816, unbiased, 100 + 120 rows, 2 features, error <= ...)
+      Drift detected, p = 0.005 (alpha = 0.05); MMD² = 0.0816 (p = 0.005).
+      Significant feature: x1.
       absent columns: averaged over all pairs of different rows of both samples
           share      p     alone      p
       x1  +0.08292   0.01  +0.1231    0.01
       x0  -0.001319  0.57  -0.002238  0.55
-      p-values adjusted by Holm for 2 players
+      p-values of features adjusted by Holm for 2 features
     """
 
     statistic: str
@@ -144,58 +146,8 @@ class Attribution:
     _alone: Alone | None
     _column_tests: ColumnTests | None
     _n_rows: tuple[int, ...] | None = None  # of samples that are not there
-
-    @property
-    def total(self) -> float:
-        """The statistic."""
-        return float(self.values.sum())
-
-    @property
-    def n_rows(self) -> tuple[int, ...]:
-        """Rows of X and Z, or of X."""
-        if self.samples is None:
-            return self._n_rows or ()
-        first, second = self.samples
-        return (len(first), len(second)) if self.target_kernel is None else (len(first),)
-
-    @property
-    def n_permutations(self) -> int:
-        """Number of permutations."""
-        return 0 if self.null_values is None else len(self.null_values)
-
-    @property
-    def _n_relabellings(self) -> int:
-        """How many different permutations there are, of which the most extreme one is one."""
-        if self.target_kernel is not None:
-            return math.factorial(min(self.n_rows[0], _MANY_ROWS))
-        first, second = (min(count, _MANY_ROWS) for count in self.n_rows)
-        return math.comb(first + second, first) // (2 if first == second else 1)
-
-    @lazy
-    def null_totals(self) -> Floats | None:
-        """The statistic under the permutations."""
-        return None if self.null_values is None else self.null_values.sum(axis=1)
-
-    @lazy
-    def p_value(self) -> float | None:
-        """The p-value of the statistic."""
-        if self.null_totals is None:
-            return None
-        return float(_p_values(self.total, self.null_totals, self.rounding.sum()))
-
-    @lazy
-    def p_values(self) -> Floats | None:
-        """The p-values of the values of the players."""
-        if self.null_values is None:
-            return None
-        p: Floats = _p_values(self.values, self.null_values, self.rounding)
-        # what was not tested by itself is NaN, which fmax leaves out
-        return p if self._column_tests is None else np.fmax(p, self._column_tests.p_values)
-
-    @property
-    def n_test_rows(self) -> int | None:
-        """On how many rows columns were permuted alone."""
-        return None if self._column_tests is None else self._column_tests.n_rows
+    alpha: float = 0.05
+    error: float | None = None
 
     @lazy
     @usual_errors
@@ -221,51 +173,6 @@ class Attribution:
         """Whether `alone` is there or can be computed."""
         return self._source is not None or self._alone is not None or "alone" in self.__dict__
 
-    @lazy
-    def p_alone(self) -> Floats | None:
-        """The p-values of `alone`."""
-        if self._alone is None:
-            return None
-        by_itself = self._alone
-        p: Floats = _p_values(by_itself.values, by_itself.null_values, by_itself.rounding)
-        return p
-
-    @lazy
-    def p_alone_holm(self) -> Floats | None:
-        """The p-values of `alone`, adjusted by Holm's method."""
-        return None if self.p_alone is None else holm(self.p_alone)
-
-    @lazy
-    def p_any(self) -> float | None:
-        """The p-value of the question whether anything is there, in all players or in one alone.
-
-        One player among many is diluted in the statistic of all of them, whose p-value is
-        `p_value`. Here the smallest p-value of players alone counts as much; its own chance to be
-        small comes from the same permutations, so that this is one test.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
-        >>> Z[:, 4] += 0.8
-        >>> found = pkex.mmd(X, Z, n_permutations=1199, random_state=0)
-        >>> found.p_value > 0.1, found.p_any < 0.01
-        (True, True)
-        """
-        alone, totals = self._alone, self.null_totals
-        if alone is None or totals is None:
-            return None
-        return p_of_any(
-            np.concatenate([[self.total], totals]),
-            np.vstack([alone.values, alone.null_values]),
-            np.concatenate(
-                [
-                    [_slack(self.total, totals, self.rounding.sum())],
-                    _slack(alone.values, alone.null_values, alone.rounding),
-                ]
-            ),
-        )
-
     @property
     def absent(self) -> str:
         """What it means that a column is absent, in words."""
@@ -275,29 +182,6 @@ class Attribution:
         rows += " of both samples" if self.target_kernel is None else ""
         rows += " of a block" if self.block_size is not None else ""
         return f"absent columns: averaged over {rows}"
-
-    @lazy
-    def p_holm(self) -> Floats | None:
-        """The p-values of the players, adjusted by Holm's method."""
-        return None if self.p_values is None else holm(self.p_values)
-
-    @lazy
-    def p_bh(self) -> Floats | None:
-        """The p-values of the players, adjusted by the method of Benjamini and Hochberg."""
-        return None if self.p_values is None else step_up(self.p_values)
-
-    @lazy
-    def null_band(self) -> Floats | None:
-        """Where 95 % of the null values of each player lie, shape (2, n_players)."""
-        if self.null_values is None:
-            return None
-        band: Floats = np.quantile(self.null_values, _BAND, axis=0)
-        return band
-
-    @property
-    def order(self) -> NDArray[np.intp]:
-        """The players, the largest value first."""
-        return np.argsort(-self.values, kind="stable")
 
     @lazy
     @usual_errors
@@ -405,12 +289,13 @@ class Attribution:
 
         return of_statistic(self, index, max_order, players, progress)
 
-    def remarks(self, alpha: float = 0.05) -> list[str]:
+    def remarks(self, alpha: float | None = None) -> list[str]:
         """Return what to know before reading the shares, in sentences; often none.
 
-        Under neutral removal a caution. With permutations, which players have a share but did not
-        change alone, and the other way round, at the level `alpha` after Holm's correction; and on
-        how many rows columns were permuted, where these are not all.
+        Under neutral removal a caution. Where the verdict is positive, which players have a share
+        but did not change alone, and the other way round, at the significance level `alpha` (that
+        of the result by default) after Holm's correction; and on how many rows columns were
+        permuted, where these are not all.
 
         Examples
         --------
@@ -423,7 +308,7 @@ class Attribution:
         >>> print(*pkex.mmd(X, Z, n_permutations=199, random_state=0).remarks())
         x1, x0: a share, but no change alone: involved, as the relation to other columns changed.
         """
-        return text.remarks(self, alpha)
+        return text.remarks(self, self.alpha if alpha is None else alpha)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one line per player, the largest value first.
@@ -466,7 +351,7 @@ class Attribution:
         title: str | None = None,
         details: Mapping[str, object] | None = None,
         sample_names: tuple[str, str] | None = None,
-        alpha: float = 0.05,
+        alpha: float | None = None,
         interactions: Interactions | None = None,
     ) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.
@@ -481,8 +366,8 @@ class Attribution:
             Facts that the attribution does not know, shown as text.
         sample_names : tuple of two str, optional
             What to call the samples of MMD, such as ``("last month", "today")``.
-        alpha : float, default 0.05
-            The level of the test, for what the report calls more than chance explains.
+        alpha : float, optional
+            The significance level of the verdict; that of the result by default.
         interactions : Interactions, optional
             Those of the attribution, `interactions()`: a section shows which columns act together.
 
@@ -562,14 +447,3 @@ class Attribution:
             return []
         [found] = select(chosen, [Axis("feature", len(self.players), self.feature_names)])
         return sorted({int(i) for i in found})
-
-
-def _p_values(values: Any, null: Floats, rounding: Any) -> Any:
-    """Return ``(k + 1) / (B + 1)`` for each column of `null`, equal values counted in k."""
-    exceeding = (null >= values - _slack(values, null, rounding)).sum(axis=0)
-    return (exceeding + 1.0) / (len(null) + 1.0)
-
-
-def _slack(values: Any, null: Floats, rounding: Any) -> Any:
-    """Return the differences up to which numbers count as equal."""
-    return np.maximum(_TIE * np.maximum(np.abs(values), np.abs(null).max(axis=0)), rounding)

@@ -101,6 +101,7 @@ def attributed(
         block_size=block_size,
         rounding=found.rounding,
         residual=found.residual,
+        error=found.error,
         rule=found.rules[0],
         rules=found.rules,
         samples=samples,

@@ -35,6 +35,7 @@ from pkex.games.sources import Points, SameFactors
 from pkex.games.sums import GameSums
 from pkex.games.threads import cluster_width, in_order, single_blas
 from pkex.kernels.normal_form import Term
+from pkex.statistics.bounds import error_of, have_unit_factors, permuted_roundings
 from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
 from pkex.statistics.low_rank import sums_alone
 from pkex.statistics.pair_weights import Weights
@@ -73,6 +74,8 @@ class Estimate:
         Of the sum of the values; like the others NaN for a single block.
     residual : float
         How far the sum of the values is from the statistic computed directly.
+    error : float
+        How far each value, and their sum, may be from exact ones: proven.
     rules : tuple of Rule
     alone : Alone or None
         The statistic of each player by itself, where there are permutations.
@@ -84,6 +87,7 @@ class Estimate:
     standard_errors: Floats
     standard_error: float
     residual: float
+    error: float
     rules: tuple[Rule, ...]
     alone: Alone | None
 
@@ -173,14 +177,18 @@ class BlockMean:
         plan = self._plan
         games, by_player = plan.games(backend), self._plan_alone.games(backend)
         seeds = generator.integers(2**63, size=(len(self.blocks), 4))
+        alone = alone and n_permutations > 0
+        bounded = have_unit_factors(self.terms)
 
         def run(task: tuple[Part, Indices]) -> _Block:
             (rows, weights), seed = task
             source = self._source(games, rows, inner)
             with weights.held():
-                if not n_permutations:
+                if bounded and not n_permutations:
                     sums = reduced(ByPair(plan, source, weights), n_jobs=inner, progress=inner_bar)
-                    return _Block(sums, np.zeros(plan.n_players), None)
+                    roundings = 2.0 * len(rows) + sums.n_blocks + len(self.blocks) + 8.0
+                    error = error_of(source, weights, sums, roundings, None)
+                    return _Block(sums, np.zeros(plan.n_players), error, None)
                 shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
                 by_itself = None
                 if alone:
@@ -196,7 +204,10 @@ class BlockMean:
                 sums = found.of_games(plan, len(rows), shuffled.total)
                 if alone and by_itself is None:
                     by_itself = others
-                return _Block(sums, found.rounding[:-1], by_itself)
+                count = permuted_roundings(permuted.tasks(), weights, len(shuffled.layers))
+                count += len(self.blocks)
+                error = error_of(source, weights, sums, count, found.largest)
+                return _Block(sums, found.rounding[:-1], error, by_itself)
 
         single = len(self.blocks) == 1
         inner, inner_bar = (self.n_jobs, progress) if single else (1, False)
@@ -340,10 +351,11 @@ class BlockMean:
 
 
 class _Block(NamedTuple):
-    """What one block of rows gives; rounding and the players alone as in `Estimate`."""
+    """What one block of rows gives; rounding, error and the players alone as in `Estimate`."""
 
     sums: GameSums
     rounding: Floats
+    error: float
     alone: PermutedSums | None
 
 
@@ -412,4 +424,8 @@ def _mean(parts: Sequence[_Block], alone: Alone | None) -> Estimate:
         error = float(values.sum(axis=1).std(ddof=1) / np.sqrt(len(parts)))
     rounding = np.mean([part.rounding for part in parts], axis=0)
     values, null_values = sums.values[0, :, 0], sums.values[0, :, 1:].T
-    return Estimate(values, null_values, rounding, errors, error, residual, sums.rules, alone)
+    # the values are right, and the total, from which their sum was measured to be `residual` off
+    bound = float(np.mean([part.error for part in parts])) + abs(residual)
+    bound += 2.0 * len(values) * 2.0**-53 * float(np.abs(values).sum())
+    rules = sums.rules
+    return Estimate(values, null_values, rounding, errors, error, residual, bound, rules, alone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,6 @@ from pkex.statistics.mmd import mmd_of_tables
 from pkex.tables.frames import Table, as_table
 
 __all__ = ["MMDDrift"]
-
-_LEVEL = 0.05  # at which columns are to be found
 
 
 class MMDDrift(BaseEstimator):  # type: ignore[misc]
@@ -139,54 +138,55 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
     def detect(self, X: Any, alpha: float = 0.05) -> bool:
         """Tell whether `X` differs from the reference data, by a permutation test.
 
-        It differs in all columns together or in one of them alone: see `Attribution.p_any`.
+        It differs in all features together or in one of them alone: see `Attribution.p_value`.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
         alpha : float, default 0.05
-            The level of the test: how often it is wrong where nothing differs.
+            The significance level: how often the test is wrong where nothing differs.
 
         Returns
         -------
         bool
+            The verdict that ``explain(X, alpha=alpha)`` gives in words.
         """
-        level = number(alpha, "alpha")
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"alpha must lie between 0 and 1, got {brief(alpha)}.")
-        asked = self.n_permutations
-        columns = getattr(self, "n_features_in_", 1)  # as `explain` has them, so that both agree
-        count = enough_permutations(columns, level) if asked is None else asked
+        level, count = _level(alpha), self._permutations(alpha)
         if not is_index(count) or (count + 1) * level < 1.0 - 1e-9:
             needed = math.ceil(1.0 / level - 1e-9) - 1
             raise ValueError(
                 f"n_permutations is {brief(count)}, and {needed} or more are needed for a p-value "
                 f"of {level:g}."
             )
-        found = self._compare(X, n_permutations=count, columns=False)
-        assert found.p_any is not None
-        return found.p_any <= level
+        return bool(self._compare(X, n_permutations=count, columns=False).detected(level))
 
-    def explain(self, X: Any, *, progress: bool = False) -> Attribution:
+    def explain(self, X: Any, *, alpha: float = 0.05, progress: bool = False) -> Attribution:
         """Tell which columns make `X` differ from the reference data.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
+        alpha : float, default 0.05
+            The significance level of the verdict in the result's text, plots and reports.
         progress : bool, default False
             Whether to show a progress bar on long runs.
 
         Returns
         -------
         Attribution
-            The statistic ``total``, its ``p_value``, and the ``values`` and ``p_values`` of the
-            columns. The reference data are the first sample.
+            The verdict with its ``p_value``, the statistic ``total``, and the ``values`` and
+            ``p_values`` of the columns. The reference data are the first sample.
         """
         check_is_fitted(self)
-        count = self.n_permutations
-        if count is None:
-            count = enough_permutations(self.n_features_in_, _LEVEL)
-        return self._compare(X, n_permutations=count, progress=progress)
+        level, count = _level(alpha), self._permutations(alpha)
+        found = self._compare(X, n_permutations=count, progress=progress)
+        return replace(found, alpha=level)
+
+    def _permutations(self, alpha: float) -> Any:
+        """Return how many permutations to test with, the same for `detect` and `explain`."""
+        if self.n_permutations is not None:
+            return self.n_permutations
+        return enough_permutations(getattr(self, "n_features_in_", 1), alpha)
 
     def _table(self, X: Any, *, reset: bool) -> Table:
         """Return the rows; arrays are first checked as scikit-learn checks them, in its words."""
@@ -231,3 +231,11 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _level(alpha: float) -> float:
+    """Return a significance level; refuse what is none."""
+    level = number(alpha, "alpha")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"alpha must lie between 0 and 1, got {brief(alpha)}.")
+    return level

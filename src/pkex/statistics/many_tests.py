@@ -1,4 +1,4 @@
-"""Many tests at once: adjusted p-values, permutations enough for that, one test of all.
+"""P-values of permutations, adjusted where there are many, and one test of all.
 
 The smallest p-value of B permutations is ``1 / (B + 1)``. For k players it is adjusted to at least
 ``k / (B + 1)``, by either method as long as one player alone stands out: with 60 columns and 999
@@ -8,6 +8,7 @@ permutations nothing is below 0.06, however clear it is.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,27 @@ __all__ = [
     "holm",
     "lowest_adjusted",
     "needed_permutations",
+    "p_by_permutation",
     "p_of_any",
+    "slack",
     "step_up",
 ]
 
 
+_TIE = 1e-9  # relative difference below which a permuted statistic counts as equal
 _UNIT = 1e-6  # standard deviations that are told apart
 _FEW, _MANY = 999, 9999  # permutations of a test that chooses their number
+
+
+def p_by_permutation(values: Any, null: Floats, rounding: Any) -> Any:
+    """Return ``(k + 1) / (B + 1)`` for each column of `null`, equal values counted in k."""
+    exceeding = (null >= values - slack(values, null, rounding)).sum(axis=0)
+    return (exceeding + 1.0) / (len(null) + 1.0)
+
+
+def slack(values: Any, null: Floats, rounding: Any) -> Any:
+    """Return the differences up to which numbers count as equal."""
+    return np.maximum(_TIE * np.maximum(np.abs(values), np.abs(null).max(axis=0)), rounding)
 
 
 def holm(p_values: Floats) -> Floats:

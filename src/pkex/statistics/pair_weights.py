@@ -299,7 +299,7 @@ class HSICWeights(Weights):
         self.kernel, self.with_self = kernel, with_self
         # Rows with the same target have the same weights, so that few classes make a small matrix.
         found = np.unique(y, axis=0, return_inverse=True, return_counts=True)
-        self._targets, self._counts = found[0], found[2].astype(np.float64)
+        self.targets, self._counts = found[0], found[2].astype(np.float64)
         self._kinds: Indices = found[1].reshape(-1)
         self._matrix: Floats | None = None
 
@@ -319,7 +319,7 @@ class HSICWeights(Weights):
         n, counts = self.n_rows, self._counts
         row_sums, sizes = np.empty((2, len(counts)))
         for some in self._blocks():
-            part = self.kernel(self._targets[some], self._targets)
+            part = self.kernel(self.targets[some], self.targets)
             row_sums[some], sizes[some] = part @ counts, np.abs(part) @ counts
             if not self.with_self:
                 row_sums[some] -= part[np.arange(len(part)), np.arange(some.start, some.stop)]
@@ -335,7 +335,7 @@ class HSICWeights(Weights):
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep all weights in memory for a while, unless they are too many."""
-        count = len(self._targets)
+        count = len(self.targets)
         if count * count <= _KEPT:
             matrix, every = np.empty((count, count)), np.arange(count)
             for some in self._blocks():
@@ -348,7 +348,7 @@ class HSICWeights(Weights):
 
     def _blocks(self) -> Iterator[slice]:
         """Cut the targets so that a block of them with all targets stays below the budget."""
-        count = len(self._targets)
+        count = len(self.targets)
         step = max(1, _PAIRS // count)
         for start in range(0, count, step):
             yield slice(start, min(start + step, count))
@@ -356,7 +356,7 @@ class HSICWeights(Weights):
     def _evaluate(self, left: Indices, right: Indices, out: Floats) -> None:
         """Write the weights of some pairs of targets to `out`."""
         scale, a, b, _ = self._centring
-        out[...] = self.kernel(self._targets[left], self._targets[right])
+        out[...] = self.kernel(self.targets[left], self.targets[right])
         out -= a[left, None]
         out -= a[right]
         out += b
@@ -391,15 +391,15 @@ class HSICWeights(Weights):
     def sample(self, count: int, generator: np.random.Generator) -> tuple[Indices, Weights]:
         """Return some of the rows."""
         rows = generator.choice(self.n_rows, min(count, self.n_rows), replace=False)
-        y = self._targets[self._kinds[rows]]
+        y = self.targets[self._kinds[rows]]
         return rows, HSICWeights(y, self.kernel, self.with_self)
 
     @lazy
     def root(self) -> Floats | None:
         """U with ``l = U U'`` over the targets, where its rank is low."""
-        if self.kernel.normal_form(self._targets.shape[1]).powers:
+        if self.kernel.normal_form(self.targets.shape[1]).powers:
             return None
-        return root_of(self.kernel.terms(self._targets.shape[1]), self._targets, _RANK)
+        return root_of(self.kernel.terms(self.targets.shape[1]), self.targets, _RANK)
 
     def factored(self, targets: Indices) -> Factored | None:
         """Return the weights of sets of targets (sets, rows) from a kernel matrix of low rank.
@@ -428,7 +428,7 @@ class HSICWeights(Weights):
             layers: tuple[Indices, ...] = (np.arange(self.n_rows),)
             strata = [self._kinds]
         else:
-            every = range(len(self._targets))
+            every = range(len(self.targets))
             classes = [np.flatnonzero(self._kinds == kind) for kind in every]
             units = _joined(classes, size, generator)
             layers = units.layers

@@ -1,7 +1,15 @@
-"""Files of attributions; version 1.
+"""Files of attributions.
 
 They do not hold the samples, which may be large and private. What is computed from them is there as
-far as it was computed before: the loaded attribution has no source.
+far as it was computed before: the loaded attribution has no source. P-values are not in them but
+are computed from the permutations.
+
+Format versions
+---------------
+1
+    The first.
+2
+    The significance level `alpha`, which was 0.05, and the bound `error`, which may be absent.
 """
 
 from __future__ import annotations
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "pack", "save"]
 
-FORMAT = Format("Attribution", 1)
+FORMAT = Format("Attribution", 2)
 
 
 def _flags(value: Any) -> tuple[bool, ...]:
@@ -42,6 +50,13 @@ def _flags(value: Any) -> tuple[bool, ...]:
 
 def _counts(value: Any) -> tuple[int, ...]:
     return tuple(map(as_count, typed(value, list, "a list")))
+
+
+def _level(value: Any) -> float:
+    level = 0.05 if value is None else as_number(value)
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"alpha is {level}")
+    return level
 
 
 _FACTS: dict[str, Reader] = {
@@ -56,6 +71,8 @@ _FACTS: dict[str, Reader] = {
     "block_size": maybe(as_count),
     "residual": as_number,
     "sample_names": as_names,
+    "alpha": _level,
+    "error": maybe(as_number),
 }
 _MORE_FACTS: dict[str, Reader] = {
     "kernel": from_data,

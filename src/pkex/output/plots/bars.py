@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 __all__ = ["AttributionDisplay", "Display", "ImportanceDisplay", "MarginalsDisplay"]
 
 _OURS: WeakSet[Figure] = WeakSet()  # figures that were made for displays
-_LEVEL = 0.05  # p-values above it, adjusted by Holm, are pale
 
 
 class Display:
@@ -285,7 +284,7 @@ class AttributionDisplay(Display):
             label, band = "95 % of permutations", theme(palette.BAND)
             bars(ax, places, high - low, 0.86, left=low, color=band, label=label)
         if found.p_holm is not None:
-            chance = found.p_holm[shown] > _LEVEL
+            chance = found.p_holm[shown] > found.alpha
         colours = [
             (theme.signed(value), 0.45 if pale else 1.0)
             for value, pale in zip(values, chance, strict=True)
@@ -301,8 +300,8 @@ class AttributionDisplay(Display):
         headline = f"{title} = {found.total:.3g}"
         if found.standard_error is not None:
             headline += f" ± {found.standard_error:.1g}"
-        if found.p_value is not None:
-            headline += f", p = {found.p_value:.2g}"
+        if found.n_permutations:
+            headline = found._verdict(found.alpha)[0].replace("; ", "\n").removesuffix(".")
         ax.set_title(headline, loc="left", fontsize="medium", color=theme(palette.INK))
         if found.null_band is not None:
             explain_colours(ax, own=own)

@@ -19,8 +19,6 @@ from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["write"]
 
-_ALPHA = 0.05
-
 
 def write(
     result: Explanation | Attribution | Sensitivity,
@@ -29,7 +27,7 @@ def write(
     title: str | None = None,
     details: Mapping[str, object] | None = None,
     sample_names: Sequence[str] | None = None,
-    alpha: float = _ALPHA,
+    alpha: float | None = None,
     row_names: Sequence[int | str] | None = None,
     totals: Totals | None = None,
     interactions: Interactions | None = None,
@@ -49,9 +47,9 @@ def write(
     sample_names : two strings, optional
         For an attribution: what to call the two samples, e.g. ``("reference", "current")``, or
         the columns and the target; by default what the attribution calls them.
-    alpha : float, default 0.05
-        For an attribution with permutations: the level of the test. What has a p-value of at most
-        `alpha` is more than chance explains.
+    alpha : float, optional
+        For an attribution with permutations: the significance level of the verdict; by default that
+        of the attribution.
     row_names : sequence of int or str, optional
         For an explanation: what to call its rows, e.g. their numbers in the file that they came
         from; by default the labels of the frame that was explained, or numbers from 0.
@@ -77,16 +75,17 @@ def write(
     if isinstance(result, Explanation):
         if sample_names is not None:
             raise ValueError("sample_names are for attributions; an explanation has one table.")
-        if alpha != _ALPHA:
+        if alpha is not None:
             raise ValueError("alpha is for attributions; an explanation has no test.")
         names = _row_names(row_names, result)
         payload = _explanation.payload(result, title, facts, names, totals)
     elif isinstance(result, Attribution):
         if row_names is not None:
             raise ValueError("row_names are for explanations; an attribution shows no rows.")
-        payload = _attribution.payload(result, title, facts, _pair(sample_names), _level(alpha))
+        level = result.alpha if alpha is None else _level(alpha)
+        payload = _attribution.payload(result, title, facts, _pair(sample_names), level)
     elif isinstance(result, Sensitivity):
-        if sample_names is not None or row_names is not None or alpha != _ALPHA:
+        if sample_names is not None or row_names is not None or alpha is not None:
             raise ValueError(
                 "sample_names, row_names and alpha are for other results; a sensitivity has "
                 "neither samples nor rows nor a test."

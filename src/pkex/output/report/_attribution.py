@@ -48,7 +48,9 @@ def payload(
         "names": attribution.feature_names,
         "order": attribution.order.tolist(),
         "total": attribution.total,
+        "verdict": attribution.verdict(alpha) if attribution.n_permutations else "",
         "p_value": attribution.p_value,
+        "p_statistic": attribution.p_statistic,
         "n_permutations": attribution.n_permutations,
         "values": finite(attribution.values),
         "alone": finite(attribution.alone) if attribution._knows_alone else None,
@@ -128,9 +130,17 @@ def _facts(attribution: Attribution, alpha: float) -> list[Fact]:
         note = f"With its standard error over blocks of {attribution.block_size} rows."
         facts = [fact(_statistic(attribution), f"{total} ± {error:.2g}", note)]
     if attribution.p_value is not None:
-        note = f"One-sided, from {attribution.n_permutations} permutations."
+        note = (
+            "Of the verdict: is anything there, in all features together or in one alone? From "
+            f"{attribution.n_permutations} permutations."
+        )
         facts.append(fact("p-value", f"{attribution.p_value:.3g}", note))
-        facts.append(fact("Level", f"{alpha:g}", "A p-value of at most this counts as found."))
+        note = "One-sided, of all features together, from the same permutations."
+        facts.append(
+            fact(f"p of {_statistic(attribution)}", f"{attribution.p_statistic:.3g}", note)
+        )
+        note = "A p-value of at most this is statistically significant."
+        facts.append(fact("Significance level", f"{alpha:g}", note))
     rows = " and ".join(str(count) for count in attribution.n_rows)
     facts += [fact("Rows", rows), features(attribution)]
     how = attribution.absent.partition(": ")[2]
@@ -142,6 +152,9 @@ def _facts(attribution: Attribution, alpha: float) -> list[Fact]:
     facts.append(fact("Kernel", kernel_text(attribution.kernel)))
     if attribution.target_kernel is not None:
         facts.append(fact("Kernel of the target", kernel_text(attribution.target_kernel)))
+    if attribution.error is not None:
+        note = "Of every value and the total, in their units; proven, not estimated."
+        facts.append(fact("Error", f"≤ {attribution.error:.2g}", note))
     return facts + accuracy(attribution, "the integral of each pair of points")
 
 

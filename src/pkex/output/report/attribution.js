@@ -9,27 +9,22 @@ const subject = report.two_samples ? "the difference between the samples" : "the
 // --- head
 
 const target = targets.length > 1 ? `${plural(targets.length, "target")} (${targets[0]} and ${targets.length === 2 ? targets[1] : "others"})` : samples[1];
-const found = values.filter((_, i) => tested && report.holm[i] <= alpha).length;
 const finest = names.length / (report.n_permutations + 1); // no smaller value after Holm's correction
 const enough = Math.ceil(names.length / alpha) - 1;
-const verdict = !tested ? "" : ` With p\u00a0=\u00a0${pText(report.p_value)} from ${plural(report.n_permutations, "permutation")} ${
-  report.p_value <= alpha ? "this is more than chance explains" : "this may be chance"}; ${
-  found === 0 && finest > alpha ? `to tell which features stand out takes more permutations, such as ${enough}.`
-    : `${found === 0 ? "no feature stands" : `${plural(found, "feature")} ${found === 1 ? "stands" : "stand"}`} out at the level ${alpha} after Holm's correction.`}`;
 showHead(
-  `${statistic} between ${report.two_samples ? `${samples[0]} and ${samples[1]}` : `the columns and ${target}`} is ${fmt(report.total)}, split exactly among ${plural(names.length, "feature")}.${verdict}`,
-  ...report.remarks.map((remark) => `${remark[0].toUpperCase()}${remark.slice(1)}`),
+  `${report.verdict} ${statistic} between ${report.two_samples ? `${samples[0]} and ${samples[1]}` : `the columns and ${target}`} is ${tested ? "" : `${fmt(report.total)}, `}split exactly among ${plural(names.length, "feature")}.`.trim(),
+  ...report.remarks, // sentences, which may begin with a name as it is
   report.loaded && "This attribution was loaded from a file, which does not hold the samples: their columns are not shown.",
   names.length > LONG && `The bars show the ${SHORT} to ${LONG} features of largest size; the table has all ${names.length}.`,
 );
-showFacts([statistic, "p-value", "Level", "Rows", "Certified error", "Additivity residual"]);
+showFacts([statistic, "p-value", "Significance level", "Rows", "Certified error", "Additivity residual"]);
 
 // --- bars
 
 {
   const { body } = section("values", `Each feature's share of ${statistic}`, "Values",
     `The values add up to ${fmt(report.total)}. ${tested
-      ? "The grey band holds 95 % of the values that permutations gave the feature; a bar that leaves it to the right is more than chance explains, if its p-value says so, too: that also looks at the column permuted alone. p-values are Holm's."
+      ? "The grey band holds 95 % of the values that permutations gave the feature; a contribution to the right of it is statistically significant where its p-value is small, too, which also looks at the column permuted alone. p-values are Holm's."
       : "No permutations were made, so there is no band to compare with."}${
       errors ? ` Whiskers: \u00b1 1 standard error over blocks of ${report.block_size} rows.` : ""}`);
   const figure = h("div", { class: "figure", id: "bars" });
@@ -63,7 +58,7 @@ showFacts([statistic, "p-value", "Level", "Rows", "Certified error", "Additivity
   const key = (kind, text) => h("span", { class: "key" }, h("span", { class: `swatch ${kind}` }), text);
   fill(body, {}, [figure, h("p", { class: "scale" }, key("up", `adds to ${subject}`), key("down", "takes from it"),
     tested ? key("band", "95 % of permutations") : null,
-    tested ? h("span", {}, "\u00b7 pale: within or below the band") : null),
+    tested ? h("span", {}, `\u00b7 pale: adjusted p-value above ${alpha}`) : null),
     more(SHORT, Math.min(LONG, names.length), shown, draw)]);
 }
 
@@ -86,7 +81,7 @@ if (tested) {
         s("text", { class: "tick", x: within(x(tick.x), tick.text, width), y: bottom + 17, "text-anchor": "middle" }, tick.text))),
       counts.map((count, i) => s("rect", { class: "band", x: x(edges[i]) + 0.5, y: y(count), width: Math.max(1, x(edges[i + 1]) - x(edges[i]) - 1), height: bottom - y(count) })),
       s("line", { class: "mark", x1: at, x2: at, y1: 20, y2: bottom }),
-      s("text", { class: "strong", x: at + (side === "end" ? -6 : 6), y: 18, "text-anchor": side }, `${fmt(report.total)}, p\u00a0=\u00a0${pText(report.p_value)}`),
+      s("text", { class: "strong", x: at + (side === "end" ? -6 : 6), y: 18, "text-anchor": side }, `${fmt(report.total)}, p\u00a0=\u00a0${pText(report.p_statistic)}`),
       s("text", { class: "axis-label", x: width / 2, y: height - 8, "text-anchor": "middle" }, statistic)));
   });
   body.append(figure);

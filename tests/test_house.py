@@ -1,0 +1,126 @@
+"""How the library is built: packages import in one direction, and `scripts/house.py` measures it.
+
+The direction is cli, then explain and statistics, results, output, then models, kernels, games,
+tables and readers, and `_util` last. A module imports from its own line or from later ones.
+"""
+
+from __future__ import annotations
+
+import runpy
+from collections import defaultdict
+from pathlib import Path
+
+from pkex._util.cells import is_number
+from pkex._util.words import counted
+
+HOUSE = runpy.run_path(str(Path(__file__).parents[1] / "scripts" / "house.py"))
+
+LINES = [
+    {"cli"},
+    {"explain", "statistics"},
+    {"results"},
+    {"output"},
+    {"models", "kernels", "games", "tables", "readers"},
+    {"_util"},
+]
+RANKS = {name: rank for rank, line in enumerate(LINES) for name in line}
+DOORS = {"pkex", "pkex.__main__", "pkex.plots", "pkex.reference", "pkex.output.report"}
+
+# Where modules belong that do not lie there yet. A module that has moved leaves this list.
+BELONGS = {
+    "explain": "_collections _interacting _noise _sparse_rows explainer sobol uncertainty",
+    "results": "_concat explanation importance indices interactions sparse statistics.attribution",
+    "games": "rules",
+    "_util": "_extras _files _floats _indexing _lazy _progress _random _sparse _validation _words"
+    " errors",
+}
+HOMES = {f"pkex.{name}": home for home, names in BELONGS.items() for name in names.split()}
+
+# Imports against the direction, by what they import: modules leave this list, none joins it.
+AGAINST = {
+    ("_util", "tables"): {"_validation"},
+    ("output", "doors"): {
+        "output.report._attribution",
+        "output.report._explanation",
+        "output.report._sensitivity",
+    },
+    ("output", "results"): {
+        "output.report",
+        "output.report._attribution",
+        "output.report._explanation",
+        "output.report._facts",
+        "output.report._interactions",
+        "output.report._sensitivity",
+        "output.sparse_tables",
+        "output.totals",
+    },
+    ("output", "statistics"): {"output.files.attribution", "output.text"},
+    ("results", "explain"): {"statistics.attribution"},
+    ("results", "statistics"): {"statistics.attribution"},
+}
+
+
+def home(module, known):
+    """Return the package that a module belongs to; "doors" for public paths at the root."""
+    if module in DOORS:
+        return "doors"
+    return HOMES.get(module) or HOUSE["package"](module, known)
+
+
+def against(graph, known):
+    found = defaultdict(set)
+    for module, targets in graph.items():
+        here = home(module, known)
+        for there in {home(target, known) for target in targets}:
+            public = there == "doors" and here == "cli"  # commands call what users call
+            if here != "doors" and not public and RANKS.get(there, -1) < RANKS[here]:
+                found[here, there].add(module.removeprefix("pkex."))
+    return dict(found)
+
+
+def test_packages_import_in_one_direction():
+    known = HOUSE["modules"]()
+    assert not HOMES.keys() - known.keys(), "modules that are gone"
+    assert {home(module, known) for module in known} <= {*RANKS, "doors"}
+    assert against(HOUSE["imports"](), known) == AGAINST
+
+
+def test_an_import_against_the_direction_is_noticed():
+    known = HOUSE["modules"]()
+    graph = {"pkex.kernels.radial": {"pkex.cli"}, "pkex.cli": {"pkex.kernels.radial", "pkex"}}
+    assert against(graph, known) == {("kernels", "cli"): {"kernels.radial"}}
+
+
+def test_imports_of_functions_count_and_those_of_types_do_not():
+    graph = HOUSE["imports"]()
+    assert "pkex.explain.interactions" in graph["pkex.explain.explainer"]  # inside a method
+    assert "pkex.results.interactions" not in graph["pkex.explain.explainer"]  # of types alone
+    assert "pkex.output.html" in graph["pkex.explain.explainer"]  # from pkex.output import html
+    assert "pkex.readers" in graph["pkex.explain.explainer"]
+
+
+def test_lines_of_code_are_without_docstrings_comments_and_blanks():
+    source = (
+        '"""Head.\n\nMore."""\n\n# why\nX = """a\nb"""  # two lines\n\n\ndef f():\n    """Do."""\n'
+    )
+    assert HOUSE["lines"](source) == (11, 3)
+
+
+def test_cycles_are_found():
+    graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": {"e"}, "e": set()}
+    assert HOUSE["cycles"](graph) == [["a", "b", "c"]]
+
+
+def test_a_walk_goes_through_files_of_the_library_alone():
+    walk = HOUSE["walk"]
+    assert walk(lambda: [len(name) for name in ("a", "b")]) == (0, 0)
+    assert walk(lambda: [is_number(1), is_number(2)]) == (1, 1)
+    assert walk(lambda: [is_number(1), counted(1, "row"), is_number(2)]) == (2, 3)
+
+
+def test_the_script_prints_all_of_it():
+    report = HOUSE["report"]()
+    for words in ("package", "modules at the root", "cycles of modules", "files over 450 lines"):
+        assert words in report
+    for call in ("explainer(X)", "explainer.interactions(X)", "mmd(X, Z", "sensitivity(model, X)"):
+        assert call in report
