@@ -9,8 +9,6 @@ import pandas as pd
 from sklearn.svm import SVC
 
 import pkex
-from pkex import Attribution
-from pkex.output.files import attribution
 from pkex.results.explanation import Explanation
 
 FILES = Path(__file__).parent / "files"
@@ -33,9 +31,7 @@ def example():
 def content(result=None):
     """Return the header and the arrays that are saved of a result, by default an explanation."""
     result = result or example()
-    arrays = (
-        attribution.pack(result) if isinstance(result, Attribution) else result.CODEC.pack(result)
-    )
+    arrays = result.CODEC.pack(result)
     return json.loads(arrays.pop("header").tobytes()), arrays
 
 

@@ -339,7 +339,7 @@ def test_joined_rows_of_a_class_are_permuted_together(seen, monkeypatch, counts,
         expected = pkex.hsic(X, moved, **options)
         assert_close(found.null_values[b - 1], expected.values, 1e-14)
         alone = pkex.hsic(X, moved, **options).alone
-        assert_close(found._alone.null_values[b - 1], alone, 1e-14)
+        assert_close(found.alone_null_values[b - 1], alone, 1e-14)
     check_p_values(found, 12)
     again = pkex.hsic(X, y, n_permutations=12, random_state=0, n_jobs=2, **options)
     assert np.array_equal(again.null_values, found.null_values)
@@ -351,7 +351,7 @@ def test_permutations_stay_within_blocks(seen):
     found = pkex.mmd(X, Z, kernel=RBF(1.0), block_size=16, n_permutations=8, n_jobs=1)
     both = np.concatenate([X, Z])
     expected = np.zeros((8, 2))
-    for (rows, _), shuffled in zip(found._source.blocks, seen, strict=True):
+    for (rows, _), shuffled in zip(found.source.blocks, seen, strict=True):
         for b in range(8):
             one = rows[first_sample(shuffled, b + 1)]
             other = np.setdiff1d(rows, one)

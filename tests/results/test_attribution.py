@@ -9,14 +9,14 @@ import pytest
 from scipy.stats import false_discovery_control
 
 import pkex
-from pkex.kernels import RBF, Categorical, Custom
-from pkex.statistics.many_tests import (
+from pkex._util.p_values import (
     enough_permutations,
     holm,
     lowest_adjusted,
     p_of_any,
     step_up,
 )
+from pkex.kernels import RBF, Categorical, Custom
 from tests._support import naive
 from tests._support.cases import KERNELS, assert_close, pair_game, sample, scales
 
@@ -101,7 +101,7 @@ def test_subsets_and_rows_of_blocks_are_means_over_them():
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(17, 3)), rng.normal(size=(15, 3))
     found = pkex.mmd(X, Z, kernel=RBF(1.0), block_size=8, random_state=0)
-    blocks = [(rows[rows < 17], rows[rows >= 17] - 17) for rows, _ in found._source.blocks]
+    blocks = [(rows[rows < 17], rows[rows >= 17] - 17) for rows, _ in found.source.blocks]
     each = [pkex.mmd(X[x], Z[z], kernel=RBF(1.0)) for x, z in blocks]
     for subset in ([0], [1, 2], [0, 1, 2]):
         assert_close(found.value(subset), np.mean([a.value(subset) for a in each]), 1e-15)

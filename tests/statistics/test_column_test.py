@@ -161,7 +161,7 @@ def test_more_rows_than_are_tested_are_said(monkeypatch):
     blocks = pkex.mmd(X, Z, n_permutations=99, random_state=0, block_size=30)
     assert blocks.n_test_rows == 120  # four blocks of 30 rows have as many pairs as 60 rows
     blocks = pkex.mmd(X, Z, n_permutations=99, random_state=0, block_size=40)
-    assert blocks.n_test_rows == sum(len(rows) for rows, _ in blocks._source.blocks[:2])
+    assert blocks.n_test_rows == sum(len(rows) for rows, _ in blocks.source.blocks[:2])
     found = pkex.hsic(X, X[:, 0] ** 2, n_permutations=99, random_state=0)
     assert found.n_test_rows == 60
     assert found.p_values[0] == 0.01

@@ -276,7 +276,7 @@ def test_blocks_are_averaged(estimator):
     X, Z = rng.normal(size=(23, 3)), 0.5 + rng.normal(size=(31, 3))
     options = {"kernel": RBF(1.5), "estimator": estimator}
     found = pkex.mmd(X, Z, block_size=13, random_state=1, **options)
-    blocks = [(rows[rows < 23], rows[rows >= 23] - 23) for rows, _ in found._source.blocks]
+    blocks = [(rows[rows < 23], rows[rows >= 23] - 23) for rows, _ in found.source.blocks]
     assert len(blocks) == 5
     assert max(len(x) + len(z) for x, z in blocks) <= 13
     assert sorted(np.concatenate([x for x, _ in blocks])) == list(range(23))
@@ -287,7 +287,7 @@ def test_blocks_are_averaged(estimator):
     y = X[:, 0] ** 2
     options["target_kernel"] = RBF(1.0)
     found = pkex.hsic(X, y, block_size=6, random_state=1, **options)
-    blocks = [rows for rows, _ in found._source.blocks]
+    blocks = [rows for rows, _ in found.source.blocks]
     assert sorted(np.concatenate(blocks)) == list(range(23))
     by_hand = np.array([pkex.hsic(X[rows], y[rows], **options).values for rows in blocks])
     check_mean(found, by_hand)
@@ -318,9 +318,9 @@ def test_blocks_smaller_than_a_sample_allows_are_made_larger():
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(100, 2)), rng.normal(size=(5, 2))
     found = pkex.mmd(X, Z, block_size=4, random_state=0)
-    assert [sum(rows >= 100) for rows, _ in found._source.blocks] == [3, 2]
+    assert [sum(rows >= 100) for rows, _ in found.source.blocks] == [3, 2]
     found = pkex.hsic(X[:10], X[:10, 0], block_size=4, estimator="unbiased", random_state=0)
-    assert min(len(rows) for rows, _ in found._source.blocks) >= 4
+    assert min(len(rows) for rows, _ in found.source.blocks) >= 4
 
 
 def test_a_tolerance_takes_fewer_nodes_and_keeps_its_promise():

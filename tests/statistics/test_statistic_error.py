@@ -201,10 +201,10 @@ def test_blocks_and_groups():
     found = pkex.mmd(X[:16], X[16:], kernel=RBF(1.3), block_size=8, random_state=0)
     exact = 0
     with gmpy2.context(precision=BITS):
-        for rows, weights in found._source.blocks:
+        for rows, weights in found.source.blocks:
             game = pairs_of(RBF(1.3), X[rows], "marginal")
             exact = exact + naive.mmd(game, weights.n, weights.m)
-        check(found, exact / len(found._source.blocks))
+        check(found, exact / len(found.source.blocks))
     whole = pkex.mmd(X[:16], X[16:], kernel=RBF(1.3), groups=[[0, 1]])
     single = pkex.mmd(X[:16], X[16:], kernel=RBF(1.3))
     assert abs(whole.total - single.total) <= whole.error + single.error

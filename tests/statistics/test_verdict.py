@@ -12,10 +12,10 @@ import pytest
 
 import pkex
 from pkex.cli import main
+from tests._support.stored import FILES
 from tests._support.written import Page, results
 
 COMMAND = ["depend", "table.csv", "--target", "y", "--permutations", "99"]
-FILES = Path(__file__).parent / "files"
 SENTENCE = re.compile(
     r"(?P<start>Drift|No drift|Dependence|No dependence) detected, p = (?P<p>\S+) "
     r"\(alpha = (?P<alpha>\S+)\); (?:MMD²|HSIC) = (?P<total>\S+) \(p = (?P<p_statistic>\S+)\)\."
@@ -112,7 +112,7 @@ def test_a_test_of_the_statistic_alone_goes_by_the_statistic():
     X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
     Z[:, 4] += 0.8
     found = pkex.mmd(X, Z, n_permutations=399, random_state=0)
-    bare = replace(found, _alone=None)
+    bare = replace(found, alone_null_values=None)
     assert found.p_value < 0.05 < found.p_statistic
     assert bare.p_value == bare.p_statistic == found.p_statistic
     assert (found.detected(), bare.detected(), pkex.mmd(X, Z).detected()) == (True, False, None)

@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 import pkex
+from pkex._util.p_values import enough_permutations
 from pkex._util.words import counted
 from pkex.cli import _forecast, _interactions, _sample, _tables
 from pkex.cli._column_notes import about_columns, about_dropped, about_target
@@ -32,7 +33,6 @@ from pkex.cli._summary import (
 )
 from pkex.output.totals import PairTotals
 from pkex.results.interactions import Interactions
-from pkex.statistics.many_tests import enough_permutations
 from pkex.statistics.pair_weights import UNITS
 from pkex.tables.files import Dialect, FileTable
 

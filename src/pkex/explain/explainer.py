@@ -440,9 +440,9 @@ class Explainer:
         >>> bool(abs(chosen["bmi", "s5"] - interactions["bmi", "s5"]).max() < 1e-9)
         True
         """
-        from pkex.explain.interactions import of_model
+        from pkex.explain.interactions import explain_interactions
 
-        return of_model(self, X, index, max_order, players, progress)
+        return explain_interactions(self, X, index, max_order, players, progress)
 
     @usual_errors
     def shap_interaction_values(self, X: ArrayLike, *, progress: bool = False) -> Floats:
@@ -464,9 +464,9 @@ class Explainer:
         >>> bool((abs(values.sum(axis=2) - explainer.shap_values([[0.0, 1.0]])) < 1e-12).all())
         True
         """
-        from pkex.explain.interactions import shap_values
+        from pkex.explain.interactions import shap_interaction_values
 
-        return shap_values(self, X, progress)
+        return shap_interaction_values(self, X, progress)
 
     def _check_own(self, rows: Any, totals: Floats) -> None:
         """Compare some predictions with the model's own, where it prepares columns.

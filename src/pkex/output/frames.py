@@ -59,7 +59,7 @@ def attribution_frame(attribution: Attribution) -> Any:
     if found.null_band is not None:
         columns["null_low"], columns["null_high"] = found.null_band
     columns |= {"p_value": found.p_values, "p_holm": found.p_holm, "p_bh": found.p_bh}
-    columns["alone"] = found.alone if found._knows_alone else None
+    columns["alone"] = found.alone if found.knows_alone else None
     columns["p_alone"] = found.p_alone
     columns["p_alone_holm"] = found.p_alone_holm
     there = {name: column for name, column in columns.items() if column is not None}

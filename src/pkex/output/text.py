@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import cell_text, name_of_rest
+from pkex._util.p_values import lowest_adjusted, needed_permutations
 from pkex._util.types import Floats
 from pkex._util.words import counted
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.spread import POSTERIOR, importance_notes
-from pkex.statistics.many_tests import lowest_adjusted, needed_permutations
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -318,7 +318,7 @@ def remarks(attribution: Attribution, alpha: float) -> list[str]:
     p_share, p_alone = attribution.p_holm, attribution.p_alone_holm
     count, permutations = len(attribution.players), attribution.n_permutations
     lowest = lowest_adjusted(count, permutations)
-    relabellings = attribution._n_relabellings
+    relabellings = attribution.n_relabellings
     if p_share is not None and lowest_adjusted(count, relabellings - 1) > alpha:
         rows = " + ".join(map(str, attribution.n_rows))
         found.append(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.floats import usual_errors
@@ -15,17 +16,61 @@ from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex.games.rules import Rule
-from pkex.kernels import Kernel
 from pkex.output import frames, html, text
-from pkex.output.files import attribution as files
+from pkex.output.files.archive import Format
+from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays, KernelEntries, Rules
+from pkex.output.files.header import (
+    as_count,
+    as_counts,
+    as_flags,
+    as_names,
+    as_number,
+    as_text,
+    maybe,
+)
+from pkex.output.files.pieces import one_of
 from pkex.output.plots.accessors import AttributionPlots
-from pkex.statistics.block_mean import Alone, BlockMean, ColumnTests
-from pkex.statistics.tested import Tested
+from pkex.results.interactions import Interactions
+from pkex.results.tested import Tested
 
-if TYPE_CHECKING:
-    from pkex.results.interactions import Interactions
+__all__ = ["Attribution", "Recomputation", "describe_removal"]
 
-__all__ = ["Attribution"]
+
+_OPTIONAL = (
+    "null_values",
+    "alone_values",
+    "alone_null_values",
+    "alone_rounding",
+    "standard_errors",
+)
+
+
+def _as_level(value: Any) -> float:
+    level = 0.05 if value is None else as_number(value)
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"alpha is {level}")
+    return level
+
+
+class Recomputation(Protocol):
+    """What an attribution computes from its samples when it is asked."""
+
+    def each_alone(self) -> Floats:
+        """Return the statistic of each feature by itself."""
+
+    def row_values(self) -> Floats:
+        """Return the contribution of every row to every value."""
+
+    def value(self, subset: Sequence[int]) -> float:
+        """Return the statistic with some features present."""
+
+    def component(self, subset: Sequence[int]) -> float:
+        """Return a component of the functional decomposition."""
+
+    def interactions(
+        self, attribution: Any, index: str, max_order: int, subsets: Any, progress: bool
+    ) -> Interactions:
+        """Return the interactions of the features of an attribution."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,34 +167,95 @@ class Attribution(Tested):
       p-values of features adjusted by Holm for 2 features
     """
 
-    statistic: str
-    estimator: str
-    removal: str
-    values: Floats
-    null_values: Floats | None
-    standard_error: float | None
-    standard_errors: Floats | None
-    feature_names: tuple[str, ...]
-    column_names: tuple[str, ...]
-    categorical: tuple[bool, ...]
-    players: tuple[tuple[int, ...], ...]
-    kernel: Kernel
-    block_size: int | None
-    rounding: Floats
-    residual: float
-    rule: Rule
-    rules: tuple[Rule, ...]
-    samples: tuple[NDArray[Any], NDArray[Any]] | None
-    sample_names: tuple[str, ...]
-    target_kernel: Kernel | None
-    _source: BlockMean | None  # None after loading, as `samples`
-    _alone: Alone | None
-    _column_tests: ColumnTests | None
-    _n_rows: tuple[int, ...] | None = None  # of samples that are not there
-    alpha: float = 0.05
-    error: float | None = None
+    AXES: ClassVar = {
+        "values": ("feature",),
+        "rounding": ("feature",),
+        "null_values": ("permutation", "feature"),
+        "alone_values": ("feature",),
+        "alone_null_values": ("permutation", "feature"),
+        "alone_rounding": ("feature",),
+        "test_p_values": ("feature",),
+        "standard_errors": ("feature",),
+    }
+    CODEC: ClassVar = Codec(
+        # version 2: the p-value is that of the verdict; files do not hold the samples
+        Format("Attribution", 2),
+        (
+            ABOUT,
+            KernelEntries(("kernel", "target_kernel")),
+            Entries(
+                {
+                    "statistic": one_of("MMD^2", "HSIC"),
+                    "estimator": as_text,
+                    "removal": one_of("marginal", "neutral"),
+                    "standard_error": maybe(as_number),
+                    "categorical": as_flags,
+                    "block_size": maybe(as_count),
+                    "residual": as_number,
+                    "sample_names": as_names,
+                    "alpha": _as_level,
+                    "error": maybe(as_number),
+                    "n_rows": as_counts,
+                    "n_test_rows": maybe(as_count),
+                    "total": as_number,
+                }
+            ),
+            Rules(),
+            FloatArrays(("values", "rounding"), finite=True),
+            FloatArrays(_OPTIONAL, finite=True, optional=True, keys={"alone_values": "alone"}),
+            FloatArrays(("test_p_values",), finite=True, gaps=True, optional=True),
+        ),
+    )
 
-    @lazy
+    estimator: str = "unbiased"
+    block_size: int | None = None
+    residual: float = 0.0
+    rules: tuple[Rule, ...] = ()
+    categorical: tuple[bool, ...] = ()
+    samples: tuple[NDArray[Any], NDArray[Any]] | None = None
+    sample_names: tuple[str, ...] = ()
+    error: float | None = None
+    source: Recomputation | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        two_samples = self.statistic == "MMD^2"
+        if two_samples != (self.target_kernel is None):
+            raise ValueError("a target has a kernel, and two samples have no target")
+        if (self.test_p_values is None) != (self.n_test_rows is None):
+            raise ValueError("test_p_values and n_test_rows go together")
+        for name, entries, count in (
+            ("categorical", self.categorical, len(self.column_names)),
+            ("n_rows", self.n_rows, 2 if two_samples else 1),
+            ("sample_names", self.sample_names, 2 if two_samples else len(self.sample_names) or 1),
+        ):
+            if len(entries) != count:
+                raise ValueError(f"{name} must have {count} entries, got {brief(entries)}.")
+
+    def _sizes(self) -> dict[str, int]:
+        sizes = {"feature": len(self.about.feature_names)}
+        return sizes if self.null_values is None else sizes | {"permutation": len(self.null_values)}
+
+    @classmethod
+    def _from_fields(cls, found: dict[str, Any]) -> Self:
+        kernel, total = found.pop("kernel"), found.pop("total")
+        if kernel is None:
+            raise ValueError("it lacks 'kernel'")
+        if found["absent"] is None:  # of version 1
+            two_samples, blocks = found["target_kernel"] is None, found["block_size"] is not None
+            found["absent"] = describe_removal(found["removal"], two_samples, blocks)
+        result = super()._from_fields(found | {"kernels": (kernel,)})
+        size = 2.0 * len(result.values) * np.finfo(np.float64).eps * np.abs(result.values).sum()
+        if not abs(result.total - total) <= size:
+            raise ValueError(f"the values add up to {result.total:.6g}, not to {total:.6g}")
+        return result
+
+    @property
+    def rule(self) -> Rule:
+        """The rule with the largest proven error."""
+        return self.rules[0]
+
+    @property
     @usual_errors
     def alone(self) -> Floats:
         """The statistic of each player by itself; computed when asked, without permutations.
@@ -164,24 +270,21 @@ class Attribution(Tested):
         >>> bool(np.isclose(alone[1], pkex.mmd(X[:, 1:], Z[:, 1:]).total))
         True
         """
-        if self._alone is not None:
-            return self._alone.values
-        return self._data_for("the statistic of each player alone").each_alone()
+        values = self.alone_values
+        if values is None:
+            values = self.recomputation("the statistic of each player alone").each_alone()
+            object.__setattr__(self, "alone_values", values)
+        return values
 
     @property
-    def _knows_alone(self) -> bool:
+    def knows_alone(self) -> bool:
         """Whether `alone` is there or can be computed."""
-        return self._source is not None or self._alone is not None or "alone" in self.__dict__
+        return self.source is not None or self.alone_values is not None
 
     @property
     def absent(self) -> str:
         """What it means that a column is absent, in words."""
-        if self.removal == "neutral":
-            return "absent columns: their kernel factor becomes 1 (the paper's game)"
-        rows = "all pairs of different rows"
-        rows += " of both samples" if self.target_kernel is None else ""
-        rows += " of a block" if self.block_size is not None else ""
-        return f"absent columns: averaged over {rows}"
+        return f"absent columns: {self.about.absent}"
 
     @lazy
     @usual_errors
@@ -201,7 +304,7 @@ class Attribution(Tested):
         >>> bool(shares[:10].mean() > 0.0 > shares[10:].mean())
         True
         """
-        return self._data_for("the shares of rows").row_values()
+        return self.recomputation("the shares of rows").row_values()
 
     @usual_errors
     def value(self, subset: Iterable[str | int]) -> float:
@@ -225,7 +328,7 @@ class Attribution(Tested):
         >>> bool(np.isclose(attribution.value(["x0", "x1"]), attribution.total))
         True
         """
-        return self._data_for("the value of a subset").value(self._numbers(subset))
+        return self.recomputation("the value of a subset").value(self._numbers(subset))
 
     @usual_errors
     def component(self, subset: Iterable[str | int]) -> float:
@@ -248,7 +351,7 @@ class Attribution(Tested):
         True
         """
         chosen = self._numbers(subset)
-        return self._data_for("the component of a subset").component(chosen)
+        return self.recomputation("the component of a subset").component(chosen)
 
     @usual_errors
     def interactions(
@@ -285,9 +388,8 @@ class Attribution(Tested):
         >>> pkex.mmd(X, Z).interactions().top(1)[0].players
         ('x0', 'x1')
         """
-        from pkex.explain.interactions import of_statistic
-
-        return of_statistic(self, index, max_order, players, progress)
+        source = self.recomputation("interactions")
+        return source.interactions(self, index, max_order, players, progress)
 
     def remarks(self, alpha: float | None = None) -> list[str]:
         """Return what to know before reading the shares, in sentences; often none.
@@ -412,17 +514,7 @@ class Attribution(Tested):
         Traceback (most recent call last):
         ValueError: this attribution was loaded from a file, which does not hold the samples: ...
         """
-        files.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Attribution:
-        """Return the attribution that `save` wrote to `path`; as `Explanation.load` does.
-
-        It has no samples, so what is computed from them raises a ValueError: `row_values`, `value`,
-        `component`, the marginals of columns, and `alone` where it was not computed before. A
-        report leaves out what it lacks and says so.
-        """
-        return files.load(cls, path)
+        super().save(path)
 
     def __repr__(self) -> str:
         return text.attribution_text(self)
@@ -430,14 +522,14 @@ class Attribution(Tested):
     def _repr_html_(self) -> str:
         return html.attribution_html(self)
 
-    def _data_for(self, what: str) -> BlockMean:
+    def recomputation(self, what: str) -> Recomputation:
         """Return what the attribution was computed from, or say that it is not there."""
-        if self._source is None:
+        if self.source is None:
             raise ValueError(
                 f"this attribution was loaded from a file, which does not hold the samples: {what} "
                 "cannot be computed; make the attribution again with pkex.mmd or pkex.hsic."
             )
-        return self._source
+        return self.source
 
     def _numbers(self, subset: Iterable[str | int]) -> list[int]:
         if isinstance(subset, str) or not isinstance(subset, Iterable):
@@ -447,3 +539,12 @@ class Attribution(Tested):
             return []
         [found] = select(chosen, [Axis("feature", len(self.players), self.feature_names)])
         return sorted({int(i) for i in found})
+
+
+def describe_removal(removal: str, two_samples: bool, blocks: bool) -> str:
+    """Return what a removed column is replaced by in a statistic."""
+    if removal == "neutral":
+        return "their kernel factor becomes 1 (the paper's game)"
+    rows = "all pairs of different rows"
+    rows += " of both samples" if two_samples else ""
+    return f"averaged over {rows}{' of a block' if blocks else ''}"

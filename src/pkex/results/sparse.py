@@ -147,8 +147,9 @@ class SparseExplanation(Result):
         return chosen
 
     def _cut(self, chosen: Mapping[str, Indices]) -> dict[str, Any]:
-        rows, outputs = chosen["row"], chosen.get("output", [0])
-        values = tuple(self.with_output_axis[0][k][rows] for k in outputs)
+        sets, _ = self.with_output_axis
+        rows = chosen.get("row", np.arange(len(self)))
+        values = tuple(sets[k][rows] for k in chosen.get("output", range(len(sets))))
         spans = self.spans.chosen(rows) if isinstance(self.spans, Located) else self.spans
         return super()._cut(chosen) | {
             "values": values[0] if len(values) == 1 else values,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from pkex.statistics.pair_weights import Weights
 if TYPE_CHECKING:
     from pkex.games.interactions import Recipe
     from pkex.games.interactions.reductions import InteractionSums
+    from pkex.results.interactions import Interactions
 
 __all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate", "Part"]
 
@@ -305,7 +306,15 @@ class BlockMean:
 
         return self._mean_of(of_block)
 
-    def interactions(self, recipe: Recipe, progress: bool) -> InteractionSums:
+    def interactions(
+        self, attribution: Any, index: str, max_order: int, subsets: Any, progress: bool
+    ) -> Interactions:
+        """Return the interactions of the features of an attribution."""
+        from pkex.statistics.interactions import attribute_interactions
+
+        return attribute_interactions(self, attribution, index, max_order, subsets, progress)
+
+    def interaction_sums(self, recipe: Recipe, progress: bool) -> InteractionSums:
         """Return what players contribute together, the mean over the blocks."""
         from pkex.games.interactions.reductions import InteractionsByPair
 

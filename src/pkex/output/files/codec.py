@@ -9,8 +9,8 @@ is from files that were written before there was such a field.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from pkex.output.files.header import (
     maybe,
     to_json,
 )
-from pkex.output.files.kernel_data import Described, to_data
+from pkex.output.files.kernel_data import Described, from_data, to_data
 from pkex.output.files.pieces import (
     kernels_from_data,
     rules_from_data,
@@ -46,6 +46,7 @@ __all__ = [
     "Content",
     "Entries",
     "FloatArrays",
+    "KernelEntries",
     "Kernels",
     "Piece",
     "Rules",
@@ -101,27 +102,30 @@ class FloatArrays:
     """Fields that are arrays of floats.
 
     Those that are `finite` are refused where an entry is not a number; with `gaps` it may be NaN.
-    What is `optional` may be missing from a file, and is None.
+    What is `optional` may be missing from a file, and is None. `keys` has the names in files of
+    fields that have another one.
     """
 
     names: tuple[str, ...]
     finite: bool = False
     gaps: bool = False
     optional: bool = False
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     def pack(self, result: Any, content: Content) -> None:
         """Write those that are there."""
         held = {name: getattr(result, name) for name in self.names}
         there = {name: np.asarray(array) for name, array in held.items() if array is not None}
-        content.arrays.update(there)
+        content.arrays.update({self.keys.get(name, name): array for name, array in there.items()})
 
     def unpack(self, content: Content, fields: dict[str, Any]) -> None:
         """Read those that are there."""
         for name in self.names:
-            if name not in content.arrays and self.optional:
+            key = self.keys.get(name, name)
+            if key not in content.arrays and self.optional:
                 fields[name] = None
                 continue
-            fields[name] = array = content.arrays[name].astype(np.float64)
+            fields[name] = array = content.arrays[key].astype(np.float64)
             if self.finite and not (np.isfinite(array) | (self.gaps & np.isnan(array))).all():
                 raise ValueError(f"{name} has an entry that is not a number")
 
@@ -143,6 +147,23 @@ class Kernels:
         if found["kernels"] is None and found["kernel"] is not None:
             found["kernels"] = (Described(found["kernel"]),)
         fields["kernels"] = found["kernels"]
+
+
+@dataclass(frozen=True)
+class KernelEntries:
+    """Fields that are one kernel each, or None; those of a statistic."""
+
+    names: tuple[str, ...]
+
+    def pack(self, result: Any, content: Content) -> None:
+        """Write each as data."""
+        for name in self.names:
+            kernel = getattr(result, name)
+            content.header[name] = None if kernel is None else to_data(kernel)
+
+    def unpack(self, content: Content, fields: dict[str, Any]) -> None:
+        """Read each."""
+        fields |= fields_of(content.header, dict.fromkeys(self.names, maybe(from_data)))
 
 
 @dataclass(frozen=True)

@@ -346,7 +346,7 @@ class MarginalsDisplay(Display):
     ) -> MarginalsDisplay:
         """Draw; see `AttributionPlots.marginals`."""
         found = self.attribution
-        found._data_for("the picture of a column")
+        found.recomputation("the picture of a column")
         if is_index(columns):
             at_least(columns, "columns", 1)
             chosen = _first_columns(found, found.order, int(cast("int", columns)))

@@ -53,7 +53,7 @@ def payload(
         "p_statistic": attribution.p_statistic,
         "n_permutations": attribution.n_permutations,
         "values": finite(attribution.values),
-        "alone": finite(attribution.alone) if attribution._knows_alone else None,
+        "alone": finite(attribution.alone) if attribution.knows_alone else None,
         "remarks": attribution.remarks(alpha),
         "errors": None if errors is None else finite(errors),
         "block_size": attribution.block_size,

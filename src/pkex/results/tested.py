@@ -7,17 +7,16 @@ text of a result, its plots and reports, the command line and the estimators.
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex._util.lazy import lazy
-from pkex._util.types import Floats
+from pkex._util.p_values import holm, p_by_permutation, p_of_any, slack, step_up
+from pkex._util.types import Floats, Indices
 from pkex._util.words import listed
-from pkex.kernels import Kernel
-from pkex.statistics.block_mean import Alone, ColumnTests
-from pkex.statistics.many_tests import holm, p_by_permutation, p_of_any, slack, step_up
+from pkex.kernels.algebra import Kernel
+from pkex.results.base import Result
 
 __all__ = ["Tested"]
 
@@ -26,29 +25,24 @@ _MANY_ROWS = 20  # of which there are more permutations than anybody draws
 _BAND = (0.025, 0.975)  # quantiles of the null band
 
 
-class Tested:
-    """The p-values of an `Attribution`, from what its permutations gave."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Tested(Result):
+    """The statistic, what permutations gave for it, and the p-values; see `Attribution`."""
 
-    alpha: float
     statistic: str
     values: Floats
-    null_values: Floats | None
     rounding: Floats
-    standard_error: float | None
-    feature_names: tuple[str, ...]
-    samples: tuple[NDArray[Any], NDArray[Any]] | None
-    target_kernel: Kernel | None
-    _alone: Alone | None
-    _column_tests: ColumnTests | None
-    _n_rows: tuple[int, ...] | None
-
-    @property
-    def n_rows(self) -> tuple[int, ...]:
-        """Rows of X and Z, or of X."""
-        if self.samples is None:
-            return self._n_rows or ()
-        first, second = self.samples
-        return (len(first), len(second)) if self.target_kernel is None else (len(first),)
+    n_rows: tuple[int, ...]
+    null_values: Floats | None = None
+    alone_values: Floats | None = None
+    alone_null_values: Floats | None = None
+    alone_rounding: Floats | None = None
+    test_p_values: Floats | None = None
+    n_test_rows: int | None = None
+    standard_error: float | None = None
+    standard_errors: Floats | None = None
+    target_kernel: Kernel | None = None
+    alpha: float = 0.05
 
     @property
     def total(self) -> float:
@@ -56,7 +50,7 @@ class Tested:
         return float(self.values.sum())
 
     @property
-    def order(self) -> NDArray[np.intp]:
+    def order(self) -> Indices:
         """The players, the largest value first."""
         return np.argsort(-self.values, kind="stable")
 
@@ -66,7 +60,7 @@ class Tested:
         return 0 if self.null_values is None else len(self.null_values)
 
     @property
-    def _n_relabellings(self) -> int:
+    def n_relabellings(self) -> int:
         """How many different permutations there are, of which the most extreme one is one."""
         if self.target_kernel is not None:
             return math.factorial(min(self.n_rows[0], _MANY_ROWS))
@@ -104,16 +98,16 @@ class Tested:
         >>> found.p_statistic > 0.1, found.p_value < 0.01
         (True, True)
         """
-        alone, totals = self._alone, self.null_totals
-        if alone is None or totals is None:
+        totals, alone, null = self.null_totals, self.alone_values, self.alone_null_values
+        if totals is None or alone is None or null is None:
             return self.p_statistic
         return p_of_any(
             np.concatenate([[self.total], totals]),
-            np.vstack([alone.values, alone.null_values]),
+            np.vstack([alone, null]),
             np.concatenate(
                 [
                     [slack(self.total, totals, self.rounding.sum())],
-                    slack(alone.values, alone.null_values, alone.rounding),
+                    slack(alone, null, self.alone_rounding),
                 ]
             ),
         )
@@ -132,7 +126,7 @@ class Tested:
             return None
         p: Floats = p_by_permutation(self.values, self.null_values, self.rounding)
         # what was not tested by itself is NaN, which fmax leaves out
-        return p if self._column_tests is None else np.fmax(p, self._column_tests.p_values)
+        return p if self.test_p_values is None else np.fmax(p, self.test_p_values)
 
     @lazy
     def p_holm(self) -> Floats | None:
@@ -144,18 +138,12 @@ class Tested:
         """The p-values of the players, adjusted by the method of Benjamini and Hochberg."""
         return None if self.p_values is None else step_up(self.p_values)
 
-    @property
-    def n_test_rows(self) -> int | None:
-        """On how many rows columns were permuted alone."""
-        return None if self._column_tests is None else self._column_tests.n_rows
-
     @lazy
     def p_alone(self) -> Floats | None:
         """The p-values of `alone`."""
-        if self._alone is None:
+        if self.alone_null_values is None:
             return None
-        by_itself = self._alone
-        p: Floats = p_by_permutation(by_itself.values, by_itself.null_values, by_itself.rounding)
+        p: Floats = p_by_permutation(self.alone_values, self.alone_null_values, self.alone_rounding)
         return p
 
     @lazy
