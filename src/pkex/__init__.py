@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pkex import errors, games, kernels, readers, reference
-    from pkex.errors import AdditivityError, PrecisionWarning, UnsupportedModelError
+    from pkex.errors import (
+        AdditivityError,
+        PerformanceWarning,
+        PrecisionWarning,
+        UnsupportedModelError,
+    )
     from pkex.explain.explainer import Explainer
     from pkex.explain.sensitivity import sensitivity
     from pkex.games.backend import show_config
@@ -42,6 +47,7 @@ __all__ = [
     "Interactions",
     "KernelExpansion",
     "MMDDrift",
+    "PerformanceWarning",
     "PrecisionWarning",
     "Sensitivity",
     "SparseExplanation",
@@ -68,6 +74,7 @@ _HOMES = {  # the module of a name that is not a module; imported when the name 
     "Interactions": "results.interactions",
     "KernelExpansion": "models.expansion",
     "MMDDrift": "statistics.drift",
+    "PerformanceWarning": "errors",
     "PrecisionWarning": "errors",
     "Sensitivity": "results.sensitivity",
     "SparseExplanation": "results.sparse",

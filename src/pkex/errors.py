@@ -7,7 +7,12 @@ True
 
 from __future__ import annotations
 
-__all__ = ["AdditivityError", "PrecisionWarning", "UnsupportedModelError"]
+__all__ = [
+    "AdditivityError",
+    "PerformanceWarning",
+    "PrecisionWarning",
+    "UnsupportedModelError",
+]
 
 
 class AdditivityError(RuntimeError):
@@ -24,6 +29,20 @@ class AdditivityError(RuntimeError):
     >>> pkex.as_expansion(model, kernel=pkex.kernels.RBF(2.0))
     Traceback (most recent call last):
     pkex.errors.AdditivityError: the expansion that was read predicts ...
+    """
+
+
+class PerformanceWarning(UserWarning):
+    """A call is going to take longer than a minute; the message says how long.
+
+    Examples
+    --------
+    Where that is as expected:
+
+    >>> import warnings, pkex
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", pkex.PerformanceWarning)
+    ...     f = pkex.KernelExpansion([[0.0], [1.0]], [1.0, 2.0], pkex.kernels.RBF())
     """
 
 

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 import skops.io
@@ -72,3 +74,39 @@ def test_what_only_says_that_it_is_a_terminal(monkeypatch, capsys):
     with _progress.row_bar(3, delay=0.0) as bar:
         bar.update(3)
     assert "3/3 [" in capsys.readouterr().err
+
+
+def test_a_forecast_is_made_of_the_work_alone(monkeypatch):
+    """Of two stages with 3 and 1 of 100 units at 2 seconds each, and a long time before each."""
+    now = [0.0]
+    monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def work(sizes):
+        for size in sizes:
+            now[0] += 2.0 * size
+            yield size
+
+    announced = []
+    forecast = _progress.Forecast(100.0, announced.append)
+    for sizes in ([1, 2], [1]):
+        now[0] += 1000.0
+        assert list(forecast.watch(work(sizes), sizes)) == sizes
+    assert announced == [200.0]
+    assert forecast.spent == 8.0
+
+
+def test_a_bar_of_few_rows_moves_within_them(monkeypatch):
+    shown = []
+
+    class Bar(SimpleNamespace):
+        n = 0
+
+        def update(self, count):
+            shown.append(self.n + count)
+
+    monkeypatch.setattr(_progress, "row_bar", lambda n_rows, **_: nullcontext(Bar()))
+    assert list(_progress.with_bar(iter("abc"), [1, 1, 2], 1)) == ["a", "b", "c"]
+    assert list(map(str, shown)) == ["0.25", "0.5", "1"]
+    shown.clear()
+    assert list(_progress.with_bar(iter("ab"), [1, 2], 1000)) == ["a", "b"]
+    assert list(map(str, shown)) == ["333", "1000"]

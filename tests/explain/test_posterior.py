@@ -69,6 +69,16 @@ def test_covariances_of_a_process_with_a_matern_kernel(removal):
     check_covariances(model.fit(X, Y), removal)
 
 
+@every_game
+def test_covariances_do_not_have_noise_that_differs_from_row_to_row(removal):
+    odd = gp.RBF(1.0) + gp.WhiteKernel(0.1) * gp.DotProduct(1.0)
+    model = GaussianProcessRegressor(odd, optimizer=None).fit(X, Y)
+    found = explainer(model, removal)(ROWS[:1], return_cov=True)
+    hybrids, matrix = functional(ROWS[0], BACKGROUND, SHARES, alone(D), removal)
+    cov = latent_covariance(gp.RBF(1.0), X, model.L_, hybrids)
+    assert_close(found.cov[0], matrix @ cov @ matrix.T, 1e-12)
+
+
 def check_covariances(model, removal):
     found = explainer(model, removal)(ROWS, return_std=True, return_cov=True)
     assert found.std.shape == found.values.shape
@@ -282,10 +292,6 @@ def test_refusals():
         Explainer(fitted("rbf"), removal="neutral").variance(ROWS)
     with pytest.raises(ValueError, match="not there for neutral removal"):
         Explainer(fitted("rbf"), removal="neutral")(ROWS, return_std=True)
-    odd = gp.RBF(1.0) + gp.WhiteKernel(0.1) * gp.DotProduct(1.0)
-    model = GaussianProcessRegressor(odd, optimizer=None).fit(X, Y)
-    with pytest.raises(pkex.UnsupportedModelError, match="posterior"):
-        Explainer(model)(ROWS, return_std=True)
 
 
 def test_posteriors_must_fit_their_expansion():

@@ -88,6 +88,23 @@ def test_the_uncertainty_of_values_is_that_of_the_processs_own_covariance(case, 
     assert np.abs(found - expected).max() <= 1e-8 * scale
 
 
+@pytest.mark.filterwarnings("ignore:this Gaussian process is badly conditioned")
+@all_models
+def test_the_variance_is_the_processs_own_with_and_without_noise(case, table):
+    """With the noise of the fit, which scikit-optimize takes out of the kernel after it."""
+    process, rows = case.process, table[-2:]
+    own = process.predict(rows, return_std=True)[1] ** 2
+    explain = Explainer(case.model(), table[2:4])
+    unit = process._y_train_std**2
+    plain = process.kernel_(rows, rows.copy())  # between two tables, where noise does not count
+    counted = process.kernel_.diag(rows) - np.diagonal(plain)
+    fitted = (process.L_**2).sum(axis=1)[0] - process.kernel_(table[:1], table[:1].copy())[0, 0]
+    atol = 1e-6 * np.diagonal(plain).max() * unit  # of kernels that are sums up to an error
+    for option, noise in ((None, 0.0), (False, -counted), (True, fitted - counted)):
+        found = explain.variance(rows, observation_noise=option).predictions
+        assert np.abs(found - (own + noise * unit)).max() <= atol
+
+
 @all_models
 def test_explainers_pickle(case, table):
     """Also where the function that is optimised cannot be pickled, as here."""

@@ -98,6 +98,33 @@ def test_the_uncertainty_of_values_is_that_of_the_models_own_posterior(case):
     assert np.abs(found - expected).max() <= max(1e-7, case.tol) * expected.max()
 
 
+@pytest.mark.parametrize("case", [c for c in models.MODELS if c.has_posterior], ids=str)
+def test_the_variance_is_the_models_own_with_and_without_noise(case):
+    """`posterior(X, observation_noise=...)` of BoTorch, and a likelihood of GPyTorch."""
+    rows, explain = case.table[-2:], Explainer(case.model(), case.table[3:5])
+
+    def apart(option, expected):
+        """How far it is from what is expected, beyond its error bound."""
+        found = explain.variance(rows, observation_noise=option)
+        shape = (len(rows), case.n_outputs)
+        gap = np.abs(found.predictions.reshape(shape) - expected) - found.error.reshape(shape)
+        return gap.max()
+
+    own = models.cases.own_variances(case.model(), rows, False)
+    jitter = 1e-4 * case.jitter  # that `Summed` has on the diagonal of its prior
+    # GPyTorch finds distances as |x|^2 + |z|^2 - 2 x z; float32 models have fewer digits
+    atol = 10.0 * max(1e-7, case.tol) * own.max()
+    assert apart(None, own) <= atol
+    assert apart(False, own - jitter) <= atol
+    if case.name == "ExactGP fixed noise":  # one for each training row
+        with pytest.raises(UnsupportedModelError, match="differs from row to row"):
+            apart(True, own)
+        return
+    noisy = models.cases.own_variances(case.model(), rows, True)
+    assert apart(True, noisy) <= atol
+    assert (noisy > own + 10.0 * atol).all()  # there is noise to see
+
+
 @all_models
 def test_rows_as_tensors_arrays_and_frames(case):
     rows = case.table[:3]

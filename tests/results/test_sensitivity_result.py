@@ -139,7 +139,7 @@ def test_an_explanation_keeps_the_posterior_in_a_file(tmp_path):
     np.testing.assert_array_equal(again.cov, UNSURE.cov)
     variance = pkex.Explainer(PROCESS).variance(X[:2])
     variance.save(tmp_path / "variance.npz")
-    assert Explanation.load(tmp_path / "variance.npz").quantity == "predictive variance"
+    assert Explanation.load(tmp_path / "variance.npz").quantity == "latent variance"
     plain = pkex.Explainer(PROCESS)(X[:2])
     plain.save(tmp_path / "plain.npz")
     assert Explanation.load(tmp_path / "plain.npz").std is None
@@ -153,7 +153,7 @@ def test_an_explanation_shows_the_posterior():
     frame = one.to_frame()
     np.testing.assert_array_equal(frame["x1 std"], one.std[:, 1])
     assert "x1 std" in UNSURE.to_frame()["y1"]
-    assert "predictive variance" in str(pkex.Explainer(PROCESS).variance(X[:1]))
+    assert "latent variance" in str(pkex.Explainer(PROCESS).variance(X[:1]))
 
 
 def test_a_report_shows_the_posterior(tmp_path):
@@ -161,10 +161,17 @@ def test_a_report_shows_the_posterior(tmp_path):
     data = Page(tmp_path / "report.html").data
     assert len(data["stds"]) == 2
     assert any(entry["label"] == "Whiskers" for entry in data["facts"])
-    pkex.Explainer(PROCESS).variance(X[:2]).report(tmp_path / "report.html")
-    data = Page(tmp_path / "report.html").data
-    assert data["title"] == "Which features drive the predictive variance"
-    assert data["stds"] is None
+    for noise, words in (
+        (False, "latent variance, without observation noise"),
+        (True, "predictive variance, observation noise included"),
+    ):
+        variance = pkex.Explainer(PROCESS).variance(X[:2], observation_noise=noise)
+        variance.report(tmp_path / "report.html")
+        data = Page(tmp_path / "report.html").data
+        quantity, _, said = words.partition(", ")
+        assert data["title"] == f"Which features drive the {quantity}"
+        assert any(entry.get("note", "").endswith(f"{said}.") for entry in data["facts"])
+        assert data["stds"] is None
 
 
 def test_shapes_of_a_posterior_are_checked():

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["class_name", "counted", "listed"]
+__all__ = ["LATENT", "NOISE", "PREDICTIVE", "class_name", "counted", "duration", "listed"]
+
+# the variances of a Gaussian process that are explained, and what a sentence says of them
+LATENT, PREDICTIVE = "latent variance", "predictive variance"
+NOISE = {LATENT: ", without observation noise", PREDICTIVE: ", observation noise included"}
 
 _SHOWN = 12  # names in a sentence before it says "and more"
 
@@ -49,3 +53,18 @@ def class_name(model: Any) -> str:
     steps = getattr(model, "steps", None)
     names = [type(step).__name__ for _, step in steps] if steps else []
     return type(model).__name__ + (f"({', '.join(names)})" if names else "")
+
+
+def duration(seconds: float) -> str:
+    """Return a time as one says it.
+
+    Examples
+    --------
+    >>> [duration(s) for s in (5.0, 80.0, 600.0, 8000.0, 1e6)]
+    ['a few seconds', '1 minute', '10 minutes', '2 hours', '12 days']
+    """
+    for unit, name in ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
+        count = round(seconds / unit)
+        if seconds >= 1.5 * unit or (unit == 60.0 and seconds >= 30.0):
+            return f"{count} {name}{'s' * (count != 1)}"
+    return "a few seconds"

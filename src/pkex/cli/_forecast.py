@@ -14,11 +14,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["Rates", "advice", "duration", "measure"]
+from pkex._util.progress import LONG
+from pkex._util.words import duration
+
+__all__ = ["Rates", "advice", "measure"]
 
 Run = Callable[[int, int], object]
 
-LONG = 60.0  # seconds that are announced
 _BLOCK = 2000  # rows of a block that is proposed instead
 _START = 256  # rows of the first sample
 _SECONDS = 0.5  # that a sample should take
@@ -111,18 +113,3 @@ def advice(rates: Rates, n_rows: int, block_size: int | None) -> str | None:
     if rates.tested > rates.pair:
         return f"{sentence}: fewer --permutations or a smaller --block-size take less."
     return f"{sentence}: a smaller --block-size takes less."
-
-
-def duration(seconds: float) -> str:
-    """Return a time as one says it.
-
-    Examples
-    --------
-    >>> [duration(s) for s in (5.0, 80.0, 600.0, 8000.0, 1e6)]
-    ['a few seconds', '1 minute', '10 minutes', '2 hours', '12 days']
-    """
-    for unit, name in ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
-        count = round(seconds / unit)
-        if seconds >= 1.5 * unit or (unit == 60.0 and seconds >= 30.0):
-            return f"{count} {name}{'s' * (count != 1)}"
-    return "a few seconds"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Protocol, overload
@@ -339,23 +338,43 @@ class Explainer:
         return explanation
 
     @usual_errors
-    def variance(self, X: ArrayLike, *, progress: bool = False) -> Explanation:
-        """Explain the predictive variance of a Gaussian process: why is it unsure here?
+    def variance(
+        self, X: ArrayLike, *, observation_noise: bool | None = None, progress: bool = False
+    ) -> Explanation:
+        """Explain the variance of a Gaussian process: why is it uncertain here?
 
-        The predictions of what is returned are the squares of what ``predict(return_std=True)`` has
-        for the rows, the noise of an observation included; base values are the mean variance when
-        nothing is known of a row. A negative value says that the column makes the model surer.
+        The predictions of what is returned are the variances of the rows; base values are the mean
+        variance when nothing is known of a row. A negative value says that the feature makes the
+        model more certain. The noise of an observation moves base values and predictions, and no
+        value. `Explanation.quantity` says whether it is in them: "predictive variance" has it,
+        "latent variance" does not.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_columns)
             As in a call.
+        observation_noise : bool or None, default None
+            None: as the model's own prediction has it. That of scikit-learn,
+            ``predict(return_std=True)``, counts a WhiteKernel in the kernel but not `alpha`; that
+            of scikit-optimize, of GPyTorch, ``model(X)``, and of BoTorch, ``posterior(X)``, is the
+            variance of the latent function. True: with the noise of an observation, a WhiteKernel
+            and `alpha`, or that of the likelihood, in the units of the target. False: without any.
         progress : bool, default False
             Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
 
         Returns
         -------
         Explanation
+
+        Raises
+        ------
+        UnsupportedModelError
+            When the model has no posterior, or not one noise for every row where it is counted.
+
+        Warns
+        -----
+        PerformanceWarning
+            Once the first rows show that all of them take longer than a minute.
 
         Examples
         --------
@@ -364,29 +383,20 @@ class Explainer:
         >>> from sklearn.gaussian_process.kernels import RBF
         >>> X = np.random.default_rng(0).normal(size=(30, 2))
         >>> model = GaussianProcessRegressor(RBF(), alpha=0.1, optimizer=None).fit(X, X[:, 0])
-        >>> explanation = pkex.Explainer(model).variance([[0.0, 4.0]])
+        >>> explainer = pkex.Explainer(model)
+        >>> explanation = explainer.variance([[0.0, 4.0]])
         >>> std = model.predict([[0.0, 4.0]], return_std=True)[1]
         >>> bool(abs(explanation.predictions - std**2) < 1e-9)
         True
         >>> bool(explanation.values[0, 1] > explanation.values[0, 0])
         True
+        >>> noisy = explainer.variance([[0.0, 4.0]], observation_noise=True)
+        >>> (noisy.predictions - explanation.predictions).round(9)
+        array([0.1])
         """
-        from pkex.explain.posterior import check_posteriors, variance_of
+        from pkex.explain.posterior import explain_variance
 
-        expansion = self.expansion
-        check_posteriors(expansion, self.removal, "variance")
-        rows: Any = taken(expansion, X)
-        table = mixed(expansion, rows)
-        prepared = [part.prepare(table) for part in expansion.parts]
-        games = list(zip(self._parts, expansion.parts, prepared, strict=True))
-        found = variance_of(games, n_jobs=self.n_jobs, progress=progress)
-        about = replace(self.about, quantity="predictive variance")
-        return Explanation(
-            about,
-            data=self._shown(table, prepared),
-            row_labels=rows.index if hasattr(rows, "iloc") else None,
-            **found.fields(one_output=self._base.ndim == 0),
-        )
+        return explain_variance(self, X, observation_noise, progress)
 
     @usual_errors
     def interactions(

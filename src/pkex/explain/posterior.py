@@ -8,32 +8,49 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pkex._util.progress import Forecast, with_bar
 from pkex._util.types import Floats
-from pkex.errors import PrecisionWarning, UnsupportedModelError
+from pkex._util.validation import brief
+from pkex._util.words import LATENT, PREDICTIVE, counted, duration
+from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
 from pkex.games.atoms import Atoms, diagonal_factors
+from pkex.games.blocks import rectangle
 from pkex.games.covariance import PriorCovariance
 from pkex.games.engine import reduced
 from pkex.games.layout import by_column
 from pkex.games.points import WeightedPoints
-from pkex.games.quadratic import QuadraticForm, own_worth
+from pkex.games.quadratic import QuadraticForm, own_worth, pairs_of, tiles_of
 from pkex.games.rules import Rule
 from pkex.games.sums import GameSums, ranked
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
+from pkex.models.preparation import mixed, taken
 from pkex.models.products import as_products
 from pkex.readers.reading import outside
+from pkex.results.explanation import Explanation
 
-__all__ = ["Spread", "VarianceValues", "check_posteriors", "spread_of_values", "variance_of"]
+if TYPE_CHECKING:
+    from pkex.explain.explainer import Explainer
+
+__all__ = [
+    "Spread",
+    "VarianceValues",
+    "check_posteriors",
+    "explain_variance",
+    "spread_of_values",
+    "variance_of",
+]
 
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
 
 _MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
-_PAIRS = 2**22  # values of pairs held at once
+_PAIRS = 2**18  # values of pairs held at once, which are a step of a progress bar
 _UNIT = 2.0**-53
 _FEW_DIGITS = 4.0
 
@@ -92,11 +109,11 @@ def spread_of_values(
     """
     total: Floats | None = None
     digits = math.inf
-    for given, part, rows in parts:
+    for given, part, rows in _uncertain(parts):
         points, posterior = as_products(given, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
         found, error = reduced(prior, n_jobs=n_jobs, progress=progress)
-        off = error + _subtract_explained(points, posterior, rows, found)
+        off = error + _subtract_explained(points, posterior, rows, found, progress)
         own = np.diagonal(found, axis1=1, axis2=2) if full else found
         largest = own.max(axis=1, initial=0.0)
         digits = min(digits, _digits(largest, off))
@@ -112,7 +129,7 @@ def spread_of_values(
 
 
 def _subtract_explained(
-    points: WeightedPoints, posterior: Posterior, rows: Floats, prior: Floats
+    points: WeightedPoints, posterior: Posterior, rows: Floats, prior: Floats, progress: bool
 ) -> Floats:
     """Subtract ``V' A^-1 V`` from the prior in place; return what rounding may cost a variance.
 
@@ -122,9 +139,8 @@ def _subtract_explained(
     """
     n_players, n_points = points.plan.n_players, len(points.z)
     size, cost = posterior.size(), np.empty(len(rows))
-    step = max(1, _PAIRS // (n_players * n_points))
-    for start in range(0, len(rows), step):
-        some = slice(start, start + step)
+
+    def subtract(some: slice) -> None:
         values = points.pair_values(rows[some])  # (players, rows, points)
         count = values.shape[1]
         white = posterior.whitened(values.reshape(-1, n_points).T)
@@ -139,11 +155,18 @@ def _subtract_explained(
             cost[some] = prior[some].max(axis=1, initial=0.0)
             prior[some] -= (white * white).sum(axis=0).T
         cost[some] = _UNIT * (cost[some] + size * squares)
+
+    blocks = [some for some, _ in rectangle(len(rows), 1, _PAIRS // (n_players * n_points))]
+    work: Iterator[None] = map(subtract, blocks)
+    if progress:
+        work = with_bar(work, [some.stop - some.start for some in blocks], len(rows))
+    for _ in work:
+        pass
     return cost
 
 
 class VarianceValues(NamedTuple):
-    """The values of the predictive variance of some rows.
+    """The values of the predictive or latent variance of some rows; `quantity` says which.
 
     `values` have shape (rows, players, outputs); bases, totals and errors (rows, outputs).
     """
@@ -154,6 +177,7 @@ class VarianceValues(NamedTuple):
     error: Floats
     residual: float
     rules: tuple[Rule, ...]
+    quantity: str
 
     def fields(self, *, one_output: bool) -> dict[str, Any]:
         """Return what an explanation has of it, without the axis of outputs if there is one."""
@@ -171,16 +195,46 @@ class VarianceValues(NamedTuple):
         }
 
 
+def explain_variance(
+    explainer: Explainer, X: Any, observation_noise: bool | None, progress: bool
+) -> Explanation:
+    """Return the explanation of `Explainer.variance`."""
+    if not isinstance(observation_noise, bool | np.bool_ | None):
+        raise TypeError(
+            f"observation_noise must be None, True or False, got {brief(observation_noise)}."
+        )
+    expansion = explainer.expansion
+    check_posteriors(expansion, explainer.removal, "variance")
+    rows: Any = taken(expansion, X)
+    table = mixed(expansion, rows)
+    prepared = [part.prepare(table) for part in expansion.parts]
+    games = list(zip(explainer._parts, expansion.parts, prepared, strict=True))
+    noise = None if observation_noise is None else bool(observation_noise)
+    found = variance_of(games, observation_noise=noise, n_jobs=explainer.n_jobs, progress=progress)
+    return Explanation(
+        replace(explainer.about, quantity=found.quantity),
+        data=explainer._shown(table, prepared),
+        row_labels=rows.index if hasattr(rows, "iloc") else None,
+        **found.fields(one_output=explainer._base.ndim == 0),
+    )
+
+
 def variance_of(
     parts: Sequence[Part],
     *,
+    observation_noise: bool | None = None,
     n_jobs: int | None,
     progress: bool = False,
 ) -> VarianceValues:
-    """Return the values of the predictive variance, the noise of an observation included.
+    """Return the values of the variance, with the noise that `Explainer.variance` says.
 
-    Parameters are those of `spread_of_values`.
+    Other parameters are those of `spread_of_values`.
     """
+    parts = _uncertain(parts)
+    levels = [_noise(_posterior(part), observation_noise) for _, part, _ in parts]
+    noisy = observation_noise
+    if noisy is None:
+        noisy = any(level > 0.0 for level in levels)
     values: Any = 0.0
     bases: Any = 0.0
     totals: Any = 0.0
@@ -188,18 +242,23 @@ def variance_of(
     residual, digits = 0.0, math.inf
     rules: set[Rule] = set()
     efficient = True
-    for given, part, rows in parts:
-        points, posterior = as_products(given, part, _MIXTURE), _posterior(part)
-        sums, form = _variance_games(points, posterior, rows, n_jobs=n_jobs, progress=progress)
+    games = [as_products(given, part, _MIXTURE) for given, part, _ in parts]
+    forecast = _forecast(games, len(parts[0][2]), progress)
+    for points, (_, part, rows), level in zip(games, parts, levels, strict=True):
+        posterior = _posterior(part)
+        options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "forecast": forecast}
+        sums, form, constant = _variance_games(points, posterior, rows, **options)
         off = sums.check("the variance minus its base value")
         noise = _UNIT * (sums.magnitudes[:, 0] + _of_inverse(points, posterior, rows))
-        digits = min(digits, _digits(sums.totals[:, 0], noise))
+        digits = min(digits, _digits(sums.totals[:, 0] + constant, noise))
         scales = posterior.scales
         values = values + sums.values * scales
-        totals = totals + (sums.totals + posterior.noise) * scales
-        bases = bases + (sums.bases + posterior.noise) * scales
+        constant += level
+        totals = totals + (sums.totals + constant) * scales
+        bases = bases + (sums.bases + constant) * scales
         rate = 2.0 * sums.rules[0].relative_error + form.roundings * _UNIT
         local = rate * sums.magnitudes + _of_mixture(points, posterior)
+        local = local + (12.0 + len(parts)) * _UNIT * constant  # in bases and totals
         if sums.efficient:
             local = local + np.abs(sums.residual)
             residual = max(residual, off * float(scales.max()))
@@ -213,21 +272,21 @@ def variance_of(
         totals = bases + values.sum(axis=1)
     else:
         residual = math.nan
-    return VarianceValues(values, bases, totals, error, residual, ranked(rules))
+    quantity = PREDICTIVE if noisy else LATENT
+    return VarianceValues(values, bases, totals, error, residual, ranked(rules), quantity)
 
 
 def _variance_games(
     points: WeightedPoints,
     posterior: Posterior,
     rows: Floats,
-    *,
-    n_jobs: int | None,
-    progress: bool,
-) -> tuple[GameSums, QuadraticForm]:
+    **options: Any,
+) -> tuple[GameSums, QuadraticForm, float]:
     """Return the values of the variance of the latent function, in the units of the kernel.
 
     The variance at a row h is ``k(h, h) - k_h' (K + noise)^-1 k_h``: the worth of the kernel of a
-    row with itself, minus a quadratic form, which is returned as well.
+    row with itself, minus a quadratic form, which is returned as well. Totals and bases lack the
+    part of ``k(h, h)`` that is the same for all rows, which comes last.
     """
     background = points.background
     assert background is not None
@@ -235,9 +294,34 @@ def _variance_games(
     inverse = posterior.inverse()
     weights = atoms.spread(atoms.spread(inverse).T)
     form = QuadraticForm(atoms, weights, by_column(rows), background)
-    explained: GameSums = reduced(form, n_jobs=n_jobs, progress=progress)
-    own = own_worth(points.plan, by_column(rows), background)
-    return explained.scaled(-1.0) + own, form
+    explained: GameSums = reduced(form, **options)
+    own, constant = own_worth(points.plan, by_column(rows), background)
+    return explained.scaled(-1.0) + own, form, constant
+
+
+def _forecast(games: Sequence[WeightedPoints], n_rows: int, progress: bool) -> Forecast:
+    """Return what warns of a variance that takes long: all pairs of atoms for every row."""
+    n_points = max(len(points.z) for points in games)
+    n_products = max(len(points.plan.terms) for points in games)
+    products = f" times {n_products} products that the kernel is a sum of" * (n_products > 1)
+    other = ", and so does another kernel, such as RBF" * (n_products > 1)
+    bar = "" if progress else " progress=True shows a progress bar."
+    background = games[0].background
+    assert background is not None
+    each = "" if background.marginal else ", for each background row"
+    fewer = "rows or" if background.marginal else "rows, background rows or"
+
+    def announce(seconds: float) -> None:
+        warnings.warn(
+            f"the variance of {counted(n_rows, 'row')} will take about {duration(seconds)}: a row "
+            f"needs all pairs of {n_points} training points{products}{each}. Fewer {fewer} "
+            f"training points take less{other}.{bar}",
+            PerformanceWarning,
+            stacklevel=outside(),
+        )
+
+    tiles = [tile for points in games for tile in tiles_of(Atoms(points.plan, points.z))]
+    return Forecast(n_rows * sum(map(pairs_of, tiles)), announce)
 
 
 def _of_mixture(points: WeightedPoints, posterior: Posterior) -> float:
@@ -273,6 +357,34 @@ def _of_inverse(points: WeightedPoints, posterior: Posterior, rows: Floats) -> F
         betas = posterior.coefficients(posterior.whitened(np.asarray(kernel).T))
         found[some] = size * (betas * betas).sum(axis=0)
     return found
+
+
+def _uncertain(parts: Sequence[Part]) -> Sequence[Part]:
+    """Leave out parts that are known, such as the slope of a prior mean: they have no variance."""
+    return [each for each in parts if _posterior(each[1]).scales.any()] or parts[:1]
+
+
+def _noise(posterior: Posterior, observation_noise: bool | None) -> float:
+    """Return the variance of the noise that is counted, in the units of the kernel."""
+    if observation_noise is False:
+        return 0.0
+    if observation_noise is None:
+        if posterior.noise is None:
+            raise UnsupportedModelError(
+                "the noise that this Gaussian process predicts differs from row to row, and what "
+                "makes it differ cannot be explained. Pass observation_noise=False for the "
+                "variance of the latent function."
+            )
+        return posterior.noise
+    if posterior.observation_noise is None:
+        raise UnsupportedModelError(
+            "observation_noise=True needs one noise variance for every new observation. The noise "
+            "of this model is not known, or differs from row to row: an array as alpha, a "
+            "likelihood with fixed noise. Pass observation_noise=False, and add the noise that "
+            "you expect to base values and predictions; contributions do not depend on it. An "
+            "expansion of your own takes Posterior(..., observation_noise=variance)."
+        )
+    return posterior.observation_noise
 
 
 def _posterior(part: KernelExpansion) -> Posterior:

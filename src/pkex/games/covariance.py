@@ -131,11 +131,12 @@ class PriorCovariance:
     def tasks(self) -> Sequence[Task]:
         """Return strips of background rows for each term and row, or some rows if marginal."""
         n_terms, n_rows = len(self.games), len(self.x)
-        if self.background.marginal:
-            step = max(1, _PAIRS // (self.plan.n_players * len(self.background.rows)))
-            blocks = [rows for rows, _ in rectangle(n_rows, 1, step)]
-            return [Task(rows, slice(0, 0), term) for term in range(n_terms) for rows in blocks]
         n_background = len(self.background.rows)
+        if self.background.marginal:
+            step = max(1, _PAIRS // (self.plan.n_players * n_background))
+            blocks = [rows for rows, _ in rectangle(n_rows, 1, step)]
+            every = slice(0, n_background)
+            return [Task(rows, every, term) for term in range(n_terms) for rows in blocks]
         step = max(1, _PAIRS // (self.plan.n_players * n_background))
         strips = [rows for rows, _ in rectangle(n_background, 1, step)]
         return [

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkex._util.progress import with_bar
+from pkex._util.progress import Forecast, with_bar
 from pkex.games.protocols import Reduction
 from pkex.games.threads import in_order
 
 __all__ = ["reduced"]
 
 
-def reduced(reduction: Reduction[Any], *, n_jobs: int | None = 1, progress: bool = False) -> Any:
+def reduced(
+    reduction: Reduction[Any],
+    *,
+    n_jobs: int | None = 1,
+    progress: bool = False,
+    forecast: Forecast | None = None,
+) -> Any:
     """Return the result of a reduction.
 
     Parameters
@@ -25,12 +31,17 @@ def reduced(reduction: Reduction[Any], *, n_jobs: int | None = 1, progress: bool
         Number of threads, as in joblib; one inside a worker of joblib.
     progress : bool
         Whether to show a progress bar (tqdm) when it takes longer than two seconds.
+    forecast : Forecast, optional
+        Of work that this is a part of, in pairs.
     """
     tasks = reduction.tasks()
     parts = in_order(reduction.run, tasks, n_jobs)
-    if progress and tasks:
+    if tasks and (progress or forecast is not None):
         pairs = [_length(task.rows) * _length(task.points) for task in tasks]
-        parts = with_bar(parts, pairs, max(task.rows.stop for task in tasks))
+        if forecast is not None:
+            parts = forecast.watch(parts, pairs)
+        if progress:
+            parts = with_bar(parts, pairs, max(task.rows.stop for task in tasks))
     for part in parts:
         reduction.add(part)
     return reduction.result()

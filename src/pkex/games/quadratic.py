@@ -12,14 +12,14 @@ The kernel of a row with itself, `own_worth`, is a game as well where the kernel
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from pkex._util.types import Floats
 from pkex.games.atoms import Atoms, diagonal_factors
-from pkex.games.blocks import triangle
+from pkex.games.blocks import rectangle, triangle
 from pkex.games.engine import reduced
 from pkex.games.plan import Plan
 from pkex.games.points import Background
@@ -29,11 +29,12 @@ from pkex.games.sources import GivenFactors, given_game
 from pkex.games.sums import GameSums
 from pkex.games.threads import raise_if_cancelled
 
-__all__ = ["QuadraticForm", "own_worth"]
+__all__ = ["QuadraticForm", "own_worth", "pairs_of", "tiles_of"]
 
 
-_FACTORS = 2**19  # of a tile of pairs of atoms, for all rows
+_FACTORS = 2**19  # of a tile of pairs of atoms, for `_ROWS` rows
 _ROWS = 8  # rows that a tile has room for
+_BLOCK = 64  # rows of a task, for which what absent players have in a tile is found once
 
 
 class QuadraticForm:
@@ -53,6 +54,7 @@ class QuadraticForm:
     def __init__(self, atoms: Atoms, weights: Floats, x: Floats, background: Background) -> None:
         self.atoms, self.weights, self.x, self.background = atoms, weights, x, background
         plan = self.plan = atoms.plan
+        self.tiles = tiles_of(atoms)
         self.game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
         self.found = Totals.zeros(len(x), plan.n_players, 1)
         self.base = 0.0
@@ -60,11 +62,10 @@ class QuadraticForm:
         self.there = atoms.factors(background.rows)
 
     def tasks(self) -> Sequence[Task]:
-        """Return tiles of pairs of atoms."""
-        side = int((_FACTORS / (_ROWS * self.plan.n_players)) ** 0.5)
-        side = max(1, min(side, self.atoms.count))
-        width = max(side, _FACTORS // (_ROWS * self.plan.n_players * side))
-        return [Task(*block) for block in triangle(self.atoms.count, side, width)]
+        """Return some rows with the pairs of each tile, whose number is in the place of a term."""
+        blocks = [rows for rows, _ in rectangle(len(self.x), 1, _BLOCK)]
+        tiles = [(number, slice(0, pairs_of(tile))) for number, tile in enumerate(self.tiles)]
+        return [Task(rows, pairs, number) for rows in blocks for number, pairs in tiles]
 
     @property
     def roundings(self) -> float:
@@ -74,19 +75,18 @@ class QuadraticForm:
         factors of a player in a pair, the products and the rule, and one for each sum of a tile, of
         tiles and of background rows.
         """
-        tasks = self.tasks()
-        tile = max((t.rows.stop - t.rows.start) * (t.points.stop - t.points.start) for t in tasks)
-        count = tile + len(tasks) + 2.0 * len(self.background.rows)
+        count = max(map(pairs_of, self.tiles)) + len(self.tiles) + 2.0 * len(self.background.rows)
         return float(68.0 * self.plan.n_players + 600.0 + count)
 
-    def run(self, task: Task) -> tuple[BlockSums, float]:
-        """Return the sums of a tile for all rows, and those of the worth of no player."""
-        first, second = task.rows, task.points
+    def run(self, task: Task) -> tuple[slice, BlockSums, float]:
+        """Return some rows, their sums of a tile, and those of the worth of no player."""
+        first, second = self.tiles[task.term]
         weights = 2.0 * self.weights[first, second]
         if second.start == first.start:  # where both (a, c) and (c, a) are met
             weights[:, : len(weights)] *= 0.5
         weights = weights.reshape(-1, 1)
-        present = _products(self.here, first, second)
+        here = Factors(*(part[:, task.rows] for part in self.here))
+        present = _products(here, first, second)
         total: BlockSums | None = None
         base = 0.0
         for share, absent in self._absent(first, second):
@@ -95,13 +95,14 @@ class QuadraticForm:
             total = block if total is None else total.plus(block)
             base += share * float(np.multiply.reduce(absent.values, axis=0) @ weights[:, 0])
         assert total is not None  # a background has rows
-        return total, base
+        return task.rows, total, base
 
-    def add(self, part: tuple[BlockSums, float]) -> None:
+    def add(self, part: tuple[slice, BlockSums, float]) -> None:
         """Add the sums of a tile."""
-        block, base = part
-        self.found.add(slice(0, len(self.x)), block)
-        self.base += base
+        rows, block, base = part
+        self.found.add(rows, block)
+        if rows.start == 0:  # it is the same for all rows
+            self.base += base
 
     def result(self) -> GameSums:
         """Return the sums of all rows."""
@@ -119,16 +120,35 @@ class QuadraticForm:
             yield float(share), Factors(values[:, 0], deficits[:, 0])
 
 
-def own_worth(plan: Plan, x: Floats, background: Background) -> GameSums:
-    """Return the values of ``k(h, h)`` at some rows, absent players as in `QuadraticForm`."""
-    shares, constant = background.weights, 0.0
+def tiles_of(atoms: Atoms) -> list[tuple[slice, slice]]:
+    """Return tiles of pairs of atoms."""
+    n_players = atoms.plan.n_players
+    side = int((_FACTORS / (_ROWS * n_players)) ** 0.5)
+    side = max(1, min(side, atoms.count))
+    width = max(side, _FACTORS // (_ROWS * n_players * side))
+    return list(triangle(atoms.count, side, width))
+
+
+def pairs_of(tile: tuple[slice, slice]) -> int:
+    """Return how many pairs of atoms a tile has."""
+    first, second = tile
+    return int((first.stop - first.start) * (second.stop - second.start))
+
+
+def own_worth(plan: Plan, x: Floats, background: Background) -> tuple[GameSums, float]:
+    """Return the values of ``k(h, h)`` at some rows, absent players as in `QuadraticForm`.
+
+    What is the same for all rows, the whole of a stationary kernel, comes apart: in totals and
+    bases it would round away what a small quadratic form beside it changes.
+    """
+    shares, constants = background.weights, [0.0]
     found = Totals.zeros(len(x), plan.n_players, 1).sums(plan, 1, np.zeros(1))
     terms = [*plan.terms, *(single.term for single in plan.singles)]
     for term in terms:
         here = diagonal_factors(term, plan.players, x)
         there = diagonal_factors(term, plan.players, background.rows)
         if not (here.deficits.any() or there.deficits.any()):
-            constant += term.coefficient
+            constants.append(term.coefficient)
             continue
         weights = term.coefficient * shares[:, None]
         if background.marginal:
@@ -139,7 +159,7 @@ def own_worth(plan: Plan, x: Floats, background: Background) -> GameSums:
         game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
         base = np.multiply.reduce(there.values, axis=0) @ weights
         found = found + reduced(ByRow(plan, GivenFactors(game, present, there), weights, base))
-    return replace(found, totals=found.totals + constant, bases=found.bases + constant)
+    return found, math.fsum(constants)
 
 
 def _products(factors: Factors, first: slice, second: slice) -> Factors:

@@ -6,12 +6,14 @@ latent function has the covariance
     cov(f(x), f(z)) = k(x, z) - k_x' (K + noise)^-1 k_z,      k_x = (k(x, x_1), ..., k(x, x_n)),
 
 with the kernel and the points of the expansion. What is left to know is the Cholesky factor of
-``K + noise``, the units of the outputs, and the noise that a new observation has.
+``K + noise``, the units of the outputs, and the noise that a new row has: what the model's own
+`predict` counts of it, and all that an observation has.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +22,12 @@ from scipy.linalg import cho_solve, solve_triangular
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats
 
-__all__ = ["Posterior"]
+if TYPE_CHECKING:
+    from pkex.kernels.algebra import Kernel
+
+__all__ = ["Posterior", "noise_levels"]
+
+_SOME = 20  # training points at which a prior is looked at for noise
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -36,9 +43,13 @@ class Posterior:
         The lower triangular L with ``L L' = K + noise``, in the units of the kernel.
     mixing : array of shape (n_processes, n_outputs), default one process and one output
         The outputs as combinations of the processes; row r has what the outputs take of process r.
-    noise : float, default 0.0
+    noise : float or None, default 0.0
         The variance of the noise that `predict` of the model counts for a new row, in the units of
-        the kernel. Covariances of values are those of the latent function, without it.
+        the kernel; None where it differs from row to row. Covariances of values are those of the
+        latent function, without it.
+    observation_noise : float, optional
+        The variance of the noise of a new observation, in the units of the kernel, what `predict`
+        counts of it included; None where it is not known or differs from row to row.
 
     Examples
     --------
@@ -54,10 +65,15 @@ class Posterior:
 
     cholesky: Floats
     mixing: Floats
-    noise: float
+    noise: float | None
+    observation_noise: float | None
 
     def __init__(
-        self, cholesky: ArrayLike, mixing: ArrayLike | None = None, noise: float = 0.0
+        self,
+        cholesky: ArrayLike,
+        mixing: ArrayLike | None = None,
+        noise: float | None = 0.0,
+        observation_noise: float | None = None,
     ) -> None:
         factor = as_floats(cholesky, "cholesky")
         if factor.ndim != 2 or factor.shape[0] != factor.shape[1]:
@@ -69,22 +85,18 @@ class Posterior:
             raise ValueError(
                 f"mixing must have shape (n_processes, n_outputs), got {outputs.shape}."
             )
-        if not noise >= 0.0:
-            raise ValueError(f"noise must be a variance, got {noise!r}.")
-        for name, value in (
-            ("cholesky", np.tril(factor)),
-            ("mixing", outputs.copy()),
-            ("noise", float(noise)),
-        ):
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+        for name, level in (("noise", noise), ("observation_noise", observation_noise)):
+            if level is not None and not level >= 0.0:
+                raise ValueError(f"{name} must be a variance, got {level!r}.")
+            object.__setattr__(self, name, None if level is None else float(level))
+        for name, value in (("cholesky", np.tril(factor)), ("mixing", outputs.copy())):
+            value.flags.writeable = False
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        return (
-            f"Posterior({len(self.cholesky)} points, {self.mixing.shape[1]} outputs, "
-            f"noise={self.noise:.4g})"
-        )
+        noise = "differs" if self.noise is None else f"{self.noise:.4g}"
+        n_outputs = self.mixing.shape[1]
+        return f"Posterior({len(self.cholesky)} points, {n_outputs} outputs, noise={noise})"
 
     @property
     def scales(self) -> Floats:
@@ -94,11 +106,11 @@ class Posterior:
 
     def mixed(self, matrix: Floats) -> Posterior:
         """Return the posterior of the outputs times a matrix."""
-        return Posterior(self.cholesky, self.mixing @ matrix, self.noise)
+        return replace(self, mixing=self.mixing @ matrix)
 
     def padded(self, before: int, after: int) -> Posterior:
         """Return the posterior with outputs before and after that it takes no part in."""
-        return Posterior(self.cholesky, np.pad(self.mixing, ((0, 0), (before, after))), self.noise)
+        return replace(self, mixing=np.pad(self.mixing, ((0, 0), (before, after))))
 
     def whitened(self, values: Floats) -> Floats:
         """Return ``L^-1 values`` for values of shape (n_points, columns)."""
@@ -122,3 +134,34 @@ class Posterior:
         """Return the largest row sum of ``K + noise``, a bound on its largest eigenvalue."""
         matrix = self.cholesky @ self.cholesky.T
         return float(np.abs(matrix).sum(axis=1).max())
+
+
+def noise_levels(
+    kernel: Kernel, points: Floats, prior: Floats, given: Floats
+) -> tuple[float | None, float | None]:
+    """Return `noise` and `observation_noise` of a `Posterior`; None where they differ by row.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the latent function.
+    points : array of shape (n_points, n_columns)
+        The training points.
+    prior : array of shape (n_points,)
+        Their variances under the model's own prior, which may have noise on its diagonal.
+    given : array of shape (n_points,) or more
+        The variances of the noise that observations have besides.
+    """
+    latent = np.array([kernel(row[None, :])[0, 0] for row in points[:_SOME]])
+    size = float(np.abs(latent).max() + np.abs(prior).max())
+    own = _level(prior[:_SOME] - latent, size)
+    besides = _level(given, float(np.max(given)))
+    return own, None if own is None or besides is None else own + besides
+
+
+def _level(noise: Floats, size: float) -> float | None:
+    """Return what all variances are up to rounding of numbers of some size; None if they differ."""
+    if np.ptp(noise) > 1e-9 * size:
+        return None
+    level = float(noise.mean())
+    return level if level > 1e-12 * size else 0.0

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pkex._util.cells import cell_text, name_of_rest
 from pkex._util.p_values import lowest_adjusted, needed_permutations
 from pkex._util.types import Floats
-from pkex._util.words import counted
+from pkex._util.words import NOISE, counted
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.spread import POSTERIOR, importance_notes
 
@@ -117,7 +117,7 @@ def notes(explanation: Explanation) -> list[str]:
     absent, caution = explanation.absent, explanation.caution
     found = [] if absent is None else [f"absent features: {absent}"]
     if explanation.quantity is not None:
-        found.insert(0, f"of the {explanation.quantity}, the noise of an observation included")
+        found.insert(0, f"of the {explanation.quantity}{NOISE.get(explanation.quantity, '')}")
     if explanation.std is not None:
         found.append(f"{POSTERIOR} of the value")
     if not explanation.efficient:

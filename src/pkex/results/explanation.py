@@ -108,7 +108,8 @@ class Explanation(Result):
     cov : array of shape (n_rows, n_players, n_players) or with n_outputs at the end, or None
         Likewise, the posterior covariances of the values of a row.
     quantity : str or None
-        What is explained, where it is not what the model predicts: "predictive variance".
+        What is explained, where it is not what the model predicts: "predictive variance", or
+        "latent variance", which has no observation noise in it.
 
     Examples
     --------

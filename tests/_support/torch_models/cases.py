@@ -132,6 +132,19 @@ def posterior_covariance(model, rows) -> Array:
         return found.covariance_matrix.double().numpy()
 
 
+def own_variances(model, rows, observation_noise) -> Array:
+    """Return the variances that the model's own prediction has, shape (n_rows, n_outputs)."""
+    rows = torch.as_tensor(rows, dtype=next(iter(model.parameters())).dtype)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.eval()
+        if hasattr(model, "posterior"):
+            found = model.posterior(rows, observation_noise=observation_noise)
+        else:
+            found = model.likelihood(model(rows)) if observation_noise else model(rows)
+        return found.variance.double().numpy().reshape(len(rows), -1)
+
+
 @cache
 def _made(make: Callable[[], Any]) -> Any:
     torch.manual_seed(0)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import pkex
 from pkex._util.cells import cell_text, is_missing, is_number
+from pkex._util.words import NOISE
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output import palette
 from pkex.output.columns import categories
@@ -215,7 +216,8 @@ def _facts(explanation: Explanation, totals: Totals) -> list[Fact]:
         said = f"{_sentence(apart(totals.apart, totals.n_rows))}." if totals.apart else ""
         facts.append(fact("Classes", ", ".join(explanation.classes), said))
     if explanation.quantity is not None:
-        said = "Not what the model predicts, but how sure it is; with the noise of an observation."
+        noise = NOISE.get(explanation.quantity, "")
+        said = f"Not what the model predicts, but how uncertain it is{noise}."
         facts.append(fact("Explained", _sentence(explanation.quantity), said))
     if explanation.std is not None:
         said = (

@@ -12,21 +12,23 @@ is a batch of as many processes as there are samples, and its mean is theirs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from gpytorch.distributions import MultivariateNormal
+from linear_operator.operators import DiagLinearOperator
 from linear_operator.utils.cholesky import psd_safe_cholesky
 
 from pkex._util.types import Floats
 from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import Linear, Matern
+from pkex.kernels.algebra import Kernel
 from pkex.models.expansion import Data, KernelExpansion
-from pkex.models.posterior import Posterior
+from pkex.models.posterior import Posterior, noise_levels
 from pkex.models.sums import combined, stack, sum_of
 from pkex.readers import Given, Reading, read
 from pkex.readers.gpytorch.copies import array, exactly, slice_of, tensor, working_copy
@@ -125,7 +127,11 @@ def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
         left = (own.train_targets - prior.mean).unsqueeze(-1)
         root = psd_safe_cholesky(noisy)
         alpha = torch.cholesky_solve(left, root).squeeze(-1)
-    process = Process(own, own.forward, rows, prior, alpha, _TRAINING, None if sampled else root)
+        no_signal = MultivariateNormal(prior.mean, DiagLinearOperator(0.0 * prior.mean))
+        noise = own.likelihood(no_signal, *own.train_inputs).lazy_covariance_matrix
+    process = Process(own, own.forward, rows, prior, alpha, _TRAINING)
+    if not sampled:
+        process = replace(process, root=root, noise=noise.diagonal(dim1=-1, dim2=-2))
     return process.reading(n_samples=len(alpha) if sampled else 1)
 
 
@@ -160,6 +166,8 @@ class Process:
     root : tensor of shape (..., n_points, n_points), optional
         The Cholesky factor of the covariance of the targets, for the uncertainty of values. That of
         samples is a mixture, and that of a variational process another, so they have none.
+    noise : tensor of shape (..., n_points), optional
+        Beside `root`: the variances of the noise that the likelihood gives to the targets.
     """
 
     model: Any
@@ -169,6 +177,7 @@ class Process:
     alpha: Any
     data: Data | str | None
     root: Any = None
+    noise: Any = None
 
     def reading(self, n_samples: int = 1) -> Reading:
         """Return the reading; of samples, which are the first axis of the batch, their mean."""
@@ -204,12 +213,20 @@ class Process:
         before = preparation(self.model, points.shape[1], index)
         alpha = slice_of(self.alpha, index, 1)
         expansion = partial(KernelExpansion, preparation=before, background=data)
-        posterior = None if self.root is None else Posterior(slice_of(self.root, index, 2))
+        posterior = None if self.root is None else self._posterior(index, kernel, points)
         parts = [expansion(points, alpha, kernel, offset, posterior=posterior)]
         if slope.any():
-            sure = None if posterior is None else Posterior(np.ones((1, 1)), np.zeros((1, 1)))
+            sure = posterior and Posterior(np.ones((1, 1)), np.zeros((1, 1)), 0.0, 0.0)
             parts.append(expansion(slope[None], np.ones(1), Linear(), posterior=sure))
         return parts
+
+    def _posterior(self, index: Index, kernel: Kernel, points: Floats) -> Posterior:
+        """Return the posterior of one process; a model's own variance has no likelihood in it."""
+        with exactly():
+            prior = self.prior.lazy_covariance_matrix.diagonal(dim1=-1, dim2=-2)
+        variances, given = (slice_of(part, index, 1) for part in (prior, self.noise))
+        noise, observed = noise_levels(kernel, points, variances, given)
+        return Posterior(slice_of(self.root, index, 2), None, noise, observed)
 
     def _mean(self, index: Index, rows: Floats) -> Floats:
         """Return the prior mean at some rows as the kernel sees them."""

@@ -24,7 +24,6 @@ from pkex.kernels import RBF, Laplacian, Linear, Matern
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import CHOICES, Classes, ClassMeans, pairs_of
 from pkex.models.expansion import KernelExpansion
-from pkex.models.posterior import Posterior
 from pkex.models.sums import combined, evolve, stack
 from pkex.readers.bayes_opt import is_wrapped, wrapped_process
 from pkex.readers.reading import TOL, Chain, Given, Reading, nothing, outside
@@ -36,6 +35,7 @@ from pkex.readers.sklearn.kernels import (
 )
 from pkex.readers.sklearn.log_odds import platt_scaled
 from pkex.readers.sklearn.plain import call, dense, fitted, names_of, own_predict
+from pkex.readers.sklearn.posterior import posterior_of
 
 __all__ = [
     "DECISION",
@@ -222,7 +222,7 @@ def gaussian_process(model: Any, given: Given) -> Reading:
         model._y_train_mean,
         names_of(model, given),
         background=_TRAINING,
-        posterior=_posterior(model, kernel),
+        posterior=posterior_of(model, kernel),
     )
     return Reading(f, partial(call, model, "predict", given))
 
@@ -308,25 +308,6 @@ def by_pairs(
     )
     said = f"mean {number} of each class against each other class"
     return of_each_class(reading, names, said, predict)
-
-
-def _posterior(model: Any, kernel: Kernel) -> Posterior | None:
-    """Return what the covariance of a Gaussian process needs; None where its noise is no number.
-
-    A WhiteKernel counts on the diagonal alone. In a product with a kernel that is not stationary
-    the noise differs from row to row, and there is no such number.
-    """
-    points = as_matrix(model.X_train_, "X_train_")
-    ours = np.array([kernel(row[None, :])[0, 0] for row in points[:20]])
-    noise = model.kernel_.diag(points[:20]) - ours
-    size = float(np.abs(ours).max()) + float(np.abs(noise).max())
-    if np.ptp(noise) > 1e-9 * size:
-        return None
-    level = float(noise.mean())
-    scales = np.atleast_1d(np.asarray(model._y_train_std, dtype=np.float64))
-    n_outputs = model.alpha_[0].size
-    mixing = np.diag(np.broadcast_to(scales, n_outputs))
-    return Posterior(model.L_, mixing, level if level > 1e-12 * size else 0.0)
 
 
 def _laplace(machine: Any, names: Any) -> KernelExpansion:
