@@ -36,7 +36,7 @@ def seen(args, cwd=None):
             except OSError:  # the other end is closed
                 return
 
-    reader = threading.Thread(target=read)
+    reader = threading.Thread(target=read, daemon=True)
     reader.start()
     done = subprocess.run(args, stdout=subprocess.PIPE, stderr=theirs, cwd=cwd, check=True)
     os.close(theirs)
@@ -49,7 +49,7 @@ def seen(args, cwd=None):
 def test_in_a_terminal_without_a_size():
     """Where tqdm would say that the bar is hidden."""
     code = (
-        "from pkex import _progress; _progress._DELAY = 0.0; "
+        "from pkex._util import progress as _progress; _progress._DELAY = 0.0; "
         "print(*_progress.with_bar(iter('abc'), [1, 2, 1], 8))"
     )
     printed, said = seen([sys.executable, "-c", code])
