@@ -34,7 +34,13 @@ __all__ = ["main"]
 NAME = "streaming"
 ROWS, COLUMNS, PART = 2_000_000, 20, 13_107  # the latter is what 20 columns make of a part
 DRIFT_ROWS = 200_000
-SAME = ("values.parquet", "report.html", "interactions.parquet", "interactions.npz")
+SAME = (
+    "values.parquet",
+    "report.html",
+    "interactions.parquet",
+    "interactions.npz",
+    "summary.json",
+)
 
 
 def table(path: Path, n_rows: int, seed: int, shift: float = 0.0) -> None:
@@ -102,9 +108,6 @@ def explain(folder: Path, n_rows: int, *more: str) -> dict[str, Any]:
     resumed = finished(started(folder, *args, "--out", "again", "--resume"), start)
     names = [name for name in SAME if (folder / "whole" / name).exists()]
     same = [digest(folder / "whole" / name) == digest(folder / "again" / name) for name in names]
-    summaries = [_summary(folder / out) for out in ("whole", "again")]
-    for summary in summaries:
-        summary.pop("notes")  # which say where the parts were, and how many were there
     return {
         "rows": n_rows,
         "columns": COLUMNS,
@@ -112,8 +115,8 @@ def explain(folder: Path, n_rows: int, *more: str) -> dict[str, Any]:
         "killed": killed | {"parts": done},
         "resumed": resumed,
         "memory": max(whole["memory"], killed["memory"], resumed["memory"]),
-        "compared": [*names, "summary.json"],
-        "same": all(same) and summaries[0] == summaries[1],
+        "compared": names,
+        "same": all(same),
     }
 
 

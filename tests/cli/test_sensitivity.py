@@ -52,7 +52,6 @@ def test_files_summary_and_report_have_the_indices(capsys):
     assert summary["inputs"]["data"]["ignored"] == ["target"]
     result = summary["result"]
     assert result["outputs"][0]["variance"] == expected.variance
-    assert result["outputs"][0]["rows_variance"] == expected.rows_variance
     assert [entry["name"] for entry in result["features"]] == order
     assert result["features"][0]["shapley"] == [expected.shapley[expected.order[0]]]
     shown = Page(Path("out/report.html")).data

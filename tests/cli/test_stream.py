@@ -48,8 +48,7 @@ def explain(*args, code=0):
 
 
 def numbers(summary):
-    """The summary without what differs between a table in parts and one in one piece."""
-    summary["notes"] = [n for n in summary["notes"] if "Parts go to" not in n and "parts" not in n]
+    """The summary, whose numbers of a table in parts are those of one piece but for rounding."""
     return json.loads(json.dumps(summary), parse_float=lambda text: round(float(text), 9))
 
 

@@ -102,31 +102,57 @@ def test_support_vectors_are_not_typical_rows():
     assert 0.2 < (signs[0] != signs[1]).mean() < 0.4
     usual = OneClassSVM(nu=0.1).fit(table)
     assert Explainer(usual).expected_value < 0.0 < Explainer(usual, table[::10]).expected_value
-    for explain in (own, Explainer(usual)):
-        assert explain.absent.endswith(
-            "support vectors, which are not typical: pass training rows to start from a typical one"
+    for explain, count in ((own, 188), (Explainer(usual), 214)):
+        assert explain.absent == (
+            f"averaged over the model's {count} support vectors (of 2,000 training rows), columns "
+            "independent. Support vectors may not be representative; pass training rows"
         )
+
+
+def test_most_rows_are_typical_and_an_unknown_number_may_not_be():
+    """Nothing is said of support vectors that are half of the rows or more."""
+    rng = np.random.default_rng(0)
+    table, vague = rng.normal(size=(300, 2)), "Support vectors may not be representative"
+    halves = [OneClassSVM(nu=nu).fit(table) for nu in (0.2, 0.8)]
+    assert [2 * len(model.support_) < 300 for model in halves] == [True, False]
+    assert [vague in Explainer(model).absent for model in halves] == [True, False]
+    again = [pickle.loads(pickle.dumps(as_expansion(model))) for model in halves]
+    assert [vague in Explainer(f).absent for f in again] == [True, False]
+    unknown = Explainer(KernelExpansion(POINTS, ALPHA, RBF(), background="support vectors")).absent
+    assert unknown == (
+        "averaged over the model's 12 support vectors, columns independent. "
+        "Support vectors may not be representative; pass training rows"
+    )
 
 
 # ------------------------------------------------------------------------------- which rows, said
 
 
-def kind_of(case):
-    """Return what the points of a case are, from its class or that of the model inside."""
-    model = case.model()
+def inside(model):
+    """Return the models inside of wrappers, or a Nystroem in front of one."""
     if hasattr(model, "estimators_"):
-        model = model.estimators_[0]
+        return [one for estimator in model.estimators_ for one in inside(estimator)]
     for attribute in ("best_estimator_", "regressor_"):
         model = getattr(model, attribute, model)
     model = model.estimator if isinstance(model, FrozenEstimator) else model
     if hasattr(model, "calibrated_classifiers_"):
         model = model.calibrated_classifiers_[0].estimator
         model = model.estimator if isinstance(model, FrozenEstimator) else model
-    if any(isinstance(step, Nystroem) for _, step in getattr(model, "steps", ())):
-        return "landmarks"
     while hasattr(model, "steps"):
-        model = model.steps[-1][1]
+        found = [step for _, step in model.steps if isinstance(step, Nystroem)]
+        model = found[0] if found else model.steps[-1][1]
+    return [model]
+
+
+def kind_of(model):
+    """Return what the points of a model are."""
+    if isinstance(model, Nystroem):
+        return "landmarks"
     return "support vectors" if hasattr(model, "support_vectors_") else "training points"
+
+
+def span(counts):
+    return f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
 
 
 @pytest.mark.parametrize("case", MODELS, ids=str)
@@ -140,11 +166,16 @@ def test_every_model_says_which_rows_it_took(case):
             return
         explain = Explainer(model)
     assert explain.removal == "marginal"
-    kind, counts = kind_of(case), {len(m.points) for m in case.machines(case.model())}
-    span = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    assert f"{span} {kind}" in explain.absent
+    machines = inside(case.model())
+    kind, counts = kind_of(machines[0]), {len(m.points) for m in case.machines(case.model())}
+    assert f"{span(counts)} {kind}" in explain.absent
     assert "columns independent" in explain.absent
-    assert ("not typical" in explain.absent) == (kind == "support vectors")
+    vectors = [machine for machine in machines if kind_of(machine) == "support vectors"]
+    few = any(2 * len(machine.support_) < machine.shape_fit_[0] for machine in vectors)
+    assert ("may not be representative" in explain.absent) == few
+    if vectors:
+        fitted = {machine.shape_fit_[0] for machine in vectors}
+        assert f"(of {span(fitted)} training rows)" in explain.absent
 
 
 def test_at_most_500_rows_whatever_their_order():

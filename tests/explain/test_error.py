@@ -17,6 +17,7 @@ import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpfr
+from scipy.sparse import csr_array
 from sklearn.datasets import load_diabetes
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
@@ -24,10 +25,11 @@ from sklearn.svm import SVR, NuSVC
 
 import pkex
 from pkex import Explainer, Explanation, KernelExpansion, PrecisionWarning, as_expansion
-from pkex.kernels import RBF, Linear
+from pkex.kernels import RBF, Linear, Matern
 from pkex.models.preparation import seen
 from tests._support.models import MODELS
 from tests._support.models.data import CULTIVAR, WINE
+from tests.explain.test_sparse import KERNELS, REMOVALS, SPARSE_MODELS, WIDTHS
 
 pytestmark = pytest.mark.digits
 
@@ -53,6 +55,8 @@ def factor(leaf, place, x, z):
     scale = mpfr(scales[place] if isinstance(scales, tuple) else scales)
     if name == "RBF":
         return gmpy2.exp(-(apart**2) / (2 * scale**2))
+    if name == "Cauchy":
+        return 1 / (1 + (apart / scale) ** 2)
     if name == "Laplacian":
         return gmpy2.exp(-abs(apart) / scale)
     if name == "ProductMatern":
@@ -90,30 +94,42 @@ def pair_values(present, absent):
     return values
 
 
-def exact(explain, table, row):
-    """Return the values (players, outputs), the base and the prediction of a row."""
+def pairs(explain, table, row):
+    """Yield the games of a row: weights of the outputs, present and absent factors."""
     expansion = explain.expansion
-    n_outputs = expansion.n_outputs
-    values = [[mpfr(0)] * n_outputs for _ in explain.players]
-    base, total = [mpfr(0)] * n_outputs, [mpfr(0)] * n_outputs
     for part, games in zip(expansion.parts, explain._parts, strict=True):
         prepared = part.prepare(seen(expansion, table))[row]
         alpha = part.coefficients.reshape(len(part.points), -1)
-        for k, offset in enumerate(np.atleast_1d(part.offset)):
-            base[k] += mpfr(float(offset))
-            total[k] += mpfr(float(offset))
         for term in part.kernel.terms(part.points.shape[1]):
             for point, weights in zip(part.points, alpha, strict=True):
                 present = player_factors(term, games.plan.players, prepared, point)
                 for share, absent in scenarios(term, games, point):
-                    found, worth = pair_values(present, absent), prod(absent)
-                    for k, weight in enumerate(weights):
-                        scale = mpfr(float(weight)) * mpfr(term.coefficient) * share
-                        base[k] += scale * worth
-                        total[k] += scale * prod(present)
-                        for j, value in enumerate(found):
-                            values[j][k] += scale * value
-    return values, base, total
+                    scale = mpfr(term.coefficient) * share
+                    yield [mpfr(float(weight)) * scale for weight in weights], present, absent
+
+
+def ends(explain, games):
+    """Return the base and the prediction of a row."""
+    base = [mpfr(0)] * explain.expansion.n_outputs
+    for part in explain.expansion.parts:
+        base = [b + mpfr(float(o)) for b, o in zip(base, np.atleast_1d(part.offset), strict=True)]
+    total = list(base)
+    for weights, present, absent in games:
+        for k, weight in enumerate(weights):
+            base[k] += weight * prod(absent)
+            total[k] += weight * prod(present)
+    return base, total
+
+
+def exact(explain, table, row):
+    """Return the values (players, outputs), the base and the prediction of a row."""
+    values = [[mpfr(0)] * explain.expansion.n_outputs for _ in explain.players]
+    games = list(pairs(explain, table, row))
+    for weights, present, absent in games:
+        for j, value in enumerate(pair_values(present, absent)):
+            for k, weight in enumerate(weights):
+                values[j][k] += weight * value
+    return values, *ends(explain, games)
 
 
 def scenarios(term, games, point):
@@ -150,6 +166,15 @@ def check(explain, table, row=0):
             assert max(gaps) <= limit
             worst = max(worst, float(max(gaps)))
     return worst, float(bound.max())
+
+
+def check_ends(explain, rows, *results):
+    """Compare base and prediction of the first row of some results with the oracle."""
+    with gmpy2.context(precision=BITS):
+        expected = np.array(ends(explain, pairs(explain, rows, 0)))
+        for result in results:
+            found = [np.atleast_1d(part[0]) for part in (result.base_values, result.predictions)]
+            assert (abs(np.array(found) - expected) <= np.atleast_1d(result.error[0])).all()
 
 
 # ------------------------------------------------------------------------------- the bound holds
@@ -247,6 +272,32 @@ def test_a_tolerance_is_part_of_the_bound():
         loose = Explainer(f, removal=removal, tol=1e-4)
         worst, bound = check(loose, rows)
         assert shows < worst < bound < 1e-2
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:30])
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.filterwarnings("ignore::pkex.errors.PrecisionWarning")  # of sparse rows
+def test_the_bound_holds_for_dense_rows_of_sparse_points(kernel, removal):
+    """Points far from 0 and near each other: what sparse sums take away again is large."""
+    rng = np.random.default_rng(1)
+    for n_columns, size, near in ((40, 1.0, 0.1), (300, 1e3, 0.01)):
+        if n_columns != 40 and (isinstance(kernel, Matern) or kernel == RBF(WIDTHS)):
+            continue  # there are widths of 40 columns, and digits of many terms take their time
+        stored = rng.random((6, n_columns)) < 0.5
+        points = np.where(stored, size * rng.random((6, n_columns)), 0.0)
+        rows = points[:3] + np.where(stored[:3], near * rng.random((3, n_columns)), 0.0)
+        f = KernelExpansion(csr_array(points), rng.normal(size=6), kernel, 0.1)
+        background = None if removal == "neutral" else csr_array(rows[1:])
+        explain = Explainer(f, background, removal=removal)
+        few = explain.interactions(rows[:1], players=[(0, 1)], index="SII")
+        check_ends(explain, rows[:1], explain(rows[:1]), explain(csr_array(rows[:1])), few)
+
+
+@pytest.mark.parametrize("case", SPARSE_MODELS, ids=str)
+def test_the_bound_holds_for_models_of_sparse_rows(case):
+    with case.quiet():
+        explain = Explainer(case.model(), case.background, outputs=case.choice)
+        check_ends(explain, case.rows, explain(case.rows), explain(case.sparse_rows))
 
 
 # ------------------------------------------------------------------------------------- the warning

@@ -231,17 +231,6 @@ def test_kinks_are_told_in_the_error():
     assert np.abs(found.shapley - fine.shapley).max() <= found.error + 1e-6
 
 
-def test_rows_as_they_are_and_large_tables():
-    rng = np.random.default_rng(7)
-    x = rng.normal(size=300)
-    X = np.column_stack([x, x + 0.1 * rng.normal(size=300)])
-    f = KernelExpansion([[1.0, -1.0]], [1.0], Linear())
-    found = sensitivity(f, X)
-    assert found.rows_variance == pytest.approx(f.predict(X).var(), rel=1e-9)
-    assert found.rows_variance < 0.05 * found.variance  # columns that cancel do so no longer
-    assert sensitivity(f, {0: (0.0, 1.0), 1: (0.0, 1.0)}).rows_variance is None
-
-
 def test_factors_that_do_not_fit_are_made_again(monkeypatch):
     from pkex.games import moments
 

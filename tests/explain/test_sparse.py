@@ -21,6 +21,7 @@ from pkex._util.random import some_rows
 from pkex._util.sparse import some_sparse_rows
 from pkex.games.sparse_points import SparseGameSums
 from pkex.kernels import RBF, Cauchy, Chi2, Laplacian, Linear, Matern, Polynomial
+from pkex.kernels.entries import kernel_matrix, matrix_rounding
 from tests._support.models import MODELS
 from tests._support.naive import shapley_by_enumeration
 
@@ -302,6 +303,53 @@ def test_the_models_own_prediction_is_another():
     model[-1]._dual_coef_.data[:] *= 1.5
     with pytest.raises(pkex.AdditivityError, match="where the model"):
         explainer(texts)
+
+
+FAR = [1.0, 30.0, 1e3]  # how far points lie from 0
+
+
+@pytest.mark.parametrize("far", FAR)
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:30])
+def test_rounding_of_a_sparse_kernel_matrix_is_bounded(kernel, far):
+    """Rows near points: the exponents of both cancel. Dense rows have no such sums."""
+    points = Z * far
+    near = points.copy()
+    near.data = near.data + 0.05 * np.random.default_rng(8).random(near.nnz)
+    rows = sparse.csr_array(sparse.vstack([near, X * far]))
+    found, bound = (function(kernel, rows, points) for function in (kernel_matrix, matrix_rounding))
+    expected = kernel(rows.toarray(), points.toarray())
+    # dense: 40 columns of 8 units each; factors below 2^-500; what a mixture misses
+    dense = 2.0**-53 * 320.0 * expected * (1.0 + np.abs(np.log(np.maximum(expected, 1e-300))))
+    dense += 1e-15 if isinstance(kernel, Matern) else 2.0**-500
+    assert (np.abs(found - expected) <= bound + dense).all()
+    assert bound.max() < 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:Solver terminated early")  # of steep polynomials
+def test_one_class_machines_of_any_setting_are_read_and_others_refused():
+    """Predictions on the margin are 0, where nothing but the size of the sums allows rounding."""
+    settings = product((0.03, 0.3, 3.0), (0.1, 0.5, 0.9), ("rbf", "linear", "poly"), (0.1, 0.3))
+    for gamma, nu, kernel, density in settings:
+        rows = sparse.csr_matrix(table(20, 600, density, 3) * 1e3)
+        model = OneClassSVM(kernel=kernel, gamma=gamma, nu=nu, max_iter=100).fit(rows)
+        pkex.as_expansion(model)
+        model.dual_coef_ = model.dual_coef_ * (1.0 + 1e-5)
+        with pytest.raises(pkex.AdditivityError, match="where the model"):
+            pkex.as_expansion(model)
+
+
+def test_pipelines_of_far_rows_are_read_and_others_refused():
+    """Here rows of a call are compared, those that a user has."""
+    rows = sparse.csr_matrix(table(20, 600, 0.3, 3) * 1e3)
+    model = make_pipeline(SelectKBest(chi2, k=500), OneClassSVM(gamma=0.3, nu=0.1))
+    model.fit(rows, np.arange(20) % 2)
+    explainer = pkex.Explainer(model)
+    explainer(rows[:5])
+    explainer(rows[:5].toarray())
+    model[-1]._intercept_ += 1e-5
+    for few in (rows[:5], rows[:5].toarray()):
+        with pytest.raises(pkex.AdditivityError, match="where the model"):
+            explainer(few)
 
 
 BAD = X.copy()

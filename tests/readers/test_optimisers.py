@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from bayes_opt import BayesianOptimization
 
-from pkex import Explainer, UnsupportedModelError
+from pkex import Explainer, UnsupportedModelError, sensitivity
 from tests._support import optimiser_models as models
 from tests._support.naive import shapley_by_enumeration
 
@@ -151,3 +151,13 @@ def test_neither_library_is_imported_by_pkex():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_sensitivity_refuses_a_range_of_a_parameter_of_integers():
+    [case] = [case for case in models.MODELS if str(case) == "bayes_opt, a parameter of integers"]
+    table = case.table(case.process)
+    ranges = dict.fromkeys(case.names, (0.0, 3.0))
+    with pytest.raises(ValueError, match=r"the model rounds the column .* or a sample of values"):
+        sensitivity(case.model(), ranges)
+    found = sensitivity(case.model(), dict(zip(case.names, table.T, strict=True)))
+    assert found.shapley.sum() == pytest.approx(1.0)

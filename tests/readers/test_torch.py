@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy import stats
 
 import pkex
 from pkex import Explainer, UnsupportedModelError
@@ -228,3 +229,43 @@ def test_groups_and_neutral_removal_go_with_them():
     )
     assert explanation.feature_names == ("both", "x2", "x3")
     assert pkex.as_expansion(case.model()).points.shape == (30, 4)
+
+
+def named_case(name):
+    [case] = [case for case in models.MODELS if case.name == name]
+    return case
+
+
+def test_sensitivity_takes_the_names_of_a_frame_and_of_a_mapping():
+    case = named_case("SingleTaskGP Normalize, Standardize")
+    frame = pd.DataFrame(case.table, columns=list("abcd"))
+    found = pkex.sensitivity(case.model(), frame, groups={"both": ["a", "c"]})
+    assert found.feature_names == ("both", "b", "d")
+    ranges = {name: (float(frame[name].min()), float(frame[name].max())) for name in frame}
+    found = pkex.sensitivity(case.model(), ranges)
+    assert found.feature_names == tuple("abcd")
+    assert "in the order of the mapping" in found.inputs
+    assert Explainer(case.model())(frame[:2]).feature_names == tuple("abcd")
+
+
+def test_sensitivity_refuses_ranges_of_columns_that_a_model_rounds():
+    case = named_case("SingleTaskGP Round, Normalize")
+    ranges = dict.fromkeys(range(4), (-1.0, 1.6))
+    with pytest.raises(ValueError, match=r"rounds the column 'x1'.*stats\.randint\(-1, 3\)"):
+        pkex.sensitivity(case.model(), ranges)
+    found = pkex.sensitivity(case.model(), ranges | {1: [-1, 0, 1], 2: stats.randint(-1, 3)})
+    rows = np.array(np.meshgrid([0.2], [-1.0, 0.0, 1.0], [1.0], [0.0])).reshape(4, 3).T
+    fixed = pkex.sensitivity(case.model(), {0: 0.2, 1: [-1, 0, 1], 2: 1.0, 3: 0.0})
+    assert fixed.variance == pytest.approx(case.own(rows).var(), rel=1e-6)
+    assert found.shapley.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["MixedSingleTaskGP", "SingleTaskGP CategoricalKernel"])
+def test_sensitivity_refuses_ranges_of_categories(name):
+    case = named_case(name)
+    ranges = dict.fromkeys(range(5), (-1.0, 1.0))
+    with pytest.raises(ValueError, match=r"'x3' holds categories.*stats\.randint\(0, 3\)"):
+        pkex.sensitivity(case.model(), ranges)
+    codes = {3: stats.randint(0, 3), 4: stats.randint(0, 4)}
+    [note] = pkex.sensitivity(case.model(), ranges | codes).notes
+    assert note == "The model has never seen some of the categories (x4)"

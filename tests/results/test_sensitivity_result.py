@@ -5,9 +5,12 @@ That is, of the posterior of a Gaussian process: standard deviations, covariance
 
 from __future__ import annotations
 
+import json
+
 import matplotlib as mpl
 import numpy as np
 import pytest
+from scipy.stats import qmc
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 from sklearn.svm import SVC, SVR
@@ -45,7 +48,7 @@ def test_files(found, tmp_path):
     again = Sensitivity.load(tmp_path / "indices.npz")
     for name in ("first_order", "total_order", "shapley", "second_order", "variance", "mean"):
         np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
-    np.testing.assert_array_equal(again.rows_variance, found.rows_variance)
+    assert again.correlated == found.correlated
     assert str(again) == str(found)
     assert again.players == found.players
 
@@ -97,6 +100,21 @@ def test_plots():
         sensitivity(F, X).plot.pairs()
 
 
+def test_print_plot_and_report_say_what_the_numerical_error_is_of(tmp_path):
+    from dataclasses import replace
+
+    coarse = replace(ONE, error=9e-4)
+    note = "Numerical error of an index: up to 0.0009 (of computing it, not of the model)"
+    assert coarse.notes == [note]
+    assert note in str(coarse)
+    assert note in coarse.plot().ax_.get_xlabel().replace("\n", " ")
+    _, ax = plt.subplots()  # which may have no room below
+    assert "error" not in coarse.plot(ax).ax_.get_xlabel()
+    coarse.report(tmp_path / "report.html")
+    assert note in Page(tmp_path / "report.html").data["remarks"]
+    assert ONE.notes == []
+
+
 @BOTH
 def test_report(found, tmp_path):
     found.report(tmp_path / "report.html", title="Inputs", details={"model": "a machine"})
@@ -114,12 +132,48 @@ def test_report(found, tmp_path):
         write(found, tmp_path / "report.html", row_names=["a"])
 
 
-def test_columns_that_depend_on_each_other_are_told():
-    x = RNG.normal(size=200)
-    rows = np.column_stack([x, -x + 0.01 * RNG.normal(size=200)])
-    f = pkex.KernelExpansion([[1.0, 1.0]], [1.0], pkex.kernels.Linear())
-    assert "there columns depend on each other" in str(sensitivity(f, rows))
-    assert "columns depend" not in str(sensitivity(f, rows, groups=[[0, 1]]))
+def test_correlated_features_are_named_in_print_plot_and_file(tmp_path):
+    x, y, z = RNG.normal(size=(3, 200))
+    rows = np.column_stack([x, -x + 0.5 * y, y + z])
+    f = pkex.KernelExpansion(rows[:20], RNG.normal(size=20), RBF(), feature_names=["a", "b", "c"])
+    found = sensitivity(f, rows)
+    note = "Features are correlated (a, b, c): indices assume independence. Group them"
+    assert found.correlated == (("a", "b"), ("b", "c"))
+    assert found.notes == [note]
+    assert note in str(found)
+    assert note in found.plot().ax_.get_xlabel().replace("\n", " ")
+    found.save(tmp_path / "s.npz")
+    assert Sensitivity.load(tmp_path / "s.npz").notes == [note]
+    grouped = sensitivity(f, rows, groups={"ab": ["a", "b"]})
+    assert grouped.correlated == (("ab", "c"),)
+    assert sensitivity(f, rows, groups=[[0, 1, 2]]).notes == []
+    some = np.repeat([1.0, 0.0], 100)  # rows of weight 0 do not count
+    apart = np.concatenate([RNG.normal(size=(100, 3)), rows[:100]])
+    assert sensitivity(f, apart, sample_weight=some).notes == []
+
+
+def test_independent_designs_are_not_called_correlated():
+    """Whatever the model: it follows its training rows more closely than their marginals."""
+    alarms = 0
+    for seed in range(20):
+        rows = qmc.Sobol(6, seed=seed).random(64)
+        y = np.sin(6.0 * rows[:, 0]) * rows[:, 1] + rows[:, 2]
+        model = GaussianProcessRegressor(gp.Matern(0.2), alpha=1e-6, optimizer=None).fit(rows, y)
+        alarms += "group" in str(sensitivity(model, rows)).lower()
+    assert alarms <= 3  # of 20 tables, 1 is expected: P(more than 3) is 2 %, and the seeds are kept
+
+
+def test_a_file_of_an_earlier_version_is_read(tmp_path):
+    from pkex.output.files import sensitivity as files
+
+    arrays = files.pack(ONE)
+    header = json.loads(bytes(arrays["header"]))
+    del header["dependence"], header["input_notes"]
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    np.savez(tmp_path / "old.npz", **arrays, rows_variance=np.array(2.0))
+    again = Sensitivity.load(tmp_path / "old.npz")
+    np.testing.assert_array_equal(again.shapley, ONE.shapley)
+    assert again.correlated == ()
 
 
 # what an explanation has

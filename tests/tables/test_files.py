@@ -34,7 +34,7 @@ def table(tmp_path, content, name="t.csv", **dialect):
         ("a,b\n1,2\n3\n", "is ragged: line 3: expected 2 columns, got 1: 3."),
         ("a,b\n1,2\n3,4,5\n", "is ragged: line 3: expected 2 columns, got 3: 3,4,5."),
         ("a,b\n1,2,3\n4,5,6\n", "is ragged: line 2: expected 2 columns, got 3: 1,2,3."),
-        ('a,b\n"1,2\n3,4\n', "is ragged: line 2: expected 2 columns, got 1"),
+        ('a,b\n"1,2\n3,4\n', "has a quote in line 2 that is never closed"),
         ("a,b,a\n1,2,3\n", "has more than one column named a: every column needs a name"),
         ("café\n1\n".encode("latin-1"), "(line 1 has the byte 0xe9)"),
         ("a\nx\nn\xf8\n".encode("latin-1"), "is not text in utf-8 (line 3 has the byte 0xf8)"),

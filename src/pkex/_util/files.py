@@ -26,6 +26,11 @@ def write_whole(
         Gets the open file; when it raises, nothing is left behind.
     example : str
         Name of a file, for the sentence about a `path` that is a directory.
+
+    Raises
+    ------
+    OSError
+        With `path` as its file name, when the disk is full or the like.
     """
     kind = kind_of_file(path)
     if kind == "directory":
@@ -49,6 +54,10 @@ def write_whole(
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)
+    except OSError as error:
+        if error.errno is None:  # not of the system
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     finally:
         beside.unlink(missing_ok=True)
 

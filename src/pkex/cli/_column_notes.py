@@ -2,7 +2,8 @@
 
 Each is a case in which the answer is right and yet not what was asked for: numbers that are read as
 text, where every value is a category of its own and nothing can change; running numbers, which
-differ between any two tables; rows left out of one table more often than of the other.
+differ between any two tables; rows left out of one table more often than of the other; rows that a
+quote which is closed too late makes part of a cell.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any
 
 from pkex._util.words import counted
 from pkex.tables.files import FileTable
+from pkex.tables.streams import FileStream
 
-__all__ = ["about_columns", "about_dropped", "about_target"]
+__all__ = ["about_columns", "about_dropped", "about_line_breaks", "about_target"]
 
 _MOSTLY = 0.9  # share of cells that look like numbers
 _FEW_ROWS = 20  # too few to judge by
@@ -95,6 +97,19 @@ def about_dropped(before: FileTable, after: FileTable) -> Iterator[str]:
             f"missing values took {100 * shares[0]:.0f} % of the rows of {before.path} and "
             f"{100 * shares[1]:.0f} % of {after.path}: that is a change by itself, which the "
             "statistic of the rows that are left does not see."
+        )
+
+
+def about_line_breaks(table: FileTable | FileStream) -> Iterator[str]:
+    """Yield a note about a cell with line breaks, where next to no other has them."""
+    found = table.line_breaks
+    if found is not None:
+        others = counted(found.count - 1, "other cell") if found.count > 1 else "no other cell"
+        have = "has" if found.count < 3 else "have"
+        yield (
+            f"{table.path}: {found.where} has {found.lines} lines, and {others} {have} line "
+            "breaks. If these lines are rows, a quote was not closed there, and they are lost as "
+            "rows: close it, or remove it."
         )
 
 

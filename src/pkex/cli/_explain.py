@@ -77,15 +77,18 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
         model = _models.load(request.model, request.trust, request.trusted_types)
         work = Work(model, request, dialect, session)
         stream = _tables.long_table(request.data, dialect, request.id, request.part_rows)
-        if stream is not None:
-            from pkex.cli import _stream
+    if stream is not None:
+        from pkex.cli import _stream
 
-            if _stream.is_long(stream, work):
-                return _stream.explain(stream, work)
+        with session.noting_warnings():
+            is_long = _stream.is_long(stream, work)
+        if is_long:
+            return _stream.explain(stream, work)
+    with session.noting_warnings():
         explanation, data = work.whole(stream)
         together = work.interactions(data, explanation, session.progress)
     if request.resume:
-        session.note(f"{request.data} is explained in one piece, so there was nothing to resume.")
+        session.say(f"{request.data} is explained in one piece, so there was nothing to resume.")
     totals, kind, background = Totals.of(explanation), class_name(model), work.background
     summary = ExplainSummary(
         format=FORMAT,

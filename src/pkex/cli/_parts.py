@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import file_digest
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,10 @@ import numpy as np
 
 import pkex
 from pkex._util.files import write_whole
-from pkex._util.words import listed
+from pkex._util.words import counted, listed
 from pkex.cli._part_pairs import PartPairs
 
-__all__ = ["PARTS", "JoinedValues", "Parts", "digest", "parts_of"]
+__all__ = ["PARTS", "JoinedValues", "Parts", "cannot_write", "digest", "parts_of"]
 
 PARTS = ".pkex-parts"  # inside of a directory of results that is there already
 _SUFFIX = ".pkex-parts"  # after the name of one that is not
@@ -56,6 +57,14 @@ def parts_of(out: Path) -> Path:
     return target / PARTS if target.exists() else beside
 
 
+def cannot_write(error: OSError, advice: str) -> OSError:
+    """Return the sentence about a file that could not be written, as on a full disk."""
+    found = str(error).removesuffix(".")
+    if error.filename is not None and error.strerror is not None:
+        found = f"could not write {error.filename} ({error.strerror})"
+    return OSError(f"{found}; {advice}")
+
+
 class Parts:
     """The folder of the parts, in use by one process."""
 
@@ -81,10 +90,7 @@ class Parts:
             with _alone(folder):
                 shutil.rmtree(folder)
         if not folder.exists():
-            folder.mkdir()
-            (folder / "README.txt").write_text(_SAID, encoding="utf-8")
-            content = json.dumps(run, indent=2).encode()
-            write_whole(folder / "run.json", lambda file: file.write(content), "run.json")
+            _make(folder, {"README.txt": _SAID, "run.json": json.dumps(run, indent=2)})
         with _alone(folder):
             _check_same(folder, run)
             yield cls(folder)
@@ -105,14 +111,28 @@ class Parts:
         import pyarrow
         import pyarrow.parquet
 
-        if sample is not None:
-            sample.save(self._beside(number, "npz"))
-        if pairs is not None:
-            pairs.save(self._beside(number, "pairs.npz"), self._beside(number, "sample.npz"))
         table = pyarrow.Table.from_pandas(frame, preserve_index=False)
         table = table.replace_schema_metadata({_KEY: json.dumps(facts).encode()})
         path = self._values(number)
-        write_whole(path, lambda file: pyarrow.parquet.write_table(table, file), path.name)
+        try:
+            if sample is not None:
+                sample.save(self._beside(number, "npz"))
+            if pairs is not None:
+                pairs.save(self._beside(number, "pairs.npz"), self._beside(number, "sample.npz"))
+            write_whole(path, lambda file: pyarrow.parquet.write_table(table, file), path.name)
+        except OSError:
+            for other in self.folder.glob(f"{path.stem}.*"):
+                other.unlink()
+            raise
+
+    def kept(self) -> str:
+        """Return what to do after an error, with the parts that are done."""
+        count = len(list(self.folder.glob("part-*.parquet")))
+        return (
+            f"{counted(count, 'part')} {'is' if count == 1 else 'are'} done and kept in "
+            f"{self.folder}: free space, then run the same command with --resume, which goes on "
+            "after them."
+        )
 
     def facts(self, number: int) -> dict[str, Any]:
         """Return the sums of a part."""
@@ -193,6 +213,18 @@ class JoinedValues:
             for table in self.tables():
                 if table.num_rows:
                     writer.write_table(table)
+
+
+def _make(folder: Path, texts: dict[str, str]) -> None:
+    """Make a folder with some files, or nothing."""
+    try:
+        folder.mkdir()
+        for name, text in texts.items():
+            write_whole(folder / name, methodcaller("write", text.encode()), name)
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        advice = "nothing was left: free space, then run the same command again."
+        raise cannot_write(error, advice) from error
 
 
 def _check_same(folder: Path, run: Run) -> None:

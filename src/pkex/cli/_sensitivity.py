@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -112,23 +112,19 @@ def _found(
             table.names[own[0]] if title == unnamed[own[0]] else title
             for title, own in zip(found.feature_names, found.players, strict=True)
         )
-        found = replace(found, feature_names=titles, column_names=tuple(table.names))
+        found = found.with_names(titles, table.names)
     return found, table
 
 
 def _result(found: pkex.Sensitivity) -> SensitivityResult:
     outputs = found.outputs or (None,)
-    variances, rows, means = (
-        np.reshape(part, -1) for part in (found.variance, found.rows_variance, found.mean)
-    )
+    variances, means = (np.reshape(part, -1) for part in (found.variance, found.mean))
     tables = {kind: _by_output(found, kind) for kind in _KINDS}
     return SensitivityResult(
         inputs=found.inputs,
         outputs=[
-            VarianceFacts(
-                name=name, variance=float(variance), rows_variance=float(own), mean=float(mean)
-            )
-            for name, variance, own, mean in zip(outputs, variances, rows, means, strict=True)
+            VarianceFacts(name=name, variance=float(variance), mean=float(mean))
+            for name, variance, mean in zip(outputs, variances, means, strict=True)
         ],
         features=[
             IndexFacts(

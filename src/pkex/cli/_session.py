@@ -12,12 +12,13 @@ from typing import Any
 
 from pkex._util.words import counted, listed
 from pkex.cli import _folder
+from pkex.cli._column_notes import about_line_breaks
 from pkex.cli._grid import show
 from pkex.cli._summary import Summary, document
 from pkex.cli._text import printable, put, wrapped
 from pkex.tables.files import FileTable
 
-__all__ = ["Session", "described"]
+__all__ = ["Session", "caught_warnings", "described"]
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Session:
         if self.out is not None:
             _folder.check(self.out, self.force)
             for name in _folder.unfinished(self.out):
-                self.note(
+                self.say(
                     f"{self.out} holds {name}, from a run of pkex that is not done or was killed; "
                     "it is left there: delete it if none is running."
                 )
@@ -50,9 +51,12 @@ class Session:
 
     def note(self, text: str) -> None:
         """Say something about what is done, on stderr, and keep it for the summary."""
-        if text in self.notes:
-            return
-        self.notes.append(text)
+        if text not in self.notes:
+            self.notes.append(text)
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """Say something about this run alone, on stderr: the summary is that of any like it."""
         if not (self.quiet or self.as_json):
             print(wrapped(printable(text), sys.stderr), file=sys.stderr)
 
@@ -64,12 +68,9 @@ class Session:
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
         """Turn warnings of the libraries into notes."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with caught_warnings() as notes:
             yield
-        for warning in caught:
-            if not issubclass(warning.category, DeprecationWarning | FutureWarning):
-                self.note(f"Warning: {' '.join(str(warning.message).split())}")
+        self.note_all(notes)
 
     def describe(self, table: FileTable) -> None:
         """Say what is used of a table, and as what."""
@@ -80,6 +81,7 @@ class Session:
             rows += f" ({table.dropped} dropped for missing values)"
         levels = {name: table.frame[name].nunique() for name in table.of_kind("categorical")}
         self.note(described(table.path, rows, table.of_kind("numeric"), levels, table.ignored))
+        self.note_all(about_line_breaks(table))
 
     def finish(
         self,
@@ -121,6 +123,18 @@ class Session:
                 names = [f"values.{self.table_format}", "summary.json", *more]
                 said = f"Wrote {', '.join(names)} and report.html to {self.out}"
                 put(wrapped(said, sys.stdout))
+
+
+@contextmanager
+def caught_warnings() -> Iterator[list[str]]:
+    """Catch the warnings of the libraries; afterwards the list has them as notes."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    for warning in caught:
+        if not issubclass(warning.category, DeprecationWarning | FutureWarning):
+            notes.append(f"Warning: {' '.join(str(warning.message).split())}")
 
 
 def described(

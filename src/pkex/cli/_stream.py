@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,12 @@ import pkex
 from pkex._util.progress import row_bar
 from pkex._util.words import class_name, counted
 from pkex.cli import _tables
+from pkex.cli._column_notes import about_line_breaks
 from pkex.cli._explain import KEEP, Work
 from pkex.cli._explain_result import result_facts, values_frame
 from pkex.cli._part_pairs import PartPairs
-from pkex.cli._parts import JoinedValues, Parts, digest, parts_of
-from pkex.cli._session import described
+from pkex.cli._parts import JoinedValues, Parts, cannot_write, digest, parts_of
+from pkex.cli._session import caught_warnings, described
 from pkex.cli._summary import (
     FORMAT,
     VERSION,
@@ -46,6 +47,10 @@ _CELLS = 2**18  # values of a part
 _LEAST = 256  # rows of a part
 # what a result does not depend on, or is known by the content of files
 _FREE = {"model", "data", "background", "groups", "n_jobs", "trust", "trusted_types", "resume"}
+_NOT_KEPT = (
+    "nothing was left: free space, or name another folder in TMPDIR. With --out DIR parts are "
+    "kept, and --resume goes on after them."
+)
 
 
 def is_long(stream: FileStream, work: Work) -> bool:
@@ -67,15 +72,18 @@ def explain(stream: FileStream, work: Work) -> int:
     rows = f"{count} of " * (count < stream.total) + counted(stream.total, "row")
     levels = {name: stream.levels[name] for name in header.of_kind("categorical")}
     session.note(described(stream.path, rows, header.of_kind("numeric"), levels, header.ignored))
+    session.note_all(about_line_breaks(stream))
+    with session.noting_warnings():
+        work.explainer(header)  # also where all parts are done: it knows the background
     size = request.part_rows or _part_rows(header, work)
     drawn = _drawn(stream, chosen)
     with _opened(work, size) as parts:
         numbers = range(-(-stream.total // size))
         done = sum(parts.is_done(number) for number in numbers)
         if done:
-            session.note(f"{done} of {len(numbers)} parts were done before.")
+            session.say(f"{done} of {len(numbers)} parts were done before.")
         elif session.out is not None:
-            session.note(f"Parts go to {parts.folder}; after an interruption, add --resume.")
+            session.say(f"Parts go to {parts.folder}; after an interruption, add --resume.")
         for number, chunk in _chunks(stream, size, parts, session.progress):
             if chosen is not None:
                 chunk = replace(chunk, frame=chunk.frame[chosen[chunk.frame.index]])
@@ -141,10 +149,16 @@ def _opened(work: Work, size: int) -> Iterator[Parts]:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder, "parts")
             with Parts.of(place, run, resume=False, force=False) as parts:
-                yield parts
+                try:
+                    yield parts
+                except OSError as error:
+                    raise cannot_write(error, _NOT_KEPT) from error
         return
     with Parts.of(parts_of(out), run, resume=request.resume, force=work.session.force) as parts:
-        yield parts
+        try:
+            yield parts
+        except OSError as error:
+            raise cannot_write(error, parts.kept()) from error
 
 
 def _chunks(
@@ -173,13 +187,15 @@ def _explain_part(
     if not len(table.frame):
         parts.write(number, pandas.DataFrame(), asdict(_PartFacts(dropped=table.dropped)), None)
         return
-    explanation = work.explained(table, labels)
-    rows = table.frame.index.to_numpy()
+    rows, pairs = table.frame.index.to_numpy(), None
+    with caught_warnings() as notes:
+        explanation = work.explained(table, labels)
+        if work.request.interactions:
+            pairs = PartPairs.of(work, table, explanation, drawn)
     inside = np.flatnonzero(np.isin(rows, drawn))
-    facts = _PartFacts.of(explanation, table.dropped, len(inside))
+    facts = replace(_PartFacts.of(explanation, table.dropped, len(inside)), notes=notes)
     # at least one row, for what it knows of the part besides its values
     sample = explanation[inside if inside.size else [0]]
-    pairs = PartPairs.of(work, table, explanation, drawn) if work.request.interactions else None
     parts.write(number, values_frame(explanation, rows), asdict(facts), sample, pairs)
 
 
@@ -198,6 +214,8 @@ class _PartFacts:
     error : float
     predicted : dict of str to int, or None
     apart : int
+    notes : list of str
+        Warnings.
     """
 
     rows: int = 0
@@ -209,6 +227,7 @@ class _PartFacts:
     error: float = 0.0
     predicted: dict[str, int] | None = None
     apart: int = 0
+    notes: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, explanation: pkex.Explanation, dropped: int, drawn: int) -> _PartFacts:
@@ -248,6 +267,7 @@ class _PartFacts:
             max(self.error, other.error),
             counts,
             self.apart + other.apart,
+            self.notes + other.notes,
         )
 
 
@@ -261,6 +281,7 @@ def _finish(parts: Parts, numbers: Sequence[int], header: FileTable, work: Work)
     total = _PartFacts()
     for number in numbers:
         total = total.plus(facts[number])
+    session.note_all(total.notes)
     if total.dropped:
         session.note(f"{counted(total.dropped, 'row')} dropped for missing values.")
     values = parts.joined(filled)

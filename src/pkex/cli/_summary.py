@@ -270,7 +270,6 @@ class VarianceFacts(TypedDict):
 
     name: Annotated[str | None, "null for the only output of a model that gives it no name."]
     variance: Annotated[NotNegative, "With the columns independent of each other."]
-    rows_variance: Annotated[NotNegative, "Over the rows as they are."]
     mean: float
 
 
@@ -300,7 +299,7 @@ class SensitivityResult(TypedDict):
         list[IndexFacts], ("minItems", 1), "Columns or groups of columns, largest effect first."
     ]
     remarks: Annotated[list[str], "What to know before reading the indices."]
-    error: Annotated[NotNegative, "About what an index may be off by."]
+    error: Annotated[NotNegative, "Numerical error of an index at most; not that of the model."]
 
 
 class _Summary(TypedDict):

@@ -16,6 +16,7 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex._util.validation import is_dask
 from pkex.games.cluster import working
+from pkex.models.sums import result_names
 
 if TYPE_CHECKING:
     from pkex.explain.explainer import Explainer
@@ -92,7 +93,7 @@ def _dask_frame(explainer: Explainer, table: Any) -> Any:
             "explainer.shap_values(X)."
         )
     held = dask.delayed(explainer, pure=True, traverse=False)
-    names = _names(explainer.player_names, explainer.expansion.output_names, explainer._base.shape)
+    names = _names_for(explainer, table._meta)
     index = table._meta.index[:0]
     meta = pandas.DataFrame({name: np.empty(0) for name in names}, index=index)
     return table.map_partitions(_frame, held, meta=meta, enforce_metadata=False)
@@ -110,15 +111,23 @@ def _values(rows: Any, explainer: Explainer) -> Floats:
 def _frame(rows: Any, explainer: Explainer) -> Any:
     """Return the frame of a partition, which may have no rows."""
     if not len(rows):
-        names = explainer.player_names, explainer.expansion.output_names, explainer._base.shape
-        return type(rows)({name: np.empty(0) for name in _names(*names)}, index=rows.index)
+        return type(rows)(
+            {name: np.empty(0) for name in _names_for(explainer, rows)}, index=rows.index
+        )
     with working():
         return frame_of(explainer, rows)
 
 
+def _names_for(explainer: Explainer, rows: Any) -> list[str]:
+    """Return the names of the columns of what is made of a frame."""
+    expansion = explainer.expansion
+    titles = result_names(expansion, explainer.players, explainer.player_names, rows)
+    return _names(titles["feature_names"], expansion.output_names, explainer._offset.shape)
+
+
 def _shape(explainer: Explainer) -> tuple[int, ...]:
     """Return the shape of the values of a row."""
-    return (len(explainer.player_names), *explainer._base.shape)
+    return (len(explainer.player_names), *explainer._offset.shape)
 
 
 def _columns(explanation: Explanation) -> dict[str, Floats]:

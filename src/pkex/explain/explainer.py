@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Protocol, overload
@@ -33,7 +34,7 @@ from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import mixed, prepared_players, taken
 from pkex.models.shap_background import from_shap
-from pkex.models.sums import named
+from pkex.models.sums import base_of, named, result_names
 from pkex.output import html
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, said_before
@@ -195,7 +196,7 @@ class Explainer:
     @property
     def expected_value(self) -> float | Floats:
         """The base value, as shap's explainers name it; one number, or one per output."""
-        base = self._base
+        base = self._base if self._sparse is None else self._sparse.base
         return base.copy() if base.ndim else float(base)
 
     def shap_values(self, X: Any) -> Any:
@@ -259,7 +260,8 @@ class Explainer:
         X : array, data frame or sparse matrix of shape (n_rows, n_columns), or texts
             The columns of a data frame are found by name where the model was fitted with names;
             their order does not matter, and columns that the model does not know are left out. A
-            pipeline that begins with a vectorizer takes a list of texts.
+            model without names takes columns in their order, and a result has those of its own
+            frame. A pipeline that begins with a vectorizer takes a list of texts.
         return_std : bool, default False
             For a Gaussian process: whether to find the posterior standard deviation of every value,
             `Explanation.std`. It is that of the latent function, without the noise of observations.
@@ -322,7 +324,7 @@ class Explainer:
             found = spread_of_values(games, full=return_cov, **options)
             spread = found.fields(one_output=base.ndim == 0)
         explanation = Explanation(
-            self.about,
+            self.about_rows(rows),
             values,
             base_values,
             self._shown(table, prepared),
@@ -486,8 +488,8 @@ class Explainer:
         if self._own is not None and self.expansion.preparation is not None:
             shape = (min(_CHECKED, len(totals)), *self._offset.shape)
             ours = totals[:_CHECKED].reshape(shape) + self._offset  # without the rule's error
-            own = said_before(self._own)(first_rows(rows, _CHECKED))
-            check_agreement(self.expansion, ours, own, self._own_tol)
+            few = first_rows(rows, _CHECKED)
+            check_agreement(self.expansion, ours, said_before(self._own)(few), self._own_tol, few)
 
     def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
         """Warn when rounding is more than a millionth of what the predictions vary by."""
@@ -531,6 +533,14 @@ class Explainer:
             number=None if classes is None else classes.number,
         )
 
+    def about_rows(self, rows: Any) -> About:
+        """What results for these rows share: a frame names the columns of a model without names."""
+        names = result_names(self.expansion, self.players, self.player_names, rows)
+        if names["column_names"] is self.about.column_names:
+            return self.about
+        features, columns = names["feature_names"], names["column_names"]
+        return replace(self.about, feature_names=features, column_names=columns)
+
     def _predicted_later(self, rows: Any, prepared: list[Floats]) -> Any:
         """Return a function that asks a classifier for the classes of the rows."""
         if self._classes is None or self._classes.predict is None:
@@ -549,11 +559,8 @@ class Explainer:
 
     @lazy
     def _base(self) -> Floats:
-        """The value of the empty coalition, shape () or (n_outputs,)."""
-        games: Any = self._parts if self._sparse is None else self._sparse.parts
-        parts = zip(games, self.expansion.parts, strict=True)
-        bases = [one.bases.reshape(part.offset.shape) + part.offset for one, part in parts]
-        return np.asarray(np.sum(bases, axis=0))
+        """The value of the empty coalition in the games of dense rows, () or (n_outputs,)."""
+        return base_of(self.expansion, self._parts)
 
     @lazy
     def _offset(self) -> Floats:

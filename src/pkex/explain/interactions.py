@@ -50,12 +50,13 @@ def explain_interactions(
             f"the explainer has {explainer.index} values, which no interaction index goes with: "
             f"choose one, e.g. interactions(X, index='k-SII'); there are {list_indices()}."
         )
-    names = explainer.player_names
+    rows, table, prepared = _prepared(explainer, X)
+    about = explainer.about_rows(rows)
+    names = about.feature_names
     chosen = None if players is None else parse_subsets(players, names)
     index, max_order = check_request(index or _DEFAULTS[explainer.index], max_order, chosen)
     general = explainer.removal != "neutral"
     recipe = make_recipe(index, max_order, len(names), general, explainer.tol, chosen)
-    rows, table, prepared = _prepared(explainer, X)
     check_room(recipe, len(prepared[0]), explainer.expansion.n_outputs)
     sums = _summed(explainer, recipe, prepared, progress)
     bases = np.sum([part.bases for part in explainer._parts], axis=0)
@@ -70,7 +71,7 @@ def explain_interactions(
     if fitted is not None:
         base = fitted + explainer._offset
     predictions = sums.totals.reshape(base.shape) + explainer._offset
-    about = replace(explainer.about, index=index, efficient=INDICES[index].efficient)
+    about = replace(about, index=index, efficient=INDICES[index].efficient)
     return Interactions(
         about,
         max_order,

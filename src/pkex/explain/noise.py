@@ -105,7 +105,9 @@ class Noise:
         for part, rows in zip(self.expansion.parts, self.data, strict=True):
             some = rows[:: -(-rows.shape[0] // count)]
             found = part.gram(some) @ part.alpha + part.offsets
-            spread, size = found.std(axis=0), np.abs(found).max(axis=0)
+            size = np.abs(found).max(axis=0)
+            unit = np.where(size > 0.0, size, 1.0)  # so that squares do not overflow
+            spread = unit * (found / unit).std(axis=0)
             every.append(np.where(spread > _CONSTANT * size, spread, size))
         largest: Floats = np.max(every, axis=0)
         return largest

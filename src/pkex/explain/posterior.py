@@ -212,7 +212,7 @@ def explain_variance(
     noise = None if observation_noise is None else bool(observation_noise)
     found = variance_of(games, observation_noise=noise, n_jobs=explainer.n_jobs, progress=progress)
     return Explanation(
-        replace(explainer.about, quantity=found.quantity),
+        replace(explainer.about_rows(rows), quantity=found.quantity),
         data=explainer._shown(table, prepared),
         row_labels=rows.index if hasattr(rows, "iloc") else None,
         **found.fields(one_output=explainer._base.ndim == 0),

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from pkex._util.floats import usual_errors
 from pkex._util.types import Floats, Players
-from pkex._util.validation import brief, first_rows
+from pkex._util.validation import brief, column_names, default_names, first_rows
 from pkex.errors import PrecisionWarning
 from pkex.games.atoms import Atoms
 from pkex.games.engine import reduced
@@ -28,12 +28,19 @@ from pkex.games.moments import Bundles, VarianceGame, VarianceSums
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, players_of
 from pkex.games.threads import check_n_jobs
+from pkex.kernels.bounded import within
+from pkex.kernels.columns import RBF
+from pkex.kernels.normal_form import Term, leaf_values
 from pkex.models.classes import CHOICES, check_choice
 from pkex.models.expansion import KernelExpansion
-from pkex.models.inputs import Inputs, from_distributions, from_table
+from pkex.models.inputs import Inputs, from_distributions, from_table, names_in
+from pkex.models.ranges import categorical_columns, notes_on
+from pkex.models.sums import named
 from pkex.readers import Given, read
-from pkex.readers.reading import check_agreement, outside
+from pkex.readers.reading import check_agreement, outside, said_before
+from pkex.results.about import About
 from pkex.results.sensitivity import Sensitivity
+from pkex.tables.dependence import Dependence
 
 __all__ = ["sensitivity"]
 
@@ -69,9 +76,12 @@ def sensitivity(
     model : fitted estimator or KernelExpansion
         Anything that `Explainer` takes.
     X : table of shape (n_rows, n_columns), or mapping of column to distribution
-        A table gives each column the distribution of its entries. In a mapping every column, by
-        name or number, has a range (low, high) or a frozen distribution of `scipy.stats`, which is
-        integrated by a rule; `Sensitivity.error` has what that may cost.
+        A table gives each column the distribution of its entries; a data frame gives its names to
+        a model that was fitted without any. In a mapping every column, by name or number, has a
+        range (low, high), a frozen distribution of `scipy.stats`, a sample (a list or array of
+        more than two values), or a number, at which it is fixed. Ranges and distributions are
+        integrated by a rule; `Sensitivity.error` has what that may cost. The names of a mapping
+        for a model without names are those of its columns, in the order of the mapping.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows of a table; equal by default.
     groups : mapping of name to columns, or sequence of sequences of columns, optional
@@ -88,6 +98,12 @@ def sensitivity(
     -------
     Sensitivity
 
+    Raises
+    ------
+    ValueError
+        Among others when a column of categories, or one that the model rounds to integers, has a
+        range or a continuous distribution.
+
     Examples
     --------
     >>> import pkex
@@ -103,23 +119,33 @@ def sensitivity(
     check_n_jobs(n_jobs)
     if order not in (1, 2) or isinstance(order, bool):
         raise ValueError(f"order must be 1 or 2, got {brief(order)}.")
-    expansion, own, own_tol, number = _read(model, outputs)
+    plain, own, own_tol, number = _read(model, outputs)
+    given = names_in(plain, X) if isinstance(X, Mapping) else column_names(X)
+    expansion = named(plain, given)
     players, names = players_of(groups, expansion.feature_names)
-    rows_variance = None
+    notes: tuple[str, ...] = ()
+    dependence = None
     if isinstance(X, Mapping):
         if sample_weight is not None:
             raise ValueError("sample_weight goes with a table; distributions have their own.")
-        sums, inputs, off = _refined(expansion, players, X, order, n_jobs)
+        has_names = plain.feature_names != default_names("x", len(plain.feature_names))
+        sums, inputs, off = _refined(expansion, players, X, order, n_jobs, has_names)
+        notes = notes_on(expansion, inputs.rows)
+        if given is not None:
+            said = f"{inputs.said}, named in the order of the mapping as the model has no names"
+            inputs = replace(inputs, said=said)
     else:
         inputs = from_table(expansion, X, sample_weight)
         sums, short = _sums(expansion, players, inputs, order, n_jobs)
         off = _of_mixture(sums, short)
-        rows_variance = _variance_over_rows(expansion, inputs)
+        count = np.flatnonzero(inputs.weights)
+        dependence = Dependence(inputs.table, count, categorical_columns(expansion))
         if own is not None and expansion.preparation is not None:
             few = first_rows(X, _CHECKED)
-            check_agreement(expansion, expansion.predict(few), own(few), own_tol)
-    found = _shares(sums, expansion, players, names, inputs, off, rows_variance)
-    return replace(found, number=number)
+            own_predictions = said_before(own)(few)
+            check_agreement(expansion, expansion.predict(few), own_predictions, own_tol, few)
+    found = _shares(sums, expansion, players, names, inputs, off, number)
+    return replace(found, input_notes=notes, dependence=dependence)
 
 
 def _read(model: Any, outputs: str | None) -> tuple[KernelExpansion, Any, float, str | None]:
@@ -148,18 +174,19 @@ def _sums(
     bundles = Bundles(np.ascontiguousarray(shares), np.array(owners), len(players))
     parts, weights = [], []
     short = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
-    for part in expansion.parts:
+    for part, rows in zip(expansion.parts, inputs.rows, strict=True):
         made_from: dict[int, list[int]] = defaultdict(list)
         n_columns = part.points.shape[1]
         origins = range(n_columns) if part.preparation is None else part.preparation.origins
         for column, origin in enumerate(origins):
             made_from[origin].append(column)
         inside = tuple(tuple(j for i in columns for j in made_from[i]) for columns in columns_of)
-        terms = part.kernel.terms(n_columns, _MIXTURE)
-        short += sum(term.error for term in terms) * np.abs(part.alpha).sum(axis=0)
+        terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
+        lacks = sum(term.error * _largest_factors(term, rows, part.points) for term in terms)
+        short += lacks * np.abs(part.alpha).sum(axis=0)
         plan = Plan.of(terms, inside, general=True)
         atoms = Atoms(plan, by_column(part.points))
-        parts.append((atoms, by_column(part.prepare(inputs.table))))
+        parts.append((atoms, by_column(rows)))
         weights.append(atoms.spread(part.alpha))
     game = VarianceGame(parts, np.concatenate(weights), bundles, pairs=order == 2)
     found: VarianceSums = reduced(game, n_jobs=n_jobs)
@@ -167,14 +194,29 @@ def _sums(
     return found._replace(mean=found.mean + offset), short
 
 
+def _largest_factors(term: Term, rows: Floats, points: Floats) -> float:
+    """Return a bound of the factors that the error of a term is multiplied by."""
+    size = 1.0
+    for leaf in term.leaves if term.error else ():
+        if not isinstance(leaf, RBF):
+            factors = leaf_values(leaf, leaf.factors, rows, points)
+            size *= float(np.abs(factors).max(axis=(0, 1)).prod())
+    return size
+
+
 def _refined(
-    expansion: KernelExpansion, players: Players, X: Any, order: int, n_jobs: int | None
+    expansion: KernelExpansion,
+    players: Players,
+    X: Any,
+    order: int,
+    n_jobs: int | None,
+    has_names: bool,
 ) -> tuple[VarianceSums, Inputs, float]:
     """Return the sums for distributions, with so many nodes that twice as many change nothing."""
     size, most = _NODES
     before: VarianceSums | None = None
     while True:
-        inputs = from_distributions(expansion, X, size)
+        inputs = from_distributions(expansion, X, size, named=has_names)
         sums, short = _sums(expansion, players, inputs, order, n_jobs)
         if before is not None:
             off = _change(before, sums)
@@ -186,12 +228,15 @@ def _refined(
 def _of_mixture(sums: VarianceSums, short: Floats) -> float:
     """Return what an index may be off by where the function is, by at most `short` everywhere.
 
-    The standard deviation of every conditional mean moves by that at most, hence a variance by ``2
-    short sd + short^2``; an index is a difference of two of them, divided by a third.
+    Every index is ``|P f|^2 / |f|^2`` of the centred function, in the norm of the standard
+    deviation: P is a sum of orthogonal projections, one for each set of inputs, times numbers
+    between 0 and 1. So for ``f = g + e`` with ``|e| <= r |g|``, and an index ``u^2`` of g, it is
+    between ``((u - r) / (1 + r))^2`` and ``((u + r) / (1 - r))^2``. As u is at most 1, it is off by
+    at most ``4 r / (1 - r)^2``; and indices lie in [0, 1].
     """
     there = sums.variance > 0.0
-    ratio = short[there] / np.sqrt(sums.variance[there])
-    return float((6.0 * ratio + 3.0 * ratio * ratio).max(initial=0.0))
+    r = np.minimum(short[there] / np.sqrt(sums.variance[there]), 0.5)
+    return float(np.minimum(1.0, 4.0 * r / (1.0 - r) ** 2).max(initial=0.0))
 
 
 def _change(before: VarianceSums, after: VarianceSums) -> float:
@@ -203,19 +248,6 @@ def _change(before: VarianceSums, after: VarianceSums) -> float:
     return max(changes)
 
 
-def _variance_over_rows(expansion: KernelExpansion, inputs: Inputs) -> Floats:
-    found = np.zeros((len(inputs.weights), expansion.n_outputs))
-    for part in expansion.parts:
-        rows = part.prepare(inputs.table)
-        step = max(1, 2**21 // len(part.points))
-        for start in range(0, len(rows), step):
-            some = slice(start, start + step)
-            found[some] += part.kernel(rows[some], part.points) @ part.alpha
-    mean = inputs.weights @ found
-    variance: Floats = inputs.weights @ (found - mean) ** 2
-    return variance
-
-
 def _shares(
     sums: VarianceSums,
     expansion: KernelExpansion,
@@ -223,7 +255,7 @@ def _shares(
     names: tuple[str, ...],
     inputs: Inputs,
     off: float,
-    rows_variance: Floats | None,
+    number: str | None,
 ) -> Sensitivity:
     """Return the indices as shares of the variance, and what they may be off by."""
     noise = _EIGHT_ROUNDINGS * sums.magnitudes
@@ -252,17 +284,13 @@ def _shares(
         return array if several else array[..., 0]
 
     return Sensitivity(
+        About(names, expansion.feature_names, players, expansion.output_names, number=number),
         first_order=shaped(sums.first / scale),
         total_order=shaped(sums.total / scale),
         shapley=shaped(sums.shapley / scale),
-        second_order=None if sums.pairs is None else shaped(sums.pairs / scale),
         variance=shaped(np.where(varies, sums.variance, 0.0)),
         mean=shaped(sums.mean),
-        feature_names=names,
-        column_names=expansion.feature_names,
-        players=players,
-        output_names=expansion.output_names,
         inputs=inputs.said,
         error=off + 10.0**-digits,
-        rows_variance=None if rows_variance is None else shaped(rows_variance),
+        second_order=None if sums.pairs is None else shaped(sums.pairs / scale),
     )

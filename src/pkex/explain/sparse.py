@@ -24,6 +24,7 @@ from pkex.games.sparse_points import SparseGameSums, SparsePoints
 from pkex.games.stored import rows_of
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import prepared_players
+from pkex.models.sums import base_of
 from pkex.output.token_spans import Analyzed
 from pkex.readers.reading import said_before
 from pkex.results.sparse import SparseExplanation
@@ -92,6 +93,11 @@ class SparseRows:
             _ = part.bases
 
     @lazy
+    def base(self) -> Floats:
+        """The value of the empty coalition in these games, shape () or (n_outputs,)."""
+        return base_of(self.expansion, self.parts)
+
+    @lazy
     def _sizes(self) -> Floats:
         """What sums of ``|alpha_i k(x, x_i)|`` are at most, shape (outputs,)."""
         found = []
@@ -120,7 +126,7 @@ class SparseRows:
         shows = explainer.tol is None and sums.efficient
         missed = sums.residual if shows else None
         self.noise.warn(self._sizes, residual if shows else None, missed, prepared)
-        base = explainer._base
+        base = self.base
         totals = sums.totals.reshape(-1, *base.shape)
         base_values = np.broadcast_to(base, totals.shape).copy()
         error = sums.error + explainer._of_offset

@@ -87,7 +87,8 @@ class VarianceSums(NamedTuple):
         The variances of the parts of two players.
     variance, mean : arrays of shape (outputs,)
     magnitudes : array of shape (outputs,)
-        Sums of absolute terms, which rounding errors are measured by.
+        Sums of absolute terms, which rounding errors are measured by: where factors lie in [0, 1],
+        of weights times deficits, as a pair is relatively exact in the deficits of its factors.
     rules : tuple of Rule
         Those of the Shapley effects.
     """
@@ -137,6 +138,7 @@ class VarianceGame:
         self.found = Totals.zeros(1, n_players, n_outputs)
         self.pairs = np.zeros((n_players, n_players, n_outputs)) if pairs else None
         self._all: Floats | None = None  # the centred factors, where they are few enough
+        self._unit = True  # whether all factors lie in [0, 1]
         self.means = self._means()
         absent = bundles.joined(self.means)
         self.worth: Floats = np.multiply.reduce(absent.values, axis=0) @ weights
@@ -185,6 +187,10 @@ class VarianceGame:
         variance = sums.checked[0][0]
         first, total, shapley = self.sums
         size = found.magnitudes[0]
+        if self._unit:  # a pair has the deficits u + m v <= u + v
+            weights = np.abs(self.weights)
+            lacks = np.minimum(self.means.deficits.sum(axis=0), 1.0)
+            size = np.minimum(size, 2.0 * weights.sum(axis=0) * (lacks @ weights))
         mean = self.worth
         return VarianceSums(first, total, shapley, self.pairs, variance, mean, size, rules)
 
@@ -236,6 +242,7 @@ class VarianceGame:
             rows = slice(start, min(start + step, self.n_rows))
             found = self._evaluated(rows, slice(0, self.count))
             shares = self.bundles.weights[rows].T[:, None, :]
+            self._unit &= bool(found.deficits.min() >= 0.0 and found.deficits.max() <= 1.0)
             for total, part in zip(sums, found, strict=True):
                 total += (shares @ part)[:, 0]
             if keep:

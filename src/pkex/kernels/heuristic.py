@@ -24,14 +24,15 @@ from pkex._util.floats import usual_errors
 from pkex._util.lazy import lazy
 from pkex._util.random import RandomState
 from pkex._util.types import Floats
-from pkex._util.validation import as_matrix, brief, is_index
+from pkex._util.validation import as_matrix, brief, column_names, is_index
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.bandwidth import median_distance, median_distances
 from pkex.kernels.columns import RBF, Categorical
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term
+from pkex.kernels.sizes import LARGEST, check_sizes
 
-__all__ = ["MAX_ROWS", "NAMES", "Heuristic", "median_rbf"]
+__all__ = ["MAX_ROWS", "NAMES", "Heuristic", "check_widths", "median_rbf"]
 
 
 NAMES = ("median-per-column", "median")
@@ -133,6 +134,12 @@ class Heuristic:
         return odds
 
 
+def check_widths(numbers: Floats, name: str, names: Sequence[str] | None) -> None:
+    """Raise a ValueError where a width of the heuristic, or a difference, might overflow."""
+    limits = np.full(numbers.shape[1], LARGEST / math.sqrt(numbers.shape[1]))
+    check_sizes(numbers, limits, name, names)
+
+
 @usual_errors
 def median_rbf(
     X: ArrayLike,
@@ -165,6 +172,7 @@ def median_rbf(
     RBF(length_scale=(4.242640687119286, 565.685424949238))
     """
     x = as_matrix(X, "X")
+    check_widths(x, "X", column_names(X))
     if not is_index(max_rows) or max_rows < 2:
         raise ValueError(f"max_rows must be an integer of at least 2, got {brief(max_rows)}.")
     kernel = Heuristic(

@@ -26,8 +26,8 @@ def no_neutral_removal(kernel: Kernel) -> UnsupportedModelError:
 def not_finite(term: Term) -> ValueError:
     """Return the error for a kernel whose factors are no numbers."""
     return ValueError(
-        f"the kernel gave NaN or infinite factors; its parts are {brief(term.leaves)}. Check its "
-        "parameters against the scale of the data."
+        f"the kernel gave NaN or infinite factors; its parts are {brief(term.leaves)}. Rescale the "
+        "columns, for example with StandardScaler, or check the parameters of the kernel."
     )
 
 

@@ -23,13 +23,13 @@ from pkex.kernels.columns import RBF
 from pkex.kernels.leaves import OnColumns
 from pkex.kernels.normal_form import Expansion, Summand
 
-__all__ = ["Matern", "RationalQuadratic"]
+__all__ = ["Matern", "Radial", "RationalQuadratic", "gaussians"]
 
 Parameter = float | tuple[float, ...]
 
 
 @dataclass(frozen=True, repr=False)
-class _Radial(OnColumns):
+class Radial(OnColumns):
     """A function of ``q = sum_j (x_j - z_j)^2 / l_j^2``."""
 
     length_scale: Parameter = 1.0
@@ -60,9 +60,13 @@ class _Radial(OnColumns):
 
 
 @lru_cache(maxsize=64)
-def _summands(kernel: _Radial, tol: float | None) -> tuple[Summand, ...]:
-    """Return one Gaussian kernel for each width of the mixture."""
-    mixture, lengths = kernel.mixture(tol), np.asarray(kernel.length_scale)
+def _summands(kernel: Radial, tol: float | None) -> tuple[Summand, ...]:
+    return tuple(gaussians(kernel, kernel.mixture(tol)))
+
+
+def gaussians(kernel: Radial, mixture: mixtures.Mixture) -> Expansion:
+    """Return one Gaussian kernel for each width of a mixture that is the kernel."""
+    lengths = np.asarray(kernel.length_scale)
     shares = mixture.weights / mixture.weights.sum()
     found = []
     for tau, weight, share in zip(mixture.scales, mixture.weights, shares, strict=True):
@@ -71,11 +75,11 @@ def _summands(kernel: _Radial, tol: float | None) -> tuple[Summand, ...]:
         # sum_k share_k slack_k <= 2, so that all errors together are at most doubled
         slack = 10.0 ** max(0.0, math.floor(-math.log10(share * len(shares))))
         found.append(Summand(float(weight), (leaf,), float(mixture.error * share), slack))
-    return tuple(found)
+    return found
 
 
 @dataclass(frozen=True, repr=False)
-class Matern(_Radial):
+class Matern(Radial):
     """Matern kernel of the Euclidean distance, as in scikit-learn and GPyTorch.
 
     With ``r^2 = sum_j (x_j - z_j)^2 / l_j^2`` and ``a = sqrt(2 nu) r`` it is
@@ -154,7 +158,7 @@ def _matern(length_scale: Parameter, nu: float, columns: tuple[int, ...] | None)
 
 
 @dataclass(frozen=True, repr=False)
-class RationalQuadratic(_Radial):
+class RationalQuadratic(Radial):
     """Rational quadratic kernel ``(1 + r^2 / (2 alpha))^-alpha`` of the Euclidean distance r.
 
     ``r^2 = sum_j (x_j - z_j)^2 / l_j^2``. It is explained as a sum of Gaussian kernels that misses

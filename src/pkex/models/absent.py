@@ -47,7 +47,7 @@ CAUTION = (
 )
 
 _VECTORS = "support vectors"
-_NOT_TYPICAL = "which are not typical: pass training rows to start from a typical one"
+_NOT_TYPICAL = "Support vectors may not be representative; pass training rows"
 
 
 def removal_of(removal: str | None, background: object) -> str:
@@ -150,9 +150,13 @@ def said_of_own_rows(expansion: KernelExpansion) -> str:
     else:
         some = _span(used) if used == totals else f"{_span(used)} of {_span(totals)}"
         what = f"each of {len(found)} parts' own rows, {some} {kind}"
-    if _VECTORS in kind:
-        return f"averaged, columns independent, over {what}, {_NOT_TYPICAL}"
-    return f"averaged over {what}, columns independent"
+    # the rows that each was fitted on; where these are not known, vectors are taken for few of them
+    vectors = [(int(data.rows.shape[0]), data.n_fit) for data in found if data.kind == _VECTORS]
+    fitted = [n_fit for _, n_fit in vectors if n_fit is not None]
+    if vectors and len(fitted) == len(found):
+        what += f" (of {_span(fitted)} training row{'s' if max(fitted) != 1 else ''})"
+    few = any(n_fit is None or 2 * count < n_fit for count, n_fit in vectors)
+    return f"averaged over {what}, columns independent{f'. {_NOT_TYPICAL}' if few else ''}"
 
 
 def said_of_background(removal: str, n_rows: int, weighted: bool) -> str:
@@ -170,6 +174,7 @@ def _rows_of(part: KernelExpansion, sparse: bool) -> Any:
         return part.sparse_points[:1] if sparse else part.points[:1]  # any row would do
     if part.background is not None:
         rows = part.background.rows
+        part.check_sizes(rows, "the model's own data")
         if sparse:
             return some_sparse_rows(rows, MAX_ROWS, 0)
         return some_rows(to_dense(rows), MAX_ROWS, 0)

@@ -13,7 +13,7 @@ Users see one output without an axis. Inside, every part has one: `alpha` and `o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from pkex.games.layout import on_cache_lines
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.kernels.entries import check_table, fits_sparse, kernel_matrix
 from pkex.kernels.messages import no_neutral_removal
+from pkex.kernels.sizes import check_sizes, size_limits
 from pkex.models.preparation import Preparation, seen
 
 if TYPE_CHECKING:  # it needs SciPy, which an expansion does without
@@ -56,6 +57,9 @@ class Data:
         In the columns of the points, that is as prepared.
     kind : str
         The plural noun: "training points", "support vectors".
+    n_fit : int, optional
+        How many rows the model was fitted on, where `rows` are some of them; None where that is not
+        known.
 
     Examples
     --------
@@ -63,12 +67,13 @@ class Data:
     >>> from sklearn.svm import SVR
     >>> model = SVR().fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 0.0])
     >>> data = pkex.as_expansion(model).background
-    >>> data.kind, data.rows.shape
-    ('support vectors', (3, 1))
+    >>> data.kind, data.rows.shape, data.n_fit
+    ('support vectors', (3, 1), 3)
     """
 
     rows: Any
     kind: str = "rows"
+    n_fit: int | None = None
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -192,6 +197,8 @@ class KernelExpansion:
             ("posterior", posterior),
         ):
             object.__setattr__(self, name, value)
+        limits = size_limits(kernel, self.kept_points[:0])  # whatever rows come
+        check_sizes(self.kept_points, limits, "points", self._prepared_names)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "points" not in state:
@@ -199,7 +206,7 @@ class KernelExpansion:
             return
         points, data = _frozen(on_cache_lines(state["points"])), state["background"]
         if data is not None and data.rows is state["points"]:
-            data = Data(points, data.kind)
+            data = replace(data, rows=points)
         self.__dict__.update(state | {"points": points, "background": data})
 
     def __repr__(self) -> str:
@@ -260,25 +267,38 @@ class KernelExpansion:
 
     def prepare(self, X: ArrayLike, name: str = "X") -> Floats:
         """Return the rows as the kernel sees them: float64, checked, and prepared."""
-        X, names = self._prepared(X)
-        rows = as_matrix(X, name, self.shape[1], names)
+        rows = as_matrix(self._prepared(X), name, self.shape[1], self._prepared_names)
         self.kernel.check(rows, name)
+        self.check_sizes(rows, name)
         return rows
 
     def prepare_sparse(self, X: Any, name: str = "X") -> Any:
         """Return the same as a CSR array."""
-        X, names = self._prepared(X)
-        rows = as_csr(X, name, self.shape[1], names)
+        rows = as_csr(self._prepared(X), name, self.shape[1], self._prepared_names)
         check_table(self.kernel, rows, name)
+        self.check_sizes(rows, name)
         return rows
 
-    def _prepared(self, X: Any) -> tuple[Any, tuple[str, ...]]:
-        """Return rows after the preparation, and the names of their columns."""
+    def _prepared(self, X: Any) -> Any:
+        """Return rows after the preparation."""
+        return X if self.preparation is None else self.preparation.transform(X)
+
+    @lazy
+    def _prepared_names(self) -> tuple[str, ...]:
+        """The names of the columns of the points: of those that they are made from."""
         names = self.feature_names
-        if self.preparation is not None:
-            X = self.preparation.transform(X)
-            names = tuple(names[origin] for origin in self.preparation.origins)
-        return X, names
+        if self.preparation is None:
+            return names
+        return tuple(names[origin] for origin in self.preparation.origins)
+
+    @lazy
+    def _size_limits(self) -> Floats:
+        """How large values of each column of the points may be."""
+        return size_limits(self.kernel, self.kept_points)
+
+    def check_sizes(self, table: Any, name: str) -> None:
+        """Raise a ValueError where prepared rows are too large for kernels between them."""
+        check_sizes(table, self._size_limits, name, self._prepared_names)
 
     def gram(self, rows: Any) -> Floats:
         """Return the kernel matrix of prepared rows and the points; sparse rows if these are."""
@@ -320,8 +340,8 @@ def _as_data(background: Any, points: Any, kernel: Kernel) -> Data | None:
     rows = take(given.rows, "background", points.shape[1])
     check_table(kernel, rows, "background")
     if same_table(rows, points):
-        return Data(points, given.kind)
-    return Data(rows if is_sparse(rows) else _frozen(rows.copy()), given.kind)
+        return replace(given, rows=points)
+    return replace(given, rows=rows if is_sparse(rows) else _frozen(rows.copy()))
 
 
 def _check_posterior(posterior: Posterior, n_points: int, n_outputs: int) -> None:

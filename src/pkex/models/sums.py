@@ -15,11 +15,20 @@ from numpy.typing import ArrayLike
 from pkex._util.floats import usual_errors
 from pkex._util.lazy import lazy
 from pkex._util.sparse import is_sparse, same_table, to_dense
-from pkex._util.types import Floats
-from pkex._util.validation import default_names
+from pkex._util.types import Floats, Players
+from pkex._util.validation import column_names, default_names
 from pkex.models.expansion import Data, KernelExpansion
 
-__all__ = ["ExpansionSum", "combined", "evolve", "named", "stack", "sum_of"]
+__all__ = [
+    "ExpansionSum",
+    "base_of",
+    "combined",
+    "evolve",
+    "named",
+    "result_names",
+    "stack",
+    "sum_of",
+]
 
 
 class ExpansionSum(KernelExpansion):
@@ -92,6 +101,13 @@ class ExpansionSum(KernelExpansion):
         return prediction
 
 
+def base_of(expansion: KernelExpansion, games: Sequence[Any]) -> Floats:
+    """Return the worth of no player in the games of the parts with offsets, () or (n_outputs,)."""
+    pairs = zip(games, expansion.parts, strict=True)
+    bases = [game.bases.reshape(part.offset.shape) + part.offset for game, part in pairs]
+    return np.asarray(np.sum(bases, axis=0))
+
+
 def sum_of(parts: Sequence[KernelExpansion]) -> KernelExpansion:
     """Return the sum of some expansions: the only one, or several in one."""
     return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
@@ -99,19 +115,45 @@ def sum_of(parts: Sequence[KernelExpansion]) -> KernelExpansion:
 
 def named(expansion: KernelExpansion, names: tuple[str, ...] | None) -> KernelExpansion:
     """Return the expansion with names of its columns, if it has none of its own and they fit."""
-    n_columns = len(expansion.feature_names)
-    if names is None or expansion.feature_names != default_names("x", n_columns):
-        return expansion
-    if len(set(names)) != n_columns or len(names) != n_columns or names == expansion.feature_names:
+    if names is None or not _fits(expansion, names):
         return expansion
     parts: list[KernelExpansion] = []
     for part in expansion.parts:
         before = part.preparation
-        if before is not None and before.before is not None:
-            return expansion  # they are names of what goes into the steps that mix columns
         preparation = None if before is None else replace(before, names=names)
         parts += evolve(part, feature_names=names, preparation=preparation).parts
     return sum_of(parts)
+
+
+def result_names(
+    expansion: KernelExpansion, players: Players, titles: tuple[str, ...], X: Any
+) -> dict[str, tuple[str, ...]]:
+    """Return the names of players and columns in a result for the rows `X`.
+
+    These are the model's, or those of a data frame where the model has none, column by column:
+    each result has the names of its own frame. Groups keep the names that they were given.
+    """
+    known, names = expansion.feature_names, column_names(X)
+    if names is not None and set(known) - set(names) and _fits(expansion, names):
+        made = [" + ".join(known[i] for i in player) for player in players]
+        renamed = tuple(
+            " + ".join(names[i] for i in player) if title == before else title
+            for player, title, before in zip(players, titles, made, strict=True)
+        )
+        if len(set(renamed)) == len(renamed):
+            return {"feature_names": renamed, "column_names": names}
+    return {"feature_names": titles, "column_names": known}
+
+
+def _fits(expansion: KernelExpansion, names: tuple[str, ...]) -> bool:
+    """Tell whether a model without names can take these."""
+    known = expansion.feature_names
+    n_columns = len(known)
+    if known != default_names("x", n_columns) or names == known:
+        return False
+    before = [part.preparation and part.preparation.before for part in expansion.parts]
+    # of steps that mix columns they are names of what goes in
+    return len(set(names)) == len(names) == n_columns and all(step is None for step in before)
 
 
 def evolve(expansion: KernelExpansion, **changes: Any) -> KernelExpansion:

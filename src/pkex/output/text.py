@@ -58,8 +58,6 @@ OUTPUTS = 3  # of an importance
 _NAMES = 5  # players named in a remark
 _CLEARLY = 0.1  # p-value above which nothing is there
 _OUTPUTS = 4  # of a sensitivity
-_DEPENDENT = 1.25  # variances of rows and of independent columns that differ by this factor
-_COARSE = 1e-4  # error of an index that is worth a word
 _WORDS = {
     "MMD^2": {
         "neutral": "Neutral removal charges a column for being looked at: one that did not change "
@@ -399,21 +397,10 @@ def sensitivity_remarks(sensitivity: Sensitivity) -> list[str]:
     """Return of what, what is left to interactions, and what to beware of, each in a line."""
     number = sensitivity.number
     found = [] if number is None else [f"output: {number}"]
-    first, variance = sensitivity.interactions, sensitivity.variance
     if sensitivity.shapley.ndim == 1:
-        found.append(f"interactions: {max(0.0, float(first)):.2g} of the variance")
-    rows = sensitivity.rows_variance
-    if rows is not None:
-        ratio = np.asarray(rows) / np.where(np.asarray(variance) > 0.0, variance, np.nan)
-        if np.nanmax(np.abs(np.log(np.maximum(ratio, 1e-300)))) > np.log(_DEPENDENT):
-            shown = ", ".join(f"{share:.2g}" for share in np.ravel(ratio)[:_NAMES])
-            found.append(
-                f"over the rows as they are the variance is {shown} times as large: there columns "
-                "depend on each other; group those that do"
-            )
-    if sensitivity.error > _COARSE:
-        found.append(f"indices may be off by {sensitivity.error:.1g}")
-    return found
+        share = max(0.0, float(sensitivity.interactions))
+        found.append(f"interactions: {share:.2g} of the variance")
+    return found + sensitivity.notes
 
 
 def sensitivity_text(sensitivity: Sensitivity) -> str:

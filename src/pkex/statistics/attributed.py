@@ -17,8 +17,9 @@ from pkex.games.rules import FULL_PRECISION
 from pkex.games.threads import check_n_jobs
 from pkex.kernels import Kernel
 from pkex.kernels.algebra import has_neutral_removal
-from pkex.kernels.heuristic import NAMES, Heuristic
+from pkex.kernels.heuristic import NAMES, Heuristic, check_widths
 from pkex.kernels.normal_form import Term
+from pkex.kernels.sizes import check_sizes, size_limits
 from pkex.results.about import About
 from pkex.results.attribution import Attribution, describe_removal
 from pkex.statistics.block_mean import BlockMean, Part
@@ -141,7 +142,7 @@ def _resolve_kernel(
     wider.
     """
     if isinstance(kernel, Kernel):
-        check_kernel(kernel, numbers, "the data")
+        check_kernel(kernel, numbers, "the data", table.names)
         if removal == "neutral" and not has_neutral_removal(kernel):
             raise ValueError(
                 f"{brief(kernel)} has a linear part, which has no value without a column; choose a "
@@ -157,13 +158,16 @@ def heuristic_of(kernel: str | None, name: str, table: Table, numbers: Floats) -
     if kernel is not None:
         known = _TARGET_KERNELS if name == "target_kernel" else NAMES
         check_choice(kernel, name, known, "a kernel of pkex.kernels")
+    data = "y" if name == "target_kernel" else "the data"
+    check_widths(numbers, data, table.names)
     return Heuristic(numbers, table.categorical, kernel != "median")
 
 
-def check_kernel(kernel: Kernel, numbers: Floats, name: str) -> None:
+def check_kernel(kernel: Kernel, numbers: Floats, name: str, names: Sequence[str]) -> None:
     """Refuse a kernel that does not fit the data, or, if it is of the user's own, is no kernel."""
     kernel.terms(numbers.shape[1])  # refuses columns that are not there
     kernel.check(numbers, name)
+    check_sizes(numbers, size_limits(kernel, numbers), name, names)
     matrix = kernel(numbers[:_CHECKED])
     if np.isfinite(matrix).all() and not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
         raise ValueError(

@@ -129,7 +129,7 @@ def hsic(
 
 def _target_kernel(kernel: Kernel | str | None, target: Table, numbers: Floats) -> Kernel:
     if isinstance(kernel, Kernel):
-        check_kernel(kernel, numbers, "y")
+        check_kernel(kernel, numbers, "y", target.names)
         return kernel
     if kernel == "categorical" or (kernel is None and all(target.categorical)):
         return Categorical()

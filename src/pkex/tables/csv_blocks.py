@@ -32,20 +32,23 @@ from pkex.tables.files import (
     refuse_twice,
     without_unnamed,
 )
+from pkex.tables.quotes import LineBreaks, Lines, find_line_breaks, refuse_unclosed
 
 __all__ = ["CsvBlocks"]
 
 _BLOCK = 2**22  # bytes that are read at once, the longest line
+_IS_OTHER_TYPE = "conversion error"  # in what Arrow says of a cell
 
 
 @dataclass(frozen=True, eq=False)
 class CsvBlocks:
-    """A CSV file with the types of its columns, in blocks of its text."""
+    """A CSV file with the types of its columns, in blocks of its text, and its line breaks."""
 
     path: Path
     dialect: Dialect
     delimiter: str
     types: dict[str, Any] = field(default_factory=dict)
+    line_breaks: LineBreaks | None = None
 
     @classmethod
     def of(cls, path: Path, dialect: Dialect) -> CsvBlocks:
@@ -66,10 +69,14 @@ class CsvBlocks:
         refuse_twice(path, schema.names)
         first = {column.name: column.type for column in schema}
         first |= {name: pyarrow.string() for name in dialect.categorical if name in first}
-        file = replace(file, types=first)
-        if file._can_be(first):
-            return file
-        return replace(file, types=file._inferred(first))
+        file, lines = replace(file, types=first), Lines()
+        n_rows = file._count_rows(first, lines=lines)
+        if n_rows is None:
+            file, lines = replace(file, types=file._inferred(first)), Lines()
+            n_rows = file._count_rows(file.types, lines=lines) or 0
+        batches = file._batches(file.types)
+        line_breaks = find_line_breaks(path, lines, n_rows, file.delimiter, file._texts(), batches)
+        return replace(file, line_breaks=line_breaks)
 
     def tables(self) -> Iterator[tuple[Any, tuple[str, ...]]]:
         """Yield the rows as tables, with what to call the columns that have no name."""
@@ -100,12 +107,14 @@ class CsvBlocks:
         return found
 
     @contextmanager
-    def _opened(self, types: dict[str, Any], columns: Sequence[str] = ()) -> Iterator[Any]:
+    def _opened(
+        self, types: dict[str, Any], columns: Sequence[str] = (), lines: Lines | None = None
+    ) -> Iterator[Any]:
         """Give a reader of the file in blocks; what goes wrong in it is no CSV."""
         import pyarrow
         import pyarrow.csv
 
-        with _Utf8(self.path, self.dialect.encoding) as text:
+        with _Utf8(self.path, self.dialect.encoding, lines) as text:
             try:
                 with pyarrow.csv.open_csv(
                     text,
@@ -122,31 +131,44 @@ class CsvBlocks:
                 ) as reader:
                     yield reader
             except pyarrow.ArrowInvalid as error:
+                if _IS_OTHER_TYPE not in str(error):
+                    refuse_unclosed(self.path, self.delimiter, self._texts())
                 raise no_csv(self.path, error) from error
             except (TypeError, ValueError) as error:
                 if text.error is not None:  # what is wrong with the text was said there
                     raise text.error from None
                 raise ValueError(f"{self.path} cannot be read as CSV: {error}.") from error
 
-    def _batches(self, types: dict[str, Any], columns: Sequence[str] = ()) -> Iterator[Any]:
+    def _texts(self) -> Iterator[str]:
+        """Yield the text."""
+        with _Utf8(self.path, self.dialect.encoding) as text:
+            while block := text.read(_BLOCK):
+                yield block.decode()
+
+    def _batches(
+        self, types: dict[str, Any], columns: Sequence[str] = (), lines: Lines | None = None
+    ) -> Iterator[Any]:
         """Yield the rows as tables of these types."""
         import pyarrow
 
-        with self._opened(types, columns) as reader:
+        with self._opened(types, columns, lines) as reader:
             for batch in reader:
                 if batch.num_rows:
                     yield pyarrow.Table.from_batches([batch])
 
-    def _can_be(self, types: dict[str, Any], columns: Sequence[str] = ()) -> bool:
-        """Tell whether all cells can be read as these types; what is no CSV raises."""
+    def _count_rows(
+        self, types: dict[str, Any], columns: Sequence[str] = (), lines: Lines | None = None
+    ) -> int | None:
+        """Return the number of rows; None if cells cannot be read as these types.
+
+        What is no CSV raises.
+        """
         try:
-            for _ in self._batches(types, columns):
-                pass
+            return sum(int(batch.num_rows) for batch in self._batches(types, columns, lines))
         except ValueError as error:
-            if "conversion error" in str(error):
-                return False
+            if _IS_OTHER_TYPE in str(error):
+                return None
             raise
-        return True
 
     def _inferred(self, first: dict[str, Any]) -> dict[str, Any]:
         """Return the types after asking every block for those of its own."""
@@ -186,7 +208,8 @@ class CsvBlocks:
                 types[name] = kinds.pop() if kinds else pyarrow.null()
             else:
                 latest = max(order.index(kind) for kind in kinds)
-                fitting = (k for k in order[latest:-1] if self._can_be({name: k}, [name]))
+                later = order[latest:-1]
+                fitting = (k for k in later if self._count_rows({name: k}, [name]) is not None)
                 types[name] = next(fitting, order[-1])
         return types
 
@@ -204,12 +227,13 @@ def _order() -> list[Any]:
 class _Utf8:
     """The text of a file as UTF-8, for Arrow to read; it is checked on the way."""
 
-    def __init__(self, path: Path, encoding: str) -> None:
+    def __init__(self, path: Path, encoding: str, lines: Lines | None = None) -> None:
         try:
             self._decoder = codecs.getincrementaldecoder(encoding)()
         except LookupError:
             raise no_encoding(encoding) from None
-        self._path, self._encoding, self._lines, self._start = path, encoding, 1, True
+        self._path, self._encoding, self._line, self._start = path, encoding, 1, True
+        self._lines = lines
         self.error: ValueError | None = None
         with path.open("rb") as opened:
             packed = opened.read(2) == b"\x1f\x8b"
@@ -256,15 +280,17 @@ class _Utf8:
                 text = self._decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:
                 found = before + data
-                line = self._lines + found.count(b"\n", 0, error.start)
+                line = self._line + found.count(b"\n", 0, error.start)
                 byte = found[error.start]
                 raise no_text(self._path, self._encoding, line, byte) from error
             if "\0" in text:
                 raise ValueError(
                     f"{self._path} is neither CSV nor Parquet: it has zero bytes in it."
                 )
-            self._lines += data.count(b"\n")
+            self._line += data.count(b"\n")
             if self._start and text:
                 text, self._start = text.removeprefix("\ufeff"), False
+            if self._lines is not None:
+                self._lines.add(text)
             if text or not data:
                 return text.encode()

@@ -1,7 +1,8 @@
 """Tables from CSV and Parquet files, with their columns told apart.
 
-CSV is read strictly: a ragged line, a byte that is not of the encoding or a name that stands twice
-is refused, where a lenient reader would fill, replace or rename.
+CSV is read strictly: a ragged line, a quote that is never closed, a byte that is not of the
+encoding or a name that stands twice is refused, where a lenient reader would fill, replace or
+rename.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from pkex._util.validation import first_rounded
 from pkex._util.words import listed
 from pkex.tables.kinds import Kind, is_arrow_text, kind_of_arrow
+from pkex.tables.quotes import LineBreaks, Lines, find_line_breaks, refuse_unclosed
 
 __all__ = [
     "INTEGER",
@@ -70,6 +72,8 @@ class FileTable:
         How many rows were left out because of missing values.
     rounded : dict of str to int
         Numeric columns with an integer that float64 does not hold, and the first such integer.
+    line_breaks : LineBreaks or None
+        Cells of a CSV file that have line breaks, if they are few.
     """
 
     path: Path
@@ -79,6 +83,7 @@ class FileTable:
     ignored: tuple[str, ...] = ()
     dropped: int = 0
     rounded: dict[str, int] = field(default_factory=dict)
+    line_breaks: LineBreaks | None = None
 
     @property
     def names(self) -> list[str]:
@@ -116,14 +121,17 @@ def read_file(path: Path, dialect: Dialect) -> FileTable:
     """
     refuse_no_file(path)
     data = path.read_bytes()
+    line_breaks = None
     if data[:4] == b"PAR1":
         table, unnamed = _parquet(path, data, dialect.categorical)
     else:
-        table, unnamed = _csv(path, data, dialect)
+        table, line_breaks = _csv(path, data, dialect)
+        table, unnamed = without_unnamed(table)
     refuse_twice(path, table.column_names)
     if table.num_rows == 0:
         raise ValueError(f"{path} has no rows, only the names of columns.")
-    return told_apart(path, table, unnamed, dialect.categorical)
+    found = told_apart(path, table, unnamed, dialect.categorical)
+    return replace(found, line_breaks=line_breaks)
 
 
 def refuse_no_file(path: Path) -> None:
@@ -171,7 +179,7 @@ def without_labels(table: Any, as_text: Sequence[str]) -> tuple[Any, tuple[str, 
     return table.drop_columns(list(labels)), labels
 
 
-def _csv(path: Path, data: bytes, dialect: Dialect) -> tuple[Any, tuple[str, ...]]:
+def _csv(path: Path, data: bytes, dialect: Dialect) -> tuple[Any, LineBreaks | None]:
     import pyarrow
     import pyarrow.csv
 
@@ -192,11 +200,16 @@ def _csv(path: Path, data: bytes, dialect: Dialect) -> tuple[Any, tuple[str, ...
             ),
         )
     except pyarrow.ArrowInvalid as error:
+        refuse_unclosed(path, delimiter, [text])
         raise no_csv(path, error) from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} cannot be read as CSV: {error}.") from error
-    table = _with_long_integers(table, text, delimiter)
-    return without_unnamed(table)
+    lines = Lines()
+    if '"' in text:  # else no cell has line breaks
+        lines.add(text)
+    batches = table.to_batches()
+    line_breaks = find_line_breaks(path, lines, table.num_rows, delimiter, [text], batches)
+    return _with_long_integers(table, text, delimiter), line_breaks
 
 
 def without_unnamed(table: Any) -> tuple[Any, tuple[str, ...]]:
@@ -213,6 +226,11 @@ def no_csv(path: Path, error: Exception) -> ValueError:
     if "Expected" in reason and "columns" in reason:
         reason = reason.replace("Row #", "line ").replace("Expected", "expected")
         return ValueError(f"{path} is ragged: {_cut(reason)}.")
+    if "straddl" in reason:
+        return ValueError(
+            f"{path} cannot be read as CSV: it has a row of a million letters or more. Look for a "
+            "quote that is closed too late."
+        )
     return ValueError(f"{path} cannot be read as CSV: {_cut(reason)}.")
 
 

@@ -28,6 +28,7 @@ from pkex.tables.files import (
     without_labels,
 )
 from pkex.tables.kinds import Kind
+from pkex.tables.quotes import LineBreaks
 
 __all__ = ["FileStream", "is_small"]
 
@@ -58,6 +59,7 @@ class FileStream:
     levels : dict of str to int or None
         How many different values each categorical column has; None beyond 10 000.
     rounded : dict of str to int
+    line_breaks : LineBreaks or None
         As in `FileTable`.
     """
 
@@ -69,6 +71,7 @@ class FileStream:
     missing: dict[str, int]
     levels: dict[str, int | None]
     rounded: dict[str, int]
+    line_breaks: LineBreaks | None
     _file: CsvBlocks | _Parquet
 
     @classmethod
@@ -90,7 +93,16 @@ class FileStream:
         levels = {name: None if f is None else len(f) for name, f in seen.levels.items()}
         names = tuple(seen.kinds)
         return cls(
-            path, names, seen.kinds, seen.total, ignored, seen.missing, levels, rounded, file
+            path,
+            names,
+            seen.kinds,
+            seen.total,
+            ignored,
+            seen.missing,
+            levels,
+            rounded,
+            file.line_breaks,
+            file,
         )
 
     def chunks(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[FileTable]:
@@ -106,7 +118,13 @@ class FileStream:
                     frame[name] = column.astype(object if column.dtype.kind == "b" else np.float64)
             frame.index = frame.index + start
             start += len(frame)
-            yield replace(found, frame=frame, total=self.total, rounded=self.rounded)
+            yield replace(
+                found,
+                frame=frame,
+                total=self.total,
+                rounded=self.rounded,
+                line_breaks=self.line_breaks,
+            )
 
     def pick(self, positions: NDArray[np.intp]) -> FileTable:
         """Return the table of some rows, given by their numbers in rising order."""
@@ -198,6 +216,7 @@ class _Parquet:
 
     path: Path
     dialect: Dialect
+    line_breaks: None = None  # there are no quotes to forget
 
     def tables(self) -> Iterator[tuple[Any, tuple[str, ...]]]:
         """Yield the rows as tables, with the names of the columns that are labels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["PairsDisplay", "SensitivityDisplay"]
+
+
+_LETTERS_OF_A_NOTE = 64  # in a line below the axis
 
 
 class SensitivityDisplay(Display):
@@ -74,7 +78,11 @@ class SensitivityDisplay(Display):
         bars(ax, places, rest, 0.62, left=first, color=(shade, 0.3), label=label)
         ink = theme(palette.INK)
         ax.plot(shapley, places, "D", color=ink, markersize=4.5, label="Shapley effect", zorder=4)
-        ax.set_xlabel(of_all("share of the variance", len(shown), len(found.feature_names)))
+        label = of_all("share of the variance", len(shown), len(found.feature_names))
+        notes: list[str] = []
+        for note in found.notes if self._own else ():  # other axes may have no room for them
+            notes += wrap(note, _LETTERS_OF_A_NOTE)
+        ax.set_xlabel(literal("\n".join([label, *notes])))
         ax.set_xlim(left=0.0)
         variance = float(np.ravel(found.variance)[self.output or 0])
         name = "" if self.output is None else f"{found.outputs[self.output]}: "

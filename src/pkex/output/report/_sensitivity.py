@@ -74,12 +74,10 @@ def _facts(sensitivity: Sensitivity) -> list[Fact]:
         return [*facts, _error(sensitivity)]
     variance = f"{float(sensitivity.variance):.4g}"
     facts.append(fact("Variance", variance, "With independent inputs; indices are shares of it."))
-    if sensitivity.rows_variance is not None:
-        rows = f"{float(sensitivity.rows_variance):.4g}"
-        facts.append(fact("Variance over the rows", rows, "As they are, with their dependence."))
     facts.append(fact("Mean", f"{float(sensitivity.mean):.4g}"))
     return [*facts, _error(sensitivity)]
 
 
 def _error(sensitivity: Sensitivity) -> Fact:
-    return fact("Error", f"about {sensitivity.error:.1g}", "Of an index; nothing is sampled.")
+    said = "Of computing an index, not of the model; nothing is sampled."
+    return fact("Numerical error", f"up to {sensitivity.error:.1g}", said)

@@ -23,7 +23,7 @@ from pkex.errors import UnsupportedModelError
 from pkex.kernels import RBF, Laplacian, Linear, Matern
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import CHOICES, Classes, ClassMeans, pairs_of
-from pkex.models.expansion import KernelExpansion
+from pkex.models.expansion import Data, KernelExpansion
 from pkex.models.sums import combined, evolve, stack
 from pkex.readers.bayes_opt import is_wrapped, wrapped_process
 from pkex.readers.reading import TOL, Chain, Given, Reading, nothing, outside
@@ -72,7 +72,7 @@ def regression_machine(model: Any, given: Given) -> Reading:
     """SVR and NuSVR: `predict`."""
     kernel, points = _machine(model, given)
     alpha = dense(model.dual_coef_)[0]
-    data: str | None = _VECTORS
+    data: Data | None = Data(points, _VECTORS, model.shape_fit_[0])
     if not points.shape[0]:  # every target lies within epsilon of the intercept: a constant
         points, alpha, data = np.zeros((1, points.shape[1])), np.zeros(1), None
     names = names_of(model, given)
@@ -84,7 +84,8 @@ def one_class_machine(model: Any, given: Given) -> Reading:
     """OneClassSVM: `decision_function`, which is positive for inliers."""
     kernel, points = _machine(model, given)
     alpha, names = dense(model.dual_coef_)[0], names_of(model, given)
-    f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=_VECTORS)
+    data = Data(points, _VECTORS, model.shape_fit_[0])
+    f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=data)
     predict = Chain(own_predict(model, given), inlier)
     classes = Classes(("outlier", "inlier"), (("inlier", "outlier"),), DECISION, predict)
     return Reading(f, partial(call, model, "decision_function", given), classes=classes)
@@ -110,14 +111,8 @@ def classification_machine(model: Any, given: Given) -> Reading:
             # libsvm's layout: row j - 1 for the vectors of class i < j, row i for those of class j
             alpha[ends[i] : ends[i + 1], column] = dual[j - 1, ends[i] : ends[i + 1]]
             alpha[ends[j] : ends[j + 1], column] = dual[i, ends[j] : ends[j + 1]]
-    f = KernelExpansion(
-        points,
-        alpha,
-        kernel,
-        model.intercept_,
-        names_of(model, given),
-        background=_VECTORS,
-    )
+    data, names = Data(points, _VECTORS, model.shape_fit_[0]), names_of(model, given)
+    f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=data)
     one_vs_one = copy(model)
     one_vs_one.decision_function_shape, one_vs_one.break_ties = "ovo", False
     own = partial(call, one_vs_one, "decision_function", given)
