@@ -164,9 +164,7 @@ def test_independent_designs_are_not_called_correlated():
 
 
 def test_a_file_of_an_earlier_version_is_read(tmp_path):
-    from pkex.output.files import sensitivity as files
-
-    arrays = files.pack(ONE)
+    arrays = ONE.CODEC.pack(ONE)
     header = json.loads(bytes(arrays["header"]))
     del header["dependence"], header["input_notes"]
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)

@@ -20,8 +20,8 @@ from pkex.cli._summary import (
     ExplainSummary,
     table_facts,
 )
-from pkex.output.totals import PairTotals, Totals
 from pkex.results.interactions import Interactions
+from pkex.results.totals import PairTotals, Totals
 from pkex.tables.files import Dialect, FileTable
 from pkex.tables.streams import FileStream
 

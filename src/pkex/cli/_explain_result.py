@@ -20,7 +20,7 @@ from pkex.cli._summary import (
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.spread import importance_notes
 from pkex.output.text import OUTPUTS, aligned, notes
-from pkex.output.totals import Totals
+from pkex.results.totals import Totals
 
 __all__ = ["importance_grid", "result_facts", "row_grid", "values_frame"]
 

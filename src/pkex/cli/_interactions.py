@@ -15,9 +15,9 @@ import numpy as np
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import InteractionFacts, PairFacts
 from pkex.output.text import OUTPUTS
-from pkex.output.totals import PairTotals
 from pkex.results.explanation import Explanation
 from pkex.results.interactions import Interactions
+from pkex.results.totals import PairTotals
 
 __all__ = ["facts", "like", "shown", "writer"]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import pkex
 from pkex._util.files import write_whole
 from pkex.games.sums import ranked
-from pkex.output.totals import PairTotals
+from pkex.results.totals import PairTotals
 
 if TYPE_CHECKING:
     from pkex.cli._explain import Work

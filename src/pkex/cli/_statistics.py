@@ -31,8 +31,8 @@ from pkex.cli._summary import (
     rule_facts,
     table_facts,
 )
-from pkex.output.totals import PairTotals
 from pkex.results.interactions import Interactions
+from pkex.results.totals import PairTotals
 from pkex.statistics.pair_weights import UNITS
 from pkex.tables.files import Dialect, FileTable
 

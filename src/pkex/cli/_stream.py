@@ -37,7 +37,7 @@ from pkex.cli._summary import (
 )
 from pkex.games.backend import game_class
 from pkex.output.report._explanation import MAX_ROWS
-from pkex.output.totals import Totals, class_counts, count_apart
+from pkex.results.totals import Totals, class_counts, count_apart
 from pkex.tables.files import FileTable
 from pkex.tables.streams import FileStream
 

@@ -167,6 +167,7 @@ class Attribution(Tested):
       p-values of features adjusted by Holm for 2 features
     """
 
+    REPORT: ClassVar = "attribution"
     AXES: ClassVar = {
         "values": ("feature",),
         "rounding": ("feature",),

@@ -24,7 +24,7 @@ from pkex.models.absent import CAUTION
 from pkex.output.files.codec import Codec
 from pkex.results.about import About, output_names
 
-__all__ = ["Deferred", "Result", "check_sums"]
+__all__ = ["Deferred", "Result", "check_sums", "row_names"]
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -65,6 +65,7 @@ class Result:
     AXES: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     SELECTED: ClassVar[tuple[str, ...]] = ()
     CODEC: ClassVar[Codec]
+    REPORT: ClassVar[str] = ""  # the kind of report, where there is one
 
     about: About
 

@@ -126,6 +126,7 @@ class Explanation(Result):
     "averaged over the model's 2 points, columns independent"
     """
 
+    REPORT: ClassVar = "explanation"
     AXES: ClassVar = {
         "values": ("row", "feature", "output"),
         "base_values": ("row", "output"),

@@ -40,7 +40,8 @@ class Importance(Result):
     standard_errors : array of the same shape
         Standard errors of these means over the rows; NaN for a single row.
     feature_names : tuple of str
-    output_names : tuple of str, or None
+    output_names : tuple of str
+        Empty when there is one output without a name.
     centred : array of the same shape as `values`
         Means of ``|value - its mean over the rows|``. Values of neutral removal hold an offset that
         is much the same in every row and says nothing about them; here it is left out.
@@ -91,6 +92,11 @@ class Importance(Result):
             errors = sizes.std(axis=0, ddof=1) / np.sqrt(len(values))
         centred = np.abs(values - values.mean(axis=0)).mean(axis=0)
         return cls(about, sizes.mean(axis=0), errors, centred, len(values), has_std)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Names of the outputs; empty when there is one and it has no name."""
+        return self.outputs
 
     @property
     def neutral(self) -> bool:

@@ -117,6 +117,7 @@ class Interactions(Result):
     ((2, 3, 3), ('age', 'bmi'))
     """
 
+    REPORT: ClassVar = "interactions"
     AXES: ClassVar = {
         "base_values": ("row", "output"),
         "predictions": ("row", "output"),

@@ -106,6 +106,7 @@ class Sensitivity(Result):
       interactions: 0.00074 of the variance
     """
 
+    REPORT: ClassVar = "sensitivity"
     AXES: ClassVar = {
         "shapley": ("feature", "output"),
         "first_order": ("feature", "output"),

@@ -48,7 +48,11 @@ SELECTIONS = {
 
 def public(result):
     """Return the names of the fields of a result, and of what is derived from them."""
-    fields = [field.name for field in dataclasses.fields(result) if field.name[0] != "_"]
+    fields = [field.name for field in dataclasses.fields(result) if field.name != "about"]
+    fields += [
+        field.name for field in dataclasses.fields(result.about) if hasattr(result, field.name)
+    ]
+    fields += [name for name in ("rule", "neutral") if hasattr(result, name)]
     kind = type(result)
     derived = [
         name
@@ -159,8 +163,11 @@ def as_text(document):
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def differences(expected, found, rounding, where=""):
-    """Return what differs between two records, as lines; floats may differ by `rounding`."""
+def differences(expected, found, rounding, where="", *, more=False):
+    """Return what differs between two records, as lines; floats may differ by `rounding`.
+
+    With `more` there may be attributes that were not recorded.
+    """
     if isinstance(expected, dict) and isinstance(found, dict):
         if "floats" in expected and "floats" in found and rounding:
             pairs = [
@@ -170,17 +177,19 @@ def differences(expected, found, rounding, where=""):
             scale = np.abs(pairs[0]).max(initial=0.0, where=np.isfinite(pairs[0]))
             if same and np.allclose(*pairs, rtol=0.0, atol=rounding * scale, equal_nan=True):
                 return []
-        if expected.keys() == found.keys():
+        if expected.keys() == found.keys() or (more and expected.keys() < found.keys()):
             return [
                 line
                 for name in expected
-                for line in differences(expected[name], found[name], rounding, f"{where}.{name}")
+                for line in differences(
+                    expected[name], found[name], rounding, f"{where}.{name}", more=more
+                )
             ]
     if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         return [
             line
             for i, (one, other) in enumerate(zip(expected, found, strict=True))
-            for line in differences(one, other, rounding, f"{where}[{i}]")
+            for line in differences(one, other, rounding, f"{where}[{i}]", more=more)
         ]
     same = type(expected) is type(found) and expected == found  # True is not 1 here
     return [] if same else [f"{where}: {expected!r} became {found!r}"]
