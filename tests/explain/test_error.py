@@ -46,7 +46,7 @@ def factor(leaf, place, x, z):
     name = type(leaf).__name__
     if name == "Dot":
         return mpfr(x) * mpfr(z)
-    if name == "_Monomial":
+    if name == "Monomial":
         return (mpfr(x) * mpfr(z)) ** leaf.powers[place]
     if name == "Chi2":
         gamma = leaf.gamma[place] if isinstance(leaf.gamma, tuple) else leaf.gamma

@@ -31,13 +31,14 @@ __all__ = [
     "Linear",
     "Periodic",
     "ProductMatern",
+    "Stationary",
 ]
 
 Parameter = float | tuple[float, ...]
 
 
 @dataclass(frozen=True, repr=False)
-class _Stationary(ColumnKernel):
+class Stationary(ColumnKernel):
     """A column kernel of ``(x - z) / length_scale``."""
 
     length_scale: Parameter = 1.0
@@ -55,7 +56,7 @@ class _Stationary(ColumnKernel):
 
 
 @dataclass(frozen=True, repr=False)
-class RBF(_Stationary):
+class RBF(Stationary):
     """Gaussian kernel ``exp(-(x - z)^2 / (2 l^2))`` per column.
 
     Parameters
@@ -99,7 +100,7 @@ class RBF(_Stationary):
 
 
 @dataclass(frozen=True, repr=False)
-class Laplacian(_Stationary):
+class Laplacian(Stationary):
     """Laplace kernel ``exp(-|x - z| / l)`` per column.
 
     Parameters
@@ -128,7 +129,7 @@ class Laplacian(_Stationary):
 
 
 @dataclass(frozen=True, repr=False)
-class Cauchy(_Stationary):
+class Cauchy(Stationary):
     """Cauchy kernel ``1 / (1 + (x - z)^2 / l^2)`` per column.
 
     Parameters
@@ -154,7 +155,7 @@ class Cauchy(_Stationary):
 
 
 @dataclass(frozen=True, repr=False)
-class ProductMatern(_Stationary):
+class ProductMatern(Stationary):
     """Product of one-dimensional Matern kernels, one for each column.
 
     With ``a = sqrt(2 nu) |x - z| / l`` the factor is ``exp(-a)``, ``(1 + a) exp(-a)`` or
@@ -263,7 +264,7 @@ class Chi2(ColumnKernel):
 
 
 @dataclass(frozen=True, repr=False)
-class Periodic(_Stationary):
+class Periodic(Stationary):
     """Periodic kernel ``exp(-2 sin^2(pi (x - z) / p) / l^2)`` per column.
 
     For one column this is scikit-learn's ``ExpSineSquared``.

@@ -21,7 +21,7 @@ from pkex._util.validation import brief, is_index, number
 from pkex.kernels.leaves import ColumnKernel, OnColumns
 from pkex.kernels.normal_form import Expansion, Power, Split, Summand
 
-__all__ = ["Polynomial"]
+__all__ = ["Monomial", "Polynomial"]
 
 
 _MOST_TERMS = 5000
@@ -102,7 +102,7 @@ class Polynomial(OnColumns):
 
 
 @dataclass(frozen=True, repr=False)
-class _Monomial(ColumnKernel):
+class Monomial(ColumnKernel):
     """The powers of ``x z`` in one product."""
 
     powers: tuple[int, ...] = ()
@@ -129,6 +129,6 @@ def _monomials(kernel: Polynomial, n_columns: int) -> tuple[Summand, ...]:
         if coefficient == 0.0:
             continue
         covered = tuple(column for column in powers if column is not None)
-        leaf = _Monomial(tuple(powers.values()), columns=covered) if covered else None
+        leaf = Monomial(tuple(powers.values()), columns=covered) if covered else None
         found.append(Summand(coefficient, () if leaf is None else (leaf,)))
     return tuple(found) or (Summand(0.0, ()),)

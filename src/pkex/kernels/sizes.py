@@ -14,9 +14,9 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.kernels.algebra import Kernel
-from pkex.kernels.columns import _Stationary
+from pkex.kernels.columns import Stationary
 from pkex.kernels.leaves import Dot
-from pkex.kernels.polynomial import _Monomial
+from pkex.kernels.polynomial import Monomial
 
 __all__ = ["LARGEST", "check_sizes", "size_limits"]
 
@@ -38,10 +38,10 @@ def size_limits(kernel: Kernel, points: Any) -> Floats:
     form = kernel.normal_form(n_columns)
     limits, rates = np.full(n_columns, np.inf), np.zeros(n_columns)
     leaves = [leaf for term in form.terms for leaf in term.leaves]
-    for columns in {leaf.columns for leaf in leaves if isinstance(leaf, _Stationary)}:
+    for columns in {leaf.columns for leaf in leaves if isinstance(leaf, Stationary)}:
         limits[slice(None) if columns is None else list(columns)] = LARGEST
     for term in form.terms:
-        growing = [leaf for leaf in term.leaves if isinstance(leaf, Dot | _Monomial)]
+        growing = [leaf for leaf in term.leaves if isinstance(leaf, Dot | Monomial)]
         degree = sum(1 if isinstance(leaf, Dot) else sum(leaf.powers) for leaf in growing)
         for leaf in growing:
             for column in range(n_columns) if leaf.columns is None else leaf.columns:
