@@ -21,7 +21,7 @@ from pkex.output.files.archive import Format
 from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays, Kernels, Rules, Table
 from pkex.output.files.header import as_count, as_index, as_number, as_players, as_text, maybe
 from pkex.output.files.pieces import one_of
-from pkex.output.plots.interaction_accessor import InteractionPlots
+from pkex.output.plots.accessors import InteractionPlots
 from pkex.results.base import Result, check_sums, row_names
 
 __all__ = ["Interaction", "Interactions"]
