@@ -52,7 +52,7 @@ def public_methods(cls):
         name: member
         for name, member in vars(cls).items()
         if not name.startswith("_")
-        and (callable(member) or isinstance(member, property | classmethod | staticmethod))
+        and (callable(getattr(cls, name)) or isinstance(member, property))
     }
 
 

@@ -1,12 +1,13 @@
-"""What plots return: the displays of `pkex.output`; and the style of pictures drawn by hand."""
+"""What plots return: the displays of `pkex.output`; and the style of figures drawn by hand."""
 
 from __future__ import annotations
 
-from pkex.output.plots.bars import AttributionDisplay, Display, ImportanceDisplay, MarginalsDisplay
+from pkex.output.plots.bars import AttributionDisplay, ImportanceDisplay, MarginalsDisplay
 from pkex.output.plots.beeswarm import BeeswarmDisplay
 from pkex.output.plots.cohorts import CohortsDisplay
 from pkex.output.plots.decision import DecisionDisplay
 from pkex.output.plots.dependence import DependenceDisplay
+from pkex.output.plots.display import Display
 from pkex.output.plots.heatmap import HeatmapDisplay
 from pkex.output.plots.interactions import InteractionsDisplay, NetworkDisplay
 from pkex.output.plots.pair import PairDisplay

@@ -55,7 +55,7 @@ def shares_grid(result: pkex.Attribution, count: int) -> list[Any]:
         else:
             cells.append(alone)
         lines.append(cells)
-    title, *said = result._verdict(result.alpha)
+    title, *said = result.sentences(result.alpha)
     found = grid(title, heads, lines, len(frame), said)
     how = f"p-values by {result.n_permutations} permutations"
     if len(frame) > 1:

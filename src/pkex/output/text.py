@@ -274,7 +274,7 @@ def attribution_text(attribution: Attribution) -> str:
 
 def verdict(attribution: Attribution) -> tuple[str, ...]:
     """Return the sentences of the verdict; none without permutations."""
-    return attribution._verdict(attribution.alpha) if attribution.n_permutations else ()
+    return attribution.sentences(attribution.alpha) if attribution.n_permutations else ()
 
 
 def how_adjusted(attribution: Attribution) -> list[str]:

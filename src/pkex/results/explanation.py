@@ -23,6 +23,7 @@ from pkex.results.importance import Importance
 
 if TYPE_CHECKING:
     from pkex.results.interactions import Interactions
+    from pkex.results.totals import Totals
 
 __all__ = ["Explanation"]
 
@@ -265,6 +266,12 @@ class Explanation(Result):
         ± 1 standard error over 6 rows, with this model
         """
         return Importance.of(self.values, self.about, self.std is not None)
+
+    def totals(self) -> Totals:
+        """Return what is said of all rows: their number, importance, error bound and classes."""
+        from pkex.results.totals import Totals
+
+        return Totals.of(self)
 
     def to_shap(self) -> Any:
         """Return a `shap.Explanation`, for shap's plots.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,11 @@ from pkex.output.files.archive import Format
 from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays, Kernels, Rules, Table
 from pkex.output.files.header import as_count, as_index, as_number, as_players, as_text, maybe
 from pkex.output.files.pieces import one_of
-from pkex.output.plots.interaction_accessor import InteractionPlots
+from pkex.output.plots.accessors import InteractionPlots
 from pkex.results.base import Result, check_sums, row_names
+
+if TYPE_CHECKING:
+    from pkex.results.totals import PairTotals
 
 __all__ = ["Interaction", "Interactions"]
 
@@ -310,6 +313,12 @@ class Interactions(Result):
             Interaction(tuple(names[j] for j in subset), mean, size)
             for size, mean, subset in found[:k]
         ]
+
+    def totals(self) -> PairTotals:
+        """Return the means of all pairs over the rows, and the largest error bound."""
+        from pkex.results.totals import PairTotals
+
+        return PairTotals.of(self)
 
     def to_frame(self, output: str | int | None = None, *, totals: bool = True) -> Any:
         """Return a pandas data frame with one line per row and one column per subset.

@@ -214,9 +214,9 @@ class Tested(Result):
         >>> pkex.mmd(X, Z, n_permutations=1199, random_state=0).verdict()
         'Drift detected, p = 0.00... (alpha = 0.05); MMD² = ... (p = 0.167). Significant feature...'
         """
-        return " ".join(self._verdict(self.alpha if alpha is None else alpha))
+        return " ".join(self.sentences(self.alpha if alpha is None else alpha))
 
-    def _verdict(self, alpha: float) -> tuple[str, ...]:
+    def sentences(self, alpha: float) -> tuple[str, ...]:
         """Return the sentences of the verdict."""
         size = f"{self.statistic.replace('^2', '²')} = {self.total:.4g}"
         if self.standard_error is not None:

@@ -1,49 +1,83 @@
-"""``result.plot()``, the usual picture of a result, and ``result.plot.kind()``, the others.
+"""``result.plot()``, the usual plot of a result, and ``result.plot.kind()``, the others.
 
-Each result has one of these objects as `plot`. They say what can be drawn and leave the drawing to
-the displays of `pkex.output.plots`, which are imported when something is drawn.
+Each result has one of these objects as `plot`. They list what can be drawn. A display has the
+signature and the docstring of its plot, and is imported when one of these or a drawing is asked
+for, so that ``import pkex`` loads no code for plots.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast
+
+from pkex.output import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pkex.output.plots.bars import (
-        AttributionDisplay,
-        Display,
-        ImportanceDisplay,
-        MarginalsDisplay,
-    )
-    from pkex.output.plots.beeswarm import BeeswarmDisplay
-    from pkex.output.plots.decision import DecisionDisplay
-    from pkex.output.plots.dependence import DependenceDisplay
-    from pkex.output.plots.heatmap import HeatmapDisplay
-    from pkex.output.plots.sensitivity import PairsDisplay, SensitivityDisplay
-    from pkex.output.plots.waterfall import RowDisplay, WaterfallDisplay
-    from pkex.results.attribution import Attribution
+    from pkex.output.plots.display import Display
+    from pkex.output.plots.panel import Output
     from pkex.results.explanation import Explanation
-    from pkex.results.importance import Importance
-    from pkex.results.sensitivity import Sensitivity
-
-Output = str | int | Sequence[str | int] | None
 
 __all__ = [
-    "MAX_PANELS",
     "AttributionPlots",
     "ExplanationPlots",
     "ImportancePlots",
-    "Output",
+    "InteractionPlots",
     "SensitivityPlots",
 ]
 
-MAX_PANELS = 6  # outputs that fit into one figure
+Parameters = ParamSpec("Parameters")
+Drawn = TypeVar("Drawn", covariant=True)
 
 
-class ExplanationPlots:
+class _Drawable(Protocol[Parameters, Drawn]):
+    """A display, by the parameters of its plot and what that returns."""
+
+    def plot(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Drawn: ...
+
+
+class _Plot(Generic[Parameters, Drawn]):
+    """A method that makes a display of the result and calls its ``plot``.
+
+    It has the signature and the docstring of that ``plot``, also for type checkers. The display
+    comes from a function without parameters, so that it is imported when it is needed.
+    """
+
+    def __init__(self, load: Callable[[], Callable[[Any], _Drawable[Parameters, Drawn]]]) -> None:
+        self._load = load
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(self, accessor: Any, owner: type | None = None) -> Callable[Parameters, Drawn]:
+        display: Any = self._load()
+
+        @wraps(display.plot)
+        def draw(accessor: Any, *args: Any, **kwargs: Any) -> Any:
+            return display(accessor._result).plot(*args, **kwargs)
+
+        draw.__name__ = self._name
+        draw.__qualname__ = f"{self._owner.__qualname__}.{self._name}"
+        method: Any = draw  # a function, which binds itself to an object
+        return cast("Callable[Parameters, Drawn]", method.__get__(accessor, owner))
+
+
+class _Plots:
+    """The plots of a result: those of its public names."""
+
+    _title: str  # the result, in words
+
+    def __init__(self, result: Any) -> None:
+        self._result = result
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(name for name in dir(type(self)) if not name.startswith("_"))
+        return f"<plots of {self._title}: {kinds}>"
+
+
+class ExplanationPlots(_Plots):
     """The plots of an `Explanation`: ``explanation.plot()`` and ``explanation.plot.kind()``.
 
     A call draws what fits: the waterfall of a single row, the beeswarm of many. Where a model has
@@ -69,12 +103,15 @@ class ExplanationPlots:
     'x1'
     """
 
-    def __init__(self, explanation: Explanation) -> None:
-        self._explanation = explanation
+    _title = "an Explanation"
+    _result: Explanation
 
-    def __repr__(self) -> str:
-        kinds = "bar, beeswarm, decision, dependence, heatmap, waterfall"
-        return f"<plots of an Explanation: {kinds}>"
+    beeswarm = _Plot(lambda: plots.beeswarm.BeeswarmDisplay)
+    waterfall = _Plot(lambda: plots.waterfall.WaterfallDisplay)
+    dependence = _Plot(lambda: plots.dependence.DependenceDisplay)
+    heatmap = _Plot(lambda: plots.heatmap.HeatmapDisplay)
+    decision = _Plot(lambda: plots.decision.DecisionDisplay)
+    _row = _Plot(lambda: plots.waterfall.RowDisplay)
 
     def __call__(
         self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
@@ -84,13 +121,14 @@ class ExplanationPlots:
         A row whose values do not add up, because of their index or as only some features were
         selected, gets a `bar`; so do more outputs than fit into one figure.
         """
-        found = self._explanation
-        if len(found) == 1:
-            adds_up = found.efficient and found.complete
+        explanation = self._result
+        if len(explanation) == 1:
+            adds_up = explanation.efficient and explanation.complete
             draw = self.waterfall if adds_up else self._row
             return draw(ax=ax, max_display=max_display, output=output)
-        several = found.values.ndim == 3 and output is None
-        if several and (ax is not None or found.values.shape[2] > MAX_PANELS):
+        several = explanation.values.ndim == 3 and output is None
+        most = plots.panel.MAX_PANELS
+        if several and (ax is not None or explanation.values.shape[2] > most):
             return self.bar(ax, max_display=max_display)
         return self.beeswarm(ax, max_display=max_display, output=output)
 
@@ -121,125 +159,22 @@ class ExplanationPlots:
         -------
         ImportanceDisplay, CohortsDisplay or RowDisplay
         """
-        found = self._explanation
+        explanation = self._result
         if cohorts is not None:
-            from pkex.output.plots.cohorts import CohortsDisplay
-
-            return CohortsDisplay(found, cohorts).plot(ax, max_display=max_display, output=output)
-        if len(found) == 1:
+            display = plots.cohorts.CohortsDisplay(explanation)
+            return display.plot(cohorts, ax, max_display=max_display, output=output)
+        if len(explanation) == 1:
             return self._row(ax=ax, max_display=max_display, output=output)
         if output is not None:
-            found = (
-                found[:, :, output]
-                if found.values.ndim == 3
-                else found.select_output(cast("str | int", output), "plot.bar")
+            explanation = (
+                explanation[:, :, output]
+                if explanation.values.ndim == 3
+                else explanation.select_output(cast("str | int", output), "plot.bar")
             )
-        return found.importance().plot.bar(ax, max_display=max_display)
-
-    def _row(self, *, ax: Axes | None, max_display: int, output: Output) -> RowDisplay:
-        from pkex.output.plots.waterfall import RowDisplay
-
-        return RowDisplay(self._explanation).plot(ax, max_display=max_display, output=output)
-
-    def beeswarm(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> BeeswarmDisplay:
-        """Draw every value as a point, in a line for each feature, coloured by its raw value.
-
-        Posterior standard deviations are lines of up to ten rows; of more, medians are written.
-        For the parameters see `ExplanationPlots`.
-        """
-        from pkex.output.plots.beeswarm import BeeswarmDisplay
-
-        return BeeswarmDisplay(self._explanation).plot(ax, max_display=max_display, output=output)
-
-    def waterfall(
-        self,
-        row: int = 0,
-        ax: Axes | None = None,
-        *,
-        max_display: int = 12,
-        output: Output = None,
-    ) -> WaterfallDisplay:
-        """Draw how the values of one row lead from the base value to the prediction.
-
-        Whiskers are posterior standard deviations, where the explanation has them; the sum of other
-        features has one where the explanation was made with ``return_cov=True``. Of a classifier
-        with an output for each class, that of the predicted class is drawn by default.
-
-        Parameters
-        ----------
-        row : int, default 0
-        ax, max_display, output
-            As for every plot; see `ExplanationPlots`.
-        """
-        from pkex.output.plots.waterfall import WaterfallDisplay
-
-        shown = WaterfallDisplay(self._explanation, row)
-        return shown.plot(ax, max_display=max_display, output=output)
-
-    def dependence(
-        self,
-        feature: str | int,
-        ax: Axes | None = None,
-        *,
-        color: str | int | None = None,
-        output: Output = None,
-    ) -> DependenceDisplay:
-        """Draw the values of one feature against its raw values, with the rows' histogram below.
-
-        Lines are posterior standard deviations, where the explanation has them.
-
-        Parameters
-        ----------
-        feature : str or int
-            The feature, of one column.
-        ax, output
-            As for every plot; see `ExplanationPlots`.
-        color : str or int, optional
-            Another feature, of one column, whose raw values colour the points: numbers from low to
-            high, categories with a colour each.
-        """
-        from pkex.output.plots.dependence import DependenceDisplay
-
-        return DependenceDisplay(self._explanation, feature, color).plot(ax, output=output)
-
-    def heatmap(
-        self,
-        ax: Axes | None = None,
-        *,
-        max_display: int = 12,
-        order: str = "prediction",
-        output: Output = None,
-    ) -> HeatmapDisplay:
-        """Draw all values as colours, features by rows, with predictions above.
-
-        Parameters
-        ----------
-        ax, max_display, output
-            As for every plot; see `ExplanationPlots`.
-        order : {"prediction", "similarity", "data"}, default "prediction"
-            How rows are sorted: by what is predicted, so that rows with similar values are
-            neighbours, or as they are.
-        """
-        from pkex.output.plots.heatmap import HeatmapDisplay
-
-        shown = HeatmapDisplay(self._explanation, order)
-        return shown.plot(ax, max_display=max_display, output=output)
-
-    def decision(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
-    ) -> DecisionDisplay:
-        """Draw every row as a line from the base value to its prediction, feature by feature.
-
-        For the parameters see `ExplanationPlots`.
-        """
-        from pkex.output.plots.decision import DecisionDisplay
-
-        return DecisionDisplay(self._explanation).plot(ax, max_display=max_display, output=output)
+        return explanation.importance().plot.bar(ax, max_display=max_display)
 
 
-class AttributionPlots:
+class AttributionPlots(_Plots):
     """The plots of an `Attribution`: ``attribution.plot()`` and ``attribution.plot.kind()``.
 
     A call draws `bar`.
@@ -256,67 +191,13 @@ class AttributionPlots:
     'x1'
     """
 
-    def __init__(self, attribution: Attribution) -> None:
-        self._attribution = attribution
+    _title = "an Attribution"
 
-    def __repr__(self) -> str:
-        return "<plots of an Attribution: bar, marginals>"
-
-    def __call__(
-        self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3
-    ) -> AttributionDisplay:
-        """Draw `bar`."""
-        return self.bar(ax, max_display=max_display, marginals=marginals)
-
-    def bar(
-        self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3
-    ) -> AttributionDisplay:
-        """Draw the values as bars over their null bands, with the marginals of the top columns.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw the bars alone; by default a new figure has the marginals beside them.
-        max_display : int, default 20
-            How many players to show at most.
-        marginals : int, default 3
-            Of how many columns of the players with the largest values to show the distribution;
-            none for an attribution that was loaded, as its file does not hold the samples.
-
-        Returns
-        -------
-        AttributionDisplay
-            With ``ax_``, ``figure_`` and ``marginal_axes_``.
-        """
-        from pkex.output.plots.bars import AttributionDisplay
-
-        shown = AttributionDisplay(self._attribution)
-        return shown.plot(ax, max_display=max_display, marginals=marginals)
-
-    def marginals(
-        self, ax: Axes | None = None, *, columns: int | str | Sequence[str | int] = 6
-    ) -> MarginalsDisplay:
-        """Draw columns in both samples, or against the target, as the report does.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw a single column; a new figure by default.
-        columns : int, str or sequence of str or int, default 6
-            How many columns, of the players with the largest values; or which, by name, or in a
-            sequence by name or number.
-
-        Returns
-        -------
-        MarginalsDisplay
-            With ``axes_``, ``ax_`` and ``figure_``.
-        """
-        from pkex.output.plots.bars import MarginalsDisplay
-
-        return MarginalsDisplay(self._attribution).plot(ax, columns=columns)
+    __call__ = bar = _Plot(lambda: plots.bars.AttributionDisplay)
+    marginals = _Plot(lambda: plots.bars.MarginalsDisplay)
 
 
-class ImportancePlots:
+class ImportancePlots(_Plots):
     """The plots of an `Importance`: ``importance.plot()``, which is ``importance.plot.bar()``.
 
     Examples
@@ -328,36 +209,35 @@ class ImportancePlots:
     1
     """
 
-    def __init__(self, importance: Importance) -> None:
-        self._importance = importance
+    _title = "an Importance"
 
-    def __repr__(self) -> str:
-        return "<plots of an Importance: bar>"
-
-    def __call__(self, ax: Axes | None = None, *, max_display: int = 20) -> ImportanceDisplay:
-        """Draw `bar`."""
-        return self.bar(ax, max_display=max_display)
-
-    def bar(self, ax: Axes | None = None, *, max_display: int = 20) -> ImportanceDisplay:
-        """Draw the most important features as bars with their standard errors.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 20
-            How many features to show at most.
-
-        Returns
-        -------
-        ImportanceDisplay
-        """
-        from pkex.output.plots.bars import ImportanceDisplay
-
-        return ImportanceDisplay(self._importance).plot(ax, max_display=max_display)
+    __call__ = bar = _Plot(lambda: plots.bars.ImportanceDisplay)
 
 
-class SensitivityPlots:
+class InteractionPlots(_Plots):
+    """The plots of `Interactions`: ``interactions.plot()`` and ``interactions.plot.kind()``.
+
+    A call draws `heatmap`.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> interactions = pkex.Explainer(f).interactions([[0.0, 1.0], [1.0, 0.0]])
+    >>> len(interactions.plot().ax_.get_xticklabels())
+    2
+    >>> interactions.plot.pair("x0", "x1").ax_.get_xlabel()
+    'x0'
+    """
+
+    _title = "Interactions"
+
+    __call__ = heatmap = _Plot(lambda: plots.interactions.InteractionsDisplay)
+    network = _Plot(lambda: plots.interactions.NetworkDisplay)
+    pair = _Plot(lambda: plots.pair.PairDisplay)
+
+
+class SensitivityPlots(_Plots):
     """The plots of a `Sensitivity`: ``sensitivity.plot()`` and ``sensitivity.plot.kind()``.
 
     A call draws `bar`.
@@ -366,66 +246,14 @@ class SensitivityPlots:
     --------
     >>> import pkex
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-    >>> found = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
-    >>> found.plot().ax_.get_xlabel()
+    >>> sensitivity = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
+    >>> sensitivity.plot().ax_.get_xlabel()
     'share of the variance'
-    >>> found.plot.pairs().ax_.get_title(loc="left")
+    >>> sensitivity.plot.pairs().ax_.get_title(loc="left")
     'parts of two inputs'
     """
 
-    def __init__(self, sensitivity: Sensitivity) -> None:
-        self._sensitivity = sensitivity
+    _title = "a Sensitivity"
 
-    def __repr__(self) -> str:
-        return "<plots of a Sensitivity: bar, pairs>"
-
-    def __call__(
-        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
-    ) -> SensitivityDisplay:
-        """Draw `bar`."""
-        return self.bar(ax, max_display=max_display, output=output)
-
-    def bar(
-        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
-    ) -> SensitivityDisplay:
-        """Draw the indices: first order as bars, up to the total order pale, Shapley as marks.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 20
-            How many inputs to show at most.
-        output : str or int, optional
-            Which output; needed when there are several.
-
-        Returns
-        -------
-        SensitivityDisplay
-        """
-        from pkex.output.plots.sensitivity import SensitivityDisplay
-
-        shown = SensitivityDisplay(self._sensitivity, output)
-        return shown.plot(ax, max_display=max_display)
-
-    def pairs(
-        self, ax: Axes | None = None, *, max_display: int = 12, output: str | int | None = None
-    ) -> PairsDisplay:
-        """Draw the parts of pairs of inputs as a table of colours; needs ``order=2``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 12
-            How many inputs to show at most.
-        output : str or int, optional
-            Which output; needed when there are several.
-
-        Returns
-        -------
-        PairsDisplay
-        """
-        from pkex.output.plots.sensitivity import PairsDisplay
-
-        return PairsDisplay(self._sensitivity, output).plot(ax, max_display=max_display)
+    __call__ = bar = _Plot(lambda: plots.sensitivity.SensitivityDisplay)
+    pairs = _Plot(lambda: plots.sensitivity.PairsDisplay)

@@ -1,27 +1,19 @@
-"""Results drawn with matplotlib, by the conventions of scikit-learn's displays.
-
-A display is made from a result; its `plot` draws in the axes that are given or in a new figure of
-pyplot, and returns the display, which has `ax_` and `figure_`. `pkex.output.plots.accessors` has
-the calls that users make.
-"""
+"""Importances and attributions as bars, and the columns behind an attribution."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
-from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.extras import optional
 from pkex._util.indexing import Axis, select
 from pkex._util.validation import is_index
 from pkex.output import palette
 from pkex.output.columns import is_constant
+from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import (
     LETTERS,
     WIDE,
@@ -38,118 +30,22 @@ from pkex.output.plots.drawing import (
     room_for,
     short,
     whiskers,
+    write_title,
 )
 from pkex.output.spread import importance_words
 from pkex.output.text import aligned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from pkex.results.attribution import Attribution
     from pkex.results.importance import Importance
 
-__all__ = ["AttributionDisplay", "Display", "ImportanceDisplay", "MarginalsDisplay"]
-
-_OURS: WeakSet[Figure] = WeakSet()  # figures that were made for displays
-
-
-class Display:
-    """What a plot returns: the axes and the figure that were drawn in.
-
-    The figure is one of pyplot, so that ``plt.show()`` shows it in a script. In a notebook the last
-    line of a cell shows it, and closes it, so that it is not shown again at the end of the cell;
-    this does not depend on pyplot's interactive mode, which other libraries switch off.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
-    Examples
-    --------
-    >>> import pkex
-    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-    >>> display = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).plot()
-    >>> display
-    <BeeswarmDisplay in ax_ of figure_>
-    >>> display.figure_ is display.ax_.figure
-    True
-    """
-
-    ax_: Axes
-    figure_: Figure
-    _own = False  # whether the figure was made for the display
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} in ax_ of figure_>"
-
-    def _draws_in(self, ax: Axes) -> None:
-        self.ax_ = ax
-        self.figure_ = ax.figure.figure  # the whole, also from a part of it
-
-    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
-        """Return the picture for a notebook, which shows it where pyplot then does not."""
-        said = {"text/plain": repr(self)}
-        pyplot = optional("matplotlib.pyplot", "pkex[plots]")
-        if not self._own or hasattr(self.figure_.canvas.manager, "window"):
-            return said, {}  # shown with the rest of its figure, or in a window
-        _show_earlier(self.figure_)
-        drawn = BytesIO()
-        self.figure_.savefig(drawn, format="png", dpi=2.0 * self.figure_.dpi)
-        width, height = (round(side * self.figure_.dpi) for side in self.figure_.get_size_inches())
-        pyplot.close(self.figure_)
-        picture = {"image/png": b64encode(drawn.getvalue()).decode()}
-        return said | picture, {"image/png": {"width": width, "height": height}}
-
-    def _figure(self, width: float, height: float) -> Any:
-        """Return a new figure of pyplot; one without a background would not suit dark pages."""
-        pyplot = optional("matplotlib.pyplot", "pkex[plots]")
-        figure = pyplot.figure(figsize=(width, height), layout="constrained")
-        figure.get_layout_engine().set(w_pad=0.09, h_pad=0.09)
-        if figure.patch.get_alpha() == 0.0 or figure.get_facecolor()[3] == 0.0:
-            figure.patch.set_alpha(1.0)
-        self._own = True
-        _OURS.add(figure)
-        return figure
-
-    def _discard(self) -> None:
-        """Close a figure of our own in which drawing failed."""
-        if self._own:
-            optional("matplotlib.pyplot", "pkex[plots]").close(self.figure_)
-
-
-def _show_earlier(figure: Figure) -> None:
-    """Show what was drawn before this figure in a cell, which would be shown at its end, after it.
-
-    Only where pyplot shows figures at the end of a cell; there none is left from other cells.
-    """
-    pyplot = optional("matplotlib.pyplot", "pkex[plots]")
-    if "inline" not in pyplot.get_backend().lower():
-        return
-    from IPython import display
-    from matplotlib._pylab_helpers import Gcf
-
-    page: Any = display
-    known = [one for one in _OURS if one.canvas.manager is not None and one is not figure]
-    for earlier in sorted(known, key=_number):
-        still_open = earlier.canvas.manager in Gcf.get_all_fig_managers()
-        if still_open and _number(earlier) < _number(figure):
-            page.display(earlier)
-            pyplot.close(earlier)
-
-
-def _number(figure: Figure) -> int:
-    """Return the number of a figure of pyplot, which counts them."""
-    return 0 if figure.canvas.manager is None else int(figure.canvas.manager.num)
+__all__ = ["AttributionDisplay", "ImportanceDisplay", "MarginalsDisplay"]
 
 
 class ImportanceDisplay(Display):
     """The most important features as bars, made by ``plot`` of `Importance` and `Explanation`.
-
-    Parameters
-    ----------
-    importance : Importance
 
     Examples
     --------
@@ -160,39 +56,47 @@ class ImportanceDisplay(Display):
     ['x1', 'x0']
     """
 
-    def __init__(self, importance: Importance) -> None:
-        self.importance = importance
+    result: Importance
 
     def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> ImportanceDisplay:
-        """Draw; see `ImportancePlots.bar`."""
+        """Draw the most important features as bars with their standard errors.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        max_display : int, default 20
+            How many features to show at most.
+
+        Returns
+        -------
+        ImportanceDisplay
+        """
         at_least(max_display, "max_display", 1)
-        found, shown = self.importance, self.importance.order[:max_display]
-        names = [found.feature_names[player] for player in shown]
-        if ax is None:
-            width = 6.4 + room_for(names)
-            ax = self._figure(width, max(2.0, 1.1 + 0.29 * len(shown))).subplots()
-        self._draws_in(ax)
+        importance, shown = self.result, self.result.order[:max_display]
+        names = [importance.feature_names[player] for player in shown]
+        ax = self._axes(ax, 6.4 + room_for(names), max(2.0, 1.1 + 0.29 * len(shown)))
         theme = lanes(ax, names, WIDE if self._own else LETTERS)
-        columns, titles = _outputs(found)
+        columns, titles = _outputs(importance)
         columns = columns[shown]
         places, left = np.arange(len(shown)), np.zeros(len(shown))
         for k, title in enumerate(titles):
-            joined = k == len(palette.SERIES) - 1 and len(titles) < len(found.outputs)
+            joined = k == len(palette.SERIES) - 1 and len(titles) < len(importance.outputs)
             style: dict[str, Any] = {"label": entry(short(title))} if title else {}
             style["color"] = theme(palette.BAND) if joined else theme.series(k)
             bars(ax, places, columns[:, k], 0.66, left=left, **style)
             left += columns[:, k]
-        errors = found.standard_errors.reshape(len(found.values), -1)[shown, 0]
+        errors = importance.standard_errors.reshape(len(importance.values), -1)[shown, 0]
         note = ""
         if len(titles) > 1:  # stacked bars, where error bars would not be readable
             explain_colours(ax, own=self._own)
         elif not np.isnan(errors).any():
             whiskers(ax, list(left), list(places), errors)
-            note = f"whiskers: {importance_words(found)}"
+            note = f"whiskers: {importance_words(importance)}"
         ax.set_xlim(left=0.0)
         if len(titles) == 1:
             annotated(ax, [sign[1:] for sign in aligned(left)], own=self._own)
-        label_below(ax, of_all("mean |value|", len(shown), len(found.feature_names)), note)
+        label_below(ax, of_all("mean |value|", len(shown), len(importance.feature_names)), note)
         return self
 
 
@@ -216,10 +120,6 @@ class AttributionDisplay(Display):
 
     Made by `Attribution.plot`.
 
-    Parameters
-    ----------
-    attribution : Attribution
-
     Attributes
     ----------
     ax_ : matplotlib Axes
@@ -238,23 +138,37 @@ class AttributionDisplay(Display):
     'share of MMD²'
     """
 
+    result: Attribution
     marginal_axes_: list[Axes]
-
-    def __init__(self, attribution: Attribution) -> None:
-        self.attribution = attribution
 
     def plot(
         self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3
     ) -> AttributionDisplay:
-        """Draw; see `AttributionPlots.bar`."""
+        """Draw the values as bars over their null bands, with the marginals of the top columns.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw the bars alone; by default a new figure has the marginals beside them.
+        max_display : int, default 20
+            How many features to show at most.
+        marginals : int, default 3
+            Of how many columns of the features with the largest values to show the distribution;
+            none for an attribution that was loaded, as its file does not hold the samples.
+
+        Returns
+        -------
+        AttributionDisplay
+            With ``ax_``, ``figure_`` and ``marginal_axes_``.
+        """
         at_least(max_display, "max_display", 1)
         at_least(marginals, "marginals", 0)
-        shown = self.attribution.order[:max_display]
-        columns = _first_columns(self.attribution, shown, marginals) if ax is None else []
+        attribution, shown = self.result, self.result.order[:max_display]
+        columns = _first_columns(attribution, shown, marginals) if ax is None else []
         self.marginal_axes_ = []
         if ax is None:
             height = max(2.6 + 0.1 * len(columns), 1.3 + 0.28 * len(shown), 1.9 * len(columns))
-            room = room_for([self.attribution.feature_names[player] for player in shown])
+            room = room_for([attribution.feature_names[player] for player in shown])
             figure = self._figure((9.0 if columns else 6.0) + room, height)
             if columns:
                 left, right = figure.subfigures(1, 2, width_ratios=[5.4 + room, 3.6])
@@ -265,45 +179,48 @@ class AttributionDisplay(Display):
                 ax = cast("Axes", figure.subplots())
         self._draws_in(ax)
         self._draw_bars(ax, shown)
-        draw_columns(self.attribution, columns, self.marginal_axes_)
+        draw_columns(attribution, columns, self.marginal_axes_)
         return self
 
     def _draw_bars(self, ax: Axes, shown: NDArray[np.intp]) -> None:
         """Draw the bars; p-values stand beside them in a figure of our own, else in the labels."""
-        found, own = self.attribution, self._own
-        names = [found.feature_names[player] for player in shown]
-        p_values = None if found.p_holm is None else [f"p = {p:.2g}" for p in found.p_holm[shown]]
+        attribution, own = self.result, self._own
+        names = [attribution.feature_names[player] for player in shown]
+        p_holm = None if attribution.p_holm is None else attribution.p_holm[shown]
+        p_values = None if p_holm is None else [f"p = {p:.2g}" for p in p_holm]
         if p_values is not None and not own:
             pairs = zip(names, p_values, strict=True)
             names = [f"{short(name)}  ({p})" for name, p in pairs]
         theme = lanes(ax, names, WIDE)
-        values, places = found.values[shown], np.arange(len(shown))
+        values, places = attribution.values[shown], np.arange(len(shown))
         chance = np.zeros(len(shown), dtype=bool)
-        if found.null_band is not None:
-            low, high = found.null_band[:, shown]
+        if attribution.null_band is not None:
+            low, high = attribution.null_band[:, shown]
             label, band = "95 % of permutations", theme(palette.BAND)
             bars(ax, places, high - low, 0.86, left=low, color=band, label=label)
-        if found.p_holm is not None:
-            chance = found.p_holm[shown] > found.alpha
+        if p_holm is not None:
+            chance = p_holm > attribution.alpha
         colours = [
             (theme.signed(value), 0.45 if pale else 1.0)
             for value, pale in zip(values, chance, strict=True)
         ]
         bars(ax, places, values, 0.5, color=colours)
         note = ""
-        if found.standard_errors is not None:
-            whiskers(ax, list(values), list(places), found.standard_errors[shown])
-            note = f"whiskers: ± 1 standard error over blocks of {found.block_size} rows"
+        if attribution.standard_errors is not None:
+            whiskers(ax, list(values), list(places), attribution.standard_errors[shown])
+            note = f"whiskers: ± 1 standard error over blocks of {attribution.block_size} rows"
         ax.axvline(0.0, color=theme(palette.MISSING), linewidth=0.9)
-        title = literal(found.statistic.replace("^2", "²"))
-        label_below(ax, of_all(f"share of {title}", len(shown), len(found.players)), note)
-        headline = f"{title} = {found.total:.3g}"
-        if found.standard_error is not None:
-            headline += f" ± {found.standard_error:.1g}"
-        if found.n_permutations:
-            headline = found._verdict(found.alpha)[0].replace("; ", "\n").removesuffix(".")
-        ax.set_title(headline, loc="left", fontsize="medium", color=theme(palette.INK))
-        if found.null_band is not None:
+        title = literal(attribution.statistic.replace("^2", "²"))
+        words = of_all(f"share of {title}", len(shown), len(attribution.players))
+        label_below(ax, words, note)
+        headline = f"{title} = {attribution.total:.3g}"
+        if attribution.standard_error is not None:
+            headline += f" ± {attribution.standard_error:.1g}"
+        if attribution.n_permutations:
+            sentence = attribution.sentences(attribution.alpha)[0]
+            headline = sentence.replace("; ", "\n").removesuffix(".")
+        write_title(ax, headline)
+        if attribution.null_band is not None:
             explain_colours(ax, own=own)
         if p_values is not None and own:
             annotated(ax, p_values, own=True)
@@ -313,10 +230,6 @@ class MarginalsDisplay(Display):
     """The columns of an `Attribution` in both samples, or against the target.
 
     Made by ``attribution.plot.marginals()``.
-
-    Parameters
-    ----------
-    attribution : Attribution
 
     Attributes
     ----------
@@ -336,42 +249,48 @@ class MarginalsDisplay(Display):
     ['x1', 'x0']
     """
 
+    result: Attribution
     axes_: list[Axes]
-
-    def __init__(self, attribution: Attribution) -> None:
-        self.attribution = attribution
 
     def plot(
         self, ax: Axes | None = None, *, columns: int | str | Sequence[str | int] = 6
     ) -> MarginalsDisplay:
-        """Draw; see `AttributionPlots.marginals`."""
-        found = self.attribution
-        found.recomputation("the picture of a column")
+        """Draw columns in both samples, or against the target, as the report does.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw a single column; a new figure by default.
+        columns : int, str or sequence of str or int, default 6
+            How many columns, of the features with the largest values; or which, by name, or in a
+            sequence by name or number.
+
+        Returns
+        -------
+        MarginalsDisplay
+            With ``axes_``, ``ax_`` and ``figure_``.
+        """
+        attribution = self.result
+        attribution.recomputation("the picture of a column")
         if is_index(columns):
             at_least(columns, "columns", 1)
-            chosen = _first_columns(found, found.order, int(cast("int", columns)))
+            chosen = _first_columns(attribution, attribution.order, int(cast("int", columns)))
             if not chosen:
                 raise ValueError("every column is constant, so that there is nothing to draw.")
         else:
-            axis = Axis("column", len(found.column_names), found.column_names)
+            axis = Axis("column", len(attribution.column_names), attribution.column_names)
             chosen = [int(column) for column in select(columns, [axis])[0]]
         if ax is None:
-            across = min(3, len(chosen))
-            down = -(-len(chosen) // across)
-            figure = self._figure(0.4 + 3.2 * across, 0.3 + 2.1 * down)
-            axes = list(figure.subplots(down, across, squeeze=False).flat)
-            for spare in axes[len(chosen) :]:
-                spare.remove()
-            self.axes_ = axes[: len(chosen)]
+            self.axes_ = self._grid(len(chosen), min(3, len(chosen)), 3.2, 2.1, (0.4, 0.3))
         elif len(chosen) == 1:
             self.axes_ = [ax]
         else:
             raise ValueError(
-                f"one ax has room for one column, not for {len(chosen)}; name it, as in "
-                f"plot.marginals(ax, columns={found.column_names[chosen[0]]!r}), or leave out ax."
+                f"one ax has room for one column, not for {len(chosen)}; name it, as in plot."
+                f"marginals(ax, columns={attribution.column_names[chosen[0]]!r}), or leave out ax."
             )
         self._draws_in(self.axes_[0])
-        draw_columns(found, chosen, self.axes_)
+        draw_columns(attribution, chosen, self.axes_)
         return self
 
 

@@ -16,6 +16,7 @@ from pkex.output.spread import POSTERIOR, others_std, others_words
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from pkex.output.plots.panel import Output
     from pkex.output.plots.theme import Theme
     from pkex.results.explanation import Explanation
 
@@ -30,16 +31,7 @@ _WORDS, _SHORT, _LEAST = 44, 12, 5  # letters of all categories of a lane, and o
 
 
 class BeeswarmDisplay(ExplanationDisplay):
-    """Every value as a point, in a lane for each feature, coloured by its raw value.
-
-    Made by ``explanation.plot.beeswarm()``. Numbers go from blue to red; categories have a colour
-    each, named below the feature; groups of columns are grey. Where the explanation has standard
-    deviations of its values, few points have a line of one on either side; of many rows the median
-    is written, below the feature where there is room.
-
-    Parameters
-    ----------
-    explanation : Explanation
+    """Every value as a point, made by ``explanation.plot.beeswarm()``.
 
     Examples
     --------
@@ -54,18 +46,35 @@ class BeeswarmDisplay(ExplanationDisplay):
     _width, _height, _lane = 7.0, 1.1, 0.36
     _ramp = False  # whether there are numbers among the raw values
 
+    def plot(
+        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
+    ) -> BeeswarmDisplay:
+        """Draw every value as a point, in a line for each feature, coloured by its raw value.
+
+        Numbers go from blue to red; categories have a colour each, named below the feature; groups
+        of columns are grey. Posterior standard deviations, where the explanation has them, are
+        lines of up to ten rows; of more, medians are written, below the feature where there is
+        room.
+
+        Parameters
+        ----------
+        ax, max_display, output
+            As for every plot; see `ExplanationPlots`.
+
+        Returns
+        -------
+        BeeswarmDisplay
+        """
+        return self._draw_panels(self.result, ax, output, max_display)
+
     def _draw(self, one: Explanation, ax: Axes) -> None:
-        shown, rest = shown_features(one, np.abs(one.values).mean(axis=0), self._max_display)
-        rest = rest if one.efficient else None
-        names = [one.feature_names[i] for i in shown]
-        theme = lanes(ax, names if rest is None else [*names, rest], self._letters)
-        lines = [one.values[:, i] for i in shown]
-        raws = [raw_values(one, int(i)) for i in shown]
-        if rest is not None:
-            lines.append(one.predictions - one.base_values - one.values[:, shown].sum(axis=1))
-            raws.append(None)
+        shown, names, table = shown_features(one, self._max_display)
+        theme = lanes(ax, names, self._letters)
+        others = len(names) - len(shown)
+        lines = list(table.T)
+        raws = [*(raw_values(one, int(i)) for i in shown), *[None] * others]
         zero_line(ax, theme)
-        stds, note = _spreads(one, shown, rest is not None)
+        stds, note = _spreads(one, shown, others > 0)
         few = len(one) <= _FEW
         lane = ax.get_window_extent().height / ax.figure.figure.dpi / len(lines)
         if one.std is not None and not few and not self._own and lane < _HIGH:

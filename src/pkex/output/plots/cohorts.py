@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.cells import is_missing, is_number, number_text
+from pkex._util.cells import number_text
 from pkex._util.indexing import Axis, select
 from pkex._util.validation import brief, is_index
 from pkex._util.words import counted
 from pkex.output import palette
-from pkex.output.columns import categories, day_text, days
+from pkex.output.columns import categories, day_text
 from pkex.output.plots.drawing import (
     WIDE,
     bars,
@@ -24,7 +24,8 @@ from pkex.output.plots.drawing import (
     short,
     whiskers,
 )
-from pkex.output.plots.panel import ExplanationDisplay
+from pkex.output.plots.panel import ExplanationDisplay, Output
+from pkex.output.plots.shades import as_numbers
 from pkex.output.spread import error_words
 
 if TYPE_CHECKING:
@@ -40,12 +41,6 @@ Mask = NDArray[np.bool_]
 class CohortsDisplay(ExplanationDisplay):
     """Mean absolute values in cohorts of rows, made by ``explanation.plot.bar(cohorts=...)``.
 
-    Parameters
-    ----------
-    explanation : Explanation
-    cohorts : str, int, array or mapping
-        See `ExplanationPlots.bar`.
-
     Examples
     --------
     >>> import numpy as np, pkex
@@ -58,10 +53,13 @@ class CohortsDisplay(ExplanationDisplay):
 
     _kind = "bar"
 
-    def __init__(self, explanation: Explanation, cohorts: Any) -> None:
-        super().__init__(explanation)
-        self.cohorts = cohorts_of(explanation, cohorts)
+    def plot(
+        self, cohorts: Any, ax: Axes | None = None, *, max_display: int = 20, output: Output = None
+    ) -> CohortsDisplay:
+        """Draw the importance of features in each cohort; see `ExplanationPlots.bar`."""
+        self.cohorts = cohorts_of(self.result, cohorts)
         self._lane = 0.16 + 0.11 * len(self.cohorts)
+        return self._draw_panels(self.result, ax, output, max_display)
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
         order = one.importance().order[: self._max_display]
@@ -132,22 +130,13 @@ def _mask(explanation: Explanation, mask: Any, name: str) -> Mask:
 
 def _by_cells(cells: NDArray[Any], name: str) -> dict[str, Mask]:
     """Return the rows of each category, or the halves of many numbers or dates, and the missing."""
-    limit, numbers, start = len(palette.SERIES), _numbers(cells), f"{name} = " if name else ""
+    limit, start = len(palette.SERIES), f"{name} = " if name else ""
+    numbers, dated = as_numbers(cells)
     if numbers is not None and len(np.unique(numbers[~np.isnan(numbers)])) > limit:
-        found = _halves(numbers, f"{name} " if name else "", days(cells) is not None)
+        found = _halves(numbers, f"{name} " if name else "", dated)
         return found | {f"{start}missing": np.isnan(numbers)}
     codes, names = categories(cells, limit)
     return {f"{start}{category}": codes == k for k, category in enumerate(names)}
-
-
-def _numbers(cells: NDArray[Any]) -> NDArray[np.float64] | None:
-    """Return numbers or dates as numbers, NaN where they are missing; None for categories."""
-    dates = days(cells)
-    if dates is not None:
-        return dates
-    if not all(is_number(cell) or is_missing(cell) for cell in cells):
-        return None
-    return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])
 
 
 def _halves(numbers: NDArray[np.float64], start: str, dated: bool) -> dict[str, Mask]:

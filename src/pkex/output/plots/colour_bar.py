@@ -1,4 +1,4 @@
-"""Bars of colours beside pictures.
+"""Bars of colours beside plots.
 
 In a figure of our own a bar belongs to its axes, so that every layout engine makes room for it, and
 ``plt.tight_layout()`` may follow; beside axes that were given it takes its room from them.

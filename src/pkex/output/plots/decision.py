@@ -8,7 +8,7 @@ import numpy as np
 
 from pkex.output import palette
 from pkex.output.plots.drawing import lanes
-from pkex.output.plots.panel import ExplanationDisplay, shown_features
+from pkex.output.plots.panel import ExplanationDisplay, Output, shown_features
 from pkex.output.plots.waterfall import adds_up, axis_of_output
 
 if TYPE_CHECKING:
@@ -24,13 +24,6 @@ MAX_ROWS = 2000  # lines that are told apart, and drawn in no time
 class DecisionDisplay(ExplanationDisplay):
     """Rows as lines from the base value to their predictions, made by ``plot.decision()``.
 
-    A line begins at the bottom, and each feature moves it by its value; the most important feature
-    comes last. Lines are coloured by where they end.
-
-    Parameters
-    ----------
-    explanation : Explanation
-
     Examples
     --------
     >>> import pkex
@@ -43,23 +36,35 @@ class DecisionDisplay(ExplanationDisplay):
     _kind = "decision"
     _width, _height, _lane = 6.4, 1.3, 0.34
 
-    def __init__(self, explanation: Explanation) -> None:
-        adds_up(explanation)
-        if len(explanation) > MAX_ROWS:
+    def plot(
+        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
+    ) -> DecisionDisplay:
+        """Draw every row as a line from the base value to its prediction, feature by feature.
+
+        A line begins at the bottom, and each feature moves it by its value; the most important
+        feature comes last. Lines are coloured by where they end.
+
+        Parameters
+        ----------
+        ax, max_display, output
+            As for every plot; see `ExplanationPlots`.
+
+        Returns
+        -------
+        DecisionDisplay
+        """
+        adds_up(self.result)
+        if len(self.result) > MAX_ROWS:
             raise ValueError(
-                f"{len(explanation)} lines cannot be told apart; choose up to {MAX_ROWS} rows, "
+                f"{len(self.result)} lines cannot be told apart; choose up to {MAX_ROWS} rows, "
                 f"e.g. explanation[:{MAX_ROWS // 10}].plot.decision()."
             )
-        super().__init__(explanation)
+        return self._draw_panels(self.result, ax, output, max_display)
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
         from matplotlib.collections import LineCollection
 
-        shown, rest = shown_features(one, np.abs(one.values).mean(axis=0), self._max_display)
-        names, steps = [one.feature_names[i] for i in shown], one.values[:, shown]
-        if rest is not None:
-            others = one.predictions - one.base_values - steps.sum(axis=1)
-            names, steps = [*names, rest], np.column_stack([steps, others])
+        _, names, steps = shown_features(one, self._max_display)
         theme = lanes(ax, names, self._letters)
         # the base value at the bottom edge, then after each feature at the top of its lane
         ends = one.base_values[:, None] + np.cumsum(steps[:, ::-1], axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from pkex._util.words import counted
 from pkex.output import palette
 from pkex.output.columns import bulk
-from pkex.output.plots.drawing import THIN, entry, framed, literal, short
+from pkex.output.plots.drawing import THIN, aside, entry, framed, legend_style, literal, short
 from pkex.output.plots.panel import ExplanationDisplay, axis_of_values, one_column, zero_line
 from pkex.output.plots.shades import Raw, low_to_high, raw_values
 from pkex.output.plots.theme import Theme
@@ -18,11 +18,11 @@ from pkex.output.spread import POSTERIOR
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from pkex.output.plots.panel import Output
     from pkex.results.explanation import Explanation
 
 __all__ = ["DependenceDisplay"]
 
-_GOLDEN = 0.618034
 _PLACES = 12  # of categories along the axis
 _FEW, _SPAN = 8, 12  # integers that stand side by side: how many, and how far apart
 _TICK = 0.075  # width in inches of a letter below the axis
@@ -30,17 +30,6 @@ _TICK = 0.075  # width in inches of a letter below the axis
 
 class DependenceDisplay(ExplanationDisplay):
     """The values of a feature against its raw values, made by ``explanation.plot.dependence()``.
-
-    Where few raw values lie far from all others, the axis ends before them, and they stand at its
-    edge as arrows; see `pkex.output.columns.bulk`. Categories and few integers have places along
-    the axis, where rows stand side by side; dates have an axis of time. Where the explanation has
-    standard deviations of its values, a point has a line of one above and below.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    feature : str or int
-    color : str or int, optional
 
     Examples
     --------
@@ -54,13 +43,39 @@ class DependenceDisplay(ExplanationDisplay):
     _kind = "dependence"
     _width, _height, _lane = 6.0, 3.7, 0.0
 
-    def __init__(
-        self, explanation: Explanation, feature: str | int, color: str | int | None = None
-    ) -> None:
-        super().__init__(explanation)
+    def plot(
+        self,
+        feature: str | int,
+        ax: Axes | None = None,
+        *,
+        color: str | int | None = None,
+        output: Output = None,
+    ) -> DependenceDisplay:
+        """Draw the values of one feature against its raw values, with the rows' histogram below.
+
+        Where few raw values lie far from all others, the axis ends before them, and they stand at
+        its edge as arrows. Categories and few integers have places along the axis, where rows stand
+        side by side; dates have an axis of time. Lines are posterior standard deviations, where the
+        explanation has them.
+
+        Parameters
+        ----------
+        feature : str or int
+            The feature, of one column.
+        ax, output
+            As for every plot; see `ExplanationPlots`.
+        color : str or int, optional
+            Another feature, of one column, whose raw values colour the points: numbers from low to
+            high, categories with a colour each.
+
+        Returns
+        -------
+        DependenceDisplay
+        """
         self._before = (repr(feature),)
-        self.feature = one_column(explanation, feature, "dependence plot")
-        self.color = None if color is None else one_column(explanation, color, "colour")
+        self.feature = one_column(self.result, feature, "dependence plot")
+        self.color = None if color is None else one_column(self.result, color, "colour")
+        return self._draw_panels(self.result, ax, output)
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
         theme = framed(ax)
@@ -72,7 +87,7 @@ class DependenceDisplay(ExplanationDisplay):
         x, beyond = raw.numbers, np.zeros(len(values), dtype=np.int64)
         colours = np.array([theme.series(0)] * len(values), dtype=object)
         if len(levels):  # rows of one level stand side by side, always in the same order
-            x = x + (np.arange(len(x)) * _GOLDEN % 1.0 - 0.5) * 0.5
+            x = x + aside(len(x)) * 0.5
             _name_levels(ax, levels, raw.categories, self._size(ax)[0])
         elif known.any():
             low, high = bulk(x[known])
@@ -106,30 +121,22 @@ class DependenceDisplay(ExplanationDisplay):
         ax.set_ylabel(axis_of_values(one))
 
     def _finish(self) -> None:
-        by = None if self.color is None else raw_values(self.explanation, self.color)
+        by = None if self.color is None else raw_values(self.result, self.color)
         if by is None or self.color is None:
             return
-        title, ax = self.explanation.feature_names[self.color], self.axes_[-1]
+        title, ax = self.result.feature_names[self.color], self.axes_[-1]
         if not by.categories:
             low_to_high(self.axes_, title, by, own=self._own)
             return
         theme = Theme.of(ax)
-        handles: list[Any] = [
-            ax.scatter(
-                [], [], s=18.0, color=theme.series(k), linewidth=0, label=entry(short(name, 16))
-            )
-            for k, name in enumerate(by.categories)
+        dots: list[Any] = [
+            ax.scatter([], [], s=18.0, color=theme.series(k), linewidth=0, label=label)
+            for k, label in enumerate(entry(short(name, 16)) for name in by.categories)
         ]
-        ax.legend(
-            handles=handles,
-            title=literal(short(title)),
-            title_fontsize="small",
-            fontsize="small",
-            labelcolor=theme(palette.INK),
-            frameon=False,
-            loc="upper left",
-            bbox_to_anchor=(1.0, 1.0),
-        ).get_title().set_color(theme(palette.NEUTRAL))
+        style = legend_style(ax) | {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        style |= {"title": literal(short(title)), "title_fontsize": "small"}
+        legend = ax.legend(handles=dots, **style)
+        legend.get_title().set_color(theme(palette.NEUTRAL))
 
 
 def _levels(raw: Raw) -> Any:

@@ -1,6 +1,6 @@
 """What displays are drawn with: lanes for features, the columns of data, names that fit.
 
-Names are those of users, so whatever is written into a picture passes through `literal`, and what
+Names are those of users, so whatever is written into a plot passes through `literal`, and what
 stands in a legend through `entry`. Axes that were given keep to their cell of the figure: what
 stands beside them takes its room from them, unless a layout engine makes room.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.columns import Boxes, Points, Shares, picture
@@ -30,6 +31,7 @@ __all__ = [
     "THIN",
     "WIDE",
     "annotated",
+    "aside",
     "at_least",
     "bars",
     "draw_columns",
@@ -38,6 +40,7 @@ __all__ = [
     "framed",
     "label_below",
     "lanes",
+    "legend_style",
     "literal",
     "of_all",
     "room_below",
@@ -45,6 +48,7 @@ __all__ = [
     "short",
     "whiskers",
     "wrapped",
+    "write_title",
 ]
 
 LETTERS, WIDE = 24, 48  # of a name, beside other panels and in a figure of its own
@@ -54,6 +58,7 @@ _NUMBER = 0.48  # width in inches of a number below an axis, with some room
 _LINE = 0.19  # height in inches of a line of a legend
 _NARROW = 14  # letters that fit everywhere
 _NOTE = 9.0  # size of letters
+_GOLDEN = 0.618034  # the golden ratio, whose multiples leave even gaps
 MINUS = "\N{MINUS SIGN}"
 THIN: dict[str, Any] = {"linewidths": 0.8, "alpha": 0.5, "zorder": 2}  # lines behind points
 
@@ -142,6 +147,17 @@ def wrapped(text: str, inches: float) -> str:
     head, bracket, tail = text.partition(" (")
     parts = [head, f"({tail}"] if bracket else [head]
     return "\n".join(line for part in parts for line in wrap(part, letters, break_long_words=False))
+
+
+def write_title(ax: Axes, title: str) -> None:
+    """Write a title above axes, flush left."""
+    colour = Theme.of(ax)(palette.INK)
+    ax.set_title(literal(title), loc="left", fontsize="medium", color=colour)
+
+
+def aside(count: int) -> Floats:
+    """Return how far so many points lie beside their place, in -0.5 to 0.5: always the same."""
+    return np.mod(_GOLDEN * np.arange(float(count)), 1.0) - 0.5
 
 
 def bars(ax: Axes, places: Any, widths: Any, height: float, **style: Any) -> None:
@@ -264,8 +280,7 @@ def explain_colours(ax: Axes, *, own: bool, across: int = 3) -> None:
     Inside the axes it would hide bars that are as long as the axes are wide. There are as many
     columns as fit, and names are cut to the width that there is.
     """
-    ink = Theme.of(ax)(palette.INK)
-    style: dict[str, Any] = {"frameon": False, "fontsize": "small", "labelcolor": ink}
+    style = legend_style(ax)
     handles, labels = ax.get_legend_handles_labels()
     room = (ax.figure if own else ax).get_window_extent().width
     letters = max(_NARROW, int(room / ax.figure.figure.dpi / _SMALL) - 6)
@@ -289,17 +304,14 @@ def _cut(label: str, letters: int) -> str:
     return short(label.replace(r"\$", "$").lstrip(), letters)
 
 
+def legend_style(ax: Axes) -> dict[str, Any]:
+    """Return how a legend looks: small letters on the page, without a frame."""
+    return {"frameon": False, "fontsize": "small", "labelcolor": Theme.of(ax)(palette.INK)}
+
+
 def _legend_above(ax: Axes) -> None:
-    ax.legend(
-        frameon=False,
-        fontsize="small",
-        labelcolor=Theme.of(ax)(palette.INK),
-        handlelength=1.0,
-        ncols=3,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        borderaxespad=0.0,
-    )
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+    ax.legend(handlelength=1.0, ncols=3, borderaxespad=0.0, **place, **legend_style(ax))
 
 
 def _draw_shares(ax: Axes, drawn: Shares, theme: Theme) -> None:
@@ -346,7 +358,7 @@ def at_least(value: object, name: str, least: int) -> None:
 
 
 def short(name: str, length: int = LETTERS) -> str:
-    """Return a name that fits beside a picture: its beginning and its end, which tell names apart.
+    """Return a name that fits beside a plot: its beginning and its end, which tell names apart.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from pkex._util.words import counted
 from pkex.output import palette
 from pkex.output.plots.colour_bar import draw_colour_bar
 from pkex.output.plots.drawing import MINUS, bars, framed, lanes
-from pkex.output.plots.panel import ExplanationDisplay, axis_of_values, shown_features
+from pkex.output.plots.panel import ExplanationDisplay, Output, axis_of_values, shown_features
 from pkex.output.plots.waterfall import noun_of_output
 
 if TYPE_CHECKING:
@@ -32,12 +32,6 @@ _APART = 0.3  # of the height of the predictions, between numbers beside them
 class HeatmapDisplay(ExplanationDisplay):
     """All values as colours, features by rows, made by ``explanation.plot.heatmap()``.
 
-    Parameters
-    ----------
-    explanation : Explanation
-    order : {"prediction", "similarity", "data"}
-        How rows are sorted.
-
     Examples
     --------
     >>> import pkex
@@ -50,19 +44,35 @@ class HeatmapDisplay(ExplanationDisplay):
     _kind = "heatmap"
     _width, _height, _lane = 7.4, 2.0, 0.28
 
-    def __init__(self, explanation: Explanation, order: str = "prediction") -> None:
-        super().__init__(explanation)
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        max_display: int = 12,
+        order: str = "prediction",
+        output: Output = None,
+    ) -> HeatmapDisplay:
+        """Draw all values as colours, features by rows, with predictions above.
+
+        Parameters
+        ----------
+        ax, max_display, output
+            As for every plot; see `ExplanationPlots`.
+        order : {"prediction", "similarity", "data"}, default "prediction"
+            How rows are sorted: by what is predicted, so that rows with similar values are
+            neighbours, or as they are.
+
+        Returns
+        -------
+        HeatmapDisplay
+        """
         if order not in ORDERS:
             raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {brief(order)}.")
         self.order = order
+        return self._draw_panels(self.result, ax, output, max_display)
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
-        sizes = np.abs(one.values).mean(axis=0)
-        shown, rest = shown_features(one, sizes, self._max_display)
-        names, table = [one.feature_names[i] for i in shown], one.values[:, shown]
-        if rest is not None and one.efficient:
-            others = one.predictions - one.base_values - table.sum(axis=1)
-            names, table = [*names, rest], np.column_stack([table, others])
+        _, names, table = shown_features(one, self._max_display)
         rows = _sorted(one, self.order)
         theme = lanes(ax, names, self._letters)
         ax.grid(visible=False)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.output import palette
-from pkex.output.plots.bars import Display
-from pkex.output.plots.drawing import at_least, literal, short
-from pkex.output.plots.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
+from pkex.output.plots.display import Display
+from pkex.output.plots.drawing import at_least, literal, short, write_title
+from pkex.output.plots.pair_table import PAIR_PLAYERS, draw_pair_table, pair_size
 from pkex.output.plots.theme import Theme
 
 if TYPE_CHECKING:
@@ -39,52 +39,42 @@ class _Shown(NamedTuple):
 class _OfAllPairs(Display):
     """A display that needs all pairs."""
 
-    def __init__(self, interactions: Interactions) -> None:
-        self.interactions = interactions
+    result: Interactions
 
     def _shown(self, row: int | None, max_display: int, output: str | int | None) -> _Shown:
-        """Return the means of absolute values, or the values of a row, of the largest players."""
-        found = self.interactions
+        """Return the means of absolute values, or the values of a row, of the largest features."""
+        interactions, count = self.result, len(self.result)
         at_least(max_display, "max_display", 2)
-        sizes = found.sizes  # refuses what has no pairs
-        number = found.output_number(output, "plot")
-        if row is None and len(found) == 1:
+        sizes = interactions.sizes  # refuses what has no pairs
+        number = interactions.output_number(output, "plot")
+        if row is None and count == 1:
             row = 0
-        if row is not None and (not is_index(row) or not -len(found) <= row < len(found)):
-            raise IndexError(f"there are rows 0 to {len(found) - 1}, got {brief(row)}.")
-        d = len(found.feature_names)
-        assert found.pairs is not None
-        assert found.main is not None
+        if row is not None and (not is_index(row) or not -count <= row < count):
+            raise IndexError(f"there are rows 0 to {count - 1}, got {brief(row)}.")
+        d = len(interactions.feature_names)
+        assert interactions.pairs is not None
+        assert interactions.main is not None
         if row is None:
-            pairs, main = sizes.reshape(d, d, -1)[..., number], np.abs(found.main).mean(axis=0)
-            title = f"mean |{found.index}| of {len(found)} rows"
+            pairs, main = sizes, np.abs(interactions.main).mean(axis=0)
+            title = f"mean |{interactions.index}| of {count} rows"
         else:
-            pairs, main = found.pairs[row].reshape(d, d, -1)[..., number], found.main[row]
-            title = f"{found.index} of row {found.row_names[row]}"
-            if found.whole != "prediction":
-                title = f"{found.index} of {found.whole.replace('^2', '²')}"
-        if len(found.outputs) > 1:
-            title += f", {found.outputs[number]}"
-        main = main.reshape(d, -1)[:, number]
+            pairs, main = interactions.pairs[row], interactions.main[row]
+            title = f"{interactions.index} of row {interactions.row_names[row]}"
+            if interactions.whole != "prediction":
+                title = f"{interactions.index} of {interactions.whole.replace('^2', '²')}"
+        if len(interactions.outputs) > 1:
+            title += f", {interactions.outputs[number]}"
+        pairs, main = pairs.reshape(d, d, -1)[..., number], main.reshape(d, -1)[:, number]
         order = np.argsort(-np.abs(pairs).max(axis=0), kind="stable")[:max_display]
         chosen = order.tolist()
         return _Shown(chosen, pairs[np.ix_(order, order)], main[order], row is not None, title)
 
     def _names(self, shown: _Shown) -> list[str]:
-        return [short(self.interactions.feature_names[player]) for player in shown.players]
+        return [short(self.result.feature_names[player]) for player in shown.players]
 
 
 class InteractionsDisplay(_OfAllPairs):
     """All pairs as a table of colours, made by ``interactions.plot()``.
-
-    Parameters
-    ----------
-    interactions : Interactions
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
 
     Examples
     --------
@@ -103,12 +93,26 @@ class InteractionsDisplay(_OfAllPairs):
         max_display: int = PAIR_PLAYERS,
         output: str | int | None = None,
     ) -> InteractionsDisplay:
-        """Draw; see `InteractionPlots.heatmap`."""
+        """Draw the mean absolute value of every pair, or the values of one row, as a table.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        row : int, optional
+            Whose values to draw, with their signs; a single row, as of a statistic, is drawn so.
+        max_display : int, default 12
+            How many features to show at most: those with the largest interactions.
+        output : str or int, optional
+            Which output; needed when there are several.
+
+        Returns
+        -------
+        InteractionsDisplay
+        """
         shown = self._shown(row, max_display, output)
         count = len(shown.players)
-        if ax is None:
-            ax = pair_axes(self._figure, count)
-        self._draws_in(ax)
+        ax = self._axes(ax, *pair_size(count))
         write = "{:+.2g}" if shown.signed else "{:.2g}"
         draw_pair_table(
             ax,
@@ -123,18 +127,7 @@ class InteractionsDisplay(_OfAllPairs):
 
 
 class NetworkDisplay(_OfAllPairs):
-    """Players on a circle and pairs as lines, made by ``interactions.plot.network()``.
-
-    The area of a point is the size of the player's own value, the width of a line that of a pair.
-
-    Parameters
-    ----------
-    interactions : Interactions
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    """Features on a circle and pairs as lines, made by ``interactions.plot.network()``.
 
     Examples
     --------
@@ -153,12 +146,23 @@ class NetworkDisplay(_OfAllPairs):
         max_display: int = PAIR_PLAYERS,
         output: str | int | None = None,
     ) -> NetworkDisplay:
-        """Draw; see `InteractionPlots.network`."""
+        """Draw features on a circle and pairs as lines between them.
+
+        The area of a point is the size of the feature's main effect, the width of a line that of a
+        pair.
+
+        Parameters
+        ----------
+        ax, row, max_display, output
+            As in `heatmap`.
+
+        Returns
+        -------
+        NetworkDisplay
+        """
         shown = self._shown(row, max_display, output)
         count = len(shown.players)
-        if ax is None:
-            ax = cast("Axes", self._figure(5.6, 5.2).subplots())
-        self._draws_in(ax)
+        ax = self._axes(ax, 5.6, 5.2)
         theme = Theme.of(ax)
 
         def colour(value: float) -> str:
@@ -198,5 +202,5 @@ class NetworkDisplay(_OfAllPairs):
         ax.set_ylim(-1.35, 1.35)
         ax.set_aspect("equal")
         ax.set_axis_off()
-        ax.set_title(literal(shown.title), loc="left", fontsize="medium", color=theme(palette.INK))
+        write_title(ax, shown.title)
         return self

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pkex._util.cells import cell_text, is_missing, is_number
+from pkex._util.cells import cell_text
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex.output import palette
-from pkex.output.plots.bars import Display
 from pkex.output.plots.colour_bar import draw_colour_bar
-from pkex.output.plots.drawing import framed, literal, short
+from pkex.output.plots.display import Display
+from pkex.output.plots.drawing import aside, framed, literal, short
+from pkex.output.plots.shades import as_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,15 +29,6 @@ _FEW = 5  # levels of a column whose points are drawn side by side
 class PairDisplay(Display):
     """The values of a pair over its two columns, made by ``interactions.plot.pair()``.
 
-    Parameters
-    ----------
-    interactions : Interactions
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> import pkex
@@ -46,8 +38,7 @@ class PairDisplay(Display):
     'x1'
     """
 
-    def __init__(self, interactions: Interactions) -> None:
-        self.interactions = interactions
+    result: Interactions
 
     def plot(
         self,
@@ -57,28 +48,40 @@ class PairDisplay(Display):
         *,
         output: str | int | None = None,
     ) -> PairDisplay:
-        """Draw; see `InteractionPlots.pair`."""
-        found = self.interactions
-        if found.data is None:
+        """Draw the values of a pair over its two columns: one point per row, coloured by value.
+
+        Parameters
+        ----------
+        first, second : str or int, optional
+            The features, of one column each; by default the largest pair.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        output : str or int, optional
+            Which output; needed when there are several.
+
+        Returns
+        -------
+        PairDisplay
+        """
+        interactions = self.result
+        if interactions.data is None:
             raise ValueError(
                 "a pair is drawn over its columns in every row, and a statistic has no rows; use "
                 "plot.heatmap()."
             )
-        number = found.output_number(output, "plot.pair")
+        number = interactions.output_number(output, "plot.pair")
         if (first is None) != (second is None):
             raise ValueError("plot.pair takes two players, or none for the largest pair.")
         if first is None or second is None:
-            top = found.top(1, order=2)
+            top = interactions.top(1, order=2)
             if not top:
                 raise ValueError("there is no pair to draw.")
             first, second = top[0].players
-        values = found[first, second].reshape(len(found), -1)[:, number]
-        names = found.feature_names
+        values = interactions[first, second].reshape(len(interactions), -1)[:, number]
+        names = interactions.feature_names
         [both] = select([first, second], [Axis("feature", len(names), names)])
         players = both.tolist()
-        if ax is None:
-            ax = cast("Axes", self._figure(6.0, 4.4).subplots())
-        self._draws_in(ax)
+        ax = self._axes(ax, 6.0, 4.4)
         x, y = (self._column(player) for player in players)
         largest = float(np.abs(values).max(initial=0.0)) or 1.0
         theme = framed(ax)
@@ -89,7 +92,7 @@ class PairDisplay(Display):
             cmap=theme.diverging(),
             vmin=-largest,
             vmax=largest,
-            s=float(np.clip(9000.0 / max(1, len(found)), 10.0, 36.0)),
+            s=float(np.clip(9000.0 / max(1, len(interactions)), 10.0, 36.0)),
             edgecolors=theme(palette.MISSING),
             linewidths=0.3,
             zorder=3,
@@ -101,23 +104,23 @@ class PairDisplay(Display):
                 axis.set_ticks(column.levels)
         ax.set_xlabel(literal(short(names[players[0]])))
         ax.set_ylabel(literal(short(names[players[1]])))
-        draw_colour_bar([ax], points, f"{found.index} of the pair", own=self._own)
+        draw_colour_bar([ax], points, f"{interactions.index} of the pair", own=self._own)
         return self
 
     def _column(self, player: int) -> _Column:
         """Return the raw values of a player of one column; text as codes."""
-        found = self.interactions
-        assert found.data is not None
-        columns = found.players[player]
+        interactions = self.result
+        assert interactions.data is not None
+        columns = interactions.players[player]
         if len(columns) != 1:
             raise ValueError(
-                f"{found.feature_names[player]!r} is a group of {len(columns)} columns, which has "
-                "no axis; choose players of one column."
+                f"{interactions.feature_names[player]!r} is a group of {len(columns)} columns, "
+                "which has no axis; choose players of one column."
             )
-        cells: Any = found.data[:, columns[0]]
-        if all(is_number(cell) or is_missing(cell) for cell in cells):
-            numbers = [np.nan if is_missing(cell) else float(cell) for cell in cells]
-            return _Column(np.array(numbers), [])
+        cells: Any = interactions.data[:, columns[0]]
+        numbers, dated = as_numbers(cells)
+        if numbers is not None and not dated:
+            return _Column(numbers, [])
         texts = [cell_text(cell) for cell in cells]
         known = sorted(set(texts))
         codes = np.array([known.index(text) for text in texts], dtype=np.float64)
@@ -140,5 +143,4 @@ class _Column(NamedTuple):
         levels = self.levels
         if not 1 < len(levels) <= _FEW:
             return self.numbers
-        aside = (0.618034 * np.arange(len(self.numbers))) % 1.0 - 0.5
-        return self.numbers + 0.3 * float(np.diff(levels).min()) * aside
+        return self.numbers + 0.3 * float(np.diff(levels).min()) * aside(len(self.numbers))

@@ -1,18 +1,19 @@
-"""What the pictures of an `Explanation` share: panels for outputs, and the words on their axes."""
+"""What the plots of an `Explanation` share: panels for outputs, and the words on their axes."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.indexing import Axis, select
+from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex.output import palette
-from pkex.output.plots.accessors import MAX_PANELS, Output
-from pkex.output.plots.bars import Display
+from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import (
     LETTERS,
     WIDE,
@@ -22,6 +23,7 @@ from pkex.output.plots.drawing import (
     room_for,
     short,
     wrapped,
+    write_title,
 )
 from pkex.output.plots.theme import Theme
 from pkex.output.text import counted_rest, leaves_out, most_important
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
 
 __all__ = [
+    "MAX_PANELS",
     "ExplanationDisplay",
+    "Output",
     "about_class",
     "axis_of_values",
     "one_column",
@@ -40,6 +44,9 @@ __all__ = [
     "zero_line",
 ]
 
+Output = str | int | Sequence[str | int] | None
+
+MAX_PANELS = 6  # outputs that fit into one figure
 _LETTER, _BESIDE, _BELOW = 0.075, 0.9, 0.6  # in inches: a letter, what stands around axes
 _TITLE = 0.83  # size of the letters of words on axes, in those of titles
 
@@ -64,24 +71,24 @@ class ExplanationDisplay(Display):
     ['y0', 'y1']
     """
 
+    result: Explanation
     axes_: list[Axes]
     _kind = ""  # the name of the plot, for messages
     _width, _height, _lane = 6.6, 1.15, 0.32  # in inches, of a panel and of each lane in it
     _extra = 0  # lanes besides features
     _before: tuple[str, ...] = ()  # arguments that a call cannot do without
 
-    def __init__(self, explanation: Explanation) -> None:
-        self.explanation = explanation
-
-    def plot(self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None) -> Self:
-        """Draw; see the method of `ExplanationPlots` that made this display."""
+    def _draw_panels(
+        self, rows: Explanation, ax: Axes | None, output: Output, max_display: int = 1
+    ) -> Self:
+        """Draw these rows of the result, in one panel for each output."""
         at_least(max_display, "max_display", 1)
-        if len(self.explanation) == 0:
+        if len(rows) == 0:
             raise ValueError("the explanation has no rows, so there is nothing to draw.")
-        self._max_display = max_display
+        self._rows, self._max_display = rows, max_display
         panels = self._outputs(output)
         if ax is not None and len(panels) > 1:
-            names = self.explanation.outputs
+            names = rows.outputs
             raise ValueError(
                 f"one ax has room for one of the {len(panels)} outputs; choose it, e.g. "
                 f"{self._call('ax')}, output={names[0]!r}), or leave out ax."
@@ -92,13 +99,8 @@ class ExplanationDisplay(Display):
             lanes = min(len(panels[0].players), max_display) + self._extra
             width, height = self._width, self._height + self._lane * lanes
             across = 2 if len(panels) == 4 else min(len(panels), 3)
-            down = -(-len(panels) // across)
-            width = 0.74 * width if several else width + self._room
-            figure = self._figure(width * across, height * down)
-            grid = list(figure.subplots(down, across, squeeze=False).flat)
-            for spare in grid[len(panels) :]:
-                spare.remove()
-            self.axes_ = grid[: len(panels)]
+            width = 0.74 * width if several else width + room_for(rows.feature_names)
+            self.axes_ = self._grid(len(panels), across, width, height)
         else:
             self.axes_ = [ax]
         self._draws_in(self.axes_[0])
@@ -115,8 +117,7 @@ class ExplanationDisplay(Display):
     def _write(self, one: Explanation, ax: Axes, several: bool) -> None:
         """Write the title, and fit the words on the axes to the room that they have."""
         width, height = self._size(ax)
-        title, ink = self._title(), Theme.of(ax)(palette.INK)
-        style: dict[str, Any] = {"fontsize": "medium", "color": ink}
+        title = self._title()
         for axis, room in ((ax.xaxis, width), (ax.yaxis, height)):
             said = axis.get_label_text()
             if several:  # narrow, so that words need two lines
@@ -125,11 +126,12 @@ class ExplanationDisplay(Display):
             axis.set_label_text(literal("\n".join(lines)))
         room_below(ax)
         if several:
-            ax.set_title(literal(short(one.outputs[0], WIDE)), loc="left", **style)
+            write_title(ax, short(one.outputs[0], WIDE))
             if title:
+                style: dict[str, Any] = {"fontsize": "medium", "color": Theme.of(ax)(palette.INK)}
                 self.figure_.suptitle(literal(title), x=0.01, ha="left", **style)
         elif title:
-            ax.set_title(literal(wrapped(title, _TITLE * width)), loc="left", **style)
+            write_title(ax, wrapped(title, _TITLE * width))
 
     def _size(self, ax: Axes) -> tuple[float, float]:
         """Return how wide and high axes are in inches, about, before any layout."""
@@ -147,11 +149,6 @@ class ExplanationDisplay(Display):
         before = "".join(f"{argument}, " for argument in self._before)
         return f"plot.{self._kind}({before}{argument}"
 
-    @property
-    def _room(self) -> float:
-        """By how many inches long names make the figure wider."""
-        return room_for(self.explanation.feature_names)
-
     @abstractmethod
     def _draw(self, one: Explanation, ax: Axes) -> None:
         """Draw one output."""
@@ -160,22 +157,22 @@ class ExplanationDisplay(Display):
         """Draw what all panels have in common, such as what their colours mean."""
 
     def _title(self) -> str:
-        """Return what is written above the picture."""
+        """Return what is written above the plot."""
         return ""
 
     def _outputs(self, output: Output) -> list[Explanation]:
         """Return the explanations of the outputs to draw, one for each panel."""
-        found = self.explanation
-        if found.values.ndim == 2:
-            return [found.select_output(output if output is None else _only(output), self._kind)]
-        chosen = found if output is None else found[:, :, output]
+        rows = self._rows
+        if rows.values.ndim == 2:
+            return [rows.select_output(output if output is None else _only(output), self._kind)]
+        chosen = rows if output is None else rows[:, :, output]
         if chosen.values.ndim == 2:
             return [chosen]
         count = chosen.values.shape[2]
         if count > MAX_PANELS:
             raise ValueError(
                 f"{count} outputs do not fit into one figure; choose up to {MAX_PANELS}, e.g. "
-                f"{self._call(f'output={list(found.outputs[:2])!r}')})."
+                f"{self._call(f'output={list(rows.outputs[:2])!r}')})."
             )
         return [chosen[:, :, k] for k in range(count)]
 
@@ -189,17 +186,22 @@ def _only(output: Output) -> str | int | None:
 
 
 def shown_features(
-    one: Explanation, sizes: NDArray[np.float64], max_display: int
-) -> tuple[NDArray[np.intp], str | None]:
-    """Return the features to draw, and what to call the sum of all others; None without others.
+    one: Explanation, max_display: int
+) -> tuple[NDArray[np.intp], list[str], Floats]:
+    """Return the features to draw, and for each lane its name and its value in every row.
 
-    The sum takes one of the lanes.
+    Where values add up and some are not shown, their sum is one more lane, the last.
     """
-    top = most_important(sizes, max_display)
-    if not leaves_out(one, top):
-        return top, None
-    top = top[: max(1, max_display - 1)]
-    return top, counted_rest(one, len(top))
+    shown = most_important(np.abs(one.values).mean(axis=0), max_display)
+    others = leaves_out(one, shown)
+    if others:
+        shown = shown[: max(1, max_display - 1)]
+    names, table = [one.feature_names[i] for i in shown], one.values[:, shown]
+    if others and one.efficient:
+        names.append(counted_rest(one, len(shown)))
+        rest = one.predictions - one.base_values - table.sum(axis=1)
+        table = np.column_stack([table, rest])
+    return shown, names, table
 
 
 def axis_of_values(one: Explanation) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex.output import palette
-from pkex.output.plots.bars import Display
+from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import (
     LETTERS,
     WIDE,
@@ -22,8 +22,9 @@ from pkex.output.plots.drawing import (
     literal,
     of_all,
     room_for,
+    write_title,
 )
-from pkex.output.plots.pair_table import PAIR_PLAYERS, draw_pair_table, pair_axes
+from pkex.output.plots.pair_table import PAIR_PLAYERS, draw_pair_table, pair_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,12 +40,6 @@ _LETTERS_OF_A_NOTE = 64  # in a line below the axis
 class SensitivityDisplay(Display):
     """The indices of a `Sensitivity` as bars, made by its ``plot``.
 
-    Parameters
-    ----------
-    sensitivity : Sensitivity
-    output : str or int, optional
-        Which output; needed when there are several.
-
     Examples
     --------
     >>> import pkex
@@ -54,21 +49,33 @@ class SensitivityDisplay(Display):
     ['x1', 'x0']
     """
 
-    def __init__(self, sensitivity: Sensitivity, output: str | int | None = None) -> None:
-        self.sensitivity, self.output = sensitivity, _output(sensitivity, output)
+    result: Sensitivity
 
-    def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> SensitivityDisplay:
-        """Draw; see `SensitivityPlots.bar`."""
+    def plot(
+        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
+    ) -> SensitivityDisplay:
+        """Draw the indices: first order as bars, up to the total order pale, Shapley as marks.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        max_display : int, default 20
+            How many inputs to show at most.
+        output : str or int, optional
+            Which output; needed when there are several.
+
+        Returns
+        -------
+        SensitivityDisplay
+        """
+        sensitivity, number = self.result, _output(self.result, output)
         at_least(max_display, "max_display", 1)
-        found = self.sensitivity
-        kinds = (found.first_order, found.shapley, found.total_order)
-        first, shapley, total = (_of(table, self.output) for table in kinds)
+        kinds = (sensitivity.first_order, sensitivity.shapley, sensitivity.total_order)
+        first, shapley, total = (_of(table, number) for table in kinds)
         shown = np.argsort(-shapley, kind="stable")[:max_display]
-        names = [found.feature_names[player] for player in shown]
-        if ax is None:
-            width = 6.4 + room_for(names)
-            ax = self._figure(width, max(2.2, 1.5 + 0.3 * len(shown))).subplots()
-        self._draws_in(ax)
+        names = [sensitivity.feature_names[player] for player in shown]
+        ax = self._axes(ax, 6.4 + room_for(names), max(2.2, 1.5 + 0.3 * len(shown)))
         theme = lanes(ax, names, WIDE if self._own else LETTERS)
         places, shade = np.arange(len(shown)), theme.series(0)
         first, shapley, total = (np.maximum(part[shown], 0.0) for part in (first, shapley, total))
@@ -76,18 +83,17 @@ class SensitivityDisplay(Display):
         rest = np.maximum(total - first, 0.0)
         label = "up to total order: with others"
         bars(ax, places, rest, 0.62, left=first, color=(shade, 0.3), label=label)
-        ink = theme(palette.INK)
-        ax.plot(shapley, places, "D", color=ink, markersize=4.5, label="Shapley effect", zorder=4)
-        label = of_all("share of the variance", len(shown), len(found.feature_names))
+        style: dict[str, Any] = {"color": theme(palette.INK), "markersize": 4.5, "zorder": 4}
+        ax.plot(shapley, places, "D", label="Shapley effect", **style)
+        label = of_all("share of the variance", len(shown), len(sensitivity.feature_names))
         notes: list[str] = []
-        for note in found.notes if self._own else ():  # other axes may have no room for them
+        for note in sensitivity.notes if self._own else ():  # other axes may have no room for them
             notes += wrap(note, _LETTERS_OF_A_NOTE)
         ax.set_xlabel(literal("\n".join([label, *notes])))
         ax.set_xlim(left=0.0)
-        variance = float(np.ravel(found.variance)[self.output or 0])
-        name = "" if self.output is None else f"{found.outputs[self.output]}: "
-        title = f"{name}variance {variance:.3g}, inputs independent"
-        ax.set_title(literal(title), loc="left", fontsize="medium", color=ink)
+        variance = float(np.ravel(sensitivity.variance)[number or 0])
+        name = "" if number is None else f"{sensitivity.outputs[number]}: "
+        write_title(ax, f"{name}variance {variance:.3g}, inputs independent")
         annotated(ax, [f"{share:.3f}" for share in shapley], own=self._own)
         explain_colours(ax, own=self._own)
         return self
@@ -96,42 +102,52 @@ class SensitivityDisplay(Display):
 class PairsDisplay(Display):
     """The parts of pairs of inputs as a table of colours, made by ``sensitivity.plot.pairs()``.
 
-    Parameters
-    ----------
-    sensitivity : Sensitivity
-        Of order 2.
-    output : str or int, optional
-        Which output; needed when there are several.
-
     Examples
     --------
     >>> import pkex
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-    >>> found = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
-    >>> [label.get_text() for label in found.plot.pairs().ax_.get_xticklabels()]
+    >>> sensitivity = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
+    >>> [label.get_text() for label in sensitivity.plot.pairs().ax_.get_xticklabels()]
     ['x1', 'x0']
     """
 
-    def __init__(self, sensitivity: Sensitivity, output: str | int | None = None) -> None:
+    result: Sensitivity
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        max_display: int = PAIR_PLAYERS,
+        output: str | int | None = None,
+    ) -> PairsDisplay:
+        """Draw the parts of pairs of inputs as a table of colours; needs ``order=2``.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        max_display : int, default 12
+            How many inputs to show at most.
+        output : str or int, optional
+            Which output; needed when there are several.
+
+        Returns
+        -------
+        PairsDisplay
+        """
+        sensitivity = self.result
         if sensitivity.second_order is None:
             raise ValueError("the parts of pairs were not computed; pass order=2 to sensitivity.")
-        self.sensitivity, self.output = sensitivity, _output(sensitivity, output)
-
-    def plot(self, ax: Axes | None = None, *, max_display: int = PAIR_PLAYERS) -> PairsDisplay:
-        """Draw; see `SensitivityPlots.pairs`."""
+        number = _output(sensitivity, output)
         at_least(max_display, "max_display", 1)
-        found = self.sensitivity
-        assert found.second_order is not None  # by the constructor
-        pairs = _of(found.second_order, self.output)
-        shown = np.argsort(-_of(found.total_order, self.output), kind="stable")[:max_display]
+        pairs, total = _of(sensitivity.second_order, number), _of(sensitivity.total_order, number)
+        shown = np.argsort(-total, kind="stable")[:max_display]
         table = 100.0 * np.maximum(pairs[np.ix_(shown, shown)], 0.0)
-        if ax is None:
-            ax = pair_axes(self._figure, len(shown))
-        self._draws_in(ax)
+        ax = self._axes(ax, *pair_size(len(shown)))
         draw_pair_table(
             ax,
             table,
-            [found.feature_names[player] for player in shown],
+            [sensitivity.feature_names[player] for player in shown],
             signed=False,
             title="parts of two inputs",
             texts=lambda share: f"{share:.2g}" if share >= 0.05 else "",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pkex._util.cells import is_missing, is_number
 from pkex._util.types import Floats
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 
     from pkex.results.explanation import Explanation
 
-__all__ = ["Raw", "low_to_high", "raw_values"]
+__all__ = ["Raw", "as_numbers", "low_to_high", "raw_values"]
 
 _DAYS = 3.0  # from which on the time of day says little
 
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """The raw values of a feature, as a picture has them.
+    """The raw values of a feature, as a plot has them.
 
     Attributes
     ----------
@@ -61,6 +62,24 @@ class Raw:
         return theme.ramp()(np.where(np.isnan(self.numbers), np.nan, shares))
 
 
+def as_numbers(cells: NDArray[Any]) -> tuple[Floats | None, bool]:
+    """Return numbers, NaN where they are missing, and whether they are days since 1970.
+
+    Dates become such days; where some cells are texts, there are no numbers but None.
+
+    Examples
+    --------
+    >>> as_numbers(np.array([1, None], dtype=object))
+    (array([ 1., nan]), False)
+    """
+    dates = days(cells)
+    if dates is not None:
+        return dates, True
+    if not all(is_number(cell) or is_missing(cell) for cell in cells):
+        return None, False
+    return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells]), False
+
+
 def raw_values(one: Explanation, feature: int, places: int = len(palette.SERIES)) -> Raw | None:
     """Return the raw values of a feature; None for a group of columns, which has no single one.
 
@@ -70,18 +89,15 @@ def raw_values(one: Explanation, feature: int, places: int = len(palette.SERIES)
     if len(columns) > 1:
         return None
     cells = one.data[:, columns[0]]
-    dates = days(cells)
-    if dates is None and not all(is_number(cell) or is_missing(cell) for cell in cells):
+    numbers, dated = as_numbers(cells)
+    if numbers is None:
         codes, names = categories(cells, places)
         return Raw(codes.astype(np.float64), tuple(names), (0.0, len(names) - 1.0))
-    numbers = dates
-    if numbers is None:
-        numbers = np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])
     known = numbers[~np.isnan(numbers)]
     low, high = np.quantile(known, [0.05, 0.95]) if known.size else (0.0, 0.0)
     if not low < high and known.size:
         low, high = known.min(), known.max()
-    return Raw(numbers, (), (float(low), float(high)), dates is not None)
+    return Raw(numbers, (), (float(low), float(high)), dated)
 
 
 def low_to_high(axes: list[Axes], title: str, raw: Raw | None = None, *, own: bool) -> None:

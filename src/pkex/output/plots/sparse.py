@@ -1,6 +1,6 @@
 """``explanation.plot()`` and ``explanation.plot.text(row)`` of sparse rows.
 
-Pictures are those of an `Explanation` of the columns that matter most, with the rest as one more.
+Plots are those of an `Explanation` of the columns that matter most, with all others as one more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SparsePlots"]
 
-_COLUMNS = 200  # that pictures are drawn of
+_COLUMNS = 200  # that plots are drawn of
 
 
 class SparsePlots(ExplanationPlots):
@@ -39,16 +39,14 @@ class SparsePlots(ExplanationPlots):
     <WaterfallDisplay in ax_ of figure_>
     """
 
+    _title = "a SparseExplanation"
+
     def __init__(self, explanation: SparseExplanation) -> None:
         self._sparse = explanation
 
     @lazy
-    def _explanation(self) -> Explanation:
+    def _result(self) -> Explanation:
         return self._sparse.dense(_COLUMNS)
-
-    def __repr__(self) -> str:
-        kinds = "bar, beeswarm, decision, dependence, heatmap, text, waterfall"
-        return f"<plots of a SparseExplanation: {kinds}>"
 
     def text(
         self, row: int, text: str | None = None, *, output: str | int | None = None

@@ -1,7 +1,7 @@
-"""The shades and the style of a picture that matplotlib draws.
+"""The shades and the style of a plot that matplotlib draws.
 
-A picture takes the shades that suit its background: the light ones on white, the dark ones in
-axes of ``plt.style.use("dark_background")`` and other dark styles. `style` gives pictures that are
+A plot takes the shades that suit its background: the light ones on white, the dark ones in
+axes of ``plt.style.use("dark_background")`` and other dark styles. `style` gives figures that are
 drawn by hand the same looks.
 """
 

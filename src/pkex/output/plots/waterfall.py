@@ -10,7 +10,6 @@ from pkex._util.indexing import Axis, select
 from pkex._util.validation import brief
 from pkex.models.classes import elsewhere
 from pkex.output import palette
-from pkex.output.plots.accessors import Output
 from pkex.output.plots.drawing import WIDE, annotated, bars, lanes, short, whiskers
 from pkex.output.plots.panel import (
     ExplanationDisplay,
@@ -25,6 +24,7 @@ from pkex.output.text import aligned, raw_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from pkex.output.plots.panel import Output
     from pkex.results.explanation import Explanation
 
 __all__ = ["RowDisplay", "WaterfallDisplay", "adds_up", "axis_of_output", "noun_of_output"]
@@ -38,11 +38,6 @@ _WITH_VALUE = WIDE + _VALUE + 3
 class RowDisplay(ExplanationDisplay):
     """The values of one row as bars from 0, made by ``explanation.plot.bar()`` for a single row.
 
-    Parameters
-    ----------
-    explanation : Explanation
-        With one row.
-
     Examples
     --------
     >>> import pkex
@@ -55,17 +50,28 @@ class RowDisplay(ExplanationDisplay):
     _kind = "bar"
     _extra = 1  # lanes besides features
 
-    def __init__(self, explanation: Explanation) -> None:
-        super().__init__(explanation)
-        self._name = explanation.row_names[0]
+    def plot(
+        self, row: int = 0, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
+    ) -> RowDisplay:
+        """Draw the values of one row as bars from 0; see `ExplanationPlots.bar`."""
+        return self._draw_panels(self.result[self._place(row)], ax, output, max_display)
+
+    def _place(self, row: int) -> int:
+        """Return the number of the row to draw, and keep its name for the title."""
+        places = select(row, [Axis("row", len(self.result))])[0]
+        if len(places) != 1:
+            raise IndexError(f"a {self._kind} is of one row; got {brief(row)}.")
+        self._name = self.result.row_names[places[0]]
+        return int(places[0])
 
     def _outputs(self, output: Output) -> list[Explanation]:
         """Return the outputs; of a classifier that has one for each class, the predicted one."""
-        found = self.explanation
-        own = None if found.predicted is None else str(found.predicted[0])
-        if output is None and found.values.ndim == 3 and found.sides and own is not None:
-            speaks = [k for k, (yes, no) in enumerate(found.sides) if yes == own and no is None]
-            output = speaks[0] if speaks else None
+        row = self._rows
+        predicted = None if row.predicted is None else str(row.predicted[0])
+        if output is None and row.values.ndim == 3 and row.sides and predicted is not None:
+            sides = enumerate(row.sides)
+            chosen = [k for k, (yes, no) in sides if yes == predicted and no is None]
+            output = chosen[0] if chosen else None
         return super()._outputs(output)
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
@@ -84,25 +90,16 @@ class RowDisplay(ExplanationDisplay):
     def _title(self) -> str:
         """Return which row it is, and which class it has."""
         said = f"row {self._name}"
-        if self.explanation.predicted is not None:
-            said += f", predicted {self.explanation.predicted[0]}"
-            other = elsewhere(self.explanation)
+        if self._rows.predicted is not None:
+            said += f", predicted {self._rows.predicted[0]}"
+            other = elsewhere(self._rows)
             if other is not None and other[0] is not None:
                 said += f", largest output {other[0]}"
         return said
 
 
 class WaterfallDisplay(RowDisplay):
-    """How the values of a row lead from the base value to the prediction.
-
-    Made by ``explanation.plot.waterfall(row)``. Where the explanation has standard deviations of
-    its values, each bar has an interval of one around its end; the sum of other features has one
-    where the covariances are known.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    row : int
+    """How the values of a row lead to the prediction, made by ``explanation.plot.waterfall(row)``.
 
     Examples
     --------
@@ -116,14 +113,29 @@ class WaterfallDisplay(RowDisplay):
     _kind = "waterfall"
     _extra = 2
 
-    def __init__(self, explanation: Explanation, row: int = 0) -> None:
-        places = select(row, [Axis("row", len(explanation))])[0]
-        if len(places) != 1:
-            raise IndexError(f"a waterfall is of one row; got {brief(row)}.")
-        adds_up(explanation)
-        super().__init__(explanation[row])
-        self._before = (str(int(places[0])),)
-        self._name = explanation.row_names[places[0]]
+    def plot(
+        self, row: int = 0, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
+    ) -> WaterfallDisplay:
+        """Draw how the values of one row lead from the base value to the prediction.
+
+        Whiskers are posterior standard deviations, where the explanation has them; the sum of other
+        features has one where the explanation was made with ``return_cov=True``. Of a classifier
+        with an output for each class, that of the predicted class is drawn by default.
+
+        Parameters
+        ----------
+        row : int, default 0
+        ax, max_display, output
+            As for every plot; see `ExplanationPlots`.
+
+        Returns
+        -------
+        WaterfallDisplay
+        """
+        place = self._place(row)
+        adds_up(self.result)
+        self._before = (str(place),)
+        return self._draw_panels(self.result[place], ax, output, max_display)
 
     def _draw(self, one: Explanation, ax: Axes) -> None:
         shown, values, names = _steps(one, self._max_display, self._letters)
@@ -152,18 +164,11 @@ class WaterfallDisplay(RowDisplay):
 
 def _steps(one: Explanation, max_display: int, letters: int) -> tuple[Any, Any, list[str]]:
     """Return the features shown, their values with the sum of the others, and what to call them."""
-    values = one.values[0]
-    shown, rest = shown_features(one, np.abs(values), max_display)
-    if not one.efficient:  # a sum of the others would mean nothing
-        rest = None
-    names = [
-        f"{short(one.feature_names[i], letters)} = {short(raw_text(one, 0, i), _VALUE)}"
-        for i in shown
-    ]
-    if rest is None:
-        return shown, values[shown], names
-    others = one.predictions[0] - one.base_values[0] - values[shown].sum()
-    return shown, np.append(values[shown], others), [*names, rest]
+    shown, names, table = shown_features(one, max_display)
+    for place, feature in enumerate(shown):
+        value = short(raw_text(one, 0, feature), _VALUE)
+        names[place] = f"{short(names[place], letters)} = {value}"
+    return shown, table[0], names
 
 
 def _intervals(ax: Axes, one: Explanation, shown: Any, ends: Any, places: Any) -> str:

@@ -45,7 +45,7 @@ def payload(
 
     `totals` are those of more rows than the explanation has, which then is a sample of them.
     """
-    totals = totals or Totals.of(explanation)
+    totals = totals or explanation.totals()
     importance = totals.importance
     values, base, predictions = explanation.with_output_axis()
     n_rows, n_players, n_outputs = values.shape

@@ -33,7 +33,7 @@ def payload(found: Interactions, result: Any, totals: PairTotals | None = None) 
     `totals` are those of more rows than the interactions have, which then are of a sample of them.
     """
     _check(found, result, totals)
-    totals = totals or PairTotals.of(found)
+    totals = totals or found.totals()
     signed = totals.n_rows == 1
     tables, means = totals.means if signed else totals.sizes, totals.means
     shown = np.argsort(-np.abs(tables).max(axis=(0, 2)), kind="stable")[:_PLAYERS]
@@ -62,7 +62,7 @@ def payload(found: Interactions, result: Any, totals: PairTotals | None = None) 
 
 def facts(found: Interactions, totals: PairTotals | None = None) -> list[Fact]:
     """Return lines for the method; `totals` as in `payload`."""
-    totals = totals or PairTotals.of(found)
+    totals = totals or found.totals()
     said = {
         "k-SII": "n-Shapley values: pairs are Shapley interactions, and all orders add up.",
         "SII": "Shapley interactions, which do not add up.",
