@@ -104,7 +104,8 @@ def test_the_wrong_number_of_columns_is_refused(model, width):
 def test_a_frame_with_other_names_will_do_for_a_model_that_saw_none():
     """As in scikit-learn, where only a pipeline's steps warn about it."""
     explain = Explainer(plain().fit(X, TARGET), removal="neutral")
-    assert explain(DIABETES[:2]).feature_names == ("x0", "x1", "x2", "x3")
+    assert explain(X[:2]).feature_names == ("x0", "x1", "x2", "x3")
+    assert explain(DIABETES[:2]).feature_names == tuple(DIABETES.columns)
     behind = Explainer(scaled().fit(X, TARGET), removal="neutral")
     with pytest.warns(UserWarning, match="fitted without feature names"):
         explanation = behind(DIABETES[:2])
