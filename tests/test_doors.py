@@ -213,6 +213,7 @@ def test_the_way_of_a_model_is_as_the_page_says(monkeypatch):
     way = way_of(lambda: explain(RNG.normal(size=(4, 3))))
     assert way == [
         "explain/explainer.py",
+        "explain/values.py",
         "games/points.py",
         "games/sources.py",
         "games/numpy_backend.py",

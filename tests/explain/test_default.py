@@ -190,7 +190,7 @@ def test_at_most_500_rows_whatever_their_order():
     )
     scale = np.abs(alpha).sum()
     assert_close(found[0](points[:3]).values, found[1](points[:3]).values, 1e-14 * scale)
-    taken = [part.background.rows for e in found for part in e._parts]
+    taken = [part.background.rows for e in found for part in e.problem.games]
     assert np.array_equal(*taken)
     assert len(taken[0]) == MAX_ROWS
     assert {tuple(row) for row in taken[0]} <= {tuple(row) for row in points}

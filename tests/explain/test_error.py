@@ -97,7 +97,7 @@ def pair_values(present, absent):
 def pairs(explain, table, row):
     """Yield the games of a row: weights of the outputs, present and absent factors."""
     expansion = explain.expansion
-    for part, games in zip(expansion.parts, explain._parts, strict=True):
+    for part, games in zip(expansion.parts, explain.problem.games, strict=True):
         prepared = part.prepare(seen(expansion, table))[row]
         alpha = part.coefficients.reshape(len(part.points), -1)
         for term in part.kernel.terms(part.points.shape[1]):
@@ -232,7 +232,7 @@ def test_well_posed_models_are_right_to_their_bound_without_a_warning(case):
     explain = made_by(case)
     with case.quiet():
         explanation = explain(case.rows)
-        spread = np.max(explain._noise.spread(100))
+        spread = np.max(explain.problem.noise.spread(100))
         assert explanation.error.max() < 1e-6 * max(spread, np.abs(explanation.predictions).max())
         worst, bound = check(explain, case.rows)
     assert worst <= bound

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
@@ -138,6 +139,19 @@ def test_several_outputs_and_parts():
         expected = sensitivity(one, X, order=2)
         assert_close(found.shapley[:, output], expected.shapley, 1e-12)
         assert_close(found.second_order[..., output], expected.second_order, 1e-12)
+
+
+def test_log_odds_are_analysed_as_they_are_explained():
+    """Those of a logistic regression are linear, and shares of a sum are those of its variance."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(80, 3)) * [1.0, 2.0, 0.5]
+    model = LogisticRegression().fit(X, X @ [1.0, 1.0, -3.0] + rng.normal(size=80) > 0.0)
+    found = sensitivity(model, X, outputs="log-odds")
+    variances = model.coef_[0] ** 2 * X.var(axis=0)
+    assert_close(found.shapley, variances / variances.sum(), 1e-12)
+    assert_close(found.variance, variances.sum(), 1e-10)
+    with pytest.raises(ValueError, match="no probabilities whose log-odds"):
+        sensitivity(SVC().fit(X, X[:, 0] > 0.0), X, outputs="log-odds")
 
 
 def test_a_sum_of_expansions_is_one_function():

@@ -1,7 +1,7 @@
 """Tables of Dask, which are not loaded: what is asked of them becomes part of their graph.
 
 Dask is recognised by the module of a type, so that it need not be installed, let alone imported.
-The explainer stands in a graph once, as a node of its own, and every chunk of rows refers to it.
+The problem stands in a graph once, as a node of its own, and every chunk of rows refers to it.
 Chunks are explained with one thread each, as Dask has threads or workers of its own.
 """
 
@@ -15,14 +15,14 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex._util.validation import is_dask
+from pkex.explain.problem import Problem
+from pkex.explain.values import explain_rows
 from pkex.games.cluster import working
-from pkex.models.sums import result_names
 
 if TYPE_CHECKING:
-    from pkex.explain.explainer import Explainer
     from pkex.results.explanation import Explanation
 
-__all__ = ["LAZY", "frame_of", "values_of"]
+__all__ = ["LAZY", "frame_of_values", "lazy_values"]
 
 
 # for the sentence about a collection that an explainer is called with
@@ -32,13 +32,13 @@ LAZY = (
 )
 
 
-def values_of(explainer: Explainer, table: Any) -> Any:
+def lazy_values(problem: Problem, table: Any) -> Any:
     """Return the values of a Dask array or data frame as a Dask array; nothing is computed."""
     import dask
     import dask.array
 
-    held = dask.delayed(explainer, pure=True, traverse=False)
-    shape = _shape(explainer)
+    held = dask.delayed(problem, pure=True, traverse=False)
+    shape = _shape(problem)
     if hasattr(table, "to_delayed") and hasattr(table, "columns"):
         parts = [
             dask.array.from_delayed(
@@ -64,10 +64,10 @@ def values_of(explainer: Explainer, table: Any) -> Any:
     )
 
 
-def frame_of(explainer: Explainer, table: Any) -> Any:
-    """Return the values of a data frame as a data frame of the same kind; see `Explainer.frame`."""
+def frame_of_values(problem: Problem, table: Any, n_jobs: int | None) -> Any:
+    """See `Explainer.frame`."""
     if is_dask(table):
-        return _dask_frame(explainer, table)
+        return _dask_frame(problem, table)
     frame = nw.from_native(table, pass_through=True, allow_series=True)
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(f"X is a lazy frame of {type(table).__module__}; collect it first.")
@@ -76,13 +76,13 @@ def frame_of(explainer: Explainer, table: Any) -> Any:
             f"frame takes a data frame of pandas, polars, pyarrow or dask, got "
             f"{type(table).__name__}: for an array use explainer(X).to_frame()."
         )
-    columns = _columns(explainer(table))
+    columns = _columns(explain_rows(problem, table, n_jobs=n_jobs))
     if hasattr(table, "iloc"):
         return type(table)(columns, index=table.index)
     return nw.from_dict(columns, backend=frame.implementation).to_native()
 
 
-def _dask_frame(explainer: Explainer, table: Any) -> Any:
+def _dask_frame(problem: Problem, table: Any) -> Any:
     """Return a Dask data frame that explains its partitions when it is computed."""
     import dask
     import pandas
@@ -92,42 +92,41 @@ def _dask_frame(explainer: Explainer, table: Any) -> Any:
             f"frame takes a dask data frame, got a dask {type(table).__name__}: for an array use "
             "explainer.shap_values(X)."
         )
-    held = dask.delayed(explainer, pure=True, traverse=False)
-    names = _names_for(explainer, table._meta)
+    held = dask.delayed(problem, pure=True, traverse=False)
+    names = _names_for(problem, table._meta)
     index = table._meta.index[:0]
     meta = pandas.DataFrame({name: np.empty(0) for name in names}, index=index)
     return table.map_partitions(_frame, held, meta=meta, enforce_metadata=False)
 
 
-def _values(rows: Any, explainer: Explainer) -> Floats:
+def _values(rows: Any, problem: Problem) -> Floats:
     """Return the values of a chunk, which may have no rows."""
     if not len(rows):
-        return np.empty((0, *_shape(explainer)))
+        return np.empty((0, *_shape(problem)))
     with working():
-        values: Floats = explainer(rows).values
+        values: Floats = explain_rows(problem, rows, n_jobs=1).values
         return values
 
 
-def _frame(rows: Any, explainer: Explainer) -> Any:
+def _frame(rows: Any, problem: Problem) -> Any:
     """Return the frame of a partition, which may have no rows."""
     if not len(rows):
         return type(rows)(
-            {name: np.empty(0) for name in _names_for(explainer, rows)}, index=rows.index
+            {name: np.empty(0) for name in _names_for(problem, rows)}, index=rows.index
         )
     with working():
-        return frame_of(explainer, rows)
+        return frame_of_values(problem, rows, 1)
 
 
-def _names_for(explainer: Explainer, rows: Any) -> list[str]:
+def _names_for(problem: Problem, rows: Any) -> list[str]:
     """Return the names of the columns of what is made of a frame."""
-    expansion = explainer.expansion
-    titles = result_names(expansion, explainer.players, explainer.player_names, rows)
-    return _names(titles["feature_names"], expansion.output_names, explainer._offset.shape)
+    about = problem.about_rows(rows)
+    return _names(about.feature_names, about.output_names, problem.intercept.shape)
 
 
-def _shape(explainer: Explainer) -> tuple[int, ...]:
+def _shape(problem: Problem) -> tuple[int, ...]:
     """Return the shape of the values of a row."""
-    return (len(explainer.player_names), *explainer._offset.shape)
+    return (len(problem.players), *problem.intercept.shape)
 
 
 def _columns(explanation: Explanation) -> dict[str, Floats]:
@@ -147,14 +146,15 @@ def _names(
 ) -> list[str]:
     """Return the names of the columns: for several outputs each after that of its output."""
     ends = ("base_value", "prediction")
-    taken = [name for name in ends if name in players]
-    if taken:
+    clashes = [name for name in ends if name in players]
+    if clashes:
+        name = clashes[0]
         raise ValueError(
-            f"a feature is named {taken[0]!r}, as a column that frame adds: give it another name "
-            f'with groups={{"my_{taken[0]}": ["{taken[0]}"]}}.'
+            f"a feature is named {name!r}, as a column that frame adds: give it another name "
+            f'with groups={{"my_{name}": ["{name}"]}}.'
         )
-    own = [*players, *ends]
+    names = [*players, *ends]
     if not shape:
-        return own
+        return names
     outputs = outputs or [f"y{k}" for k in range(shape[0])]
-    return [f"{output}: {name}" for output in outputs for name in own]
+    return [f"{output}: {name}" for output in outputs for name in names]

@@ -2,54 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import partial, reduce
-from operator import add
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pkex._util.cells import is_number
 from pkex._util.floats import usual_errors
-from pkex._util.lazy import lazy
-from pkex._util.sparse import is_sparse
 from pkex._util.types import Floats
-from pkex._util.validation import column_names, first_rows, is_dask, refuse_dask, tolerance
-from pkex._util.words import class_name
-from pkex.explain.dask import LAZY, frame_of, values_of
-from pkex.explain.noise import Noise
-from pkex.games.measures import measure_of
-from pkex.games.plan import Plan
-from pkex.games.players import Groups, players_of
-from pkex.games.points import Background, WeightedPoints
+from pkex._util.validation import is_dask, refuse_dask
+from pkex.explain.dask import LAZY, frame_of_values, lazy_values
+from pkex.explain.problem import make_problem
+from pkex.explain.values import explain_rows
+from pkex.games.players import Groups
 from pkex.games.protocols import Measure
-from pkex.games.rules import FULL_PRECISION
-from pkex.games.sums import GameSums
 from pkex.games.threads import check_n_jobs
-from pkex.kernels.algebra import Kernel
-from pkex.models.absent import removal_of, shares_of, stand_ins
-from pkex.models.classes import OUTPUTS, Classes, check_choice
-from pkex.models.expansion import KernelExpansion
-from pkex.models.preparation import mixed, prepared_players, taken
-from pkex.models.shap_background import from_shap
-from pkex.models.sums import base_of, named, result_names
 from pkex.output import html
-from pkex.readers import Given, read
-from pkex.readers.reading import check_agreement, said_before
-from pkex.results.about import About
-from pkex.results.explanation import Explanation
 
 if TYPE_CHECKING:
-    from pkex.explain.sparse import SparseRows
+    from pkex.results.explanation import Explanation
     from pkex.results.interactions import Interactions
     from pkex.results.sparse import SparseExplanation
 
 __all__ = ["Explainer"]
-
-
-_CHECKED = 5  # rows of every call whose prediction is compared with the model's own
 
 
 class SparseTable(Protocol):
@@ -134,55 +108,21 @@ class Explainer:
     ) -> None:
         check_n_jobs(n_jobs)
         refuse_dask(background, "background")
-        self._model = class_name(model)
-        background, background_weights = from_shap(background, background_weights)
-        self._own: Callable[[Any], Any] | None = None
-        self._own_tol = 0.0
-        self._classes: Classes | None = None
-        if isinstance(model, KernelExpansion):
-            check_choice(outputs, (), model)
-        else:
-            check_choice(outputs, OUTPUTS, model)
-            reading = read(model, Given(outputs=outputs))
-            check_choice(outputs, reading.choices, model)
-            model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
-            self._classes = reading.classes
-        self.expansion: KernelExpansion = named(model, column_names(background, "background"))
-        self.players, self.player_names = players_of(groups, self.expansion.feature_names)
-        self.measure = measure_of(index)
-        self.index = self.measure.index
-        self.tol = tolerance(tol, FULL_PRECISION)
+        self.problem = problem = make_problem(
+            model,
+            background,
+            removal=removal,
+            background_weights=background_weights,
+            groups=groups,
+            outputs=outputs,
+            index=index,
+            tol=tol,
+        )
+        self.expansion = problem.expansion
+        self.players, self.player_names = problem.players, problem.player_names
+        self.measure, self.index, self.tol = problem.measure, problem.measure.index, problem.tol
+        self.removal, self.absent = problem.removal, problem.absent
         self.n_jobs = n_jobs
-        self.removal = removal_of(removal, background)
-        weights = shares_of(background, background_weights)
-        self._sparse: SparseRows | None = None
-        self._given = (background, weights, background_weights is not None)
-        if any(part.sparse_points is not None for part in self.expansion.parts):
-            self._sparse = self._of_sparse_points()
-        if self._sparse is None:
-            _ = self._parts
-            del self._given  # which may be large, and is not needed any more
-
-    def _of_sparse_points(self) -> SparseRows | None:
-        """Return the games of sparse rows, or None where the model does not stay sparse."""
-        from pkex.explain.sparse import SparseRows, stays_sparse
-
-        if not stays_sparse(self.expansion):
-            return None
-        self.absent, scenarios = stand_ins(self.expansion, self.removal, *self._given, sparse=True)
-        games = SparseRows(self.expansion, self.players, self.measure, self.tol, scenarios)
-        games.prepare()
-        return games
-
-    @lazy
-    def _parts(self) -> list[WeightedPoints]:
-        """The games of dense rows; of sparse points they are made when such rows come."""
-        self.absent, backgrounds = stand_ins(self.expansion, self.removal, *self._given)
-        pairs = zip(self.expansion.parts, backgrounds, strict=True)
-        parts = [self._weighted(part, rows) for part, rows in pairs]
-        for part in parts:
-            part.prepare()
-        return parts
 
     def __repr__(self) -> str:
         return (
@@ -196,7 +136,8 @@ class Explainer:
     @property
     def expected_value(self) -> float | Floats:
         """The base value, as shap's explainers name it; one number, or one per output."""
-        base = self._base if self._sparse is None else self._sparse.base
+        games = self.problem.sparse_games
+        base = self.problem.base_value if games is None else games.base_value
         return base.copy() if base.ndim else float(base)
 
     def shap_values(self, X: Any) -> Any:
@@ -205,7 +146,7 @@ class Explainer:
         Of a Dask array or data frame they are a Dask array, and nothing is computed until it is
         asked for: rows stay in their chunks, chunks of columns are joined.
         """
-        return values_of(self, X) if is_dask(X) else self(X).values
+        return lazy_values(self.problem, X) if is_dask(X) else self(X).values
 
     def frame(self, X: Any) -> Any:
         """Return the values as a data frame of the kind that came in.
@@ -229,7 +170,7 @@ class Explainer:
                 age  bmi  base_value  prediction
         Ada -0.2161  0.1      2.4357      2.3196
         """
-        return frame_of(self, X)
+        return frame_of_values(self.problem, X, self.n_jobs)
 
     @overload
     def __call__(
@@ -244,7 +185,6 @@ class Explainer:
     def __call__(
         self, X: SparseTable, *, progress: bool = False
     ) -> Explanation | SparseExplanation: ...
-    @usual_errors
     def __call__(
         self,
         X: Any,
@@ -286,58 +226,14 @@ class Explainer:
             rule and rounding allow, or the model's own prediction is another.
         """
         refuse_dask(X, "X", LAZY)
-        expansion = self.expansion
-        unsure = return_std or return_cov
-        if unsure:
-            from pkex.explain.posterior import check_posteriors, spread_of_values
-
-            asked = "return_std" if return_std else "return_cov"
-            check_posteriors(expansion, self.removal, asked)
-        rows: Any = taken(expansion, X)
-        table = mixed(expansion, rows)
-        if self._sparse is not None and is_sparse(table) and not unsure:
-            return self._sparse.explain(self, rows, table, progress)
-        prepared = [part.prepare(table) for part in expansion.parts]
-        jobs, parts = self.n_jobs, list(zip(self._parts, prepared, strict=True))
-        every = [part.explain(x, n_jobs=jobs, progress=progress) for part, x in parts]
-        sums = every[0] if len(every) == 1 else reduce(add, every)
-        residual = sums.check()
-        self._warn_of_noise(sums, residual, prepared)
-        base = self._base
-        values = sums.values if base.ndim else sums.values[:, :, 0]
-        base_values = np.empty((len(values), *base.shape))
-        base_values[...] = base
-        # of what was computed, of what its sum misses, and of the offset in base and prediction
-        error = self._parts[0].error(every[0], prepared[0])
-        for part, one, x in zip(self._parts[1:], every[1:], prepared[1:], strict=True):
-            error += part.error(one, x)
-        error += self._of_offset
-        if sums.efficient:
-            predictions = base_values + sums.checked[0].reshape(base_values.shape)
-            error += np.abs(sums.residual)
-        else:
-            predictions = sums.totals.reshape(base_values.shape) + self._offset
-        spread = {}
-        if unsure:
-            games = list(zip(self._parts, expansion.parts, prepared, strict=True))
-            options: dict[str, Any] = {"n_jobs": jobs, "progress": progress}
-            found = spread_of_values(games, full=return_cov, **options)
-            spread = found.fields(one_output=base.ndim == 0)
-        explanation = Explanation(
-            self.about_rows(rows),
-            values,
-            base_values,
-            self._shown(table, prepared),
-            sums.rules,
-            residual,
-            predictions,
-            error.reshape(base_values.shape),
-            predicted=self._predicted_later(rows, prepared),
-            row_labels=rows.index if hasattr(rows, "iloc") else None,
-            **spread,
+        return explain_rows(
+            self.problem,
+            X,
+            return_std=return_std,
+            return_cov=return_cov,
+            n_jobs=self.n_jobs,
+            progress=progress,
         )
-        self._check_own(rows, sums.totals)
-        return explanation
 
     @usual_errors
     def variance(
@@ -398,7 +294,7 @@ class Explainer:
         """
         from pkex.explain.posterior import explain_variance
 
-        return explain_variance(self, X, observation_noise, progress)
+        return explain_variance(self.problem, X, observation_noise, self.n_jobs, progress)
 
     @usual_errors
     def interactions(
@@ -454,7 +350,8 @@ class Explainer:
         """
         from pkex.explain.interactions import explain_interactions
 
-        return explain_interactions(self, X, index, max_order, players, progress)
+        request = index, max_order, players
+        return explain_interactions(self.problem, X, *request, self.n_jobs, progress)
 
     @usual_errors
     def shap_interaction_values(self, X: ArrayLike, *, progress: bool = False) -> Floats:
@@ -478,120 +375,4 @@ class Explainer:
         """
         from pkex.explain.interactions import shap_interaction_values
 
-        return shap_interaction_values(self, X, progress)
-
-    def _check_own(self, rows: Any, totals: Floats) -> None:
-        """Compare some predictions with the model's own, where it prepares columns.
-
-        What the preparation does could not be checked without rows of the user's own.
-        """
-        if self._own is not None and self.expansion.preparation is not None:
-            shape = (min(_CHECKED, len(totals)), *self._offset.shape)
-            ours = totals[:_CHECKED].reshape(shape) + self._offset  # without the rule's error
-            few = first_rows(rows, _CHECKED)
-            check_agreement(self.expansion, ours, said_before(self._own)(few), self._own_tol, few)
-
-    def _warn_of_noise(self, sums: GameSums, residual: float, prepared: list[Floats]) -> None:
-        """Warn when rounding is more than a millionth of what the predictions vary by."""
-        shows = self.tol is None and sums.efficient
-        missed = sums.residual if shows else None
-        self._noise.warn(sums.magnitudes, residual if shows else None, missed, prepared)
-
-    @lazy
-    def _noise(self) -> Noise:
-        backgrounds = [part.background for part in self._parts]
-        pairs = zip(backgrounds, self.expansion.parts, strict=True)
-        return Noise(self.expansion, [part.points if b is None else b.rows for b, part in pairs])
-
-    def _shown(self, table: Any, prepared: list[Floats]) -> NDArray[Any]:
-        """Return the rows as a result shows them."""
-        return prepared[0] if self.expansion.preparation is None else _data(table)
-
-    @lazy
-    def _of_offset(self) -> Floats:
-        """What adding offsets to base and prediction costs, shape (n_outputs,)."""
-        sizes = [np.abs(part.offset).reshape(-1) for part in self.expansion.parts]
-        cost: Floats = 12.0 * 2.0**-53 * np.sum(sizes, axis=0)
-        return cost
-
-    @lazy
-    def about(self) -> About:
-        """What all results of this explainer share."""
-        classes = self._classes
-        return About(
-            self.player_names,
-            self.expansion.feature_names,
-            self.players,
-            self.expansion.output_names,
-            self.removal,
-            self.absent,
-            self._kernels,
-            self.index,
-            self.measure.efficient,
-            classes=None if classes is None else classes.labels,
-            sides=None if classes is None else classes.sides,
-            number=None if classes is None else classes.number,
-        )
-
-    def about_rows(self, rows: Any) -> About:
-        """What results for these rows share: a frame names the columns of a model without names."""
-        names = result_names(self.expansion, self.players, self.player_names, rows)
-        if names["column_names"] is self.about.column_names:
-            return self.about
-        features, columns = names["feature_names"], names["column_names"]
-        return replace(self.about, feature_names=features, column_names=columns)
-
-    def _predicted_later(self, rows: Any, prepared: list[Floats]) -> Any:
-        """Return a function that asks a classifier for the classes of the rows."""
-        if self._classes is None or self._classes.predict is None:
-            return None
-        # the rows that were prepared are a copy, which nobody changes
-        own = prepared[0] if self.expansion.preparation is None else _copied(rows)
-        return partial(usual_errors(said_before(self._classes.predict)), own)
-
-    @lazy
-    def _kernels(self) -> tuple[Kernel, ...]:
-        """The different kernels of the parts."""
-        found: list[Kernel] = []
-        for part in self.expansion.parts:
-            found += [part.kernel] if part.kernel not in found else []
-        return tuple(found)
-
-    @lazy
-    def _base(self) -> Floats:
-        """The value of the empty coalition in the games of dense rows, () or (n_outputs,)."""
-        return base_of(self.expansion, self._parts)
-
-    @lazy
-    def _offset(self) -> Floats:
-        """The offsets of all parts, shape () or (n_outputs,)."""
-        return np.asarray(np.sum([part.offset for part in self.expansion.parts], axis=0))
-
-    def _weighted(self, part: KernelExpansion, background: Background | None) -> WeightedPoints:
-        """Return the games of a part: a player has all columns made from its input columns."""
-        terms, powers = part.kernel.normal_form(part.shape[1], self.tol)
-        plan = Plan.of(
-            terms,
-            prepared_players(part, self.players),
-            self.tol,
-            measure=self.measure,
-            general=background is not None,
-            powers=powers,
-        )
-        alpha = part.alpha
-        return WeightedPoints(plan, part.points, alpha, background)
-
-
-def _data(table: Any) -> NDArray[Any]:
-    """Return the rows as the user knows them: numbers, or objects where there is text."""
-    array = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
-    if array.dtype.kind in "SU":  # NumPy turns numbers beside text into text
-        array = np.asarray(table, dtype=object)
-    if array.dtype == object and all(map(is_number, array.flat)):
-        return array.astype(np.float64)
-    return array.astype(np.float64 if array.dtype.kind in "buif" else object)
-
-
-def _copied(rows: Any) -> Any:
-    """Return rows that stay what they are; those without a `copy` cannot be changed."""
-    return rows.copy() if hasattr(rows, "copy") else rows
+        return shap_interaction_values(self.problem, X, self.n_jobs, progress)

@@ -1,4 +1,4 @@
-"""From a model to its `Interactions`; the sums are made in `pkex.games.interactions`."""
+"""From a problem to the `Interactions` of rows; sums are made in `pkex.games.interactions`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pkex._util.types import Floats
+from pkex.explain.problem import PreparedRows, Problem
 from pkex.games.functionals import INDICES
 from pkex.games.interactions import Recipe
 from pkex.games.interactions.reductions import InteractionSums, interactions_of
@@ -22,13 +23,8 @@ from pkex.games.interactions.request import (
     parse_subsets,
     result_arrays,
 )
-from pkex.games.sums import GameSums
-from pkex.models.preparation import mixed, taken
 from pkex.models.products import as_products
 from pkex.results.interactions import Interactions
-
-if TYPE_CHECKING:
-    from pkex.explain.explainer import Explainer
 
 __all__ = ["explain_interactions", "shap_interaction_values"]
 
@@ -37,109 +33,92 @@ _DEFAULTS = {"SV": "k-SII", "BV": "BII"}  # of an explainer's index
 
 
 def explain_interactions(
-    explainer: Explainer,
+    problem: Problem,
     X: Any,
     index: str | None,
     max_order: int,
     players: Iterable[Any] | None,
+    n_jobs: int | None,
     progress: bool,
 ) -> Interactions:
     """See `Explainer.interactions`."""
-    if index is None and explainer.index not in _DEFAULTS:
+    default = _DEFAULTS.get(problem.measure.index)
+    if index is None and default is None:
         raise ValueError(
-            f"the explainer has {explainer.index} values, which no interaction index goes with: "
-            f"choose one, e.g. interactions(X, index='k-SII'); there are {list_indices()}."
+            f"the explainer has {problem.measure.index} values, which no interaction index goes "
+            "with: choose one, e.g. interactions(X, index='k-SII'); there are "
+            f"{list_indices()}."
         )
-    rows, table, prepared = _prepared(explainer, X)
-    about = explainer.about_rows(rows)
+    prepared = problem.prepare(X)
+    about = problem.about_rows(prepared.rows)
     names = about.feature_names
     chosen = None if players is None else parse_subsets(players, names)
-    index, max_order = check_request(index or _DEFAULTS[explainer.index], max_order, chosen)
-    general = explainer.removal != "neutral"
-    recipe = make_recipe(index, max_order, len(names), general, explainer.tol, chosen)
-    check_room(recipe, len(prepared[0]), explainer.expansion.n_outputs)
-    sums = _summed(explainer, recipe, prepared, progress)
-    bases = np.sum([part.bases for part in explainer._parts], axis=0)
-    residual = sums.check(bases, "prediction minus base value")
-    _noticed(explainer, sums, prepared)
-    explainer._check_own(rows, sums.totals)
-    several = explainer._base.ndim > 0
-    parts = result_arrays(sums, chosen, several)
-    base = np.empty((len(sums.totals), *explainer._base.shape))
-    base[...] = explainer._base
-    fitted = parts.pop("fitted")
+    index, max_order = check_request(index or default, max_order, chosen)
+    general = problem.removal != "neutral"
+    recipe = make_recipe(index, max_order, len(names), general, problem.tol, chosen)
+    sums = _sum_parts(problem, recipe, prepared, n_jobs, progress)
+    residual = _check(problem, sums, sums, prepared)
+    base_value = problem.base_value
+    arrays = result_arrays(sums, chosen, base_value.ndim > 0)
+    base = np.empty((len(sums.totals), *base_value.shape))
+    base[...] = base_value
+    fitted = arrays.pop("fitted")
     if fitted is not None:
-        base = fitted + explainer._offset
-    predictions = sums.totals.reshape(base.shape) + explainer._offset
-    about = replace(about, index=index, efficient=INDICES[index].efficient)
+        base = fitted + problem.intercept
     return Interactions(
-        about,
+        replace(about, index=index, efficient=INDICES[index].efficient),
         max_order,
         base,
-        predictions,
+        sums.totals.reshape(base.shape) + problem.intercept,
         residual,
-        **parts,
-        data=explainer._shown(table, prepared),
-        error=(sums.error + explainer._of_offset).reshape(base.shape),
+        **arrays,
+        data=prepared.data,
+        error=(sums.error + problem.intercept_error).reshape(base.shape),
         rules=sums.rules,
-        row_labels=rows.index if hasattr(rows, "iloc") else None,
+        row_labels=prepared.labels,
     )
 
 
-def shap_interaction_values(explainer: Explainer, X: Any, progress: bool) -> Floats:
+def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progress: bool) -> Floats:
     """See `Explainer.shap_interaction_values`."""
-    if explainer.index != "SV":
+    index, n_players = problem.measure.index, len(problem.players)
+    if index != "SV":
         raise ValueError(
-            f"shap's interaction values split Shapley values, but the explainer has "
-            f"{explainer.index} values; leave index={explainer.index!r} out, or use "
-            "interactions(X)."
+            f"shap's interaction values split Shapley values, but the explainer has {index} "
+            f"values; leave index={index!r} out, or use interactions(X)."
         )
-    n_players = len(explainer.players)
-    recipe = make_recipe("SII", 2, n_players, explainer.removal != "neutral", explainer.tol)
-    rows, _, prepared = _prepared(explainer, X)
-    check_room(recipe, len(prepared[0]), explainer.expansion.n_outputs)
-    sums = _summed(explainer, recipe, prepared, progress)
-    explainer._check_own(rows, sums.totals)
-    bases = np.sum([part.bases for part in explainer._parts], axis=0)
-    _check_shapley(sums, bases)
-    _noticed(explainer, sums, prepared)
+    general = problem.removal != "neutral"
+    recipe = make_recipe("SII", 2, n_players, general, problem.tol)
+    prepared = problem.prepare(X)
+    sums = _sum_parts(problem, recipe, prepared, n_jobs, progress)
+    # Shapley values are k-SII of order 1, which add up
+    single = Recipe(INDICES["k-SII"], 1, n_players, general)
+    _check(problem, sums, replace(sums, recipe=single, pairs=None), prepared)
     assert sums.pairs is not None
     values = 0.5 * sums.pairs
     every = np.arange(n_players)
     values[:, every, every] = sums.main - values.sum(axis=2)
-    return values if explainer._base.ndim else values[..., 0]
+    return values if problem.base_value.ndim else values[..., 0]
 
 
-def _prepared(explainer: Explainer, X: Any) -> tuple[Any, Any, list[Floats]]:
-    """Return the rows as they came, after the steps that mix columns, and as each part has them."""
-    expansion = explainer.expansion
-    rows: Any = taken(expansion, X)
-    table = mixed(expansion, rows)
-    return rows, table, [part.prepare(table) for part in expansion.parts]
-
-
-def _summed(
-    explainer: Explainer, recipe: Recipe, prepared: list[Floats], progress: bool
+def _sum_parts(
+    problem: Problem, recipe: Recipe, prepared: PreparedRows, n_jobs: int | None, progress: bool
 ) -> InteractionSums:
     """Return the sums over all parts of a model."""
-    found = []
-    parts = explainer.expansion.parts
-    for points, part, x in zip(explainer._parts, parts, prepared, strict=True):
-        games, jobs = as_products(points, part), explainer.n_jobs
-        found.append(interactions_of(games, x, recipe, n_jobs=jobs, progress=progress))
-    return found[0] if len(found) == 1 else reduce(add, found)
+    check_room(recipe, len(prepared.parts[0]), problem.expansion.n_outputs)
+    sums = []
+    for points, part, x in zip(problem.games, problem.expansion.parts, prepared.parts, strict=True):
+        games = as_products(points, part)
+        sums.append(interactions_of(games, x, recipe, n_jobs=n_jobs, progress=progress))
+    return reduce(add, sums)
 
 
-def _noticed(explainer: Explainer, sums: InteractionSums, prepared: list[Floats]) -> None:
-    """Warn where rounding shows, as `Explainer` does of its values."""
-    magnitudes = sums.sizes
-    bases = np.zeros(sums.totals.shape[1])
-    none = np.zeros((len(sums.totals), 0, sums.totals.shape[1]))
-    plain = GameSums(none, sums.totals, bases, magnitudes, magnitudes, sums.rules, False)
-    explainer._warn_of_noise(plain, 0.0, prepared)
-
-
-def _check_shapley(sums: InteractionSums, bases: Floats) -> None:
-    """Refuse Shapley values that do not add up: k-SII of order 1."""
-    alone = Recipe(INDICES["k-SII"], 1, sums.recipe.n_players, sums.recipe.general)
-    replace(sums, recipe=alone, pairs=None).check(bases, "prediction minus base value")
+def _check(
+    problem: Problem, sums: InteractionSums, additive: InteractionSums, prepared: PreparedRows
+) -> float:
+    """Return what `additive` sums miss the prediction by; raise, or warn, as for values of rows."""
+    bases = np.sum([games.bases for games in problem.games], axis=0)
+    residual = additive.check(bases, "prediction minus base value")
+    problem.noise.warn(sums.sizes, None, None, prepared.parts)
+    problem.check_predictions(prepared.rows, sums.totals)
+    return residual

@@ -1,6 +1,6 @@
 """How sure a Gaussian process is of its values, and where its predictive variance comes from.
 
-Both are asked through an `Explainer`: ``explainer(X, return_std=True)`` and
+Both are asked of a problem through an `Explainer`: ``explainer(X, return_std=True)`` and
 ``explainer.variance(X)``.
 """
 
@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex._util.words import LATENT, PREDICTIVE, counted, duration
 from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
+from pkex.explain.problem import PreparedRows, Problem
 from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.blocks import rectangle
 from pkex.games.covariance import PriorCovariance
@@ -30,13 +31,9 @@ from pkex.games.rules import Rule
 from pkex.games.sums import GameSums, ranked
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
-from pkex.models.preparation import mixed, taken
 from pkex.models.products import as_products
 from pkex.readers.reading import outside
 from pkex.results.explanation import Explanation
-
-if TYPE_CHECKING:
-    from pkex.explain.explainer import Explainer
 
 __all__ = [
     "Spread",
@@ -44,7 +41,6 @@ __all__ = [
     "check_posteriors",
     "explain_variance",
     "spread_of_values",
-    "variance_of",
 ]
 
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
@@ -72,15 +68,15 @@ class Spread(NamedTuple):
         return {"std": std, "cov": cov}
 
 
-def check_posteriors(expansion: KernelExpansion, removal: str, asked: str) -> None:
+def check_posteriors(problem: Problem, asked: str) -> None:
     """Raise where what was `asked` for has no meaning for a model or a kind of removal."""
-    if any(part.posterior is None for part in expansion.parts):
+    if any(part.posterior is None for part in problem.expansion.parts):
         raise UnsupportedModelError(
             f"{asked} needs the posterior of a Gaussian process, which this model does not have. "
             "GaussianProcessRegressor and exact processes of GPyTorch and BoTorch have one; an "
             "expansion of your own gets one by KernelExpansion(..., posterior=Posterior(cholesky))."
         )
-    if removal == "neutral":
+    if problem.removal == "neutral":
         raise ValueError(
             f"{asked} is not there for neutral removal: its values are no function of what the "
             "model predicts, so that the uncertainty of the predictions says nothing about them. "
@@ -89,19 +85,15 @@ def check_posteriors(expansion: KernelExpansion, removal: str, asked: str) -> No
 
 
 def spread_of_values(
-    parts: Sequence[Part],
-    *,
-    full: bool,
-    n_jobs: int | None,
-    progress: bool = False,
+    problem: Problem, prepared: PreparedRows, *, full: bool, n_jobs: int | None, progress: bool
 ) -> Spread:
     """Return the posterior standard deviations of the values of some rows.
 
     Parameters
     ----------
-    parts : sequence of (WeightedPoints, KernelExpansion, array)
-        The games of each part of an expansion, the part with its posterior, and the prepared rows.
-        Parts are independent processes, whose covariances add up.
+    problem : Problem
+        Its parts are independent processes, whose covariances add up.
+    prepared : PreparedRows
     full : bool
         Whether the covariances are wanted as well.
     n_jobs : int or None
@@ -109,15 +101,14 @@ def spread_of_values(
     """
     total: Floats | None = None
     digits = math.inf
-    for given, part, rows in _uncertain(parts):
-        points, posterior = as_products(given, part), _posterior(part)
+    for games, part, rows in _uncertain_parts(problem, prepared):
+        points, posterior = as_products(games, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
-        found, error = reduced(prior, n_jobs=n_jobs, progress=progress)
-        off = error + _subtract_explained(points, posterior, rows, found, progress)
-        own = np.diagonal(found, axis1=1, axis2=2) if full else found
-        largest = own.max(axis=1, initial=0.0)
-        digits = min(digits, _digits(largest, off))
-        scaled = found[..., None] * posterior.scales
+        moments, error = reduced(prior, n_jobs=n_jobs, progress=progress)
+        error = error + _subtract_explained(points, posterior, rows, moments, progress)
+        variances = np.diagonal(moments, axis1=1, axis2=2) if full else moments
+        digits = min(digits, _digits(variances.max(axis=1, initial=0.0), error))
+        scaled = moments[..., None] * posterior.scales
         total = scaled if total is None else total + scaled
     assert total is not None  # an expansion has parts
     if digits < _FEW_DIGITS:
@@ -196,41 +187,34 @@ class VarianceValues(NamedTuple):
 
 
 def explain_variance(
-    explainer: Explainer, X: Any, observation_noise: bool | None, progress: bool
+    problem: Problem,
+    X: Any,
+    observation_noise: bool | None,
+    n_jobs: int | None,
+    progress: bool,
 ) -> Explanation:
     """Return the explanation of `Explainer.variance`."""
     if not isinstance(observation_noise, bool | np.bool_ | None):
         raise TypeError(
             f"observation_noise must be None, True or False, got {brief(observation_noise)}."
         )
-    expansion = explainer.expansion
-    check_posteriors(expansion, explainer.removal, "variance")
-    rows: Any = taken(expansion, X)
-    table = mixed(expansion, rows)
-    prepared = [part.prepare(table) for part in expansion.parts]
-    games = list(zip(explainer._parts, expansion.parts, prepared, strict=True))
+    check_posteriors(problem, "variance")
+    prepared = problem.prepare(X)
     noise = None if observation_noise is None else bool(observation_noise)
-    found = variance_of(games, observation_noise=noise, n_jobs=explainer.n_jobs, progress=progress)
+    parts = _uncertain_parts(problem, prepared)
+    variance = _sum_variances(parts, noise, n_jobs, progress)
     return Explanation(
-        replace(explainer.about_rows(rows), quantity=found.quantity),
-        data=explainer._shown(table, prepared),
-        row_labels=rows.index if hasattr(rows, "iloc") else None,
-        **found.fields(one_output=explainer._base.ndim == 0),
+        replace(problem.about_rows(prepared.rows), quantity=variance.quantity),
+        data=prepared.data,
+        row_labels=prepared.labels,
+        **variance.fields(one_output=problem.base_value.ndim == 0),
     )
 
 
-def variance_of(
-    parts: Sequence[Part],
-    *,
-    observation_noise: bool | None = None,
-    n_jobs: int | None,
-    progress: bool = False,
+def _sum_variances(
+    parts: Sequence[Part], observation_noise: bool | None, n_jobs: int | None, progress: bool
 ) -> VarianceValues:
-    """Return the values of the variance, with the noise that `Explainer.variance` says.
-
-    Other parameters are those of `spread_of_values`.
-    """
-    parts = _uncertain(parts)
+    """Return the values of the variance, with the noise that `Explainer.variance` says."""
     levels = [_noise(_posterior(part), observation_noise) for _, part, _ in parts]
     noisy = observation_noise
     if noisy is None:
@@ -242,14 +226,14 @@ def variance_of(
     residual, digits = 0.0, math.inf
     rules: set[Rule] = set()
     efficient = True
-    games = [as_products(given, part, _MIXTURE) for given, part, _ in parts]
+    games = [as_products(points, part, _MIXTURE) for points, part, _ in parts]
     forecast = _forecast(games, len(parts[0][2]), progress)
     for points, (_, part, rows), level in zip(games, parts, levels, strict=True):
         posterior = _posterior(part)
         options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "forecast": forecast}
         sums, form, constant = _variance_games(points, posterior, rows, **options)
         off = sums.check("the variance minus its base value")
-        noise = _UNIT * (sums.magnitudes[:, 0] + _of_inverse(points, posterior, rows))
+        noise = _UNIT * (sums.magnitudes[:, 0] + _inverse_norms(points, posterior, rows))
         digits = min(digits, _digits(sums.totals[:, 0] + constant, noise))
         scales = posterior.scales
         values = values + sums.values * scales
@@ -257,7 +241,7 @@ def variance_of(
         totals = totals + (sums.totals + constant) * scales
         bases = bases + (sums.bases + constant) * scales
         rate = 2.0 * sums.rules[0].relative_error + form.roundings * _UNIT
-        local = rate * sums.magnitudes + _of_mixture(points, posterior)
+        local = rate * sums.magnitudes + _mixture_error(points, posterior)
         local = local + (12.0 + len(parts)) * _UNIT * constant  # in bases and totals
         if sums.efficient:
             local = local + np.abs(sums.residual)
@@ -324,7 +308,7 @@ def _forecast(games: Sequence[WeightedPoints], n_rows: int, progress: bool) -> F
     return Forecast(n_rows * sum(map(pairs_of, tiles)), announce)
 
 
-def _of_mixture(points: WeightedPoints, posterior: Posterior) -> float:
+def _mixture_error(points: WeightedPoints, posterior: Posterior) -> float:
     """Return what a value of the variance is off by where a kernel is a sum up to an error eps.
 
     Kernel values that are off by eps move ``k' A^-1 k`` by at most ``2 eps |A^-1 k|_1 + n eps^2
@@ -346,21 +330,22 @@ def _of_mixture(points: WeightedPoints, posterior: Posterior) -> float:
     return 2.0 * (eps + 2.0 * spread + n_points * eps * eps * largest)
 
 
-def _of_inverse(points: WeightedPoints, posterior: Posterior, rows: Floats) -> Floats:
+def _inverse_norms(points: WeightedPoints, posterior: Posterior, rows: Floats) -> Floats:
     """Return ``|A| |A^-1 k_x|^2`` for every row; see `_subtract_explained`."""
-    size, found = posterior.size(), np.empty(len(rows))
+    size, norms = posterior.size(), np.empty(len(rows))
     terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
     step = max(1, _PAIRS // points.z.size)
     for start in range(0, len(rows), step):
         some = slice(start, start + step)
         kernel = sum(term.worth(rows[some], points.z) for term in terms)
         betas = posterior.coefficients(posterior.whitened(np.asarray(kernel).T))
-        found[some] = size * (betas * betas).sum(axis=0)
-    return found
+        norms[some] = size * (betas * betas).sum(axis=0)
+    return norms
 
 
-def _uncertain(parts: Sequence[Part]) -> Sequence[Part]:
-    """Leave out parts that are known, such as the slope of a prior mean: they have no variance."""
+def _uncertain_parts(problem: Problem, prepared: PreparedRows) -> Sequence[Part]:
+    """Return the parts but those that are known, such as a prior mean: they have no variance."""
+    parts = list(zip(problem.games, problem.expansion.parts, prepared.parts, strict=True))
     return [each for each in parts if _posterior(each[1]).scales.any()] or parts[:1]
 
 
@@ -392,10 +377,10 @@ def _posterior(part: KernelExpansion) -> Posterior:
     return part.posterior
 
 
-def _digits(found: Floats, off: Floats) -> float:
+def _digits(numbers: Floats, off: Floats) -> float:
     """Return how many digits numbers have at least that are off by so much; 0 if none."""
     unsure = off > 0.0  # elsewhere nothing was computed: a row that is its own background
-    shares = np.maximum(found[unsure], off[unsure]) / off[unsure]
+    shares = np.maximum(numbers[unsure], off[unsure]) / off[unsure]
     return float(np.log10(shares).min(initial=math.inf))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pkex._util.floats import usual_errors
-from pkex._util.types import Floats, Players
-from pkex._util.validation import brief, column_names, default_names, first_rows
+from pkex._util.types import Floats
+from pkex._util.validation import brief, column_names, default_names
 from pkex.errors import PrecisionWarning
+from pkex.explain.problem import Problem, read_model
 from pkex.games.atoms import Atoms
 from pkex.games.engine import reduced
 from pkex.games.layout import by_column
@@ -31,13 +31,11 @@ from pkex.games.threads import check_n_jobs
 from pkex.kernels.bounded import within
 from pkex.kernels.columns import RBF
 from pkex.kernels.normal_form import Term, leaf_values
-from pkex.models.classes import CHOICES, check_choice
-from pkex.models.expansion import KernelExpansion
 from pkex.models.inputs import Inputs, from_distributions, from_table, names_in
+from pkex.models.preparation import prepared_players
 from pkex.models.ranges import categorical_columns, notes_on
 from pkex.models.sums import named
-from pkex.readers import Given, read
-from pkex.readers.reading import check_agreement, outside, said_before
+from pkex.readers.reading import outside
 from pkex.results.about import About
 from pkex.results.sensitivity import Sensitivity
 from pkex.tables.dependence import Dependence
@@ -51,7 +49,6 @@ _SETTLED = 1e-9  # change of an index at which more nodes are not needed
 _EIGHT_ROUNDINGS = 8.0 * 2.0**-53
 _CONSTANT = 2.0**-40  # of the mean square: a standard deviation below is that of a constant
 _FEW_DIGITS = 4.0
-_CHECKED = 5  # rows whose prediction is compared with the model's own
 
 
 @usual_errors
@@ -89,8 +86,8 @@ def sensitivity(
         depend on each other.
     order : {1, 2}, default 1
         With 2 the shares of all pairs of inputs are found as well.
-    outputs : {"classes", "pairs"}, optional
-        What to analyse of a classifier of three classes or more, as in `Explainer`.
+    outputs : {"classes", "pairs", "log-odds"}, optional
+        What to analyse of a classifier, as in `Explainer`.
     n_jobs : int or None, default -1
         Number of threads as in joblib; -1 uses all cores.
 
@@ -119,51 +116,39 @@ def sensitivity(
     check_n_jobs(n_jobs)
     if order not in (1, 2) or isinstance(order, bool):
         raise ValueError(f"order must be 1 or 2, got {brief(order)}.")
-    plain, own, own_tol, number = _read(model, outputs)
-    given = names_in(plain, X) if isinstance(X, Mapping) else column_names(X)
-    expansion = named(plain, given)
-    players, names = players_of(groups, expansion.feature_names)
+    fitted = read_model(model, outputs)
+    known = fitted.expansion.feature_names
+    names = names_in(fitted.expansion, X) if isinstance(X, Mapping) else column_names(X)
+    fitted = fitted._replace(expansion=named(fitted.expansion, names))
+    problem = Problem(fitted, *players_of(groups, fitted.expansion.feature_names))
     notes: tuple[str, ...] = ()
     dependence = None
     if isinstance(X, Mapping):
         if sample_weight is not None:
             raise ValueError("sample_weight goes with a table; distributions have their own.")
-        has_names = plain.feature_names != default_names("x", len(plain.feature_names))
-        sums, inputs, off = _refined(expansion, players, X, order, n_jobs, has_names)
-        notes = notes_on(expansion, inputs.rows)
-        if given is not None:
+        has_names = known != default_names("x", len(known))
+        sums, inputs, error = _refine_nodes(problem, X, order, n_jobs, has_names)
+        notes = notes_on(problem.expansion, inputs.rows)
+        if names is not None:
             said = f"{inputs.said}, named in the order of the mapping as the model has no names"
             inputs = replace(inputs, said=said)
     else:
-        inputs = from_table(expansion, X, sample_weight)
-        sums, short = _sums(expansion, players, inputs, order, n_jobs)
-        off = _of_mixture(sums, short)
-        count = np.flatnonzero(inputs.weights)
-        dependence = Dependence(inputs.table, count, categorical_columns(expansion))
-        if own is not None and expansion.preparation is not None:
-            few = first_rows(X, _CHECKED)
-            own_predictions = said_before(own)(few)
-            check_agreement(expansion, expansion.predict(few), own_predictions, own_tol, few)
-    found = _shares(sums, expansion, players, names, inputs, off, number)
-    return replace(found, input_notes=notes, dependence=dependence)
+        inputs = from_table(problem.expansion, X, sample_weight)
+        sums, missed = _sum_variance(problem, inputs, order, n_jobs)
+        error = _mixture_error(sums, missed)
+        counted_rows = np.flatnonzero(inputs.weights)
+        categorical = categorical_columns(problem.expansion)
+        dependence = Dependence(inputs.table, counted_rows, categorical)
+        problem.check_predictions(X)
+    result = _assemble(problem, sums, inputs, error)
+    return replace(result, input_notes=notes, dependence=dependence)
 
 
-def _read(model: Any, outputs: str | None) -> tuple[KernelExpansion, Any, float, str | None]:
-    """Return the model, its own prediction with a tolerance, and what that is of a classifier."""
-    if isinstance(model, KernelExpansion):
-        check_choice(outputs, (), model)
-        return model, None, 0.0, None
-    check_choice(outputs, CHOICES, model)
-    reading = read(model, Given(outputs=outputs))
-    check_choice(outputs, reading.choices, model)
-    number = None if reading.classes is None else reading.classes.number
-    return reading.expansion, reading.own, reading.tol, number
-
-
-def _sums(
-    expansion: KernelExpansion, players: Players, inputs: Inputs, order: int, n_jobs: int | None
+def _sum_variance(
+    problem: Problem, inputs: Inputs, order: int, n_jobs: int | None
 ) -> tuple[VarianceSums, Floats]:
     """Return what the variance is made of, for some inputs, and what the function is off by."""
+    expansion, players = problem.expansion, problem.players
     columns_of = [(j,) for player in players for j in player] if inputs.by_column else players
     owners = [i for i, player in enumerate(players) for _ in player]
     shares = np.repeat(inputs.weights.reshape(-1, 1), len(players), axis=1)
@@ -173,25 +158,20 @@ def _sums(
         owners = list(range(len(players)))
     bundles = Bundles(np.ascontiguousarray(shares), np.array(owners), len(players))
     parts, weights = [], []
-    short = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
+    missed = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
     for part, rows in zip(expansion.parts, inputs.rows, strict=True):
-        made_from: dict[int, list[int]] = defaultdict(list)
         n_columns = part.points.shape[1]
-        origins = range(n_columns) if part.preparation is None else part.preparation.origins
-        for column, origin in enumerate(origins):
-            made_from[origin].append(column)
-        inside = tuple(tuple(j for i in columns for j in made_from[i]) for columns in columns_of)
+        inside = prepared_players(part, tuple(columns_of))
         terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
         lacks = sum(term.error * _largest_factors(term, rows, part.points) for term in terms)
-        short += lacks * np.abs(part.alpha).sum(axis=0)
+        missed += lacks * np.abs(part.alpha).sum(axis=0)
         plan = Plan.of(terms, inside, general=True)
         atoms = Atoms(plan, by_column(part.points))
         parts.append((atoms, by_column(rows)))
         weights.append(atoms.spread(part.alpha))
     game = VarianceGame(parts, np.concatenate(weights), bundles, pairs=order == 2)
-    found: VarianceSums = reduced(game, n_jobs=n_jobs)
-    offset = np.sum([part.offsets for part in expansion.parts], axis=0)
-    return found._replace(mean=found.mean + offset), short
+    sums: VarianceSums = reduced(game, n_jobs=n_jobs)
+    return sums._replace(mean=sums.mean + problem.intercept), missed
 
 
 def _largest_factors(term: Term, rows: Floats, points: Floats) -> float:
@@ -204,29 +184,24 @@ def _largest_factors(term: Term, rows: Floats, points: Floats) -> float:
     return size
 
 
-def _refined(
-    expansion: KernelExpansion,
-    players: Players,
-    X: Any,
-    order: int,
-    n_jobs: int | None,
-    has_names: bool,
+def _refine_nodes(
+    problem: Problem, X: Any, order: int, n_jobs: int | None, has_names: bool
 ) -> tuple[VarianceSums, Inputs, float]:
     """Return the sums for distributions, with so many nodes that twice as many change nothing."""
     size, most = _NODES
     before: VarianceSums | None = None
     while True:
-        inputs = from_distributions(expansion, X, size, named=has_names)
-        sums, short = _sums(expansion, players, inputs, order, n_jobs)
+        inputs = from_distributions(problem.expansion, X, size, named=has_names)
+        sums, missed = _sum_variance(problem, inputs, order, n_jobs)
         if before is not None:
-            off = _change(before, sums)
-            if off <= _SETTLED or 2 * size > most:
-                return sums, inputs, off + _of_mixture(sums, short)
+            difference = _largest_difference(before, sums)
+            if difference <= _SETTLED or 2 * size > most:
+                return sums, inputs, difference + _mixture_error(sums, missed)
         before, size = sums, 2 * size
 
 
-def _of_mixture(sums: VarianceSums, short: Floats) -> float:
-    """Return what an index may be off by where the function is, by at most `short` everywhere.
+def _mixture_error(sums: VarianceSums, missed: Floats) -> float:
+    """Return what an index may be off by where the function is, by at most `missed` everywhere.
 
     Every index is ``|P f|^2 / |f|^2`` of the centred function, in the norm of the standard
     deviation: P is a sum of orthogonal projections, one for each set of inputs, times numbers
@@ -234,29 +209,21 @@ def _of_mixture(sums: VarianceSums, short: Floats) -> float:
     between ``((u - r) / (1 + r))^2`` and ``((u + r) / (1 - r))^2``. As u is at most 1, it is off by
     at most ``4 r / (1 - r)^2``; and indices lie in [0, 1].
     """
-    there = sums.variance > 0.0
-    r = np.minimum(short[there] / np.sqrt(sums.variance[there]), 0.5)
+    varies = sums.variance > 0.0
+    r = np.minimum(missed[varies] / np.sqrt(sums.variance[varies]), 0.5)
     return float(np.minimum(1.0, 4.0 * r / (1.0 - r) ** 2).max(initial=0.0))
 
 
-def _change(before: VarianceSums, after: VarianceSums) -> float:
+def _largest_difference(before: VarianceSums, after: VarianceSums) -> float:
     scale = np.where(after.variance > 0.0, after.variance, 1.0)
-    changes = [
+    differences = [
         float(np.max(np.abs(new - old) / scale, initial=0.0))
         for old, new in zip(before[:3] + before[4:5], after[:3] + after[4:5], strict=True)
     ]
-    return max(changes)
+    return max(differences)
 
 
-def _shares(
-    sums: VarianceSums,
-    expansion: KernelExpansion,
-    players: Players,
-    names: tuple[str, ...],
-    inputs: Inputs,
-    off: float,
-    number: str | None,
-) -> Sensitivity:
+def _assemble(problem: Problem, sums: VarianceSums, inputs: Inputs, error: float) -> Sensitivity:
     """Return the indices as shares of the variance, and what they may be off by."""
     noise = _EIGHT_ROUNDINGS * sums.magnitudes
     varies = sums.variance > np.maximum(noise, (_CONSTANT * np.abs(sums.mean)) ** 2)
@@ -278,19 +245,26 @@ def _shares(
             PrecisionWarning,
             stacklevel=outside(),
         )
+    expansion, classes = problem.expansion, problem.model.classes
     several = expansion.n_outputs > 1
 
     def shaped(array: Floats) -> Any:
         return array if several else array[..., 0]
 
     return Sensitivity(
-        About(names, expansion.feature_names, players, expansion.output_names, number=number),
+        About(
+            problem.player_names,
+            expansion.feature_names,
+            problem.players,
+            expansion.output_names,
+            number=None if classes is None else classes.number,
+        ),
         first_order=shaped(sums.first / scale),
         total_order=shaped(sums.total / scale),
         shapley=shaped(sums.shapley / scale),
         variance=shaped(np.where(varies, sums.variance, 0.0)),
         mean=shaped(sums.mean),
         inputs=inputs.said,
-        error=off + 10.0**-digits,
+        error=error + 10.0**-digits,
         second_order=None if sums.pairs is None else shaped(sums.pairs / scale),
     )

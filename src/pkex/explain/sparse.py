@@ -1,4 +1,4 @@
-"""How an `Explainer` explains sparse rows: the part of it that knows sparse tables.
+"""How sparse rows are explained: the part of `pkex.explain` that knows sparse tables.
 
 A model that was fitted on sparse rows keeps its points sparse, and what it says of sparse rows is
 a `SparseExplanation`. Nothing here is used by models of dense points.
@@ -30,9 +30,9 @@ from pkex.readers.reading import said_before
 from pkex.results.sparse import SparseExplanation
 
 if TYPE_CHECKING:
-    from pkex.explain.explainer import Explainer
+    from pkex.explain.problem import PreparedRows, Problem
 
-__all__ = ["SparseRows", "stays_sparse"]
+__all__ = ["SparseGames", "explain_sparse_rows", "stays_sparse"]
 
 
 def stays_sparse(expansion: KernelExpansion) -> bool:
@@ -46,7 +46,7 @@ def stays_sparse(expansion: KernelExpansion) -> bool:
     return True
 
 
-class SparseRows:
+class SparseGames:
     """The games of a model of sparse points.
 
     Parameters
@@ -93,20 +93,20 @@ class SparseRows:
             _ = part.bases
 
     @lazy
-    def base(self) -> Floats:
+    def base_value(self) -> Floats:
         """The value of the empty coalition in these games, shape () or (n_outputs,)."""
         return base_of(self.expansion, self.parts)
 
     @lazy
-    def _sizes(self) -> Floats:
+    def sizes(self) -> Floats:
         """What sums of ``|alpha_i k(x, x_i)|`` are at most, shape (outputs,)."""
-        found = []
+        sizes = []
         for part in self.parts:
             worth = sum(abs(term.coefficient) for term in part.plan.terms)
-            found.append(worth * np.abs(part.weights).sum(axis=0))
-        return np.asarray(np.sum(found, axis=0))
+            sizes.append(worth * np.abs(part.weights).sum(axis=0))
+        return np.asarray(np.sum(sizes, axis=0))
 
-    def _sums(self, prepared: list[Any], n_jobs: int | None, progress: bool) -> SparseGameSums:
+    def sum_parts(self, prepared: list[Any], n_jobs: int | None, progress: bool) -> SparseGameSums:
         """Return the sums of prepared tables, over all parts."""
         pairs = list(zip(self.parts, map(rows_of, prepared), strict=True))
         stored = [[part.owners.of(row) for row in rows] for part, rows in pairs]
@@ -114,53 +114,39 @@ class SparseRows:
         if len(stored) > 1:  # a row may have an entry in the columns of one part alone
             players = [np.unique(np.concatenate(each)) for each in zip(*stored, strict=True)]
         options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
-        found = [part.explain(rows, players, **options) for part, rows in pairs]
-        return reduce(add, found)
+        return reduce(add, [part.explain(rows, players, **options) for part, rows in pairs])
 
-    def explain(self, explainer: Explainer, rows: Any, table: Any, progress: bool) -> Any:
-        """Return the explanation of a sparse table; `rows` are what it was made from."""
-        expansion = self.expansion
-        prepared = [part.prepare_sparse(table) for part in expansion.parts]
-        sums = self._sums(prepared, explainer.n_jobs, progress)
-        residual = sums.check()
-        shows = explainer.tol is None and sums.efficient
-        missed = sums.residual if shows else None
-        self.noise.warn(self._sizes, residual if shows else None, missed, prepared)
-        base = self.base
-        totals = sums.totals.reshape(-1, *base.shape)
-        base_values = np.broadcast_to(base, totals.shape).copy()
-        error = sums.error + explainer._of_offset
-        predictions = totals + explainer._offset
-        if sums.efficient:
-            predictions = base_values + sums.explained.reshape(totals.shape)
-            error = error + np.abs(sums.residual)
-        values = self._csr(sums, len(explainer.players))
-        preparation = expansion.preparation
-        vectorizer = None if preparation is None else preparation.texts
-        classes = explainer._classes
-        predict = None if classes is None else classes.predict
-        own = None if predict is None else np.asarray(said_before(predict)(rows))
-        explanation = SparseExplanation(
-            explainer.about,
-            values=values if base.ndim else values[0],
-            rest=sums.rest.reshape(totals.shape),
-            base_values=base_values,
-            predictions=predictions,
-            data=as_csr(table, "X"),
-            rules=sums.rules,
-            residual=residual,
-            error=error.reshape(totals.shape),
-            predicted=own,
-            texts=None if vectorizer is None else tuple(rows),
-            spans=None if vectorizer is None else Analyzed(vectorizer, expansion.feature_names),
-        )
-        explainer._check_own(rows, sums.totals)
-        return explanation
 
-    def _csr(self, sums: SparseGameSums, n_players: int) -> tuple[Any, ...]:
-        """Return the values of each output."""
-        from scipy.sparse import csr_array
+def explain_sparse_rows(
+    problem: Problem, prepared: PreparedRows, n_jobs: int | None, progress: bool
+) -> SparseExplanation:
+    """Return the explanation of sparse rows, of a problem that has games of them."""
+    games, rows = problem.sparse_games, prepared.rows
+    assert games is not None
+    sums = games.sum_parts(prepared.parts, n_jobs, progress)
+    base = games.base_value
+    arrays = problem.check_and_assemble(prepared, sums, sums.error, base, games.noise, games.sizes)
+    values = _as_csr(sums, len(problem.players))
+    preparation = problem.expansion.preparation
+    vectorizer = None if preparation is None else preparation.texts
+    classes = problem.model.classes
+    predict = None if classes is None else classes.predict
+    return SparseExplanation(
+        problem.about,
+        values=values if base.ndim else values[0],
+        rest=sums.rest.reshape(-1, *base.shape),
+        data=as_csr(prepared.table, "X"),
+        predicted=None if predict is None else np.asarray(said_before(predict)(rows)),
+        texts=None if vectorizer is None else tuple(rows),
+        spans=None if vectorizer is None else Analyzed(vectorizer, problem.about.column_names),
+        **arrays,
+    )
 
-        shape = (len(sums.rest), n_players)
-        places = sums.players, sums.starts
-        return tuple(csr_array((column, *places), shape=shape) for column in sums.values.T.copy())
+
+def _as_csr(sums: SparseGameSums, n_players: int) -> tuple[Any, ...]:
+    """Return the values of each output."""
+    from scipy.sparse import csr_array
+
+    shape = (len(sums.rest), n_players)
+    places = sums.players, sums.starts
+    return tuple(csr_array((column, *places), shape=shape) for column in sums.values.T.copy())

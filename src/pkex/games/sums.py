@@ -89,6 +89,11 @@ class GameSums:
             return explained, explained - (self.totals - self.bases)
 
     @property
+    def explained(self) -> Floats:
+        """The sums of the values over all players."""
+        return self.checked[0]
+
+    @property
     def residual(self) -> Floats:
         """How far the sums of the values are from totals - bases."""
         return self.checked[1]

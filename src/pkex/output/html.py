@@ -117,8 +117,8 @@ def explainer_html(explainer: Explainer) -> str:
     base = np.atleast_1d(explainer.expected_value)
     outputs = expansion.output_names or ()
     facts = {
-        "model": explainer._model,
-        "kernel": "; ".join(map(kernel_text, explainer._kernels)),
+        "model": explainer.problem.model.title,
+        "kernel": "; ".join(map(kernel_text, explainer.problem.kernels)),
         "points": " + ".join(str(part.shape[0]) for part in parts),
         "absent features": f"{explainer.absent} ({explainer.removal} removal)",
         "players": f"{len(names)}{made}: {listed(names)}",
