@@ -19,8 +19,10 @@ from pkex.cli._summary import (
 )
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.spread import importance_notes
-from pkex.output.text import OUTPUTS, aligned, notes
+from pkex.output.text import aligned
 from pkex.output.totals import Totals
+from pkex.output.view import OUTPUTS
+from pkex.output.view.rows import explanation_notes
 
 __all__ = ["importance_grid", "result_facts", "row_grid", "values_frame"]
 
@@ -147,7 +149,7 @@ def row_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
     shown = grid(
         title, ["feature", "data", "value", ""], lines, len(phi), _said(explanation, totals)
     )
-    return shown + [cell(note, "dim") for note in notes(explanation)]
+    return shown + [cell(note, "dim") for note in explanation_notes(explanation)]
 
 
 def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
@@ -182,7 +184,7 @@ def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
         outputs=places if len(names) > 1 else (),
         n_outputs=len(names),
     )
-    said = notes(explanation) + importance_notes(importance)
+    said = explanation_notes(explanation) + importance_notes(importance)
     return shown + [cell(note, "dim") for note in said]
 
 

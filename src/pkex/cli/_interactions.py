@@ -14,8 +14,8 @@ import numpy as np
 
 from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import InteractionFacts, PairFacts
-from pkex.output.text import OUTPUTS
 from pkex.output.totals import PairTotals
+from pkex.output.view import OUTPUTS
 from pkex.results.explanation import Explanation
 from pkex.results.interactions import Interactions
 

@@ -25,7 +25,8 @@ from pkex.cli._summary import (
     VarianceFacts,
     table_facts,
 )
-from pkex.output.text import OUTPUTS, sensitivity_remarks
+from pkex.output.view import OUTPUTS
+from pkex.output.view.features import sensitivity_remarks
 from pkex.tables.files import Dialect, FileTable
 
 __all__ = ["Request", "sensitivity"]

@@ -9,7 +9,7 @@ import numpy as np
 import pkex
 from pkex.output.report._facts import Fact, fact
 from pkex.output.report._page import finite
-from pkex.output.text import sensitivity_remarks
+from pkex.output.view.features import sensitivity_remarks
 from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["payload"]
