@@ -41,16 +41,18 @@ def draw(view: View) -> str:
 
 def draw_lines(view: View) -> list[str]:
     """Return the lines below the headline."""
-    tables = [line for table in view.tables for line in _table(table)]
+    stacked = [[table] for table in view.tables if table.title] or [[*view.tables]]
+    tables = [line for beside in stacked if beside for line in _table(beside)]
     below = [view.more] if view.more else []
     return [*view.lead, *view.notes, *tables, *below, *view.remarks]
 
 
-def _table(table: Table) -> list[str]:
-    """Return a table, without a head above the names; none if it has no lines."""
+def _table(tables: Sequence[Table]) -> list[str]:
+    """Return tables side by side, without a head above the names; none if they have no lines."""
+    table = tables[0]
     width = max([table.width, *map(len, table.names)])
     columns = [[f"{name:<{width}}" for name in ("", *table.names)]]
-    for column in table.columns:
+    for column in (column for part in tables for column in part.columns):
         cells = [*column.cells]
         if column.spreads:
             pairs = zip(cells, column.spreads, strict=True)

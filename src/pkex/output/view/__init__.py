@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pkex._util.words import counted
+
 __all__ = ["OUTPUTS", "Chip", "Column", "Table", "View", "more", "spread", "titled"]
 
 OUTPUTS = 3  # of which a table has columns
@@ -75,7 +77,7 @@ class Table:
     @property
     def titles(self) -> list[str]:
         """The titles of the columns, with the output before them."""
-        return [f"{self.output} {column.title}".strip() for column in self.columns]
+        return [f"{self.output} {one.title}".strip() if one.title else "" for one in self.columns]
 
 
 @dataclass(frozen=True)
@@ -114,9 +116,16 @@ def titled(kind: str, *facts: str) -> str:
     return f"{kind}({', '.join(fact for fact in facts if fact)})"
 
 
-def more(hidden: int, where: str = "to_frame()") -> str:
-    """Return that lines are hidden, if some are, and where to see them."""
-    return f"and {hidden} more; see {where}" if hidden > 0 else ""
+def more(hidden: int, noun: str = "", where: str = "") -> str:
+    """Return that lines are hidden, if some are, and where to see them.
+
+    Examples
+    --------
+    >>> more(2, "row"), more(3, where="to_frame()"), more(0)
+    ('and 2 more rows', 'and 3 more; see to_frame()', '')
+    """
+    what = counted(hidden, f"more {noun}") if noun else f"{hidden} more"
+    return f"and {what}{f'; see {where}' if where else ''}" if hidden > 0 else ""
 
 
 def spread(error: float) -> str:

@@ -68,7 +68,7 @@ def attribution(result: Attribution, count: int) -> View:
         lead=result._verdict(result.alpha) if result.n_permutations else (),
         notes=[result.absent],
         tables=[shares(result, count, _four_digits, ".2g", result.p_alone is not None)],
-        more=more(n_features - count),
+        more=more(n_features - count, where="to_frame()"),
         remarks=[*adjusted, *result.remarks()],
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "importance",
-    "importance_table",
+    "importance_tables",
     "interactions",
     "sensitivity",
     "sensitivity_remarks",
@@ -32,32 +32,33 @@ _INDICES = ("first order", "Shapley", "total order")
 def importance(result: Importance, count: int | None = None) -> View:
     """Return the means with their standard errors; of the first outputs."""
     several, n_features = result.values.ndim == 2, len(result.feature_names)
-    table = importance_table(result, result.outputs if several else (), count)
+    tables = importance_tables(result, result.outputs if several else (), count)
     hidden = len(result.outputs) - OUTPUTS if several else 0
-    outputs = [f"and {counted(hidden, 'more output')}; see to_frame()"] if hidden > 0 else []
+    outputs = [more(hidden, "output", "to_frame()")] if hidden > 0 else []
     return View(
         titled("Importance", counted(n_features, "feature"), f"{_SIZE} over rows"),
-        tables=[table],
-        more=more(n_features - len(table.names)),
+        tables=tables,
+        more=more(n_features - len(tables[0].names), where="to_frame()"),
         remarks=[*outputs, *importance_notes(result)],
     )
 
 
-def importance_table(result: Importance, titles: Sequence[str], count: int | None) -> Table:
-    """Return the means of the first outputs, and centred ones of neutral removal."""
+def importance_tables(result: Importance, titles: Sequence[str], count: int | None) -> list[Table]:
+    """Return the means of each of the first outputs, and centred ones of neutral removal."""
     order, names = result.order[:count], result.feature_names
     arrays = (result.values, result.standard_errors, result.centred)
     means, errors, centred = (part.reshape(len(names), -1)[:, :OUTPUTS] for part in arrays)
-    scale, columns = means.max(initial=0.0) or 1.0, []
+    scale, width = means.max(initial=0.0) or 1.0, max(map(len, names))
+    shown, tables = [names[i] for i in order], []
     for k, title in enumerate((titles or (_SIZE,))[:OUTPUTS]):
-        numbers = means[order, k]
-        spreads = [spread(error) for error in errors[order, k]]
-        cells = [f"{mean:.4g}" for mean in numbers]
-        columns.append(Column(title, cells, spreads, (numbers / scale).tolist(), width=20))
+        numbers, spreads = means[order, k], [spread(error) for error in errors[order, k]]
+        cells, strengths = [f"{mean:.4g}" for mean in numbers], (numbers / scale).tolist()
+        columns = [Column(title, cells, spreads, strengths, width=20)]
         if result.neutral:
             cells = [f"{mean:.4g}" for mean in centred[order, k]]
             columns.append(Column("centred", cells, width=11))
-    return Table("feature", [names[i] for i in order], columns, width=max(map(len, names)))
+        tables.append(Table("feature", shown, columns, width=width))
+    return tables
 
 
 def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -> View:
@@ -68,7 +69,7 @@ def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -
         facts = f"variance {float(result.variance):.4g}"
     outputs = result.outputs if several else ("",)
     tables = sensitivity_tables(result, outputs, count, _INDICES, ".4g")
-    hidden = more(n_inputs - count)
+    hidden = more(n_inputs - count, where="to_frame()")
     if n_outputs is not None and (hidden or len(tables) > n_outputs):
         hidden = "and more; see to_frame()"
     return View(
@@ -81,7 +82,12 @@ def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -
 
 
 def sensitivity_tables(
-    result: Sensitivity, outputs: Sequence[str], count: int, titles: Sequence[str], style: str
+    result: Sensitivity,
+    outputs: Sequence[str],
+    count: int,
+    titles: Sequence[str],
+    style: str,
+    noun: str = "input",
 ) -> list[Table]:
     """Return the indices of each output, whose title is its name and variance."""
     order, names = result.order[:count], result.feature_names
@@ -101,7 +107,7 @@ def sensitivity_tables(
         ]
         variance = float(np.reshape(result.variance, -1)[k])
         title = f"{output}: variance {variance:.4g}" if output else ""
-        tables.append(Table("input", shown, columns, title, output, width))
+        tables.append(Table(noun, shown, columns, title, output, width))
     return tables
 
 
@@ -135,7 +141,7 @@ def interactions(result: Interactions, count: int, where: str = "") -> View:
         _headline(result),
         notes=_notes(result),
         tables=[Table("players", [" & ".join(entry.players) for entry in top], columns)],
-        more=more(total - len(top), where) if where else "",
+        more=more(total - len(top), where=where) if where else "",
     )
 
 

@@ -13,7 +13,7 @@ from pkex._util.words import NOISE, counted
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.spread import POSTERIOR
 from pkex.output.text import leaves_out, most_important, raw_text
-from pkex.output.view import Chip, Column, Table, View, titled
+from pkex.output.view import Chip, Column, Table, View, more, titled
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
@@ -124,7 +124,7 @@ def sparse_sums(explanation: SparseExplanation) -> View:
         sign = "=" if explanation.efficient else "; from"
         sums.append(f"{title}: {predictions[row, k]:.4g} {sign} {_sum(base[row, k], terms)}")
     if len(places) > _SUMS:
-        sums.append(f"and {len(places) - _SUMS} more")
+        sums.append(more(len(places) - _SUMS))
     return _sparse_view(explanation, remarks=sums)
 
 
@@ -251,10 +251,9 @@ def _table(
     )
     ends = Column("base value", base), Column("prediction", predictions, bold=True)
     lines = [*first, ends[0], *columns, ends[1]]
-    hidden = n_rows - len(names)
     return {
         "tables": [Table("row", [names[row] for row, _ in places], lines)],
-        "more": f"and {counted(hidden, 'more row')}" if hidden else "",
+        "more": more(n_rows - len(names), "row"),
     }
 
 
