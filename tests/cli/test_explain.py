@@ -127,7 +127,7 @@ def test_columns_of_noise_rank_below_those_that_matter(capsys):
     assert "charged for being looked at" in summary["result"]["caution"]
     printed = capsys.readouterr().out
     assert "absent features: have the kernel factor 1" in printed
-    assert "caution: under neutral removal a column is charged for being looked at" in printed
+    assert "note: under neutral removal a column is charged for being looked at" in printed
     assert "centred" in printed.splitlines()[1]
     explain("--removal", "marginal", "--rows", "3")
     check(pkex.Explainer(model)(table[3:4]), [3])

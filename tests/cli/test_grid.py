@@ -9,8 +9,7 @@ import sys
 import pytest
 from rich.cells import cell_len
 
-from pkex.cli import _grid
-from pkex.cli._grid import bar, grid, show
+from pkex.output.terminal import Bar, Sheet, _bars, cell, show
 
 pytestmark = pytest.mark.frontend
 
@@ -44,11 +43,12 @@ def printed(monkeypatch, width, encoding="utf-8", lines=None, terminal=True, **o
         monkeypatch.setenv(name, value)
     if lines is None:
         lines = [
-            [name, f"{value:+.2f}", "± 0.1", bar(value, 2.0)]
+            [name, f"{value:+.2f}", "± 0.1", Bar(value, 2.0)]
             for name, value in zip(NAMES, VALUES, strict=True)
         ]
     heads = options.pop("heads", ["feature", "value", "", ""])
-    show(*grid("title", heads, lines, len(lines), **options))
+    outputs, n_outputs = options.pop("outputs", ()), options.pop("n_outputs", 0)
+    show(cell("title", "bold"), Sheet(heads, lines, outputs, n_outputs, "use --output"))
     stream.flush()
     return stream.buffer.getvalue().decode(encoding)
 
@@ -66,8 +66,8 @@ def test_names_and_values_are_whole_at_every_width(width, monkeypatch):
 def test_names_that_have_no_room_stand_on_lines_of_their_own(monkeypatch):
     heads = ["feature", "share", "", "p", "alone"]
     lines = [
-        ["income of the household in the year before", "+1.234567", bar(1, 1), "0.012", "+0.12345"],
-        ["age", "-0.000012", bar(0, 1), "1", "-0.00001"],
+        ["income of the household in the year before", "+1.234567", Bar(1, 1), "0.012", "+0.12345"],
+        ["age", "-0.000012", Bar(0, 1), "1", "-0.00001"],
     ]
     said = printed(monkeypatch, 36, lines=lines, heads=heads)
     assert re.sub(r"\x1b\[[0-9;]*m", "", said).splitlines() == [
@@ -94,17 +94,17 @@ def test_bars_take_the_room_that_is_left(monkeypatch):
 
 
 def test_negative_bars_go_to_the_left_of_one_line():
-    texts = [text.plain for text in _grid._bars([bar(v, 2.0) for v in VALUES], 25)]
+    texts = [text.plain for text in _bars([Bar(v, 2.0) for v in VALUES], 25)]
     assert texts[0] == " " * 8 + "█" * 16
     assert texts[1] == "█" * 8
     assert texts[2] == " " * 8 + "█" * 4
     assert texts[3].strip() == ""
     assert len({text.find("█") for text in (texts[0], texts[2])}) == 1
-    only = [text.plain for text in _grid._bars([bar(-1.0, 1.0), bar(-0.5, 1.0)], 10)]
+    only = [text.plain for text in _bars([Bar(-1.0, 1.0), Bar(-0.5, 1.0)], 10)]
     assert only == ["█" * 10, " " * 5 + "█" * 5]
-    halves = [text.plain for text in _grid._bars([bar(1.0, 1.0), bar(0.25, 1.0)], 10)]
+    halves = [text.plain for text in _bars([Bar(1.0, 1.0), Bar(0.25, 1.0)], 10)]
     assert halves == ["█" * 10, "██▌"]
-    assert [t.plain for t in _grid._bars([bar(0.0, 0.0)], 10)] == [""]
+    assert [t.plain for t in _bars([Bar(0.0, 0.0)], 10)] == [""]
 
 
 def test_colours_are_of_the_palette_and_can_be_switched_off(monkeypatch):
@@ -115,7 +115,7 @@ def test_colours_are_of_the_palette_and_can_be_switched_off(monkeypatch):
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_ascii_where_the_encoding_has_no_blocks(encoding, monkeypatch):
-    lines = [["age", "+2.00", bar(2.0, 2.0)], ["bmi", "-1.00", bar(-1.0, 2.0)]]
+    lines = [["age", "+2.00", Bar(2.0, 2.0)], ["bmi", "-1.00", Bar(-1.0, 2.0)]]
     said = printed(monkeypatch, 80, encoding, lines, heads=["feature", "value", ""])
     assert "####" in said
     assert "?" not in said
@@ -142,7 +142,7 @@ def test_outputs_that_do_not_fit_are_counted(width, shown, monkeypatch):
 
 
 def test_errors_are_left_out_before_values(monkeypatch):
-    lines = [["a name of some letters", "0.1234", "± 0.01", bar(1.0, 1.0)]]
+    lines = [["a name of some letters", "0.1234", "± 0.01", Bar(1.0, 1.0)]]
     said = printed(monkeypatch, 32, lines=lines, heads=["feature", "value", "", ""])
     assert "0.1234" in said
     assert "±" not in said

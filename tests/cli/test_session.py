@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from pkex.cli._grid import show
+from pkex._util.terminal import put
 from pkex.cli._session import Session
-from pkex.cli._text import put
+from pkex.output.terminal import show
 from pkex.output.text import aligned
 from pkex.tables.files import FileTable
 
@@ -45,7 +45,7 @@ def test_notes_are_said_once_and_kept(capsys):
 
 
 def test_a_reader_who_leaves_is_no_error():
-    code = "from pkex.cli._text import put\nfor _ in range(10**4): put('x' * 100)\nprint('y')"
+    code = "from pkex._util.terminal import put\nfor _ in range(10**4): put('x' * 100)\nprint('y')"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as run:

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 import pkex
-from pkex.output.sparse_tables import REST
 from pkex.output.token_spans import spans_of
+from pkex.output.view.rows import REST
 
 pytestmark = pytest.mark.frontend
 

@@ -192,10 +192,10 @@ def test_parts_that_do_not_fit_together_are_refused(change, words):
 
 
 def test_few_rows_read_as_sums():
-    first, absent, caution, line, *rest = repr(ONE[0]).splitlines()
+    first, absent, note, line, *rest = repr(ONE[0]).splitlines()
     assert first.startswith("Explanation(1 row x 4 players, neutral removal")
     assert absent == "  absent features: have the kernel factor 1"
-    assert caution.startswith("  caution: under neutral removal a column is charged for being")
+    assert note.startswith("  note: under neutral removal a column is charged for being")
     assert not rest
     numbers = [
         float(sign.strip() + number) for sign, number in re.findall(r"([-+] |-|)([\d.e]+) \(", line)

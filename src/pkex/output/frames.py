@@ -8,14 +8,24 @@ import numpy as np
 
 from pkex._util.extras import optional
 from pkex._util.types import Floats
+from pkex.output.view.rows import REST
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
     from pkex.results.explanation import Explanation
     from pkex.results.importance import Importance
+    from pkex.results.interactions import Interactions
     from pkex.results.sensitivity import Sensitivity
+    from pkex.results.sparse import SparseExplanation
 
-__all__ = ["attribution_frame", "explanation_frame", "importance_frame", "sensitivity_frame"]
+__all__ = [
+    "attribution_frame",
+    "explanation_frame",
+    "importance_frame",
+    "interactions_frame",
+    "sensitivity_frame",
+    "sparse_frame",
+]
 
 
 def explanation_frame(explanation: Explanation, totals: bool) -> Any:
@@ -103,3 +113,52 @@ def sensitivity_frame(sensitivity: Sensitivity) -> Any:
     frame = pandas.DataFrame(blocks, index=index)
     frame.columns.names = ["output", "index"]
     return frame
+
+
+def interactions_frame(found: Interactions, output: str | int | None, totals: bool) -> Any:
+    """See `Interactions.to_frame`."""
+    pandas = optional("pandas", "pandas")
+    names, blocks = [], []
+    for _, subset, values in found.by_order():
+        names += [found.name_of(subset(place)) for place in range(values.shape[1])]
+        blocks.append(values)
+    ends = ("base_value", "prediction") if totals else ()
+    clash = set(names).intersection(ends)
+    if clash:
+        raise ValueError(
+            f"a feature is named {clash.pop()!r}, as a column that to_frame adds; use "
+            "to_frame(totals=False)."
+        )
+    table = np.concatenate(blocks, axis=1)
+    if totals:
+        shape = (len(found), 1, table.shape[2])
+        both = [found.base_values.reshape(shape), found.predictions.reshape(shape)]
+        table = np.concatenate([table, *both], axis=1)
+    columns: Any = [*names, *ends]
+    index = found.row_labels
+    if found.whole != "prediction":
+        index = [found.whole]
+    if output is not None or table.shape[2] == 1:
+        number = found.output_number(output, "to_frame")
+        return pandas.DataFrame(table[:, :, number], columns=columns, index=index)
+    columns = pandas.MultiIndex.from_product([found.outputs, columns], names=["output", "players"])
+    flat = np.moveaxis(table, 2, 1).reshape(len(found), -1)
+    return pandas.DataFrame(flat, columns=columns, index=index)
+
+
+def sparse_frame(explanation: SparseExplanation) -> Any:
+    """See `SparseExplanation.to_frame`."""
+    pandas = optional("pandas", "pandas")
+    values, data = explanation.values, explanation.data
+    lines = []
+    for row in range(len(explanation)):
+        here = slice(values.indptr[row], values.indptr[row + 1])
+        stored = slice(data.indptr[row], data.indptr[row + 1])
+        cells = dict(zip(data.indices[stored].tolist(), data.data[stored].tolist(), strict=True))
+        phi, players = values.data[here], values.indices[here]
+        for i in np.argsort(-np.abs(phi), kind="stable"):
+            columns = explanation.players[players[i]]
+            cell = cells.get(columns[0], 0.0) if len(columns) == 1 else np.nan
+            lines.append((row, explanation.feature_names[players[i]], cell, phi[i]))
+        lines.append((row, REST, np.nan, explanation.rest[row]))
+    return pandas.DataFrame(lines, columns=["row", "feature", "data", "value"])

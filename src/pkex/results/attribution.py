@@ -30,6 +30,7 @@ from pkex.output.files.header import (
 )
 from pkex.output.files.pieces import one_of
 from pkex.output.plots.accessors import AttributionPlots
+from pkex.output.view import attribution as view
 from pkex.results.interactions import Interactions
 from pkex.results.tested import Tested
 
@@ -411,7 +412,7 @@ class Attribution(Tested):
         >>> print(*pkex.mmd(X, Z, n_permutations=199, random_state=0).remarks())
         x1, x0: a share, but no change alone: involved, as the relation to other columns changed.
         """
-        return text.remarks(self, self.alpha if alpha is None else alpha)
+        return view.remarks(self, self.alpha if alpha is None else alpha)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one line per player, the largest value first.
@@ -518,10 +519,10 @@ class Attribution(Tested):
         super().save(path)
 
     def __repr__(self) -> str:
-        return text.attribution_text(self)
+        return text.draw(view.attribution(self, text.LINES))
 
     def _repr_html_(self) -> str:
-        return html.attribution_html(self)
+        return html.draw(view.attribution(self, html.LINES))
 
     def recomputation(self, what: str) -> Recomputation:
         """Return what the attribution was computed from, or say that it is not there."""

@@ -18,6 +18,7 @@ from pkex.output.files.codec import ABOUT, ROWS, Codec, Entries, FloatArrays, Ke
 from pkex.output.files.header import as_number, as_text
 from pkex.output.interop import shap, shapiq
 from pkex.output.plots.accessors import ExplanationPlots
+from pkex.output.view.rows import explanation_sums, explanation_table
 from pkex.results.base import Deferred, Result, check_sums, row_names
 from pkex.results.importance import Importance
 
@@ -177,10 +178,10 @@ class Explanation(Result):
         return len(self.values)
 
     def __repr__(self) -> str:
-        return text.explanation_text(self)
+        return text.draw(explanation_sums(self))
 
     def _repr_html_(self) -> str:
-        return html.explanation_html(self)
+        return html.draw(explanation_table(self))
 
     @property
     def plot(self) -> ExplanationPlots:

@@ -13,6 +13,7 @@ from pkex.output.files.archive import Format, Header
 from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays
 from pkex.output.files.header import as_count, as_flag, as_names, maybe
 from pkex.output.plots.accessors import ImportancePlots
+from pkex.output.view import features
 from pkex.results.about import About
 from pkex.results.base import Result
 
@@ -110,10 +111,10 @@ class Importance(Result):
         return np.argsort(-total, kind="stable")
 
     def __repr__(self) -> str:
-        return text.importance_text(self)
+        return "\n".join(text.draw_lines(features.importance(self)))
 
     def _repr_html_(self) -> str:
-        return html.importance_html(self)
+        return html.draw(features.importance(self, html.LINES))
 
     @property
     def plot(self) -> ImportancePlots:

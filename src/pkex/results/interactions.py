@@ -16,12 +16,14 @@ from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.games.functionals import INDICES
 from pkex.games.rules import Rule
-from pkex.output import interaction_tables
+from pkex.output import frames, html, text
 from pkex.output.files.archive import Format
 from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays, Kernels, Rules, Table
 from pkex.output.files.header import as_count, as_index, as_number, as_players, as_text, maybe
 from pkex.output.files.pieces import one_of
+from pkex.output.interop.shapiq import interactions_to_shapiq
 from pkex.output.plots.accessors import InteractionPlots
+from pkex.output.view import features
 from pkex.results.base import Result, check_sums, row_names
 
 if TYPE_CHECKING:
@@ -191,10 +193,10 @@ class Interactions(Result):
         return len(self.base_values)
 
     def __repr__(self) -> str:
-        return interaction_tables.text(self)
+        return text.draw(features.interactions(self, text.LINES))
 
     def _repr_html_(self) -> str:
-        return interaction_tables.html(self)
+        return html.draw(features.interactions(self, html.LINES, "top() and to_frame()"))
 
     @property
     def index(self) -> str:
@@ -344,7 +346,7 @@ class Interactions(Result):
               x0     x1  x0 & x1  base_value  prediction
         0 -0.158  0.158  -0.1161      2.4357      2.3196
         """
-        return interaction_tables.frame(self, output, totals)
+        return frames.interactions_frame(self, output, totals)
 
     def to_shapiq(self, row: int = 0, output: str | int | None = None) -> Any:
         """Return the values of one row as `shapiq.InteractionValues`, for shapiq's plots.
@@ -366,7 +368,7 @@ class Interactions(Result):
             values = interactions.to_shapiq(0)
             shapiq.network_plot(interaction_values=values, feature_names=interactions.feature_names)
         """
-        return interaction_tables.to_shapiq(self, row, output)
+        return interactions_to_shapiq(self, row, output)
 
     @lazy
     def _places(self) -> dict[Subset, int]:

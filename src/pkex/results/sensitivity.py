@@ -16,6 +16,7 @@ from pkex.output.files.archive import Format
 from pkex.output.files.codec import ABOUT, Codec, Content, Entries, FloatArrays
 from pkex.output.files.header import as_count, as_names, as_number, as_text, to_json, typed
 from pkex.output.plots.accessors import SensitivityPlots
+from pkex.output.view import features
 from pkex.results.base import Result
 from pkex.tables.dependence import Dependence, Pair
 
@@ -192,10 +193,10 @@ class Sensitivity(Result):
         return found
 
     def __repr__(self) -> str:
-        return text.sensitivity_text(self)
+        return text.draw(features.sensitivity(self, text.LINES, text.OUTPUTS))
 
     def _repr_html_(self) -> str:
-        return html.sensitivity_html(self)
+        return html.draw(features.sensitivity(self, html.LINES))
 
     @property
     def plot(self) -> SensitivityPlots:

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from pkex._util.types import Floats, Indices
 from pkex.games.rules import Rule
-from pkex.output import sparse_tables
+from pkex.output import frames, html, text
 from pkex.output.files.archive import Format
 from pkex.output.files.codec import ABOUT, ROWS, Codec, Entries, FloatArrays, Kernels, Rules
 from pkex.output.files.header import as_names, as_number, as_text, maybe
 from pkex.output.files.sparse import SparseRows
 from pkex.output.plots.sparse import SparsePlots
 from pkex.output.token_spans import Analyzed, Located
+from pkex.output.view.rows import sparse_sums, sparse_table
 from pkex.results.base import Result, check_sums
 from pkex.results.explanation import Explanation
 from pkex.results.importance import Importance
@@ -113,10 +114,10 @@ class SparseExplanation(Result):
         return int(self.data.shape[0])
 
     def __repr__(self) -> str:
-        return sparse_tables.sparse_text(self)
+        return text.draw(sparse_sums(self))
 
     def _repr_html_(self) -> str:
-        return sparse_tables.sparse_html(self)
+        return html.draw(sparse_table(self))
 
     @property
     def plot(self) -> SparsePlots:
@@ -171,7 +172,7 @@ class SparseExplanation(Result):
         The columns are ``row``, ``feature``, ``data`` and ``value``; the values of a row come
         largest first, its rest, named ``(all other columns)``, last. `data` is NaN for a group.
         """
-        return sparse_tables.sparse_frame(self.select_output(output, "to_frame"))
+        return frames.sparse_frame(self.select_output(output, "to_frame"))
 
     def importance(self) -> Importance:
         """Return the mean absolute values over the rows of all players that some row stores.

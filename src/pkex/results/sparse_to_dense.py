@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex.output.sparse_tables import REST
+from pkex.output.view.rows import REST
 from pkex.results.explanation import Explanation
 from pkex.results.importance import Importance
 

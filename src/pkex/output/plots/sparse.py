@@ -13,8 +13,8 @@ from pkex._util.lazy import lazy
 from pkex._util.validation import brief, is_index
 from pkex.output.plots.accessors import ExplanationPlots
 from pkex.output.plots.text import TextPlot
-from pkex.output.sparse_tables import REST
 from pkex.output.token_spans import Analyzed, spans_of
+from pkex.output.view.rows import REST
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation

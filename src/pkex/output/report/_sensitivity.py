@@ -8,7 +8,7 @@ import numpy as np
 
 from pkex.output.report._facts import Fact, fact
 from pkex.output.report._page import finite
-from pkex.output.text import sensitivity_remarks
+from pkex.output.view.features import sensitivity_remarks
 
 if TYPE_CHECKING:
     from pkex.results.sensitivity import Sensitivity

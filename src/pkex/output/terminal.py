@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -20,13 +20,14 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from pkex._util.terminal import has_blocks, plain, printable, put
 from pkex._util.words import counted
-from pkex.cli._text import has_blocks, plain, printable, put
 from pkex.output import palette
+from pkex.output.view import Column, View
 
-__all__ = ["SHOWN", "Bar", "bar", "cell", "grid", "show"]
+__all__ = ["LINES", "Bar", "Sheet", "bars", "cell", "draw", "show"]
 
-SHOWN = 20  # lines of a table in the terminal
+LINES = 20  # of a table
 _PIPE = 10_000  # columns
 _GAP = 2  # between columns
 _NAME = 12  # letters; names that get fewer and need more stand on lines of their own
@@ -41,9 +42,9 @@ class Bar:
     largest: float
 
 
-def bar(value: float, largest: float) -> Bar:
-    """Return a bar of a value, to the left where it is below 0; `largest` has the whole length."""
-    return Bar(float(value), float(largest))
+def bars(values: Iterable[float], largest: float) -> Column:
+    """Return a column of bars, to the left below 0; `largest` has the whole length."""
+    return Column("", [Bar(float(value), float(largest)) for value in values])
 
 
 def cell(value: object, style: str = "") -> Text:
@@ -51,41 +52,26 @@ def cell(value: object, style: str = "") -> Text:
     return Text(plain(printable(str(value)), sys.stdout.encoding), style=style)
 
 
-def grid(
-    title: str,
-    columns: Sequence[str],
-    lines: Sequence[Sequence[Any]],
-    count: int,
-    said: Sequence[str] = (),
-    *,
-    outputs: Sequence[Sequence[int]] = (),
-    n_outputs: int = 0,
-    hint: str = "use --output",
-) -> list[Any]:
-    """Return a title, what is said below it, and a table of the first of `count` lines.
+def draw(view: View, n_outputs: int = 1, hint: str = "use --output") -> list[Any]:
+    """Return a view of which each output has a table; they stand side by side.
 
-    Parameters
-    ----------
-    title : str
-    columns : sequence of str
-        Their heads; the first says what a line is.
-    lines : sequence of sequences of Text, Bar or anything else, which is shown as text
-    count : int
-        Of all lines.
-    said : sequence of str
-    outputs : sequence of sequences of int
-        The columns of each output, of which as many are shown as fit.
-    n_outputs : int
-        How many outputs there are, with those that have no columns here.
-    hint : str
-        What to do to see the outputs that are left out.
+    Of `n_outputs` outputs, with those that have no table here, as many are shown as fit; `hint`
+    says what to do to see the others.
     """
-    rest = count - len(lines)
+    first = view.tables[0]
+    heads, columns, outputs = [first.noun], [first.names], []
+    for table in view.tables:
+        start = len(heads)
+        for title, column in zip(table.titles, table.columns, strict=True):
+            heads += [title, ""] if column.spreads else [title]
+            columns += [column.cells, column.spreads] if column.spreads else [column.cells]
+        outputs.append(range(start, len(heads)))
     return [
-        cell(title, "bold"),
-        *map(cell, said),
-        _Sheet(columns, lines, outputs, n_outputs, hint),
-        *([cell(f"and {counted(rest, f'more {columns[0]}')}")] if rest else []),
+        cell(view.headline, "bold"),
+        *map(cell, view.lead),
+        Sheet(heads, list(zip(*columns, strict=True)), outputs, n_outputs, hint),
+        *([cell(view.more)] if view.more else []),
+        *(cell(remark, "dim") for remark in view.remarks),
     ]
 
 
@@ -102,8 +88,19 @@ def show(*renderables: Any) -> None:
 
 
 @dataclass(frozen=True)
-class _Sheet:
-    """A table that leaves out columns which do not fit."""
+class Sheet:
+    """A table that leaves out columns which do not fit.
+
+    Attributes
+    ----------
+    heads : sequence of str
+        The first says what a line is.
+    lines : sequence of sequences of Text, Bar or anything else, which is shown as text
+    outputs : sequence of sequences of int
+        The columns of each output.
+    n_outputs : int
+    hint : str
+    """
 
     heads: Sequence[str]
     lines: Sequence[Sequence[Any]]
