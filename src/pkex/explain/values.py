@@ -5,7 +5,6 @@ The sums are made in `pkex.games.points`, those of sparse rows in `pkex.games.sp
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial, reduce
 from operator import add
 from typing import Any
@@ -64,7 +63,7 @@ def explain_rows(
     )
 
 
-def _predicted_later(problem: Problem, prepared: PreparedRows) -> Callable[[], Any] | None:
+def _predicted_later(problem: Problem, prepared: PreparedRows) -> Any:
     """Return a function that asks a classifier for the classes of the rows."""
     classes, rows = problem.model.classes, prepared.rows
     if classes is None or classes.predict is None:
