@@ -290,6 +290,7 @@ class Problem:
         self,
         prepared: PreparedRows,
         sums: GameSums | SparseGameSums,
+        residual: float,
         error: Floats,
         base: Floats,
         noise: Noise,
@@ -301,16 +302,17 @@ class Problem:
         ----------
         prepared : PreparedRows
         sums : GameSums or SparseGameSums
-            Those of all parts.
+            Those of all parts, which were checked.
+        residual : float
+            The largest amount that they miss the prediction by.
         error : array of shape (n_rows, n_outputs)
-            What the sums may be off by.
+            What the sums may be off by; it is added to in place.
         base : array of shape () or (n_outputs,)
             The base value.
         noise : Noise
         sizes : array of shape (n_rows, n_outputs) or (n_outputs,)
             What sums of ``|alpha_i k(x, x_i)|`` are at most.
         """
-        residual = sums.check()
         shows = self.tol is None and sums.efficient
         missed = sums.residual if shows else None
         noise.warn(sizes, residual if shows else None, missed, prepared.parts)
@@ -318,7 +320,7 @@ class Problem:
         base_values = np.empty((len(sums.totals), *base.shape))
         base_values[...] = base
         # of what was computed, of the intercept in base and prediction, and of what the sum misses
-        error = error + self.intercept_error
+        error += self.intercept_error
         if sums.efficient:
             predictions = base_values + sums.explained.reshape(base_values.shape)
             error += np.abs(sums.residual)

@@ -125,7 +125,9 @@ def explain_sparse_rows(
     assert games is not None
     sums = games.sum_parts(prepared.parts, n_jobs, progress)
     base = games.base_value
-    arrays = problem.check_and_assemble(prepared, sums, sums.error, base, games.noise, games.sizes)
+    arrays = problem.check_and_assemble(
+        prepared, sums, sums.check(), sums.error, base, games.noise, games.sizes
+    )
     values = _as_csr(sums, len(problem.players))
     preparation = problem.expansion.preparation
     vectorizer = None if preparation is None else preparation.texts

@@ -42,10 +42,13 @@ def explain_rows(
     pairs = list(zip(problem.games, prepared.parts, strict=True))
     by_part = [games.explain(x, n_jobs=n_jobs, progress=progress) for games, x in pairs]
     sums: GameSums = reduce(add, by_part)
+    residual = sums.check()  # before what an overflow would make of errors
     errors = [games.error(s, x) for (games, x), s in zip(pairs, by_part, strict=True)]
     base, noise = problem.base_value, problem.noise
     error = reduce(add, errors)
-    arrays = problem.check_and_assemble(prepared, sums, error, base, noise, sums.magnitudes)
+    arrays = problem.check_and_assemble(
+        prepared, sums, residual, error, base, noise, sums.magnitudes
+    )
     one_output = base.ndim == 0
     spread = {}
     if uncertain:
