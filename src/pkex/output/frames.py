@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,12 +35,7 @@ def explanation_frame(explanation: Explanation, totals: bool) -> Any:
     names = explanation.feature_names
     ends = ("base_value", "prediction") if totals else ()
     spreads = tuple(f"{name} std" for name in names) if explanation.std is not None else ()
-    taken = set(names).intersection((*ends, *spreads))
-    if taken:
-        raise ValueError(
-            f"a feature is named {taken.pop()!r}, as a column that to_frame adds; use "
-            "to_frame(totals=False)."
-        )
+    _check_names(names, (*ends, *spreads))
     values, base, predictions = explanation.with_output_axis()
     stds = None if explanation.std is None else explanation.std.reshape(values.shape)
     blocks = [
@@ -123,12 +119,7 @@ def interactions_frame(found: Interactions, output: str | int | None, totals: bo
         names += [found.name_of(subset(place)) for place in range(values.shape[1])]
         blocks.append(values)
     ends = ("base_value", "prediction") if totals else ()
-    clash = set(names).intersection(ends)
-    if clash:
-        raise ValueError(
-            f"a feature is named {clash.pop()!r}, as a column that to_frame adds; use "
-            "to_frame(totals=False)."
-        )
+    _check_names(names, ends)
     table = np.concatenate(blocks, axis=1)
     if totals:
         shape = (len(found), 1, table.shape[2])
@@ -162,3 +153,12 @@ def sparse_frame(explanation: SparseExplanation) -> Any:
             lines.append((row, explanation.feature_names[players[i]], cell, phi[i]))
         lines.append((row, REST, np.nan, explanation.rest[row]))
     return pandas.DataFrame(lines, columns=["row", "feature", "data", "value"])
+
+
+def _check_names(names: Sequence[str], added: Sequence[str]) -> None:
+    taken = set(names).intersection(added)
+    if taken:
+        raise ValueError(
+            f"a feature is named {taken.pop()!r}, as a column that to_frame adds; use "
+            "to_frame(totals=False)."
+        )

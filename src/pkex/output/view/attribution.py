@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.p_values import lowest_adjusted, needed_permutations
+from pkex._util.types import Floats
 from pkex._util.words import counted
 from pkex.output.view import Column, Table, View, more, titled
 
@@ -83,16 +84,17 @@ def shares(
     order = result.order[:count]
     shown = result.values[order]
     scale = np.abs(shown).max(initial=0.0) or 1.0
-    columns = [Column("share", write(shown), strengths=(shown / scale).tolist())]
-    p_values = [result.p_holm, result.p_alone_holm]
-    tested = [
-        [] if part is None else [Column("p", [f"{p:{style}}" for p in part[order]])]
-        for part in p_values
-    ]
-    columns += tested[0]
+    strengths = (shown / scale).tolist()
+
+    def p_values(adjusted: Floats | None) -> list[Column]:
+        cells = [] if adjusted is None else [f"{p:{style}}" for p in adjusted[order]]
+        return [Column("p", cells)] if cells else []
+
+    columns = [Column("share", write(shown), strengths=strengths), *p_values(result.p_holm)]
     if alone:
         columns.append(Column("alone", write(np.asarray(result.alone)[order])))
-    return Table("feature", [result.feature_names[i] for i in order], columns + tested[1])
+    columns += p_values(result.p_alone_holm)
+    return Table("feature", [result.feature_names[i] for i in order], columns)
 
 
 def _four_digits(numbers: Any) -> list[str]:
