@@ -36,8 +36,8 @@ def made() -> str:
     """Return the list as text."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    names = ("torch_models", "optimiser_models")
-    lists = [import_module(f"tests._support.{name}") for name in names]
+    folders = ("torch_models", "optimiser_models")
+    lists = [import_module(f"tests._support.{folder}") for folder in folders]
     names = [name for name in readers.supported() if name.startswith(_LIBRARIES)]
     cases: dict[str, list[str]] = {name: [] for name in names}
     modules: dict[str, tuple[list[str], list[str]]] = {}
