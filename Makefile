@@ -31,8 +31,12 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
+# WITHOUT has markers of tests to leave out, as in `make test WITHOUT="frontend rules"`.
+OWN_TARGETS := not e2e and not browser and not torch and not notebook and not cluster
+MARKED = -m "$(OWN_TARGETS)$(foreach mark,$(WITHOUT), and not $(mark))"
+
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -n auto $(TESTS)
+	$(BIN)/python -m pytest -n auto $(MARKED) $(TESTS)
 
 # The same, with the share of lines that ran, below in all; a third slower with Python 3.11.
 coverage: $(VENV)/.installed
@@ -46,8 +50,7 @@ e2e: $(VENV)/.installed
 browser: $(VENV)/.installed
 	scripts/install_browser.sh
 	test -e build/docs/index.html || $(MAKE) docs
-	$(BIN)/python -m pytest -n 0 -m browser tests/test_report_browser.py \
-	  tests/test_report_interactions.py tests/test_accessibility.py
+	$(BIN)/python -m pytest -n 0 -m browser tests/output
 
 # Notebooks, run by nbconvert: every table and every picture of a result.
 notebook: $(VENV)/.installed
@@ -64,15 +67,13 @@ cluster: $(CLUSTER)/.installed
 
 # The tests with the oldest versions of everything that pkex says it works with. These packages use
 # what newer ones of theirs deprecate. Proofs in many digits are left out, as they ask little of other packages.
+lowest: WITHOUT := docs experiments rules digits
 lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest -n auto -W ignore::DeprecationWarning tests src/pkex --ignore=tests/test_docs.py \
-	  --ignore-glob='tests/test_experiments*' --ignore-glob='tests/test_*rules.py' \
-	  $(foreach name,accuracy error factors near_one ratios series,--ignore=tests/test_$(name).py)
+	$(LOWEST)/bin/python -m pytest -n auto -W ignore::DeprecationWarning $(MARKED) tests src/pkex
 
 # Models of GPyTorch, BoTorch and optimisers, and the pages about them. These packages use what torch deprecates.
 torch: $(TORCH)/.installed
-	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/test_torch.py \
-	  tests/test_optimisers.py
+	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning tests/readers
 	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/tutorials/botorch.md \
 	  docs/howto/optimisers.md
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-pytest.register_assert_rewrite("cases", "explanations", "native_games", "removal_games")
+pytest.register_assert_rewrite("tests._support")
 
 collect_ignore_glob = []
 try:
@@ -17,10 +17,13 @@ try:
 except ImportError:
     collect_ignore_glob += ["src/pkex/games/native/*.py"]
 if find_spec("gpytorch") is None:  # see `make torch`
-    collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/test_torch.py"]
-    collect_ignore_glob += ["tests/torch_models/*.py", "docs/tutorials/botorch.md"]
+    collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/readers/test_torch.py"]
+    collect_ignore_glob += ["tests/_support/torch_models/*.py", "docs/tutorials/botorch.md"]
 if find_spec("skopt") is None or find_spec("bayes_opt") is None:  # see `make torch`
-    collect_ignore_glob += ["tests/test_optimisers.py", "tests/optimiser_models.py"]
+    collect_ignore_glob += [
+        "tests/readers/test_optimisers.py",
+        "tests/_support/optimiser_models.py",
+    ]
     collect_ignore_glob += ["docs/howto/optimisers.md"]
 
 

@@ -21,9 +21,9 @@ import pkex
 from benchmarks.record import config, store
 from benchmarks.timing import seconds
 from pkex.games.backend import game_class
+from pkex.games.rules import general_ladder
 from pkex.kernels import RBF, Laplacian
 from pkex.models.absent import MAX_ROWS
-from pkex.rules import general_ladder
 
 SIZES = ((5000, 20), (450, 50), (1000, 100))
 

@@ -25,8 +25,8 @@ import pkex.games.native._kernel as kernel
 from benchmarks.record import config, store
 from benchmarks.timing import growth, seconds
 from pkex.games import native
+from pkex.games.rules import ladder
 from pkex.kernels import RBF
-from pkex.rules import ladder
 
 Floats = NDArray[np.float64]
 

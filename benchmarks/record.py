@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pkex
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 __all__ = ["config", "load", "store"]
 

@@ -26,7 +26,7 @@ from benchmarks.record import config, store
 from benchmarks.timing import growth, seconds
 from pkex import reference
 from pkex.kernels import RBF
-from tests import naive
+from tests._support import naive
 
 Floats = NDArray[np.float64]
 Builder = Callable[[Floats, Floats, Floats, float], Callable[[], Floats]]

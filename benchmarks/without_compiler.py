@@ -20,8 +20,8 @@ from benchmarks.record import config, store
 from benchmarks.timing import seconds
 from pkex.games.numpy_backend import Game
 from pkex.games.protocols import BlockSums
+from pkex.games.rules import general_ladder, ladder
 from pkex.kernels import RBF
-from pkex.rules import general_ladder, ladder
 
 Floats = NDArray[np.float64]
 

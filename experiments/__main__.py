@@ -17,7 +17,7 @@ from experiments import figures
 from experiments.data import MissingDataError
 from experiments.page import page
 from experiments.record import Experiment, Job, Record, read
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 NAMES = ("time", "regression", "recovery", "mmd", "hsic", "stability")
 _MODULES = {"time": "scaling"}

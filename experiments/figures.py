@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 __all__ = ["COLOURS", "MARKERS", "STYLE", "axes", "save"]
 

@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import pkex
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 __all__ = ["Experiment", "Job", "Record", "read", "results", "write"]
 

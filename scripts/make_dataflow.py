@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "dataflow.svg"
 

@@ -23,7 +23,7 @@ from typing import BinaryIO
 import matplotlib as mpl
 from matplotlib import pyplot as plt
 
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"

@@ -122,7 +122,7 @@ def relative_error_bound(m: int, lam: float) -> arb:
 def lam_max(m: int, tolerance: float) -> float:
     """Largest lam with relative_error_bound(m, lam) <= eps, rounded down to 6 digits.
 
-    Nodes rounded to doubles cost up to NODE_ROUNDING more (see pkex.rules). A loose tolerance
+    Nodes rounded to doubles cost up to NODE_ROUNDING more (see pkex.games.rules). A loose tolerance
     includes that; the tightest, below it, is a bound for exact nodes, and pkex adds the rounding.
     """
     eps = tolerance - NODE_ROUNDING if tolerance > NODE_ROUNDING else tolerance
@@ -352,7 +352,7 @@ def as_json(lam: dict[float, list[float]], rules: dict[float, list[Rule]]) -> st
         for tol, row in rules.items()
     ]
     return (
-        '{\n"about": "made by scripts/make_rules.py; see pkex.rules",\n'
+        '{\n"about": "made by scripts/make_rules.py; see pkex.games.rules",\n'
         f'"tolerances": {json.dumps(TOLERANCES)},\n'
         f'"lam_max": {block(lam_rows, "{}")},\n'
         f'"log_chebyshev": {block(rule_rows, "{}")}\n}}\n'

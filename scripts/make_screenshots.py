@@ -20,7 +20,7 @@ from make_figures import IMAGES, ROOT, run
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 WIDTH, SCALE, MARGIN = 1180, 1.5, 12
 

@@ -21,7 +21,7 @@ from typing import (
     is_typeddict,
 )
 
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 from pkex.cli import _summary
 
 FILE = Path(__file__).parent.parent / "docs" / "summary.schema.json"

@@ -3,11 +3,10 @@
     python scripts/make_support.py [--out PATH]
 
 Everything on the page is asked of the code: the registry of readers says which classes are read,
-the cases of tests/models/ are the models that are fitted, explained and compared with brute force
-in the tests, and the sentences of the refusals are those that a user gets. A test compares the page
-with what this script makes, so that it cannot be out of date. What is said of GPyTorch, BoTorch
-and optimisers comes from a list that `make_torch_list.py` makes where they are installed, in the
-same way.
+the cases of tests/_support/models/ are the models that are fitted, explained and compared with
+brute force in the tests, and the sentences of the refusals are those that a user gets. A test
+compares the page with what this script makes. What is said of GPyTorch, BoTorch
+and optimisers comes from a list that `make_torch_list.py` makes where they are installed.
 """
 
 import argparse
@@ -23,11 +22,11 @@ from typing import Any
 
 import pkex
 from pkex import readers
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "support.md"
-TORCH = ROOT / "tests" / "torch_models" / "listed.json"
+TORCH = ROOT / "tests" / "_support" / "torch_models" / "listed.json"
 
 # what a sentence is about, so that models of which the same is said share a line
 _SUBJECT = re.compile(
@@ -85,10 +84,9 @@ def main() -> None:
 
 def page() -> str:
     """Return the page as text."""
-    tests = str(ROOT / "tests")
-    if tests not in sys.path:
-        sys.path.insert(0, tests)
-    models = import_module("models")
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    models = import_module("tests._support.models")
     cases = [case for case in models.MODELS if case.listed]
     refusals = models.REFUSALS
     sections = [HEAD, *_models(cases), NOTES, *_kernels(cases, refusals), *_transformers(cases)]
@@ -204,7 +202,7 @@ def _sentence(model: Any) -> str:
             pkex.Explainer(model)
         except pkex.UnsupportedModelError as error:
             return re.sub(r" at 0x[0-9a-f]+", "", str(error))
-    raise RuntimeError(f"{model!r} is among the refusals of tests/models/, but it is explained.")
+    raise RuntimeError(f"{model!r} is among the refusals of the tests, but it is explained.")
 
 
 def _reader_of(model: Any) -> str:

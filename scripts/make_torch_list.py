@@ -1,4 +1,4 @@
-"""Write tests/torch_models/listed.json: what is explained and refused of GPyTorch and its like.
+"""Write the list of what is explained and refused of GPyTorch, BoTorch and optimisers.
 
     build/torch/bin/python scripts/make_torch_list.py
 
@@ -17,10 +17,10 @@ from typing import Any
 
 import pkex
 from pkex import readers
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 ROOT = Path(__file__).parent.parent
-LIST = ROOT / "tests" / "torch_models" / "listed.json"
+LIST = ROOT / "tests" / "_support" / "torch_models" / "listed.json"
 
 _LIBRARIES = ("gpytorch.", "botorch.", "skopt.", "bayes_opt.")
 _PACKAGES = ("gpytorch.kernels", "botorch.models.kernels", "botorch.models.transforms")
@@ -34,10 +34,10 @@ def main() -> None:
 
 def made() -> str:
     """Return the list as text."""
-    tests = str(ROOT / "tests")
-    if tests not in sys.path:
-        sys.path.insert(0, tests)
-    lists = [import_module(name) for name in ("torch_models", "optimiser_models")]
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    folders = ("torch_models", "optimiser_models")
+    lists = [import_module(f"tests._support.{folder}") for folder in folders]
     names = [name for name in readers.supported() if name.startswith(_LIBRARIES)]
     cases: dict[str, list[str]] = {name: [] for name in names}
     modules: dict[str, tuple[list[str], list[str]]] = {}

@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 import pkex
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 Floats = NDArray[np.float64]
 

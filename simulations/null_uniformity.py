@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.stats import kstest
 
 import pkex
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 from pkex.statistics import pair_weights as weights
 
 Floats = NDArray[np.float64]

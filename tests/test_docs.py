@@ -13,10 +13,13 @@ import pkex
 from benchmarks import page as benchmarks_page
 from benchmarks.page._format import machine, on_machine
 from benchmarks.record import config, load
+from pkex._util import p_values
 from pkex.cli import _sample
 from pkex.models import absent
 from pkex.output.report import _explanation as report
-from pkex.statistics import block_mean, many_tests, pair_weights
+from pkex.statistics import block_mean, pair_weights
+
+pytestmark = [pytest.mark.frontend, pytest.mark.docs]
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(page for page in ROOT.glob("docs/**/*.md"))
@@ -120,7 +123,7 @@ def test_results_record_what_they_were_measured_on():
 
 def most_columns_of_999(alpha=0.05):
     """Return for how many columns 999 permutations are enough, by looking at each number."""
-    return max(k for k in range(1, 100) if many_tests.enough_permutations(k, alpha) == 999)
+    return max(k for k in range(1, 100) if p_values.enough_permutations(k, alpha) == 999)
 
 
 def widths(tol=None):

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import alone, assert_close, pair_source
-from naive import shapley_by_enumeration
 from sklearn.svm import SVR
 
 import pkex
@@ -23,6 +21,8 @@ from pkex.games.reductions import ByRow
 from pkex.games.rules import Ladder, Rule
 from pkex.games.sources import given_game
 from pkex.kernels import RBF, ColumnKernel
+from tests._support.cases import alone, assert_close, pair_source
+from tests._support.naive import shapley_by_enumeration
 
 RNG = np.random.default_rng(0)
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
@@ -184,7 +184,7 @@ def way_of(call):
             if frame.f_code.co_filename.startswith(str(root)):
                 stack.append(Path(frame.f_code.co_filename).relative_to(root).as_posix())
             frame = frame.f_back
-        found.extend(name for name in stack[::-1] if not name.split("/")[-1].startswith("_"))
+        found.extend(name for name in stack[::-1] if not name.startswith("_util/"))
 
     sys.setprofile(watch)
     try:
@@ -211,7 +211,13 @@ def test_the_way_of_a_model_is_as_the_page_says(monkeypatch):
     f = pkex.KernelExpansion(RNG.normal(size=(30, 3)), np.ones(30), RBF())
     explain = pkex.Explainer(f, n_jobs=1)
     way = way_of(lambda: explain(RNG.normal(size=(4, 3))))
-    assert way == ["explainer.py", "games/points.py", "games/sources.py", "games/numpy_backend.py"]
+    assert way == [
+        "explain/explainer.py",
+        "explain/values.py",
+        "games/points.py",
+        "games/sources.py",
+        "games/numpy_backend.py",
+    ]
 
 
 def test_the_page_names_the_protocols_and_what_there_is():

@@ -27,9 +27,9 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
-from test_backend import MANY_THREADS
 
 import pkex
+from tests.games.test_backend import MANY_THREADS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ("report.html", "summary.json")
@@ -164,7 +164,7 @@ def check_explain(machine, name, model, table, *args, **how):
     """Compare ``pkex explain`` on CSV and Parquet with the library; return the explanation."""
     skops.io.dump(model, machine.folder / f"{name}.skops")
     expected = pkex.Explainer(model, **how)(table)
-    values, base, predictions = expected._with_output_axis()
+    values, base, predictions = expected.with_output_axis()
     for kind in ("csv", "parquet"):
         out = f"{name} explained from {kind}"
         machine.pkex(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.frontend
+
 EXAMPLES = sorted(Path(__file__).parents[1].joinpath("examples").glob("*.py"))
 
 

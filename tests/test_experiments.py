@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from naive import kernel_deficit, shapley
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import KFold, cross_val_score
+
+from tests._support.naive import kernel_deficit, shapley
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what packages say when they are imported
@@ -26,6 +27,7 @@ with warnings.catch_warnings():
 import pkex
 from pkex import reference
 
+pytestmark = pytest.mark.experiments
 ROOT = Path(__file__).parents[1]
 
 

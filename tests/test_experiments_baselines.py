@@ -7,10 +7,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from naive import shapley_by_enumeration
 from sklearn.svm import SVR
 
 import pkex
+from tests._support.naive import shapley_by_enumeration
+
+pytestmark = pytest.mark.experiments
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what packages say when they are imported

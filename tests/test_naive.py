@@ -9,11 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 import mpmath
-import naive
 import numpy as np
 import pytest
-from exact_games import EPS, exact_deficits, exact_value, uniform
 from mpmath import mp
+
+from tests._support import naive
+from tests._support.exact_games import EPS, exact_deficits, exact_value, uniform
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 30])

@@ -14,7 +14,8 @@ from types import ModuleType
 import pytest
 
 import pkex
-from pkex import readers, report
+
+pytestmark = pytest.mark.frontend
 
 SOURCES = Path(pkex.__file__).parent
 FILES = sorted(SOURCES.rglob("*.py"))
@@ -30,11 +31,9 @@ def public_objects():
         thing = getattr(pkex, name)
         found[f"pkex.{name}"] = thing
         if isinstance(thing, ModuleType):
-            found |= {f"pkex.{name}.{inner}": getattr(thing, inner) for inner in thing.__all__}
-    for module in (readers, report):  # whose names are used with the module's in front
-        for name in module.__all__:
-            if getattr(module, name) not in found.values():
-                found[f"{module.__name__}.{name}"] = getattr(module, name)
+            inner = {f"pkex.{name}.{one}": getattr(thing, one) for one in thing.__all__}
+            known = {id(getattr(pkex, one)) for one in pkex.__all__}
+            found |= {dotted: one for dotted, one in inner.items() if id(one) not in known}
     for page in sorted(API.glob("*.md")):
         for name in re.findall(
             r"^\.\. auto(?:class|function|exception):: (\S+)", page.read_text(), re.M
@@ -53,7 +52,7 @@ def public_methods(cls):
         name: member
         for name, member in vars(cls).items()
         if not name.startswith("_")
-        and (callable(member) or isinstance(member, property | classmethod | staticmethod))
+        and (callable(getattr(cls, name)) or isinstance(member, property))
     }
 
 

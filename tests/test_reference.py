@@ -14,14 +14,14 @@ from itertools import chain, combinations
 from types import SimpleNamespace
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from exact_games import EPS, Floats, exact_deficits, exact_value, uniform
 from mpmath import mp
 
 from pkex import KernelExpansion, UnsupportedModelError, reference
 from pkex.kernels import RBF, Kernel, Linear
+from tests._support import naive
+from tests._support.exact_games import EPS, Floats, exact_deficits, exact_value, uniform
 
 Algorithm = Callable[[Any, Any], Floats]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.page import page, readme, wide_and_long
 from benchmarks.page.figure import draw
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.page._format import NAMES
 from benchmarks.record import load
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 
 TITLES = {
     "interventional": "interventional values, 100 background rows",

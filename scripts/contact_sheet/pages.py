@@ -12,7 +12,7 @@ from typing import Any
 import cases
 from playwright.sync_api import Browser, sync_playwright
 
-import pkex.report
+import pkex.output.report
 
 __all__ = ["shots", "write_notebook", "write_reports"]
 
@@ -43,7 +43,7 @@ def write_reports(folder: Path) -> None:
     found["explanation-pairs"] = cases.explanation("regressor")[:40]
     for name, result in found.items():
         pairs = cases.interactions("pairs") if name == "explanation-pairs" else None
-        pkex.report.write(result, folder / f"report-{name}.html", interactions=pairs)
+        pkex.output.report.write(result, folder / f"report-{name}.html", interactions=pairs)
 
 
 def write_notebook(folder: Path) -> None:

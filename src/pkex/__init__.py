@@ -3,8 +3,8 @@
 A model ``f(x) = sum_i alpha_i k(x, x_i) + offset`` with a product kernel is a `KernelExpansion`;
 `Explainer` gives every feature its exact Shapley value, in time that grows about linearly with the
 number of features. `mmd` and `hsic` do so for the difference of two samples and for the dependence
-of a target on the columns, as an `Attribution`. `pkex.kernels` has the kernels, `pkex.rules` the
-quadrature rules and their proofs, `pkex.reference` the algorithms of the paper (PKeX-Shapley;
+of a target on the columns, as an `Attribution`. `pkex.kernels` has the kernels, `pkex.games` the
+semivalues and quadrature rules, `pkex.reference` the algorithms of the paper (PKeX-Shapley;
 Mohammadi, Chau, Muandet).
 """
 
@@ -12,24 +12,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pkex import kernels, reference, rules
+    from pkex import errors, games, kernels, readers, reference
     from pkex.errors import (
         AdditivityError,
         PerformanceWarning,
         PrecisionWarning,
         UnsupportedModelError,
     )
-    from pkex.explainer import Explainer
-    from pkex.explanation import Explanation
+    from pkex.explain.explainer import Explainer
+    from pkex.explain.sensitivity import sensitivity
     from pkex.games.backend import show_config
-    from pkex.importance import Importance
-    from pkex.indices import Sensitivity
-    from pkex.interactions import Interactions
     from pkex.models.expansion import KernelExpansion
     from pkex.readers import as_expansion
-    from pkex.sobol import sensitivity
-    from pkex.sparse import SparseExplanation
-    from pkex.statistics.attribution import Attribution
+    from pkex.results.attribution import Attribution
+    from pkex.results.explanation import Explanation
+    from pkex.results.importance import Importance
+    from pkex.results.interactions import Interactions
+    from pkex.results.sensitivity import Sensitivity
+    from pkex.results.sparse import SparseExplanation
     from pkex.statistics.drift import MMDDrift
     from pkex.statistics.hsic import hsic
     from pkex.statistics.mmd import mmd
@@ -53,35 +53,36 @@ __all__ = [
     "SparseExplanation",
     "UnsupportedModelError",
     "as_expansion",
+    "errors",
     "games",
     "hsic",
     "kernels",
     "mmd",
+    "readers",
     "reference",
-    "rules",
     "sensitivity",
     "show_config",
 ]
 
-_HOMES = {  # where a name that is no module is defined; imported when the name is first used
+_HOMES = {  # the module of a name that is not a module; imported when the name is first used
     "AdditivityError": "errors",
-    "Attribution": "statistics.attribution",
-    "Explainer": "explainer",
-    "Explanation": "explanation",
+    "Attribution": "results.attribution",
+    "Explainer": "explain.explainer",
+    "Explanation": "results.explanation",
     "HSICSelector": "statistics.selector",
-    "Importance": "importance",
-    "Interactions": "interactions",
+    "Importance": "results.importance",
+    "Interactions": "results.interactions",
     "KernelExpansion": "models.expansion",
     "MMDDrift": "statistics.drift",
     "PerformanceWarning": "errors",
     "PrecisionWarning": "errors",
-    "Sensitivity": "indices",
-    "SparseExplanation": "sparse",
+    "Sensitivity": "results.sensitivity",
+    "SparseExplanation": "results.sparse",
     "UnsupportedModelError": "errors",
     "as_expansion": "readers",
     "hsic": "statistics.hsic",
     "mmd": "statistics.mmd",
-    "sensitivity": "sobol",
+    "sensitivity": "explain.sensitivity",
     "show_config": "games.backend",
 }
 
@@ -91,7 +92,7 @@ if not TYPE_CHECKING:  # or type checkers would take every name
     def __getattr__(name: str) -> Any:
         if name in _HOMES:
             value = getattr(import_module(f"pkex.{_HOMES[name]}"), name)
-        elif name in {*__all__, *_HOMES.values()}:
+        elif name in __all__:
             value = import_module(f"pkex.{name}")
         else:
             raise AttributeError(f"module 'pkex' has no attribute {name!r}")
@@ -100,4 +101,4 @@ if not TYPE_CHECKING:  # or type checkers would take every name
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

@@ -1,19 +1,20 @@
-"""What plots return: the displays of `pkex.output`; and the style of pictures drawn by hand."""
+"""What plots return: the displays of `pkex.output`; and the style of figures drawn by hand."""
 
 from __future__ import annotations
 
-from pkex.output.displays.beeswarm import BeeswarmDisplay
-from pkex.output.displays.cohorts import CohortsDisplay
-from pkex.output.displays.decision import DecisionDisplay
-from pkex.output.displays.dependence import DependenceDisplay
-from pkex.output.displays.heatmap import HeatmapDisplay
-from pkex.output.displays.interactions import InteractionsDisplay, NetworkDisplay
-from pkex.output.displays.pair import PairDisplay
-from pkex.output.displays.panel import ExplanationDisplay
-from pkex.output.displays.sensitivity import PairsDisplay, SensitivityDisplay
-from pkex.output.displays.waterfall import RowDisplay, WaterfallDisplay
-from pkex.output.plots import AttributionDisplay, Display, ImportanceDisplay, MarginalsDisplay
-from pkex.output.theme import style
+from pkex.output.plots.bars import AttributionDisplay, ImportanceDisplay, MarginalsDisplay
+from pkex.output.plots.beeswarm import BeeswarmDisplay
+from pkex.output.plots.cohorts import CohortsDisplay
+from pkex.output.plots.decision import DecisionDisplay
+from pkex.output.plots.dependence import DependenceDisplay
+from pkex.output.plots.display import Display
+from pkex.output.plots.heatmap import HeatmapDisplay
+from pkex.output.plots.interactions import InteractionsDisplay, NetworkDisplay
+from pkex.output.plots.pair import PairDisplay
+from pkex.output.plots.panel import ExplanationDisplay
+from pkex.output.plots.sensitivity import PairsDisplay, SensitivityDisplay
+from pkex.output.plots.theme import style
+from pkex.output.plots.waterfall import RowDisplay, WaterfallDisplay
 
 __all__ = [
     "AttributionDisplay",

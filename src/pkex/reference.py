@@ -37,9 +37,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._validation import Floats, as_floats, as_matrix, brief, is_index
-from pkex.errors import no_neutral_removal
+from pkex._util.types import Floats
+from pkex._util.validation import as_floats, as_matrix, brief, is_index
 from pkex.kernels.algebra import has_neutral_removal
+from pkex.kernels.messages import no_neutral_removal
 
 if TYPE_CHECKING:
     from pkex.models.expansion import KernelExpansion

@@ -16,6 +16,7 @@ from sklearn.datasets import load_iris
 from sklearn.svm import SVC, SVR
 
 import pkex
+from pkex.explain import dask as explain_dask
 
 pytestmark = pytest.mark.cluster
 
@@ -55,17 +56,17 @@ def test_unknown_chunks_and_frames(explainer):
     np.testing.assert_allclose(lazy.compute(scheduler="threads"), expected, rtol=1e-12)
 
 
-def test_the_explainer_is_in_the_graph_once_and_nothing_is_computed(monkeypatch):
+def test_the_problem_is_in_the_graph_once_and_nothing_is_computed(monkeypatch):
     calls = []
-    call = pkex.Explainer.__call__
+    explain = explain_dask.explain_rows
     monkeypatch.setattr(
-        pkex.Explainer, "__call__", lambda self, *a, **k: calls.append(1) or call(self, *a, **k)
+        explain_dask, "explain_rows", lambda *a, **k: calls.append(1) or explain(*a, **k)
     )
     lazy = ONE.shap_values(da.from_array(X.to_numpy(), chunks=(10, 4)))
     frame = ONE.frame(dd.from_pandas(X, npartitions=5, sort=False))
     assert not calls
     for graph in (dict(lazy.dask), dict(frame.dask)):
-        holders = [key for key, task in graph.items() if "Explainer" in str(key)]
+        holders = [key for key, task in graph.items() if "Problem" in str(key)]
         assert len(holders) == 1
     lazy.compute(scheduler="sync")
     assert len(calls) == 15

@@ -196,6 +196,6 @@ def test_one_job_stays_here(dask, counted):
 
 
 def test_progress(dask, capsys, monkeypatch):
-    monkeypatch.setattr("pkex._progress._DELAY", 0.0)
+    monkeypatch.setattr("pkex._util.progress._DELAY", 0.0)
     pkex.Explainer(MODEL, X[:20])(X, progress=True)
     assert "100%" in capsys.readouterr().err

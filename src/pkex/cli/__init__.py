@@ -23,7 +23,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
-        from pkex._extras import install_command
+        from pkex._util.extras import install_command
 
         command = install_command("pkex[cli]")
         print(f"Error: pkex needs {', '.join(missing)}: {command}.", file=sys.stderr)

@@ -14,11 +14,11 @@ from typing import Annotated
 import typer
 
 import pkex
+from pkex._util.terminal import printable, wrapped
 from pkex.cli._help import Command, Group
 from pkex.cli._model_commands import explain, sensitivity
 from pkex.cli._options import Force, Json, Out, expanded, option
 from pkex.cli._table_commands import depend, drift
-from pkex.cli._text import printable, wrapped
 
 __all__ = ["run"]
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pkex._words import counted
+from pkex._util.words import counted
 from pkex.tables.files import FileTable
 from pkex.tables.streams import FileStream
 

@@ -6,7 +6,7 @@ import json
 from importlib.metadata import PackageNotFoundError, version
 
 import pkex
-from pkex.cli._text import put
+from pkex._util.terminal import put
 
 __all__ = ["config"]
 

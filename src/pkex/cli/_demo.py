@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import pkex
+from pkex._util.terminal import put, wrapped
 from pkex.cli import _folder
-from pkex.cli._text import put, wrapped
 
 __all__ = ["demo"]
 

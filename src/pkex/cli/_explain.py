@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pkex
-from pkex._words import class_name, listed
+from pkex._util.words import class_name, listed
 from pkex.cli import _interactions, _models, _tables
 from pkex.cli._explain_result import importance_grid, result_facts, row_grid, values_frame
 from pkex.cli._groups import groups_from
@@ -20,8 +20,8 @@ from pkex.cli._summary import (
     ExplainSummary,
     table_facts,
 )
-from pkex.interactions import Interactions
-from pkex.output.totals import PairTotals, Totals
+from pkex.results.interactions import Interactions
+from pkex.results.totals import PairTotals, Totals
 from pkex.tables.files import Dialect, FileTable
 from pkex.tables.streams import FileStream
 
@@ -246,7 +246,7 @@ class Work:
             more = _interactions.writer(together, totals.pairs, session.table_format)
 
         def report(path: Path) -> None:
-            from pkex.report import write
+            from pkex.output.report import write
 
             model = f"{request.model} ({class_name(self.model)})"
             details = {"Model": model, "Table": str(request.data)}
@@ -303,7 +303,7 @@ def _named(explanation: pkex.Explanation, names: Sequence[str]) -> pkex.Explanat
         names[columns[0]] if title == unnamed[columns[0]] else title
         for title, columns in zip(explanation.feature_names, explanation.players, strict=True)
     )
-    return replace(explanation, feature_names=titles, column_names=tuple(names))
+    return explanation.with_names(titles, names)
 
 
 def _one_output(explanation: pkex.Explanation, text: str) -> pkex.Explanation:

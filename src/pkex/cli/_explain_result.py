@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 import numpy as np
 
 import pkex
-from pkex._words import counted, listed
-from pkex.cli._grid import SHOWN, bar, cell, grid
+from pkex._util.cells import cell_text
+from pkex._util.words import counted, listed
 from pkex.cli._summary import (
     ClassFacts,
     ExplainResult,
@@ -18,9 +19,12 @@ from pkex.cli._summary import (
 )
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.spread import importance_notes
-from pkex.output.text import OUTPUTS, aligned, notes
-from pkex.output.totals import Totals
-from pkex.tables.cells import cell_text
+from pkex.output.terminal import LINES, bars, draw
+from pkex.output.text import aligned
+from pkex.output.view import Column, Table, View, more
+from pkex.output.view.features import importance_tables
+from pkex.output.view.rows import explanation_notes
+from pkex.results.totals import Totals
 
 __all__ = ["importance_grid", "result_facts", "row_grid", "values_frame"]
 
@@ -80,7 +84,7 @@ def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
     """Return the values as they are written: one line for each row and output."""
     import pandas
 
-    values, base, predictions = explanation._with_output_axis()
+    values, base, predictions = explanation.with_output_axis()
     n_rows, n_features, n_outputs = values.shape
     first: dict[str, Any] = {"row": np.repeat(numbers, n_outputs)}
     last: dict[str, Any] = {"base_value": base.ravel(), "prediction": predictions.ravel()}
@@ -132,62 +136,42 @@ def _said(explanation: pkex.Explanation, totals: Totals) -> list[str]:
 
 def row_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
     """Return one row as a sum: the features with their data and values."""
-    phi, order = explanation.values[0], totals.importance.order[:SHOWN]
+    phi, order = explanation.values[0], totals.importance.order[:LINES]
     noun, own = "prediction", ""
     if explanation.predicted is not None:
         noun, own = explanation.outputs[0], f" (predicted {explanation.predicted[0]})"
-    title = (
-        f"row {explanation.row_names[0]}{own}: {noun} {explanation.predictions[0]:.6g} = base "
-        f"value {explanation.base_values[0]:.6g} + values ({explanation.removal} removal)"
-    )
-    lines = [
-        [explanation.feature_names[i], _raw(explanation, i), text, bar(phi[i], abs(phi).max())]
-        for i, text in zip(order, aligned(phi[order]), strict=True)
+    columns = [
+        Column("data", [_raw(explanation, i) for i in order]),
+        Column("value", aligned(phi[order])),
+        bars(phi[order], abs(phi).max()),
     ]
-    shown = grid(
-        title, ["feature", "data", "value", ""], lines, len(phi), _said(explanation, totals)
+    view = View(
+        f"row {explanation.row_names[0]}{own}: {noun} {explanation.predictions[0]:.6g} = base "
+        f"value {explanation.base_values[0]:.6g} + values ({explanation.removal} removal)",
+        _said(explanation, totals),
+        tables=[Table("feature", [explanation.feature_names[i] for i in order], columns)],
+        more=more(len(phi) - len(order), "feature"),
+        remarks=explanation_notes(explanation),
     )
-    return shown + [cell(note, "dim") for note in notes(explanation)]
+    return draw(view)
 
 
 def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
     """Return the importance of the features, for the first outputs."""
-    importance = totals.importance
-    names = importance.output_names or ("mean |value|",)
-    shape = (len(importance.feature_names), len(names))
-    tables = (importance.values, importance.standard_errors, importance.centred)
-    means, errors, centred = (table.reshape(shape)[:, :OUTPUTS] for table in tables)
-    rows = counted(totals.n_rows, "row")
-    title = f"mean |value| over {rows} ({explanation.removal} removal)"
-    extra = ("centred",) if importance.neutral else ()
-    heads, places = ["feature"], []
-    for name in names[:OUTPUTS]:
-        places.append(range(len(heads), len(heads) + 2 + len(extra)))
-        heads += [name, "", *extra]
-    lines = []
-    for i in importance.order[:SHOWN]:
-        cells = []
-        for mean, error, alone in zip(means[i], errors[i], centred[i], strict=True):
-            cells += [f"{mean:.4g}", _error(error), *[f"{alone:.4g}" for _ in extra]]
-        lines.append([importance.feature_names[i], *cells])
-        if len(names) == 1:
-            lines[-1].append(bar(means[i, 0], means.max()))
-    heads += [""] * (len(names) == 1)
-    shown = grid(
-        title,
-        heads,
-        lines,
-        len(means),
+    importance, rows = totals.importance, counted(totals.n_rows, "row")
+    tables = importance_tables(importance, importance.output_names or (), LINES)
+    if len(importance.output_names or ()) <= 1:
+        means = importance.values.reshape(-1)
+        drawn = bars(means[importance.order[:LINES]], means.max())
+        tables = [replace(tables[0], columns=[*tables[0].columns, drawn])]
+    view = View(
+        f"mean |value| over {rows} ({explanation.removal} removal)",
         _said(explanation, totals),
-        outputs=places if len(names) > 1 else (),
-        n_outputs=len(names),
+        tables=tables,
+        more=more(len(importance.feature_names) - LINES, "feature"),
+        remarks=explanation_notes(explanation) + importance_notes(importance),
     )
-    said = notes(explanation) + importance_notes(importance)
-    return shown + [cell(note, "dim") for note in said]
-
-
-def _error(error: float) -> str:
-    return "" if np.isnan(error) else f"± {error:.2g}"
+    return draw(view, len(importance.output_names or ("",)))
 
 
 def _raw(explanation: pkex.Explanation, player: int) -> str:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from pkex._files import keep_mode
+from pkex._util.files import keep_mode
 from pkex.cli._parts import PARTS
 from pkex.cli._signals import clean_up_first
 

@@ -14,8 +14,8 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pkex._progress import LONG
-from pkex._words import duration
+from pkex._util.progress import LONG
+from pkex._util.words import duration
 
 __all__ = ["Rates", "advice", "measure"]
 

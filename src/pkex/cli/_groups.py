@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pkex._words import listed
+from pkex._util.words import listed
 from pkex.cli import _tables
 from pkex.tables.files import Dialect
 

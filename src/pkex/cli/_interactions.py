@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._summary import InteractionFacts, PairFacts
-from pkex.explanation import Explanation
-from pkex.interactions import Interactions
-from pkex.output.text import OUTPUTS
-from pkex.output.totals import PairTotals
+from pkex.output.terminal import LINES, bars, cell, draw
+from pkex.output.view import OUTPUTS, Column, Table, View, more
+from pkex.results.explanation import Explanation
+from pkex.results.interactions import Interactions
+from pkex.results.totals import PairTotals
 
 __all__ = ["facts", "like", "shown", "writer"]
 
@@ -25,19 +25,10 @@ __all__ = ["facts", "like", "shown", "writer"]
 def like(found: Interactions, explanation: Explanation, output: int | None) -> Interactions:
     """Return interactions with the names of an explanation and, if one is chosen, of one output."""
     named = replace(
-        found,
-        feature_names=explanation.feature_names,
-        column_names=explanation.column_names,
+        found.with_names(explanation.feature_names, explanation.column_names),
         row_labels=explanation.row_labels,
     )
-    if output is None or found.base_values.ndim == 1:
-        return named
-    arrays: dict[str, Any] = {
-        name: None if array is None else array[..., output]
-        for name in ("main", "pairs", "base_values", "predictions", "error")
-        for array in [getattr(found, name)]
-    }
-    return replace(named, **arrays, output_names=explanation.output_names)
+    return named if output is None else named.select_output(output, "--output")
 
 
 def facts(found: Interactions, totals: PairTotals) -> InteractionFacts:
@@ -59,30 +50,29 @@ def facts(found: Interactions, totals: PairTotals) -> InteractionFacts:
 
 def shown(found: Interactions, totals: PairTotals) -> list[Any]:
     """Return the largest pairs as a table for the terminal."""
-    sizes, means = totals.sizes, totals.means
     names, single = found.outputs or ("",), totals.n_rows == 1
-    outputs, heads, lines = names[:OUTPUTS], ["pair"], []
-    for name in outputs:
-        number = "value" if single else "mean |value|"
-        title = f"{name} {number}" if len(outputs) > 1 else number
-        heads += [title] if single else [title, "mean"]
-    heads += [""] * (len(outputs) == 1)
-    largest = float(sizes.max(initial=0.0))
-    order = _order(sizes)
-    for i, j in order[:SHOWN]:
-        cells: list[Any] = [f"{found.feature_names[i]} & {found.feature_names[j]}"]
-        pairs = zip(sizes[i, j, :OUTPUTS], means[i, j, :OUTPUTS], strict=True)
-        for size, mean in pairs:
-            cells += [f"{mean:+.4g}"] if single else [f"{size:.4g}", f"{mean:+.4g}"]
+    outputs, order = names[:OUTPUTS], _order(totals.sizes)
+    first, second = np.array(order[:LINES], dtype=np.intp).reshape(-1, 2).T
+    sizes, means = totals.sizes[first, second], totals.means[first, second]
+    pairs = [f"{found.feature_names[i]} & {found.feature_names[j]}" for i, j in order[:LINES]]
+    tables = []
+    for k, name in enumerate(outputs):
+        before = f"{name} " if len(outputs) > 1 else ""
+        values = [f"{mean:+.4g}" for mean in means[:, k]]
+        columns = [Column(f"{before}value", values)]
+        if not single:
+            cells = [f"{size:.4g}" for size in sizes[:, k]]
+            columns = [Column(f"{before}mean |value|", cells), Column("mean", values)]
         if len(outputs) == 1:
-            value = means[i, j, 0] if single else sizes[i, j, 0]
-            cells.append(bar(float(value), largest))
-        lines.append(cells)
-    title = f"which features act together ({found.index} of pairs)"
-    wide = 1 if single else 2
-    places = [range(1 + wide * k, 1 + wide * (k + 1)) for k in range(len(outputs))]
-    table = grid(title, heads, lines, len(order), outputs=places, n_outputs=len(names))
-    return [cell(""), *table]
+            largest = float(totals.sizes.max(initial=0.0))
+            columns.append(bars((means if single else sizes)[:, 0], largest))
+        tables.append(Table("pair", pairs, columns))
+    view = View(
+        f"which features act together ({found.index} of pairs)",
+        tables=tables,
+        more=more(len(order) - LINES, "pair"),
+    )
+    return [cell(""), *draw(view, len(names))]
 
 
 def writer(

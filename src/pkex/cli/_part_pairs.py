@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex
-from pkex._files import write_whole
+from pkex._util.files import write_whole
 from pkex.games.sums import ranked
-from pkex.output.totals import PairTotals
+from pkex.results.totals import PairTotals
 
 if TYPE_CHECKING:
     from pkex.cli._explain import Work
-    from pkex.interactions import Interactions
+    from pkex.results.interactions import Interactions
     from pkex.tables.files import FileTable
 
 __all__ = ["PartPairs"]

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex._files import write_whole
-from pkex._words import counted, listed
+from pkex._util.files import write_whole
+from pkex._util.words import counted, listed
 from pkex.cli._part_pairs import PartPairs
 
 __all__ = ["PARTS", "JoinedValues", "Parts", "cannot_write", "digest", "parts_of"]

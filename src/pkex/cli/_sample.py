@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pkex._words import counted
+from pkex._util.words import counted
 from pkex.cli import _tables
 from pkex.cli._session import Session
 from pkex.tables.files import Dialect, FileTable

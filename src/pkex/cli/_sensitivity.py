@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex._words import class_name
+from pkex._util.words import class_name
 from pkex.cli import _models, _tables
 from pkex.cli._explain import expected, group_numbers, is_ours
-from pkex.cli._grid import SHOWN, bar, cell, grid
 from pkex.cli._groups import groups_from
 from pkex.cli._session import Session
 from pkex.cli._summary import (
@@ -25,7 +24,9 @@ from pkex.cli._summary import (
     VarianceFacts,
     table_facts,
 )
-from pkex.output.text import OUTPUTS, sensitivity_remarks
+from pkex.output.terminal import LINES, bars, draw
+from pkex.output.view import OUTPUTS, View, more
+from pkex.output.view.features import sensitivity_remarks, sensitivity_tables
 from pkex.tables.files import Dialect, FileTable
 
 __all__ = ["Request", "sensitivity"]
@@ -68,7 +69,7 @@ def sensitivity(request: Request, dialect: Dialect, session: Session) -> int:
     )
 
     def report(path: Path) -> None:
-        from pkex.report import write
+        from pkex.output.report import write
 
         details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
         write(found, path, details=details)
@@ -112,7 +113,7 @@ def _found(
             table.names[own[0]] if title == unnamed[own[0]] else title
             for title, own in zip(found.feature_names, found.players, strict=True)
         )
-        found = replace(found, feature_names=titles, column_names=tuple(table.names))
+        found = found.with_names(titles, table.names)
     return found, table
 
 
@@ -171,35 +172,24 @@ def _values(found: pkex.Sensitivity) -> Any:
 
 def _grid(found: pkex.Sensitivity) -> list[Any]:
     names = found.outputs or ("",)
-    outputs = names[:OUTPUTS]
-    tables = [_by_output(found, kind) for kind in _KINDS]
-    titles = ("alone", "Shapley", "total")
-    heads = ["feature", *(f"{name} {title}".strip() for name in outputs for title in titles)]
-    lines = []
-    for i in found.order[:SHOWN]:
-        cells = [f"{table[i, k]:.4f}" for k in range(len(outputs)) for table in tables]
-        lines.append([found.feature_names[i], *cells])
-        if len(outputs) == 1:
-            largest = float(np.nanmax(tables[1]))
-            lines[-1].append(bar(float(tables[1][i, 0]), largest))
-    heads += [""] * (len(outputs) == 1)
+    tables = sensitivity_tables(
+        found, names[:OUTPUTS], LINES, ("alone", "Shapley", "total"), ".4f", "feature"
+    )
+    if len(tables) == 1:
+        shapley = _by_output(found, "shapley")
+        drawn = bars(shapley[found.order[:LINES], 0], float(np.nanmax(shapley)))
+        tables = [replace(tables[0], columns=[*tables[0].columns, drawn])]
     variances = np.reshape(found.variance, -1)[:OUTPUTS]
     variance = ", ".join(f"{float(part):.4g}" for part in variances)
-    if len(names) > OUTPUTS:
-        variance += ", ..."
-    shown = grid(
-        f"shares of the variance {variance}",
-        heads,
-        lines,
-        len(found.players),
-        outputs=[range(1 + 3 * k, 4 + 3 * k) for k in range(len(outputs))],
-        n_outputs=len(names),
-        hint="--out has all",
+    inputs = f"inputs: {found.inputs}, independent of each other"
+    pair = [] if found.second_order is None else [_largest_pair(found)]
+    view = View(
+        f"shares of the variance {variance}{', ...' if len(names) > OUTPUTS else ''}",
+        tables=tables,
+        more=more(len(found.players) - LINES, "feature"),
+        remarks=[inputs, *pair, *sensitivity_remarks(found)],
     )
-    said = [f"inputs: {found.inputs}, independent of each other", *sensitivity_remarks(found)]
-    if found.second_order is not None:
-        said.insert(1, _largest_pair(found))
-    return shown + [cell(line, "dim") for line in said]
+    return draw(view, len(names), "--out has all")
 
 
 def _largest_pair(found: pkex.Sensitivity) -> str:

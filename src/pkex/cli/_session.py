@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pkex._words import counted, listed
+from pkex._util.terminal import printable, put, wrapped
+from pkex._util.words import counted, listed
 from pkex.cli import _folder
 from pkex.cli._column_notes import about_line_breaks
-from pkex.cli._grid import show
 from pkex.cli._summary import Summary, document
-from pkex.cli._text import printable, put, wrapped
+from pkex.output.terminal import show
 from pkex.tables.files import FileTable
 
 __all__ = ["Session", "caught_warnings", "described"]

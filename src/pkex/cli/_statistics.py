@@ -11,7 +11,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 import pkex
-from pkex._words import counted
+from pkex._util.p_values import enough_permutations
+from pkex._util.words import counted
 from pkex.cli import _forecast, _interactions, _sample, _tables
 from pkex.cli._column_notes import about_columns, about_dropped, about_target
 from pkex.cli._groups import groups_from
@@ -30,9 +31,8 @@ from pkex.cli._summary import (
     rule_facts,
     table_facts,
 )
-from pkex.interactions import Interactions
-from pkex.output.totals import PairTotals
-from pkex.statistics.many_tests import enough_permutations
+from pkex.results.interactions import Interactions
+from pkex.results.totals import PairTotals
 from pkex.statistics.pair_weights import UNITS
 from pkex.tables.files import Dialect, FileTable
 
@@ -152,7 +152,7 @@ def drift(
     together = _together(result, test, summary, session)
 
     def report(path: Path) -> None:
-        from pkex.report import write
+        from pkex.output.report import write
 
         details = {"Reference": str(reference), "Current": str(current)}
         names = ("reference", "current")
@@ -235,7 +235,7 @@ def depend(
     together = _together(result, test, summary, session)
 
     def report(path: Path) -> None:
-        from pkex.report import write
+        from pkex.output.report import write
 
         details = {"Table": str(data), "Target": target}
         names = ("columns", target)

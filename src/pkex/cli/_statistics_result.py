@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pkex
-from pkex._words import counted
-from pkex.cli._grid import SHOWN, bar, cell, grid
+from pkex._util.words import counted
 from pkex.cli._summary import ShareFacts
+from pkex.output.terminal import LINES, bars, draw
 from pkex.output.text import aligned
+from pkex.output.view import View, more
+from pkex.output.view import attribution as view
 
 __all__ = ["shares", "shares_grid", "values_frame"]
 
@@ -33,37 +36,20 @@ def values_frame(result: pkex.Attribution) -> Any:
 
 
 def shares_grid(result: pkex.Attribution, count: int) -> list[Any]:
-    """Return the verdict, a table of the largest shares, and what to know before reading them."""
-    frame = result.to_frame()
-    largest = float(frame["value"].abs().max())
-    tested = "p_value" in frame
-    heads = [
-        "feature",
-        "share",
-        "",
-        *(["p"] if tested else []),
-        "alone",
-        *(["p"] if tested else []),
-    ]
-    lines = []
-    shown = frame[: min(count, SHOWN)]
-    texts = zip(aligned(shown["value"]), aligned(shown["alone"]), strict=True)
-    for (share, alone), (name, line) in zip(texts, shown.iterrows(), strict=True):
-        cells = [name, share, bar(line["value"], largest)]
-        if tested:
-            cells += [f"{line['p_holm']:.3g}", alone, f"{line['p_alone_holm']:.3g}"]
-        else:
-            cells.append(alone)
-        lines.append(cells)
-    title, *said = result._verdict(result.alpha)
-    found = grid(title, heads, lines, len(frame), said)
+    """Return the verdict, the largest shares, and what to know before reading them."""
+    n_features, count = len(result.values), min(count, LINES)
+    table = view.shares(result, count, aligned, ".3g", True)
+    share, *others = table.columns
+    drawn = bars(result.values[result.order[:count]], abs(result.values).max())
     how = f"p-values by {result.n_permutations} permutations"
-    if len(frame) > 1:
-        how += f", those of features adjusted by Holm for {counted(len(frame), 'feature')}"
-    for text in [
-        result.absent,
-        *([how] if tested else []),
-        *result.remarks(),
-    ]:
-        found.append(cell(text, "dim"))
-    return found
+    if n_features > 1:
+        how += f", those of features adjusted by Holm for {counted(n_features, 'feature')}"
+    title, *said = result.sentences(result.alpha)
+    shown = View(
+        title,
+        said,
+        tables=[replace(table, columns=[share, drawn, *others])],
+        more=more(n_features - count, "feature"),
+        remarks=[result.absent, *[how][: result.p_values is not None], *result.remarks()],
+    )
+    return draw(shown)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pkex
-from pkex._progress import row_bar
-from pkex._words import class_name, counted
+from pkex._util.progress import row_bar
+from pkex._util.words import class_name, counted
 from pkex.cli import _tables
 from pkex.cli._column_notes import about_line_breaks
 from pkex.cli._explain import KEEP, Work
@@ -37,7 +37,7 @@ from pkex.cli._summary import (
 )
 from pkex.games.backend import game_class
 from pkex.output.report._explanation import MAX_ROWS
-from pkex.output.totals import Totals, class_counts, count_apart
+from pkex.results.totals import Totals, class_counts, count_apart
 from pkex.tables.files import FileTable
 from pkex.tables.streams import FileStream
 
@@ -51,8 +51,6 @@ _NOT_KEPT = (
     "nothing was left: free space, or name another folder in TMPDIR. With --out DIR parts are "
     "kept, and --resume goes on after them."
 )
-
-Floats = NDArray[np.float64]
 
 
 def is_long(stream: FileStream, work: Work) -> bool:
@@ -351,12 +349,6 @@ def _importance(
         gaps += np.abs(array - means).sum(axis=0)
     variance = np.divide(total.squares, max(1, total.rows - 1))
     errors = np.sqrt(variance / total.rows) if total.rows > 1 else np.full(shape, np.nan)
-    return pkex.Importance(
-        np.asarray(total.sizes),
-        errors,
-        shown.feature_names,
-        shown.outputs,
-        (gaps / total.rows).reshape(shape),
-        shown.removal == "neutral",
-        total.rows,
-    )
+    centred = (gaps / total.rows).reshape(shape)
+    sizes = np.asarray(total.sizes)
+    return pkex.Importance(shown.about, sizes, errors, centred, total.rows)

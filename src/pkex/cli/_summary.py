@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
-from pkex.rules import Rule
+from pkex.games.rules import Rule
 from pkex.tables.files import FileTable
 from pkex.tables.kinds import Kind
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pkex._words import counted, listed
+from pkex._util.words import counted, listed
 from pkex.tables.files import Dialect, FileTable, read_file
 from pkex.tables.streams import FileStream, is_small
 

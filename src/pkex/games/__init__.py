@@ -19,7 +19,7 @@ call meets them:
   `pkex.games.native`; `lookup`: entries of a matrix for many permutations;
 - `sums`: the result, and whether it adds up.
 
-The measures are public:
+The measures and the quadrature rules are public:
 
 >>> import pkex
 >>> pkex.games.BetaShapley(16, 1).index
@@ -32,13 +32,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pkex.games import rules
     from pkex.games.measures import Alone, Banzhaf, BetaShapley, Last, Shapley
 
-__all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley"]
+__all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley", "rules"]
 
 if not TYPE_CHECKING:  # not before they are used, as they need SciPy
 
     def __getattr__(name: str) -> Any:
+        if name == "rules":
+            return import_module("pkex.games.rules")
         if name in __all__:
             return getattr(import_module("pkex.games.measures"), name)
         raise AttributeError(f"module 'pkex.games' has no attribute {name!r}")

@@ -15,14 +15,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term, leaf_values
 
 __all__ = ["missed"]
 
-Floats = NDArray[np.float64]
 
 _ENTRIES = 2**21  # factors evaluated at once
 

@@ -17,14 +17,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.games.plan import Plan
 from pkex.games.protocols import Factors, Game
 from pkex.games.single_player import SinglePlayer
 from pkex.kernels.normal_form import Term, as_real
 
 __all__ = ["Atoms", "diagonal_factors"]
-
-Floats = NDArray[np.float64]
 
 
 class Atoms:

@@ -15,9 +15,10 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from pkex._validation import brief
+from pkex._util.types import Players
+from pkex._util.validation import brief
 from pkex.games import numpy_backend
-from pkex.games.protocols import Game, Players
+from pkex.games.protocols import Game
 from pkex.games.rules import Ladder
 from pkex.kernels.normal_form import Term
 

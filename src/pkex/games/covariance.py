@@ -31,8 +31,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.games.atoms import diagonal_factors
 from pkex.games.blocks import rectangle
 from pkex.games.layout import by_column
@@ -44,7 +44,6 @@ from pkex.games.single_player import SinglePlayer
 
 __all__ = ["PriorCovariance"]
 
-Floats = NDArray[np.float64]
 
 _NODES = 2**17  # factors at nodes that are held at once: 1 MiB
 _PAIRS = 2**22  # factors of pairs of background rows that are held at once

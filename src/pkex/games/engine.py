@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkex._progress import Forecast, with_bar
+from pkex._util.progress import Forecast, with_bar
 from pkex.games.protocols import Reduction
 from pkex.games.threads import in_order
 

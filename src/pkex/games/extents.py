@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.errors import not_finite
+from pkex._util.types import Floats
+from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
 __all__ = ["FLOOR", "SLACK", "TAIL", "extent"]
 
-Floats = NDArray[np.float64]
 
 SLACK = 2.0**-50
 """How far a factor may leave [0, 1] by its own rounding."""

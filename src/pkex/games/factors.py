@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import leaf_values
@@ -29,7 +29,6 @@ __all__ = [
     "of_exponents",
 ]
 
-Floats = NDArray[np.float64]
 
 TILE = 16
 """Points of a tile of `Absent.tiles`."""

@@ -34,8 +34,8 @@ compares them as fractions.
 derivatives of the multilinear extension in the centre. Its value of the empty set is not v(empty).
 
 A density is stored by its coefficients of ``x^i (1-x)^(q-i)``: each of these products acts on G
-like q more players, whose factors are x and 1 - x, so that the rules of `pkex.rules` and their
-bounds hold for it.
+like q more players, whose factors are x and 1 - x, so that the rules of `pkex.games.rules` and
+their bounds hold for it.
 """
 
 from __future__ import annotations

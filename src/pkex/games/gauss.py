@@ -19,12 +19,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import roots_legendre
 
-__all__ = ["gauss_legendre"]
+from pkex._util.types import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["gauss_legendre"]
 
 
 class Twofold(NamedTuple):

@@ -45,12 +45,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.games.protocols import Factors
 
 __all__ = ["CertifiedMeans", "gauss_means"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _FEWEST_CELLS = 6  # sums vary little inside of a cell then, in usual data
 _WIDEST = 1.25  # half-width of a cell, in units of 1 / sqrt(g)

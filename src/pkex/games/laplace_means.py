@@ -27,15 +27,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats, Indices
 from pkex.games.protocols import Factors
 
 __all__ = ["laplace_means"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _AT_ONCE = 2**16  # points of columns that are looked at together: 512 KiB
 

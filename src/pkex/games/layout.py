@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pkex._util.types import Floats
 
 __all__ = ["by_column", "on_cache_lines"]
 
-Floats = NDArray[np.float64]
 
 _LINE = 8  # doubles in a cache line
 

@@ -7,14 +7,11 @@ as much work as filling the pairs; so there is a compiled loop for it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.games.backend import native
 
 __all__ = ["look_up"]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 def look_up(matrix: Floats, left: Indices, right: Indices, out: Floats) -> None:

@@ -18,8 +18,8 @@ from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.games.gauss_means import gauss_means
 from pkex.games.laplace_means import laplace_means
 from pkex.games.layout import by_column
@@ -31,8 +31,6 @@ from pkex.kernels.normal_form import Term
 
 __all__ = ["mean_factors", "mean_over_pairs", "mean_roundings"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _FEWEST_ROWS = 64
 _FEWEST_POINTS = 256

@@ -27,13 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import roots_jacobi
 
-from pkex._validation import brief
+from pkex._util.validation import brief
 from pkex.games.protocols import Measure
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 
 __all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley", "measure_of"]
 
-Floats = NDArray[np.float64]
 Extended = NDArray[np.longdouble]
 
 _LARGEST = 64.0  # parameter of a Beta distribution for which the rules are tested
@@ -62,7 +61,7 @@ class Shapley:
         return True
 
     def ladder(self, n_players: int, tol: float | None, *, general: bool) -> Ladder:
-        """Return the rules of `pkex.rules`."""
+        """Return the rules of `pkex.games.rules`."""
         return general_ladder(n_players, tol) if general else ladder(n_players, tol)
 
 
@@ -208,8 +207,8 @@ def _gauss_jacobi(alpha: float, beta: float, n_players: int) -> Rule:
 
     SciPy's nodes are made better by two Newton steps in extended precision, on the orthonormal
     polynomials ``q_k`` of the distribution, and the weights are ``1 / sum_k q_k(t)^2``. Rounded to
-    doubles, both are right to 2^-52 relatively. As in the general game of `pkex.rules` that costs
-    at most ``2^-52 (1 + n)``, n players having an integrand of slope at most 2n.
+    doubles, both are right to 2^-52 relatively. As in the general game of `pkex.games.rules` that
+    costs at most ``2^-52 (1 + n)``, n players having an integrand of slope at most 2n.
     """
     size = (n_players + 1) // 2
     start, _ = roots_jacobi(size, alpha - 1.0, beta - 1.0)

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.games.atoms import Atoms
 from pkex.games.blocks import triangle
 from pkex.games.measures import Alone, Last, Shapley
@@ -41,7 +42,6 @@ from pkex.games.threads import raise_if_cancelled
 
 __all__ = ["Bundles", "VarianceGame", "VarianceSums"]
 
-Floats = NDArray[np.float64]
 
 _TILE = 2**20  # factors of a tile of pairs of atoms
 _ROWS = 2**22  # factors of rows and atoms that are evaluated at once

@@ -29,8 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import workspace
 
@@ -44,8 +44,6 @@ __all__ = [
     "series_of",
 ]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 SIGNED = {
     6: 0.01425,

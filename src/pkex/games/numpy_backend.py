@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Players
 from pkex.games.extents import FLOOR, TAIL, extent
 from pkex.games.factors import (
     Factors,
@@ -36,7 +37,7 @@ from pkex.games.factors import (
 )
 from pkex.games.near_one import POSITIVE, SIGNED, absent_sums, add_near_one, player_sums
 from pkex.games.numpy_ratios import NumPyRatios
-from pkex.games.protocols import Added, BlockSums, Players
+from pkex.games.protocols import Added, BlockSums
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled, workspace
 from pkex.games.tree_products import SWEEP, leave_one_out
@@ -46,7 +47,6 @@ from pkex.kernels.normal_form import Term
 
 __all__ = ["Game"]
 
-Floats = NDArray[np.float64]
 
 _EXPONENTIALS = (RBF, Laplacian, Chi2, Periodic)  # kernels that tell their exponents
 _FEWEST = 32  # players from which on series are worth a look

@@ -7,8 +7,8 @@ its pairs at the first node, then at the second, and so on.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.games.extents import extent
 from pkex.games.factors import change
 from pkex.games.protocols import NOTHING, TAU, Factors, Measured
@@ -17,8 +17,6 @@ from pkex.kernels.normal_form import Term
 
 __all__ = ["NumPyRatios"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _BETWEEN = 2.0**-40  # how far inside [0, 1] a node is that is surely not an end
 

@@ -13,8 +13,8 @@ from itertools import permutations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.games.blocks import triangle
 from pkex.games.plan import Plan
 from pkex.games.protocols import Added, Game, Task
@@ -32,8 +32,6 @@ __all__ = [
     "Together",
 ]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _TILE = 2**19  # values of a tile: 4 MiB, long rows to look weights up for
 EQUAL = 2.0**-43

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from pkex._util.types import Players
 from pkex.games.backend import Backend, game_class
 from pkex.games.measures import Shapley
 from pkex.games.powers import PowerGame
-from pkex.games.protocols import Game, Measure, Players
+from pkex.games.protocols import Game, Measure
 from pkex.games.rules import FULL_PRECISION, Ladder
 from pkex.games.single_player import SinglePlayer, as_single_player
 from pkex.kernels.normal_form import Power, Term
@@ -45,7 +46,7 @@ class Plan:
     players : tuple of tuples of int
         The columns of each player; every column belongs to exactly one.
     tol : float or None
-        Accepted relative error per pair (see `pkex.rules`); full double precision if None.
+        Accepted relative error per pair (see `pkex.games.rules`); full double precision if None.
     measure : Measure
     general : bool
         Whether absent players have factors of their own; else these are 1.

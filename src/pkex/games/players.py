@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pkex._validation import brief, is_index
+from pkex._util.validation import brief, is_index
 
 __all__ = ["Groups", "players_of"]
 

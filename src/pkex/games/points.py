@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.games.approximation import missed
 from pkex.games.blocks import rectangle
 from pkex.games.engine import reduced
@@ -32,7 +32,6 @@ from pkex.kernels.normal_form import Term
 
 __all__ = ["Background", "WeightedPoints"]
 
-Floats = NDArray[np.float64]
 
 _ABSENT = 2**19  # factors of absent players evaluated at once
 _ABSENT_KEPT = 2**23  # their means, kept for the next call: 128 MiB

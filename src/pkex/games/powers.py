@@ -32,19 +32,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.games.rules import Rule
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.normal_form import Power
 
 if TYPE_CHECKING:
+    from pkex._util.types import Players
     from pkex.games.points import Background
-    from pkex.games.protocols import Measure, Players
+    from pkex.games.protocols import Measure
     from pkex.games.reductions import Totals
 
 __all__ = ["PowerGame"]
 
-Floats = NDArray[np.float64]
 Series = list[Floats]  # the coefficients of u, u^2, ...
 
 _ENTRIES = 2**18  # contributions of a block that are held at once

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices, Players
 from pkex.games.factors import Factors
 from pkex.games.rules import Ladder, Rule
 from pkex.kernels.normal_form import Term
@@ -40,15 +41,11 @@ __all__ = [
     "Game",
     "Measure",
     "Measured",
-    "Players",
     "Ratios",
     "Reduction",
     "Task",
 ]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Players = tuple[tuple[int, ...], ...]
 Part = TypeVar("Part")
 
 TAU = 2.0**-80

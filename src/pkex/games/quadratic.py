@@ -16,8 +16,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.blocks import rectangle, triangle
 from pkex.games.engine import reduced
@@ -31,7 +31,6 @@ from pkex.games.threads import raise_if_cancelled
 
 __all__ = ["QuadraticForm", "own_worth", "pairs_of", "tiles_of"]
 
-Floats = NDArray[np.float64]
 
 _FACTORS = 2**19  # of a tile of pairs of atoms, for `_ROWS` rows
 _ROWS = 8  # rows that a tile has room for

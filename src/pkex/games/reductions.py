@@ -15,8 +15,8 @@ from itertools import product
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.errors import AdditivityError
 from pkex.games.blocks import rectangle, triangle
 from pkex.games.means import mean_over_pairs, mean_roundings
@@ -37,8 +37,6 @@ __all__ = [
     "without_self",
 ]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _PAIRS = 2**18  # pairs of a block whose weights are made at once: 2 MiB
 _CHECKED = 4  # players of a component that is compared with the worths of all its subsets

@@ -54,7 +54,7 @@ is exact and at most 1.5 elsewhere: in both cases at most 2^-51. In the general 
 slope of the integrand is at most lam, it costs ``2^-52 (1 + lam / 2)``. What the bounds leave out
 is the rounding of the factors and products themselves.
 
->>> from pkex import rules
+>>> from pkex.games import rules
 >>> [rules.few_node(size).max_lam for size in (4, 8, 16)]
 [0.156995, 2.79104, 19.8403]
 """
@@ -69,9 +69,9 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._validation import brief, is_index, tolerance
+from pkex._util.types import Floats
+from pkex._util.validation import brief, is_index, tolerance
 from pkex.games.gauss import gauss_legendre
 
 __all__ = [
@@ -86,7 +86,6 @@ __all__ = [
     "log_chebyshev",
 ]
 
-Floats = NDArray[np.float64]
 
 _NODE_ROUNDING = 2.0**-51
 _TIGHTEST = 2.0**-52
@@ -120,7 +119,7 @@ class Rule:
 
     Examples
     --------
-    >>> from pkex import rules
+    >>> from pkex.games import rules
     >>> rules.few_node(8)
     Rule(few-node gauss-legendre, 8 nodes, lam <= 2.79, relative error <= 6.7e-16)
     """
@@ -144,7 +143,7 @@ class Rule:
 
         Examples
         --------
-        >>> from pkex import rules
+        >>> from pkex.games import rules
         >>> rules.ladder(5).fallback.is_fallback, rules.ladder(5).rules[-1].is_fallback
         (True, False)
         """
@@ -173,7 +172,7 @@ class Ladder:
 
     Examples
     --------
-    >>> from pkex import rules
+    >>> from pkex.games import rules
     >>> rules.ladder(5).limits
     array([7.30004e-08, 9.89526e-04,         inf])
     >>> rules.ladder(5).rules[-1]
@@ -198,7 +197,7 @@ def exact(n_players: int) -> Rule:
 
     Examples
     --------
-    >>> from pkex import rules
+    >>> from pkex.games import rules
     >>> rules.exact(9)
     Rule(gauss-legendre, 5 nodes, players <= 10, relative error <= 4.4e-16)
     """
@@ -217,7 +216,7 @@ def few_node(size: int, tol: float | None = None) -> Rule:
 
     Examples
     --------
-    >>> from pkex import rules
+    >>> from pkex.games import rules
     >>> rules.few_node(4, tol=1e-6)
     Rule(few-node gauss-legendre, 4 nodes, lam <= 2.54, relative error <= 1e-06)
     """
@@ -236,7 +235,7 @@ def log_chebyshev(n_players: int, tol: float | None = None) -> Rule | None:
 
     Examples
     --------
-    >>> from pkex import rules
+    >>> from pkex.games import rules
     >>> rules.log_chebyshev(1000)
     Rule(log-chebyshev, 34 nodes, players <= 1166, relative error <= 1.6e-16)
     """
@@ -262,7 +261,7 @@ def ladder(n_players: int, tol: float | None = None) -> Ladder:
 
     Examples
     --------
-    >>> from pkex import rules
+    >>> from pkex.games import rules
     >>> [rule.size for rule in rules.ladder(5).rules]
     [1, 2, 3]
     >>> rules.ladder(1000).rules[-1].family
@@ -282,7 +281,7 @@ def ellipse(size: int, n_players: int, tol: float | None = None) -> Rule:
 
     Examples
     --------
-    >>> from pkex import rules
+    >>> from pkex.games import rules
     >>> rules.ellipse(8, n_players=50)
     Rule(ellipse gauss-legendre, 8 nodes, lam <= 2.56, relative error <= 7.3e-16)
     """
@@ -320,7 +319,7 @@ def general_ladder(n_players: int, tol: float | None = None) -> Ladder:
 
     Examples
     --------
-    >>> from pkex import rules
+    >>> from pkex.games import rules
     >>> [rule.size for rule in rules.general_ladder(50).rules][-3:]
     [19, 22, 25]
     """

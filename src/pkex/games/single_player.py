@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
-from pkex.errors import not_finite
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.kernels.leaves import Dot
+from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term, leaf_values
 
 __all__ = ["Absent", "SinglePlayer", "as_single_player"]
 
-Floats = NDArray[np.float64]
 
 _ROWS = 2**20  # pairs evaluated at once
 

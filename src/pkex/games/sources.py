@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.games.backend import game_class
 from pkex.games.factors import TILE, Absent, Factors
 from pkex.games.measures import Shapley
@@ -38,7 +38,6 @@ __all__ = [
     "given_game",
 ]
 
-Floats = NDArray[np.float64]
 
 _BLOCK = 2**22  # column factors of a block at most; a backend may want less
 _SCENARIOS = 2**24  # column factors that are evaluated between two looks at the keyboard

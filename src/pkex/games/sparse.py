@@ -48,9 +48,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.games.factors import change
 from pkex.games.protocols import Factors
 from pkex.games.rules import Rule
@@ -60,7 +60,6 @@ from pkex.kernels.entries import MOST, in_columns
 
 __all__ = ["Scenarios", "SparseGame", "SparseSums"]
 
-Floats = NDArray[np.float64]
 
 _SLACK = 1.0 + 2.0**-40  # of lam, by its own rounding
 _STEP = 64  # players to which their number is rounded up, so that rows share rules

@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.errors import AdditivityError
 from pkex.games.engine import reduced
 from pkex.games.plan import Plan
@@ -28,7 +28,6 @@ from pkex.games.threads import raise_if_cancelled
 
 __all__ = ["SparseByRow", "SparseGameSums", "SparsePoints"]
 
-Floats = NDArray[np.float64]
 
 _ROWS = 8  # of a block
 _POINTS = 2**13  # of a block: what a first row has at all nodes is kept

@@ -10,17 +10,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
-from pkex.games.protocols import Players
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats, Indices, Players
 from pkex.kernels.entries import MOST, exponents, in_columns
 from pkex.kernels.normal_form import Term
 
 __all__ = ["AtEntries", "Indices", "Owners", "Row", "StoredPoints", "rows_of"]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 class Row(NamedTuple):

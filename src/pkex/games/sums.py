@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.errors import AdditivityError
 from pkex.games.rules import Rule
 
 __all__ = ["SMALLEST", "GameSums", "ranked", "sum_tolerance"]
 
-Floats = NDArray[np.float64]
 
 SMALLEST = 5e-324  # the rounding error of results that underflow
 
@@ -88,6 +87,11 @@ class GameSums:
         with np.errstate(over="ignore", invalid="ignore"):
             explained: Floats = np.add.reduce(self.values, axis=1)
             return explained, explained - (self.totals - self.bases)
+
+    @property
+    def explained(self) -> Floats:
+        """The sums of the values over all players."""
+        return self.checked[0]
 
     @property
     def residual(self) -> Floats:

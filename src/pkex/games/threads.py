@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from pkex._validation import brief, is_index
+from pkex._util.types import Floats
+from pkex._util.validation import brief, is_index
 from pkex.games.cluster import cluster_of, inside_worker, on_cluster
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "workspace",
 ]
 
-Floats = NDArray[np.float64]
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 

@@ -11,14 +11,13 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.games.rules import Rule
 from pkex.games.threads import workspace
 
 __all__ = ["SWEEP", "leave_one_out"]
 
-Floats = NDArray[np.float64]
 
 SWEEP = 2**17
 """Doubles in the widest array of a sweep: 1 MiB, so that a sweep stays in cache."""

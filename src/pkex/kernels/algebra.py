@@ -16,16 +16,16 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pkex._floats import usual_errors
-from pkex._validation import as_matrix, number
-from pkex.errors import two_distances
+from pkex._util.floats import usual_errors
+from pkex._util.types import Floats
+from pkex._util.validation import as_matrix, number
+from pkex.kernels.messages import two_distances
 from pkex.kernels.normal_form import Expansion, NormalForm, Split, Summand, Term
 
 __all__ = ["Constant", "Kernel", "Product", "Scale", "Sum", "has_neutral_removal"]
 
-Floats = NDArray[np.float64]
 
 _MATRIX_BLOCK = 2**21  # factors that Kernel.__call__ evaluates at once: 16 MiB
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._random import RandomState, some_rows
+from pkex._util.random import RandomState, some_rows
+from pkex._util.types import Floats
 
 __all__ = ["median_distance", "median_distances"]
 
-Floats = NDArray[np.float64]
 
 _HALVINGS = 12  # which leave about 1 in 4000 of the distances
 _LARGEST = float(np.finfo(np.float64).max)

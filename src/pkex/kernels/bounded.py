@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.kernels.algebra import Kernel, Product, Scale, Sum
 from pkex.kernels.mixtures import Mixture
 from pkex.kernels.normal_form import Expansion
@@ -38,7 +38,6 @@ from pkex.kernels.radial import Radial, gaussians
 
 __all__ = ["proven_error", "within"]
 
-Floats = NDArray[np.float64]
 
 _GOAL = 3e-13  # an error beside which rounding is larger, so that fewer terms do
 _MOST = 40  # terms; where more are needed, a Gauss rule is not the better one

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._validation import brief, number, positive
+from pkex._util.types import Floats
+from pkex._util.validation import brief, number, positive
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.leaves import ColumnKernel, Dot
 from pkex.kernels.normal_form import Summand
@@ -34,7 +34,6 @@ __all__ = [
     "Stationary",
 ]
 
-Floats = NDArray[np.float64]
 Parameter = float | tuple[float, ...]
 
 

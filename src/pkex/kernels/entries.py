@@ -18,8 +18,8 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term, as_real
@@ -34,8 +34,6 @@ __all__ = [
     "matrix_rounding",
 ]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 MOST = 500.0 * float(np.log(2.0))
 """The largest exponent: smaller factors count as 2^-500, so that ratios of two do not overflow."""

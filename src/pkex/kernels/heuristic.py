@@ -18,12 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pkex._floats import usual_errors
-from pkex._lazy import lazy
-from pkex._random import RandomState
-from pkex._validation import as_matrix, brief, column_names, is_index
+from pkex._util.floats import usual_errors
+from pkex._util.lazy import lazy
+from pkex._util.random import RandomState
+from pkex._util.types import Floats
+from pkex._util.validation import as_matrix, brief, column_names, is_index
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.bandwidth import median_distance, median_distances
 from pkex.kernels.columns import RBF, Categorical
@@ -33,7 +34,6 @@ from pkex.kernels.sizes import LARGEST, check_sizes
 
 __all__ = ["MAX_ROWS", "NAMES", "Heuristic", "check_widths", "median_rbf"]
 
-Floats = NDArray[np.float64]
 
 NAMES = ("median-per-column", "median")
 """The heuristics by name, the default first."""

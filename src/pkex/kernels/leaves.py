@@ -9,15 +9,14 @@ from itertools import compress
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._validation import brief, is_index
+from pkex._util.types import Floats
+from pkex._util.validation import brief, is_index
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.normal_form import Expansion, Summand, as_real
 
 __all__ = ["ColumnKernel", "Dot", "OnColumns"]
 
-Floats = NDArray[np.float64]
 Limited = TypeVar("Limited", bound="OnColumns")
 
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.normal_form import Term
 
 __all__ = ["ACCEPTED", "root_of"]
 
-Floats = NDArray[np.float64]
 
 ACCEPTED = 2.0**-43
 """How far an entry of ``U U'`` may be from that of K, relative to the diagonal of K."""

@@ -39,11 +39,11 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pkex._util.types import Floats
 
 __all__ = ["FINEST", "Mixture", "matern", "rational_quadratic"]
 
-Floats = NDArray[np.float64]
 
 FINEST = 1e-15
 """The error that is asked for where there is no tolerance."""

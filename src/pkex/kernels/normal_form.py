@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._validation import brief
-from pkex.errors import not_finite
+from pkex._util.types import Floats
+from pkex._util.validation import brief
+from pkex.kernels.messages import not_finite
 
 if TYPE_CHECKING:
     from pkex.kernels.leaves import ColumnKernel
@@ -31,7 +31,6 @@ __all__ = [
     "leaf_values",
 ]
 
-Floats = NDArray[np.float64]
 Expansion = list["Summand"]
 
 

@@ -15,15 +15,14 @@ from functools import lru_cache
 from itertools import combinations_with_replacement
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._validation import brief, is_index, number
+from pkex._util.types import Floats
+from pkex._util.validation import brief, is_index, number
 from pkex.kernels.leaves import ColumnKernel, OnColumns
 from pkex.kernels.normal_form import Expansion, Power, Split, Summand
 
 __all__ = ["Monomial", "Polynomial"]
 
-Floats = NDArray[np.float64]
 
 _MOST_TERMS = 5000
 _LARGEST_DEGREE = 20

@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._validation import number, positive
+from pkex._util.types import Floats
+from pkex._util.validation import number, positive
 from pkex.kernels import mixtures
 from pkex.kernels.columns import RBF
 from pkex.kernels.leaves import OnColumns
@@ -25,7 +25,6 @@ from pkex.kernels.normal_form import Expansion, Summand
 
 __all__ = ["Matern", "Radial", "RationalQuadratic", "gaussians"]
 
-Floats = NDArray[np.float64]
 Parameter = float | tuple[float, ...]
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.columns import Stationary
 from pkex.kernels.leaves import Dot
@@ -20,7 +20,6 @@ from pkex.kernels.polynomial import Monomial
 
 __all__ = ["LARGEST", "check_sizes", "size_limits"]
 
-Floats = NDArray[np.float64]
 
 LARGEST = 2.0**1023
 """Two numbers of at most this size have a difference that is finite."""

@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pkex._random import some_rows
-from pkex._sparse import some_sparse_rows, to_dense
-from pkex._validation import as_floats, brief
-from pkex.errors import no_neutral_removal
+from pkex._util.random import some_rows
+from pkex._util.sparse import some_sparse_rows, to_dense
+from pkex._util.types import Floats
+from pkex._util.validation import as_floats, brief
 from pkex.games.points import Background
 from pkex.games.sparse import Scenarios
 from pkex.kernels.algebra import has_neutral_removal
+from pkex.kernels.messages import no_neutral_removal
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import seen
 
@@ -35,7 +36,6 @@ __all__ = [
     "stand_ins",
 ]
 
-Floats = NDArray[np.float64]
 
 MAX_ROWS = 500  # of a model's own data
 

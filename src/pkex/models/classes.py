@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief
+from pkex._util.types import Floats
+from pkex._util.validation import brief
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
+    from pkex.results.explanation import Explanation
 
 __all__ = [
     "CHOICES",
@@ -46,7 +47,6 @@ __all__ = [
     "pairs_of",
 ]
 
-Floats = NDArray[np.float64]
 
 CHOICES = ("classes", "pairs")  # of a model that decides between pairs of classes
 LOG_ODDS = "log-odds"

@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pkex._floats import usual_errors
-from pkex._lazy import lazy
-from pkex._sparse import as_csr, is_sparse, same_table
-from pkex._validation import (
+from pkex._util.floats import usual_errors
+from pkex._util.lazy import lazy
+from pkex._util.sparse import as_csr, is_sparse, same_table
+from pkex._util.types import Floats
+from pkex._util.validation import (
     as_floats,
     as_matrix,
     brief,
@@ -30,10 +31,10 @@ from pkex._validation import (
     default_names,
     unique_names,
 )
-from pkex.errors import no_neutral_removal
 from pkex.games.layout import on_cache_lines
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.kernels.entries import check_table, fits_sparse, kernel_matrix
+from pkex.kernels.messages import no_neutral_removal
 from pkex.kernels.sizes import check_sizes, size_limits
 from pkex.models.preparation import Preparation, seen
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:  # it needs SciPy, which an expansion does without
 
 __all__ = ["Data", "KernelExpansion"]
 
-Floats = NDArray[np.float64]
 
 _PREDICT_BLOCK = 2**21  # entries of the kernel matrix that predict holds at once: 16 MiB
 

@@ -23,17 +23,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._extras import optional
-from pkex._validation import as_floats, brief, default_names, is_index
+from pkex._util.cells import is_number
+from pkex._util.extras import optional
+from pkex._util.types import Floats
+from pkex._util.validation import as_floats, brief, default_names, is_index
 from pkex.games.gauss import gauss_legendre
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import seen
 from pkex.models.ranges import refuse_range
-from pkex.tables.cells import is_number
 
 __all__ = ["Inputs", "from_distributions", "from_table", "names_in"]
 
-Floats = NDArray[np.float64]
 
 _REACH = 3.2  # of the double exponential rule
 _VALUES = 10_000  # of a discrete distribution or a sample

@@ -16,17 +16,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, solve_triangular
 
-from pkex._validation import as_floats
+from pkex._util.types import Floats
+from pkex._util.validation import as_floats
 
 if TYPE_CHECKING:
     from pkex.kernels.algebra import Kernel
 
 __all__ = ["Posterior", "noise_levels"]
-
-Floats = NDArray[np.float64]
 
 _SOME = 20  # training points at which a prior is looked at for noise
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from pkex._validation import brief, column_names, default_names, refuse_dask, refuse_masked
+from pkex._util.validation import brief, column_names, default_names, refuse_dask, refuse_masked
 
 if TYPE_CHECKING:
-    from pkex.games.protocols import Players
+    from pkex._util.types import Players
     from pkex.models.expansion import KernelExpansion
 
 __all__ = ["Preparation", "mixed", "prepared_players", "seen", "taken"]

@@ -10,16 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._validation import brief
-from pkex._words import listed
+from pkex._util.types import Floats
+from pkex._util.validation import brief
+from pkex._util.words import listed
 from pkex.kernels.columns import Categorical
 from pkex.models.expansion import KernelExpansion
 
 __all__ = ["categorical_columns", "notes_on", "refuse_range"]
 
-Floats = NDArray[np.float64]
 
 _BEYOND = 10.0  # times the width of the data
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pkex._floats import usual_errors
-from pkex._lazy import lazy
-from pkex._sparse import is_sparse, same_table, to_dense
-from pkex._validation import column_names, default_names
-from pkex.games.protocols import Players
+from pkex._util.floats import usual_errors
+from pkex._util.lazy import lazy
+from pkex._util.sparse import is_sparse, same_table, to_dense
+from pkex._util.types import Floats, Players
+from pkex._util.validation import column_names, default_names
 from pkex.models.expansion import Data, KernelExpansion
 
 __all__ = [
@@ -29,8 +29,6 @@ __all__ = [
     "stack",
     "sum_of",
 ]
-
-Floats = NDArray[np.float64]
 
 
 class ExpansionSum(KernelExpansion):

@@ -5,12 +5,11 @@ Their methods are thin and end here. Nothing here computes a value; extras are i
 
 - `text` has what a terminal prints, and words that the others repeat; `html` the tables of a
   notebook.
-- `accessors` are what ``result.plot`` is; `plots` and `displays` have the displays that it returns,
-  drawn with `drawing` in the shades that `theme` chooses. `palette` has the colours of everything,
-  and `columns` decides how a column of data is drawn, for plots and reports alike.
+- `plots` has what ``result.plot`` draws. `palette` has the colours of everything, and `columns`
+  decides how a column of data is drawn, for plots and reports alike.
 - `report` writes one HTML file for a browser.
 - `files` says what of each result goes into a file, and how it comes back.
-- `shap`, `shapiq` and `frames` hand results to other libraries.
+- `interop` and `frames` hand results to shap, shapiq and pandas.
 """
 
 __all__: list[str] = []

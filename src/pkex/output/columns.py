@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.tables.cells import cell_text, is_missing, is_number, name_of_rest, number_text
+from pkex._util.cells import cell_text, is_missing, is_number, name_of_rest, number_text
+from pkex._util.types import Floats
 
 if TYPE_CHECKING:
-    from pkex.statistics.attribution import Attribution
+    from pkex.results.attribution import Attribution
 
 __all__ = [
     "Boxes",
@@ -52,7 +53,6 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _EPOCH = datetime(1970, 1, 1)  # times are drawn as they are written, of whatever zone
 
 Cells = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
 """One palette for plots, reports and tables in notebooks, after Okabe and Ito (2008).
 
 People who are colour-blind can tell these colours apart. Each has a shade for light pages and one
-for dark pages; `pkex.output.theme` chooses between them for matplotlib, style sheets for the rest.
+for dark pages; `pkex.output.plots.theme` chooses between them for matplotlib, style sheets for the
+rest.
 """
 
 from __future__ import annotations

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pkex._words import counted
+from pkex._util.types import Floats
+from pkex._util.words import counted
 
 if TYPE_CHECKING:
-    from pkex.explanation import Explanation
-    from pkex.importance import Importance
+    from pkex.results.explanation import Explanation
+    from pkex.results.importance import Importance
 
 __all__ = [
     "BOXES",
@@ -27,7 +28,6 @@ __all__ = [
     "std_of_sums",
 ]
 
-Floats = NDArray[np.float64]
 
 POSTERIOR = "± 1 posterior standard deviation"
 BOXES = "box: IQR, whiskers: 5 to 95 %, line:\u00a0median"

@@ -10,6 +10,10 @@ points when it is read, and where the model prepares its columns first, also on 
 call of an Explainer. A disagreement is an error, never a wrong explanation. A few points cannot
 show what a subclass does elsewhere, so one that has a `predict` of its own is not read as the class
 it derives from. What a subclass may have of its own is said by the `Guard` of its library.
+
+>>> import pkex
+>>> "sklearn.svm.SVR" in pkex.readers.supported()
+True
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from pkex._floats import usual_errors
+from pkex._util.floats import usual_errors
 from pkex.errors import UnsupportedModelError
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import OUTPUTS, Classes, check_choice

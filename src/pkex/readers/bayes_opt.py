@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
 from pkex.models.preparation import Preparation
 from pkex.models.sums import evolve
@@ -29,7 +29,6 @@ from pkex.readers.sklearn.plain import call
 
 __all__ = ["is_wrapped", "optimiser", "wrapped_process"]
 
-Floats = NDArray[np.float64]
 
 _KINDS = {"FloatParameter": False, "IntParameter": True}  # whether they are rounded
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._sparse import is_sparse
+from pkex._util.sparse import is_sparse
+from pkex._util.types import Floats
 from pkex.errors import AdditivityError
 from pkex.kernels.algebra import Kernel, has_neutral_removal
 from pkex.kernels.entries import matrix_rounding
@@ -34,7 +34,6 @@ __all__ = [
     "said_before",
 ]
 
-Floats = NDArray[np.float64]
 
 TOL = 2.0**-40
 """How far predictions may be apart, relative to the sum of the absolute coefficients."""

@@ -8,6 +8,6 @@ weighted sum of the values of product games. The files, in the order in which a 
 - `block_mean`: a statistic as a mean over blocks of rows, through `pkex.games`;
 - `low_rank`: each column by itself under permuted weights, without a pass over the pairs;
 - `column_test`: is the contribution of a column that is independent of the others significant?
-- `many_tests`: p-values adjusted for their number, and permutations enough for that;
-- `attribution`: the result; `selector` and `drift`: estimators of scikit-learn around it.
+- `bounds`: what a statistic may be off by; `interactions`: those of its features;
+- `selector` and `drift`: estimators of scikit-learn. The result is `pkex.Attribution`.
 """

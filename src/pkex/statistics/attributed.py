@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._validation import brief, is_index, tolerance
+from pkex._util.types import Floats
+from pkex._util.validation import brief, is_index, tolerance
 from pkex.games.backend import game_class
 from pkex.games.players import Groups, players_of
 from pkex.games.rules import FULL_PRECISION
@@ -19,7 +20,8 @@ from pkex.kernels.algebra import has_neutral_removal
 from pkex.kernels.heuristic import NAMES, Heuristic, check_widths
 from pkex.kernels.normal_form import Term
 from pkex.kernels.sizes import check_sizes, size_limits
-from pkex.statistics.attribution import Attribution
+from pkex.results.about import About
+from pkex.results.attribution import Attribution, describe_removal
 from pkex.statistics.block_mean import BlockMean, Part
 from pkex.tables.frames import Table, codes
 
@@ -34,8 +36,6 @@ __all__ = [
     "heuristic_of",
 ]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _TARGET_KERNELS = (*NAMES, "categorical")
 ESTIMATORS = ("unbiased", "biased")
@@ -72,11 +72,11 @@ def attributed(
     check_varies(numbers, "all columns are constant: there is nothing to attribute.")
     players, names = players_of(groups, table.names)
     tol = tolerance(tol, FULL_PRECISION)
-    chosen, alone = _resolve_kernel(kernel, table, numbers, players, removal, tol)
+    chosen, by_itself = _resolve_kernel(kernel, table, numbers, players, removal, tol)
     source = BlockMean(
         numbers,
         chosen.terms(numbers.shape[1], tol),
-        alone,
+        by_itself,
         players,
         tuple(blocks),
         removal == "marginal",
@@ -86,31 +86,38 @@ def attributed(
     backend = game_class()  # once for the call
     found = source.estimate(n_permutations, random, progress, backend=backend)
     several = len(blocks) > 1
-    attribution = Attribution(
-        statistic=statistic,
-        estimator=estimator,
+    alone = found.alone
+    about = About(
+        names,
+        table.names,
+        players,
         removal=removal,
-        values=found.values,
-        null_values=found.null_values if n_permutations else None,
+        absent=describe_removal(removal, target_kernel is None, block_size is not None),
+        kernels=(chosen,),
+    )
+    first, second = samples
+    attribution = Attribution(
+        about,
+        statistic,
+        found.values,
+        found.rounding,
+        (len(first), len(second)) if target_kernel is None else (len(first),),
+        found.null_values if n_permutations else None,
+        alone_values=None if alone is None else alone.values,
+        alone_null_values=None if alone is None else alone.null_values,
+        alone_rounding=None if alone is None else alone.rounding,
         standard_error=found.standard_error if several else None,
         standard_errors=found.standard_errors if several else None,
-        feature_names=names,
-        column_names=table.names,
-        categorical=table.categorical,
-        players=players,
-        kernel=chosen,
         target_kernel=target_kernel,
+        estimator=estimator,
         block_size=block_size,
-        rounding=found.rounding,
         residual=found.residual,
-        error=found.error,
-        rule=found.rules[0],
         rules=found.rules,
+        categorical=table.categorical,
         samples=samples,
         sample_names=sample_names,
-        _source=source,
-        _alone=found.alone,
-        _column_tests=None,
+        error=found.error,
+        source=source,
     )
     if not (n_permutations and columns and removal == "marginal"):
         return attribution
@@ -118,7 +125,7 @@ def attributed(
     # those that labels do not clear
     wanted = np.flatnonzero(attribution.p_values <= _TESTED).tolist()
     tests = source.test_columns(wanted, n_permutations, random, backend=backend)
-    return replace(attribution, _column_tests=tests)
+    return replace(attribution, test_p_values=tests.p_values, n_test_rows=tests.n_rows)
 
 
 def _resolve_kernel(

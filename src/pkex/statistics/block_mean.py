@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
-from pkex._progress import with_bar
+from pkex._util.lazy import lazy
+from pkex._util.progress import with_bar
+from pkex._util.types import Floats, Indices
 from pkex.games.backend import Backend
 from pkex.games.engine import reduced
 from pkex.games.permutations import (
@@ -43,11 +43,10 @@ from pkex.statistics.pair_weights import Weights
 if TYPE_CHECKING:
     from pkex.games.interactions import Recipe
     from pkex.games.interactions.reductions import InteractionSums
+    from pkex.results.interactions import Interactions
 
 __all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate", "Part"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _ALL_ROWS = 2000  # rows on all of which single columns are tested
 _TEST_ROWS = 1500  # of more rows: on so many, drawn at random
@@ -307,7 +306,15 @@ class BlockMean:
 
         return self._mean_of(of_block)
 
-    def interactions(self, recipe: Recipe, progress: bool) -> InteractionSums:
+    def interactions(
+        self, attribution: Any, index: str, max_order: int, subsets: Any, progress: bool
+    ) -> Interactions:
+        """Return the interactions of the features of an attribution."""
+        from pkex.statistics.interactions import attribute_interactions
+
+        return attribute_interactions(self, attribution, index, max_order, subsets, progress)
+
+    def interaction_sums(self, recipe: Recipe, progress: bool) -> InteractionSums:
         """Return what players contribute together, the mean over the blocks."""
         from pkex.games.interactions.reductions import InteractionsByPair
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.games.protocols import Game, Task
 from pkex.games.sources import Points, SameFactors
 from pkex.games.sums import SMALLEST, GameSums
@@ -21,7 +21,6 @@ from pkex.statistics.pair_weights import HSICWeights, MMDWeights, Weights
 
 __all__ = ["error_of", "have_unit_factors", "permuted_roundings"]
 
-Floats = NDArray[np.float64]
 
 _UNIT = 2.0**-53
 _ENTRIES = 2**20  # factors evaluated at once: 8 MiB

@@ -29,8 +29,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.games.blocks import triangle
 from pkex.games.engine import reduced
 from pkex.games.protocols import Game, Task
@@ -41,8 +41,6 @@ from pkex.statistics.pair_weights import Weights
 
 __all__ = ["QuadraticForm", "forms_of", "p_value"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _ENOUGH = 20  # permutations that reach the observed value, after which there is no need for more
 _BATCH = 16  # permutations evaluated together

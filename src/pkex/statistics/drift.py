@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pkex._random import RandomState, generator
-from pkex._validation import brief, default_names, is_index, number, refuse_dask
+from pkex._util.p_values import enough_permutations
+from pkex._util.random import RandomState, generator
+from pkex._util.validation import brief, default_names, is_index, number, refuse_dask
 from pkex.games.players import Groups, players_of
 from pkex.kernels import Kernel
-from pkex.statistics.attribution import Attribution
-from pkex.statistics.many_tests import enough_permutations
+from pkex.results.attribution import Attribution
 from pkex.statistics.mmd import mmd_of_tables
 from pkex.tables.frames import Table, as_table
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.games.permutations import EQUAL, PermutedSums
 from pkex.games.threads import in_order, raise_if_cancelled
 from pkex.kernels.low_rank import ACCEPTED, root_of
@@ -29,8 +29,6 @@ from pkex.statistics.pair_weights import Factored, Shuffled
 
 __all__ = ["sums_alone"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _ENTRIES = 2**20  # of permuted f at once: 8 MiB
 _ROOTS = 2**22  # entries of all U, above which players are taken in parts: 32 MiB

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._floats import usual_errors
-from pkex._random import RandomState, generator
+from pkex._util.floats import usual_errors
+from pkex._util.random import RandomState, generator
+from pkex._util.types import Indices
 from pkex.games.players import Groups
 from pkex.kernels import Kernel
+from pkex.results.attribution import Attribution
 from pkex.statistics.attributed import (
     ESTIMATORS,
     attributed,
@@ -18,15 +19,11 @@ from pkex.statistics.attributed import (
     check_count,
     check_rows,
 )
-from pkex.statistics.attribution import Attribution
 from pkex.statistics.block_mean import Part
 from pkex.statistics.pair_weights import MMDWeights
 from pkex.tables.frames import Table, as_table, stacked
 
 __all__ = ["mmd", "mmd_of_tables"]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @usual_errors

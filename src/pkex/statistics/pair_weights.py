@@ -15,7 +15,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats, Indices
 from pkex.games.lookup import look_up
 from pkex.games.threads import workspace
 from pkex.kernels.algebra import Kernel
@@ -23,8 +24,6 @@ from pkex.kernels.low_rank import ACCEPTED, root_of
 
 __all__ = ["UNITS", "Factored", "HSICWeights", "MMDWeights", "Shuffled", "Weights"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _PAIRS = 2**18  # entries of a target's kernel matrix evaluated at once: 2 MiB
 _KEPT = 2**24  # and kept, if those of all different targets are no more: 128 MiB

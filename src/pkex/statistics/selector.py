@@ -12,16 +12,16 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pkex._random import RandomState
-from pkex._validation import brief, is_index, refuse_dask
-from pkex.kernels import Kernel
-from pkex.statistics.attribution import Attribution
-from pkex.statistics.hsic import hsic
-from pkex.statistics.many_tests import (
+from pkex._util.p_values import (
     enough_permutations,
     lowest_adjusted,
     needed_permutations,
 )
+from pkex._util.random import RandomState
+from pkex._util.validation import brief, is_index, refuse_dask
+from pkex.kernels import Kernel
+from pkex.results.attribution import Attribution
+from pkex.statistics.hsic import hsic
 
 __all__ = ["HSICSelector"]
 

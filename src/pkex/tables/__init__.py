@@ -1,11 +1,8 @@
 """Tables as users have them: cells of any kind, in data frames, arrays and files.
 
-`cells` says what a single cell is, a number, a text or missing, and how it reads. `kinds` says
-which columns of a table are numbers and which are categories. `frames` turns data frames and arrays
-into the `Table` that `mmd` and `hsic` compute with. `files` reads CSV and Parquet into data frames,
-with the kinds of their columns. Each file uses those before it.
-
-Nothing is imported here, so that the checks of input, which need cells, do not load the rest.
+`kinds` says which columns of a table are numbers and which are categories. `frames` turns data
+frames and arrays into the `Table` that `mmd` and `hsic` compute with. `files` reads CSV and Parquet
+into data frames, with the kinds of their columns. Each file uses those before it.
 """
 
 __all__: list[str] = []

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from pkex._validation import first_rounded
+from pkex._util.validation import first_rounded
 from pkex.tables.files import (
     INTEGER,
     Dialect,

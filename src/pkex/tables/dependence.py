@@ -26,13 +26,13 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from pkex._lazy import lazy
-from pkex.tables.cells import is_missing
+from pkex._util.cells import is_missing
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats
 from pkex.tables.kinds import Kind, kind_of_cells, kind_of_series
 
 __all__ = ["Dependence", "Pair"]
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 MAX_ROWS = 2000

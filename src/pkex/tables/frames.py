@@ -11,7 +11,9 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from pkex._validation import (
+from pkex._util.cells import is_missing, is_number
+from pkex._util.types import Floats
+from pkex._util.validation import (
     as_floats,
     as_matrix,
     brief,
@@ -21,12 +23,9 @@ from pkex._validation import (
     refuse_dask,
     refuse_masked,
 )
-from pkex.tables.cells import is_missing, is_number
 from pkex.tables.kinds import Kind, kind_of_cells, kind_of_series
 
 __all__ = ["Table", "as_table", "codes", "stacked"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from pkex.tables.cells import is_missing
+from pkex._util.cells import is_missing
 
 __all__ = ["Kind", "is_arrow_text", "kind_of_arrow", "kind_of_cells", "kind_of_series"]
 

@@ -30,8 +30,8 @@ every factor is at most ``m_j`` in size, that changes ``G_S`` by at most ``2 d t
 *Derivatives* of ``G_S`` are sums of ``G_T`` over larger sets T, and are taken as such: a formula by
 power sums of the R_j would cancel where one of them is large.
 
-*Bounds.* The rules of `pkex.rules` hold: ``G_S`` is the integrand of the diagonal formula with
-fewer players, so with a smaller lam, and a density ``x^i (1-x)^(q-i)`` is q more players with
+*Bounds.* The bounds of `pkex.games.rules` hold: ``G_S`` is the integrand of the diagonal formula
+with fewer players, so with a smaller lam, and a density ``x^i (1-x)^(q-i)`` is q more players with
 ``|p - a| = 1``, so the rule is looked up at lam + q. For powers of ``1 - x`` under neutral removal
 the bound is relative to the integral; else it is relative to 1 and multiplied by the `mass` of the
 density. Over all subsets of s players ``prod_S |p_j - a_j|`` sums to at most ``lam^s / s!``, over

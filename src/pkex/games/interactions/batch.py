@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.games.interactions.chosen import add_chosen
 from pkex.games.interactions.everything import add_all
 from pkex.games.interactions.recipe import Portion, Recipe
@@ -18,8 +18,6 @@ from pkex.games.threads import raise_if_cancelled
 
 __all__ = ["batch"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _UNDERFLOW = 2.0**-700  # what is lost by underflow, and by `NOTHING`, is far below
 _ALIKE = 1.5  # ratio of the sizes of rules up to which few pairs all take the larger one

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.games.interactions.recipe import Portion, Recipe
 from pkex.games.interactions.tally import Tally
 from pkex.games.threads import workspace
 
 __all__ = ["add_chosen"]
-
-Floats = NDArray[np.float64]
 
 
 def add_chosen(recipe: Recipe, portion: Portion, tally: Tally) -> None:

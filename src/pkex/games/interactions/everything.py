@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.games.interactions.recipe import Portion
 from pkex.games.interactions.tally import Tally
 from pkex.games.protocols import Ratios
 from pkex.games.threads import workspace
 
 __all__ = ["add_all", "has_one_sign"]
-
-Floats = NDArray[np.float64]
 
 
 def add_all(ratios: Ratios, portion: Portion, tally: Tally) -> None:

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._lazy import lazy
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats, Indices
 from pkex.games.functionals import Functional, Index
 from pkex.games.protocols import Measured
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 
 __all__ = ["Portion", "Recipe", "Subset", "Where"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Subset = tuple[int, ...]
 Where = float | None  # a node, or None for the integral
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.errors import AdditivityError
 from pkex.games.blocks import rectangle, triangle
 from pkex.games.engine import reduced
@@ -32,8 +32,6 @@ from pkex.games.threads import single_blas
 
 __all__ = ["InteractionSums", "InteractionsByPair", "InteractionsByRow", "interactions_of"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _SUMS = ("main", "pairs", "triples", "chosen", "none", "totals", "sizes", "allowed", "error")
 _FACTORS = 2**19  # of a block that are held at once

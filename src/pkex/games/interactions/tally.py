@@ -6,15 +6,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats, Indices
 from pkex.games.interactions.recipe import Recipe, Where
 from pkex.games.rules import Rule
 
 __all__ = ["Tally", "all_triples"]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(eq=False)

@@ -20,22 +20,21 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import pkex.games.native._kernel as _kernel
-from pkex._lazy import lazy
-from pkex.errors import not_finite
+from pkex._util.lazy import lazy
+from pkex._util.types import Floats, Players
 from pkex.games.factors import Absent, Factors, both_by_column, by_column, mean_factors
 from pkex.games.native.ratios import NativeRatios
-from pkex.games.protocols import Added, BlockSums, Players
+from pkex.games.protocols import Added, BlockSums
 from pkex.games.rules import Ladder, Rule
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
 __all__ = ["Game", "config", "look_up"]
 
-Floats = NDArray[np.float64]
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
 
 _KINDS = _kernel.kinds()

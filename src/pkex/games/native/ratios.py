@@ -11,19 +11,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import pkex.games.native._kernel as _kernel
-from pkex.errors import not_finite
+from pkex._util.types import Floats, Indices
 from pkex.games.extents import FLOOR, SLACK, TAIL
 from pkex.games.protocols import NOTHING, TAU, Factors, Measured
 from pkex.games.threads import workspace
+from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
 __all__ = ["NativeRatios"]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 _FEW = 128  # players up to which products are formed with the ratios, and not by BLAS

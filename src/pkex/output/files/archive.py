@@ -23,8 +23,8 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._files import write_whole
-from pkex._validation import brief
+from pkex._util.files import write_whole
+from pkex._util.validation import brief
 from pkex.output.files.header import as_count, typed
 
 __all__ = ["Arrays", "Format", "Header"]

@@ -19,14 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from pkex._validation import brief
-from pkex.tables.cells import is_missing, is_number
+from pkex._util.cells import is_missing, is_number
+from pkex._util.validation import brief
 
 __all__ = [
     "Reader",
     "as_cells",
     "as_count",
+    "as_counts",
     "as_flag",
+    "as_flags",
     "as_index",
     "as_names",
     "as_number",
@@ -76,6 +78,16 @@ def as_players(value: Any) -> tuple[tuple[int, ...], ...]:
     """Return the columns of each player."""
     players = typed(value, list, "a list")
     return tuple(tuple(map(as_count, typed(player, list, "a list"))) for player in players)
+
+
+def as_counts(value: Any) -> tuple[int, ...]:
+    """Return integers of at least 0."""
+    return tuple(map(as_count, typed(value, list, "a list")))
+
+
+def as_flags(value: Any) -> tuple[bool, ...]:
+    """Return true or false, several times."""
+    return tuple(map(as_flag, typed(value, list, "a list")))
 
 
 def as_index(value: Any) -> Any:

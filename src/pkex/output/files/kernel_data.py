@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pkex import kernels
-from pkex._validation import brief
+from pkex._util.validation import brief
 from pkex.kernels import Kernel
 
 __all__ = ["Described", "from_data", "to_data"]

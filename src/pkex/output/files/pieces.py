@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex.games.rules import Rule
 from pkex.output.files.archive import Arrays, Header
 from pkex.output.files.header import (
     Reader,
@@ -22,7 +23,6 @@ from pkex.output.files.header import (
     typed,
 )
 from pkex.output.files.kernel_data import from_data
-from pkex.rules import Rule
 
 if TYPE_CHECKING:
     from pkex.kernels import Kernel

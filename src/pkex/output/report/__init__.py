@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from pkex._files import write_whole
-from pkex._validation import brief, is_index, number
-from pkex.explanation import Explanation
-from pkex.indices import Sensitivity
-from pkex.interactions import Interactions
+from pkex._util.cells import label_text
+from pkex._util.files import write_whole
+from pkex._util.validation import brief, is_index, number
 from pkex.output.report import _attribution, _explanation, _interactions, _page, _sensitivity
 from pkex.output.report._facts import Fact, fact
-from pkex.output.totals import Totals
-from pkex.statistics.attribution import Attribution
-from pkex.tables.cells import label_text
+
+if TYPE_CHECKING:
+    from pkex.results.explanation import Explanation
+    from pkex.results.interactions import Interactions
+    from pkex.results.totals import Totals
 
 __all__ = ["write"]
 
 
 def write(
-    result: Explanation | Attribution | Sensitivity,
+    result: Any,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -72,19 +73,20 @@ def write(
     True
     """
     facts = _details(details)
-    if isinstance(result, Explanation):
+    kind = getattr(result, "REPORT", None)
+    if kind == "explanation":
         if sample_names is not None:
             raise ValueError("sample_names are for attributions; an explanation has one table.")
         if alpha is not None:
             raise ValueError("alpha is for attributions; an explanation has no test.")
         names = _row_names(row_names, result)
         payload = _explanation.payload(result, title, facts, names, totals)
-    elif isinstance(result, Attribution):
+    elif kind == "attribution":
         if row_names is not None:
             raise ValueError("row_names are for explanations; an attribution shows no rows.")
         level = result.alpha if alpha is None else _level(alpha)
         payload = _attribution.payload(result, title, facts, _pair(sample_names), level)
-    elif isinstance(result, Sensitivity):
+    elif kind == "sensitivity":
         if sample_names is not None or row_names is not None or alpha is not None:
             raise ValueError(
                 "sample_names, row_names and alpha are for other results; a sensitivity has "
@@ -98,7 +100,7 @@ def write(
             "pkex.sensitivity returned."
         )
     if interactions is not None:
-        if isinstance(result, Sensitivity):
+        if kind == "sensitivity":
             raise ValueError(
                 "interactions are shown with an explanation or an attribution; a sensitivity has "
                 "its pairs with order=2."
@@ -106,6 +108,7 @@ def write(
         pairs = None if totals is None else totals.pairs
         payload["interactions"] = _interactions.payload(interactions, result, pairs)
         payload["facts"] = payload["facts"] + _interactions.facts(interactions, pairs)
+    payload["version"] = import_module("pkex").__version__
     content = _page.html(payload).encode()
     write_whole(path, lambda file: file.write(content), "report.html")
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import pkex
 from pkex.output.columns import Points, Shares, is_constant, picture
 from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite
 from pkex.output.text import kernel_text
-from pkex.statistics.attribution import Attribution
+
+if TYPE_CHECKING:
+    from pkex.results.attribution import Attribution
 
 __all__ = ["payload"]
 
@@ -38,7 +39,6 @@ def payload(
     return {
         "kind": "attribution",
         "title": title or _TITLES[attribution.statistic],
-        "version": pkex.__version__,
         "facts": details + _facts(attribution, alpha),
         "statistic": _statistic(attribution),
         "samples": samples,
@@ -53,7 +53,7 @@ def payload(
         "p_statistic": attribution.p_statistic,
         "n_permutations": attribution.n_permutations,
         "values": finite(attribution.values),
-        "alone": finite(attribution.alone) if attribution._knows_alone else None,
+        "alone": finite(attribution.alone) if attribution.knows_alone else None,
         "remarks": attribution.remarks(alpha),
         "errors": None if errors is None else finite(errors),
         "block_size": attribution.block_size,

@@ -7,14 +7,13 @@ values of each row come along where they belong to other features.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import pkex
-from pkex._words import NOISE
-from pkex.explanation import Explanation
+from pkex._util.cells import cell_text, is_missing, is_number
+from pkex._util.words import NOISE
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output import palette
 from pkex.output.columns import categories
@@ -22,8 +21,10 @@ from pkex.output.report._facts import Fact, accuracy, fact, features
 from pkex.output.report._page import finite, pack
 from pkex.output.spread import POSTERIOR, importance_words, others_words, std_of_sums
 from pkex.output.text import kernel_text
-from pkex.output.totals import Totals
-from pkex.tables.cells import cell_text, is_missing, is_number
+
+if TYPE_CHECKING:
+    from pkex.results.explanation import Explanation
+    from pkex.results.totals import Totals
 
 __all__ = ["MAX_ROWS", "column_data", "payload"]
 
@@ -44,9 +45,9 @@ def payload(
 
     `totals` are those of more rows than the explanation has, which then is a sample of them.
     """
-    totals = totals or Totals.of(explanation)
+    totals = totals or explanation.totals()
     importance = totals.importance
-    values, base, predictions = explanation._with_output_axis()
+    values, base, predictions = explanation.with_output_axis()
     n_rows, n_players, n_outputs = values.shape
     stds = None if explanation.std is None else explanation.std.reshape(values.shape)
     shown = importance.order[:MAX_FEATURES]
@@ -58,7 +59,6 @@ def payload(
     return {
         "kind": "explanation",
         "title": title or f"Which features drive the {explanation.quantity or 'predictions'}",
-        "version": pkex.__version__,
         "facts": details + _facts(explanation, totals),
         "n_rows": totals.n_rows,
         "rows": [_name(row_names[row]) for row in rows],

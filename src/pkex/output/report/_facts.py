@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pkex.explanation import Explanation
-from pkex.rules import Rule
-from pkex.statistics.attribution import Attribution
+from pkex.games.rules import Rule
+
+if TYPE_CHECKING:
+    from pkex.results.attribution import Attribution
+    from pkex.results.explanation import Explanation
 
 __all__ = ["Fact", "accuracy", "fact", "features"]
 

@@ -7,18 +7,18 @@ the value of the pair, the rows of two samples by their sample, and those of a t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.explanation import Explanation
-from pkex.interactions import Interactions
 from pkex.output.report._explanation import column_data
 from pkex.output.report._facts import Fact, fact
 from pkex.output.report._page import finite, pack
-from pkex.output.totals import PairTotals
-from pkex.statistics.attribution import Attribution
+
+if TYPE_CHECKING:
+    from pkex.results.interactions import Interactions
+    from pkex.results.totals import PairTotals
 
 __all__ = ["facts", "payload"]
 
@@ -27,15 +27,13 @@ _PAIRS = 15  # of the table and of the pictures
 _ROWS = 600  # of a picture
 
 
-def payload(
-    found: Interactions, result: Explanation | Attribution, totals: PairTotals | None = None
-) -> dict[str, Any]:
+def payload(found: Interactions, result: Any, totals: PairTotals | None = None) -> dict[str, Any]:
     """Return what the section needs.
 
     `totals` are those of more rows than the interactions have, which then are of a sample of them.
     """
     _check(found, result, totals)
-    totals = totals or PairTotals.of(found)
+    totals = totals or found.totals()
     signed = totals.n_rows == 1
     tables, means = totals.means if signed else totals.sizes, totals.means
     shown = np.argsort(-np.abs(tables).max(axis=(0, 2)), kind="stable")[:_PLAYERS]
@@ -64,7 +62,7 @@ def payload(
 
 def facts(found: Interactions, totals: PairTotals | None = None) -> list[Fact]:
     """Return lines for the method; `totals` as in `payload`."""
-    totals = totals or PairTotals.of(found)
+    totals = totals or found.totals()
     said = {
         "k-SII": "n-Shapley values: pairs are Shapley interactions, and all orders add up.",
         "SII": "Shapley interactions, which do not add up.",
@@ -83,11 +81,9 @@ def facts(found: Interactions, totals: PairTotals | None = None) -> list[Fact]:
     return lines
 
 
-def _check(
-    found: Interactions, result: Explanation | Attribution, totals: PairTotals | None
-) -> None:
+def _check(found: Interactions, result: Any, totals: PairTotals | None) -> None:
     """Refuse interactions of something else."""
-    if not isinstance(found, Interactions):
+    if getattr(found, "REPORT", None) != "interactions":
         raise TypeError(
             f"interactions must be Interactions, e.g. explainer.interactions(X); got "
             f"{type(found).__name__}."
@@ -96,9 +92,10 @@ def _check(
         raise ValueError(
             "a report shows all pairs, but only chosen subsets are here; leave players= out."
         )
-    rows = len(result) if isinstance(result, Explanation) else 1
+    explained = result.REPORT == "explanation"
+    rows = len(result) if explained else 1
     rows = rows if totals is None else len(found)  # a sample of their own
-    whole = "prediction" if isinstance(result, Explanation) else result.statistic
+    whole = "prediction" if explained else result.statistic
     if found.feature_names != result.feature_names or len(found) != rows or found.whole != whole:
         raise ValueError(
             "the interactions are not those of the result: they must have the same rows and "
@@ -115,11 +112,11 @@ def _largest(table: NDArray[np.float64]) -> list[tuple[int, int]]:
 
 
 def _points(
-    found: Interactions, result: Explanation | Attribution, pairs: set[tuple[int, int]]
+    found: Interactions, result: Any, pairs: set[tuple[int, int]]
 ) -> tuple[dict[int, Any], dict[str, Any]]:
     """Return the columns of players that have one, and what colours the points of pairs."""
     singles = sorted({p for pair in pairs for p in pair if len(found.players[p]) == 1})
-    if isinstance(result, Explanation):
+    if result.REPORT == "explanation":
         some = _some(len(found))
         assert found.pairs is not None
         assert found.data is not None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import pkex
-from pkex.indices import Sensitivity
 from pkex.output.report._facts import Fact, fact
 from pkex.output.report._page import finite
-from pkex.output.text import sensitivity_remarks
+from pkex.output.view.features import sensitivity_remarks
+
+if TYPE_CHECKING:
+    from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["payload"]
 
@@ -30,7 +31,6 @@ def payload(sensitivity: Sensitivity, title: str | None, details: list[Fact]) ->
     return {
         "kind": "sensitivity",
         "title": title or "Which inputs drive the output",
-        "version": pkex.__version__,
         "facts": details + _facts(sensitivity),
         "remarks": sensitivity_remarks(sensitivity),
         "names": sensitivity.feature_names,

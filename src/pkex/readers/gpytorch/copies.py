@@ -15,13 +15,12 @@ from typing import Any
 import gpytorch
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
 
 __all__ = ["array", "exactly", "slice_of", "tensor", "working_copy"]
 
-Floats = NDArray[np.float64]
 
 _CACHES = ("prediction_strategy", "_memoize_cache", "_cached_kernel_mat", "_mean_cache")
 

@@ -13,7 +13,6 @@ from operator import add, mul
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import (
@@ -34,7 +33,6 @@ from pkex.readers.gpytorch.copies import slice_of
 
 __all__ = ["leaves", "of_covariance"]
 
-Floats = NDArray[np.float64]
 Columns = tuple[int, ...]
 Index = tuple[int, ...]
 

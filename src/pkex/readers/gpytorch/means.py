@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
 
 __all__ = ["affine_mean"]
-
-Floats = NDArray[np.float64]
 
 
 def affine_mean(mean: Callable[[Floats], Floats], rows: Floats) -> tuple[Floats, float]:

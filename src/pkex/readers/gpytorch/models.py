@@ -21,9 +21,9 @@ import torch
 from gpytorch.distributions import MultivariateNormal
 from linear_operator.operators import DiagLinearOperator
 from linear_operator.utils.cholesky import psd_safe_cholesky
-from numpy.typing import NDArray
 
-from pkex._validation import default_names
+from pkex._util.types import Floats
+from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import Linear, Matern
 from pkex.kernels.algebra import Kernel
@@ -47,7 +47,6 @@ __all__ = [
     "sampled_process",
 ]
 
-Floats = NDArray[np.float64]
 Index = tuple[int, ...]
 
 _TRAINING = "training points"

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._validation import default_names
+from pkex._util.types import Floats
+from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.models.preparation import Preparation
 from pkex.readers.gpytorch.copies import array, exactly, slice_of, tensor
 
 __all__ = ["outcome_map", "preparation"]
 
-Floats = NDArray[np.float64]
 
 _BY_COLUMN = {"Normalize", "InputStandardize", "AffineInputTransform", "Round", "Log10", "Warp"}
 

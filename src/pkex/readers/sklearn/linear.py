@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax as normalised
 
 from pkex.kernels import Linear
@@ -28,8 +27,6 @@ from pkex.readers.sklearn.models import (
 from pkex.readers.sklearn.plain import call, dense, fitted, names_of, own_predict
 
 __all__ = ["linear_classifier", "linear_one_class", "linear_regression"]
-
-Floats = NDArray[np.float64]
 
 
 def linear_regression(model: Any, given: Given) -> Reading:

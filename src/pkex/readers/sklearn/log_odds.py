@@ -18,15 +18,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.models.classes import LOG_ODDS, Classes
 from pkex.models.sums import combined
 from pkex.readers.reading import Chain, Given, Reading
 
 __all__ = ["binary", "platt_scaled", "softmax"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._sparse import is_sparse
-from pkex._validation import as_matrix, column_names
+from pkex._util.sparse import is_sparse
+from pkex._util.types import Floats
+from pkex._util.validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import RBF, Laplacian, Linear, Matern
 from pkex.kernels.algebra import Kernel
@@ -56,7 +56,6 @@ __all__ = [
     "with_digits",
 ]
 
-Floats = NDArray[np.float64]
 
 # what the points of the models are: data, both
 _VECTORS, _TRAINING = "support vectors", "training points"

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import Linear
 from pkex.models.expansion import KernelExpansion
@@ -28,7 +28,6 @@ from pkex.readers.sklearn.plain import dense, fitted, nameless
 
 __all__ = ["landmarks"]
 
-Floats = NDArray[np.float64]
 
 # what may stand between Nystroem and the linear model
 _AFFINE = {"MaxAbsScaler", "MinMaxScaler", "PCA", "RobustScaler", "StandardScaler", "TruncatedSVD"}

@@ -8,16 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._sparse import is_sparse, to_dense
-from pkex._validation import column_names
+from pkex._util.sparse import is_sparse, to_dense
+from pkex._util.types import Floats
+from pkex._util.validation import column_names
 from pkex.errors import UnsupportedModelError
 from pkex.readers.reading import Given
 
 __all__ = ["call", "dense", "fitted", "nameless", "names_of", "own_predict"]
-
-Floats = NDArray[np.float64]
 
 
 def fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:

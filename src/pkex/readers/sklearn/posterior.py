@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pkex._validation import as_matrix
+from pkex._util.validation import as_matrix
 from pkex.kernels.algebra import Kernel
 from pkex.models.posterior import Posterior, noise_levels
 

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._validation import default_names
+from pkex._util.types import Floats
+from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.models.classes import pairs_of
 from pkex.models.expansion import KernelExpansion
@@ -34,8 +34,6 @@ __all__ = [
     "search",
     "transformed_target",
 ]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,124 @@
+"""From a problem to the `Interactions` of rows; sums are made in `pkex.games.interactions`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from pkex._util.types import Floats
+from pkex.explain.problem import PreparedRows, Problem
+from pkex.games.functionals import INDICES
+from pkex.games.interactions import Recipe
+from pkex.games.interactions.reductions import InteractionSums, interactions_of
+from pkex.games.interactions.request import (
+    check_request,
+    check_room,
+    list_indices,
+    make_recipe,
+    parse_subsets,
+    result_arrays,
+)
+from pkex.models.products import as_products
+from pkex.results.interactions import Interactions
+
+__all__ = ["explain_interactions", "shap_interaction_values"]
+
+
+_DEFAULTS = {"SV": "k-SII", "BV": "BII"}  # of an explainer's index
+
+
+def explain_interactions(
+    problem: Problem,
+    X: Any,
+    index: str | None,
+    max_order: int,
+    players: Iterable[Any] | None,
+    n_jobs: int | None,
+    progress: bool,
+) -> Interactions:
+    """See `Explainer.interactions`."""
+    default = _DEFAULTS.get(problem.measure.index)
+    if index is None and default is None:
+        raise ValueError(
+            f"the explainer has {problem.measure.index} values, which no interaction index goes "
+            "with: choose one, e.g. interactions(X, index='k-SII'); there are "
+            f"{list_indices()}."
+        )
+    prepared = problem.prepare(X)
+    about = problem.about_rows(prepared.rows)
+    names = about.feature_names
+    chosen = None if players is None else parse_subsets(players, names)
+    index, max_order = check_request(index or default, max_order, chosen)
+    general = problem.removal != "neutral"
+    recipe = make_recipe(index, max_order, len(names), general, problem.tol, chosen)
+    sums = _sum_parts(problem, recipe, prepared, n_jobs, progress)
+    residual = _check(problem, sums, sums, prepared)
+    base_value = problem.base_value
+    arrays = result_arrays(sums, chosen, base_value.ndim > 0)
+    base = np.empty((len(sums.totals), *base_value.shape))
+    base[...] = base_value
+    fitted = arrays.pop("fitted")
+    if fitted is not None:
+        base = fitted + problem.intercept
+    return Interactions(
+        replace(about, index=index, efficient=INDICES[index].efficient),
+        max_order,
+        base,
+        sums.totals.reshape(base.shape) + problem.intercept,
+        residual,
+        **arrays,
+        data=prepared.data,
+        error=(sums.error + problem.intercept_error).reshape(base.shape),
+        rules=sums.rules,
+        row_labels=prepared.labels,
+    )
+
+
+def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progress: bool) -> Floats:
+    """See `Explainer.shap_interaction_values`."""
+    index, n_players = problem.measure.index, len(problem.players)
+    if index != "SV":
+        raise ValueError(
+            f"shap's interaction values split Shapley values, but the explainer has {index} "
+            f"values; leave index={index!r} out, or use interactions(X)."
+        )
+    general = problem.removal != "neutral"
+    recipe = make_recipe("SII", 2, n_players, general, problem.tol)
+    prepared = problem.prepare(X)
+    sums = _sum_parts(problem, recipe, prepared, n_jobs, progress)
+    # Shapley values are k-SII of order 1, which add up
+    single = Recipe(INDICES["k-SII"], 1, n_players, general)
+    _check(problem, sums, replace(sums, recipe=single, pairs=None), prepared)
+    assert sums.pairs is not None
+    values = 0.5 * sums.pairs
+    every = np.arange(n_players)
+    values[:, every, every] = sums.main - values.sum(axis=2)
+    return values if problem.base_value.ndim else values[..., 0]
+
+
+def _sum_parts(
+    problem: Problem, recipe: Recipe, prepared: PreparedRows, n_jobs: int | None, progress: bool
+) -> InteractionSums:
+    """Return the sums over all parts of a model."""
+    check_room(recipe, len(prepared.parts[0]), problem.expansion.n_outputs)
+    sums = []
+    for points, part, x in zip(problem.games, problem.expansion.parts, prepared.parts, strict=True):
+        games = as_products(points, part)
+        sums.append(interactions_of(games, x, recipe, n_jobs=n_jobs, progress=progress))
+    return reduce(add, sums)
+
+
+def _check(
+    problem: Problem, sums: InteractionSums, additive: InteractionSums, prepared: PreparedRows
+) -> float:
+    """Return what `additive` sums miss the prediction by; raise, or warn, as for values of rows."""
+    bases = np.sum([games.bases for games in problem.games], axis=0)
+    residual = additive.check(bases, "prediction minus base value")
+    problem.noise.warn(sums.sizes, None, None, prepared.parts)
+    problem.check_predictions(prepared.rows, sums.totals)
+    return residual

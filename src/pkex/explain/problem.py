@@ -1,0 +1,386 @@
+"""`Problem`: a model, what of it is explained, and how; every question is asked of one.
+
+It is a value: nothing in it changes after it was made, and it can be sent to another process. What
+follows from it, such as the games of the model's parts, is found once, when first asked for. The
+backend is not a part of it: plans find that of the process they are in, by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pkex._util.cells import is_number
+from pkex._util.lazy import lazy
+from pkex._util.sparse import is_sparse
+from pkex._util.types import Floats, Players
+from pkex._util.validation import column_names, first_rows, tolerance
+from pkex._util.words import class_name
+from pkex.explain.noise import Noise
+from pkex.games.measures import Shapley, measure_of
+from pkex.games.plan import Plan
+from pkex.games.players import Groups, players_of
+from pkex.games.points import Background, WeightedPoints
+from pkex.games.protocols import Measure
+from pkex.games.rules import FULL_PRECISION
+from pkex.games.sums import GameSums
+from pkex.kernels.algebra import Kernel
+from pkex.models.absent import removal_of, shares_of, stand_ins
+from pkex.models.classes import OUTPUTS, Classes, check_choice
+from pkex.models.expansion import KernelExpansion
+from pkex.models.preparation import mixed, prepared_players, taken
+from pkex.models.shap_background import from_shap
+from pkex.models.sums import base_of, named, result_names
+from pkex.readers import Given, read
+from pkex.readers.reading import check_agreement, said_before
+from pkex.results.about import About
+
+if TYPE_CHECKING:
+    from pkex.explain.sparse import SparseGames
+    from pkex.games.sparse_points import SparseGameSums
+
+__all__ = ["FittedModel", "PreparedRows", "Problem", "make_problem", "read_model"]
+
+
+_SHAPLEY = Shapley()
+_CHECKED = 5  # rows of every call whose prediction is compared with the model's own
+
+
+class FittedModel(NamedTuple):
+    """What was read of a model.
+
+    Attributes
+    ----------
+    title : str
+        The name of its class.
+    expansion : KernelExpansion
+    predict : callable, optional
+        Takes rows as the model does and returns its own predictions.
+    tol : float
+        How far these may be from those of the expansion, as in `Reading`.
+    classes : Classes, optional
+        For a classifier: what its outputs say about the classes.
+    """
+
+    title: str
+    expansion: KernelExpansion
+    predict: Callable[[Any], Any] | None = None
+    tol: float = 0.0
+    classes: Classes | None = None
+
+
+def read_model(model: Any, outputs: str | None) -> FittedModel:
+    """Return what is read of a model, or raise where it has no such outputs."""
+    title = class_name(model)
+    if isinstance(model, KernelExpansion):
+        check_choice(outputs, (), model)
+        return FittedModel(title, model)
+    check_choice(outputs, OUTPUTS, model)
+    reading = read(model, Given(outputs=outputs))
+    check_choice(outputs, reading.choices, model)
+    return FittedModel(title, reading.expansion, reading.own, reading.tol, reading.classes)
+
+
+class PreparedRows(NamedTuple):
+    """The rows of a call.
+
+    Attributes
+    ----------
+    rows : table
+        The columns of the model, as the user has them.
+    table : table
+        The rows after the steps that mix columns.
+    parts : list of arrays, or of CSR arrays
+        The rows as each part of the expansion has them.
+    labels : index or None
+        The labels of the rows of a pandas frame.
+    sparse : bool
+        Whether the parts are sparse.
+    transformed : bool
+        Whether the model transforms columns.
+    """
+
+    rows: Any
+    table: Any
+    parts: list[Any]
+    labels: Any
+    sparse: bool
+    transformed: bool
+
+    @property
+    def data(self) -> NDArray[Any]:
+        """The rows as a result shows them."""
+        return _as_data(self.table) if self.transformed else self.parts[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A model, what of it is explained, and how.
+
+    Attributes
+    ----------
+    model : FittedModel
+    players : tuple of tuples of int
+        The columns of each feature.
+    player_names : tuple of str
+    removal : str or None
+        What it means that a feature is absent; None where none is, as in a sensitivity analysis.
+    absent : str or None
+        What an absent feature is replaced by, in words.
+    backgrounds : sequence of Background, Scenarios or None
+        For each part of the expansion the rows that absent features are taken from, with weights;
+        None where kernel factors become 1. Scenarios, which are sparse, for a model that
+        `stays_sparse`.
+    given : (table, weights, bool), optional
+        The background as it came, for a model that stays sparse: dense rows need a dense one.
+    measure : Measure
+        The semivalue.
+    tol : float or None
+        Accepted relative error per pair of points; None is full precision.
+    """
+
+    model: FittedModel
+    players: Players
+    player_names: tuple[str, ...]
+    removal: str | None = None
+    absent: str | None = None
+    backgrounds: Sequence[Any] = ()
+    given: tuple[Any, Floats | None, bool] | None = None
+    measure: Measure = _SHAPLEY
+    tol: float | None = None
+
+    @lazy
+    def expansion(self) -> KernelExpansion:
+        """The model as a kernel expansion."""
+        return self.model.expansion
+
+    @lazy
+    def games(self) -> list[WeightedPoints]:
+        """The games of each part for dense rows."""
+        backgrounds = self.backgrounds
+        if self.given is not None:
+            assert self.removal is not None
+            _, backgrounds = stand_ins(self.expansion, self.removal, *self.given)
+        pairs = zip(self.expansion.parts, backgrounds, strict=True)
+        games = [self._games_of(part, background) for part, background in pairs]
+        for each in games:
+            each.prepare()
+        return games
+
+    def _games_of(self, part: KernelExpansion, background: Background | None) -> WeightedPoints:
+        """Return the games of a part: a player has all columns made from its input columns."""
+        terms, powers = part.kernel.normal_form(part.shape[1], self.tol)
+        plan = Plan.of(
+            terms,
+            prepared_players(part, self.players),
+            self.tol,
+            measure=self.measure,
+            general=background is not None,
+            powers=powers,
+        )
+        return WeightedPoints(plan, part.points, part.alpha, background)
+
+    @lazy
+    def sparse_games(self) -> SparseGames | None:
+        """The games of sparse rows; None where the model does not stay sparse."""
+        if self.given is None:
+            return None
+        from pkex.explain.sparse import SparseGames
+
+        games = SparseGames(self.expansion, self.players, self.measure, self.tol, self.backgrounds)
+        games.prepare()
+        return games
+
+    @lazy
+    def base_value(self) -> Floats:
+        """The value of the empty coalition in the games of dense rows, () or (n_outputs,)."""
+        return base_of(self.expansion, self.games)
+
+    @lazy
+    def intercept(self) -> Floats:
+        """The sum of the offsets of all parts, shape () or (n_outputs,)."""
+        return np.asarray(np.sum([part.offset for part in self.expansion.parts], axis=0))
+
+    @lazy
+    def intercept_error(self) -> Floats:
+        """What adding offsets to base and prediction costs, shape (n_outputs,)."""
+        sizes = [np.abs(part.offset).reshape(-1) for part in self.expansion.parts]
+        cost: Floats = 12.0 * 2.0**-53 * np.sum(sizes, axis=0)
+        return cost
+
+    @lazy
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The different kernels of the parts."""
+        kernels: list[Kernel] = []
+        for part in self.expansion.parts:
+            kernels += [part.kernel] if part.kernel not in kernels else []
+        return tuple(kernels)
+
+    @lazy
+    def noise(self) -> Noise:
+        """What rounding may hide in the values of dense rows."""
+        pairs = zip([games.background for games in self.games], self.expansion.parts, strict=True)
+        return Noise(self.expansion, [part.points if b is None else b.rows for b, part in pairs])
+
+    @lazy
+    def about(self) -> About:
+        """What all results for this problem share."""
+        classes = self.model.classes
+        return About(
+            self.player_names,
+            self.expansion.feature_names,
+            self.players,
+            self.expansion.output_names,
+            self.removal,
+            self.absent,
+            self.kernels,
+            self.measure.index,
+            self.measure.efficient,
+            classes=None if classes is None else classes.labels,
+            sides=None if classes is None else classes.sides,
+            number=None if classes is None else classes.number,
+        )
+
+    def about_rows(self, rows: Any) -> About:
+        """What results for these rows share: a frame names the columns of a model without names."""
+        names = result_names(self.expansion, self.players, self.player_names, rows)
+        if names["column_names"] is self.about.column_names:
+            return self.about
+        features, columns = names["feature_names"], names["column_names"]
+        return replace(self.about, feature_names=features, column_names=columns)
+
+    def prepare(self, X: Any, *, sparse: bool = False) -> PreparedRows:
+        """Return the rows of `X` as the games take them.
+
+        With `sparse` the rows of a sparse table stay sparse, if the model does.
+        """
+        expansion = self.expansion
+        rows: Any = taken(expansion, X)
+        table = mixed(expansion, rows)
+        sparse = sparse and self.given is not None and is_sparse(table)
+        if sparse:
+            parts = [part.prepare_sparse(table) for part in expansion.parts]
+        else:
+            parts = [part.prepare(table) for part in expansion.parts]
+        labels = rows.index if hasattr(rows, "iloc") else None
+        return PreparedRows(rows, table, parts, labels, sparse, expansion.preparation is not None)
+
+    def check_predictions(self, rows: Any, totals: Floats | None = None) -> None:
+        """Compare some predictions with the model's own, where it prepares columns.
+
+        What the preparation does could not be checked without rows of the user's own. `totals` are
+        predictions without the intercept, and without the error of a rule; by default those of the
+        expansion.
+        """
+        if self.model.predict is None or self.expansion.preparation is None:
+            return
+        few = first_rows(rows, _CHECKED)
+        if totals is None:
+            predictions = self.expansion.predict(few)
+        else:
+            predictions = totals[:_CHECKED].reshape(-1, *self.intercept.shape) + self.intercept
+        actual = said_before(self.model.predict)(few)
+        check_agreement(self.expansion, predictions, actual, self.model.tol, few)
+
+    def check_and_assemble(
+        self,
+        prepared: PreparedRows,
+        sums: GameSums | SparseGameSums,
+        residual: float,
+        error: Floats,
+        base: Floats,
+        noise: Noise,
+        sizes: Floats,
+    ) -> dict[str, Any]:
+        """Return what an explanation has of the sums besides values, or raise where they are wrong.
+
+        Parameters
+        ----------
+        prepared : PreparedRows
+        sums : GameSums or SparseGameSums
+            Those of all parts, which were checked.
+        residual : float
+            The largest amount that they miss the prediction by.
+        error : array of shape (n_rows, n_outputs)
+            What the sums may be off by; it is added to in place.
+        base : array of shape () or (n_outputs,)
+            The base value.
+        noise : Noise
+        sizes : array of shape (n_rows, n_outputs) or (n_outputs,)
+            What sums of ``|alpha_i k(x, x_i)|`` are at most.
+        """
+        shows = self.tol is None and sums.efficient
+        missed = sums.residual if shows else None
+        noise.warn(sizes, residual if shows else None, missed, prepared.parts)
+        self.check_predictions(prepared.rows, sums.totals)
+        base_values = np.empty((len(sums.totals), *base.shape))
+        base_values[...] = base
+        # of what was computed, of the intercept in base and prediction, and of what the sum misses
+        error += self.intercept_error
+        if sums.efficient:
+            predictions = base_values + sums.explained.reshape(base_values.shape)
+            error += np.abs(sums.residual)
+        else:
+            predictions = sums.totals.reshape(base_values.shape) + self.intercept
+        return {
+            "base_values": base_values,
+            "rules": sums.rules,
+            "residual": residual,
+            "predictions": predictions,
+            "error": error.reshape(base_values.shape),
+        }
+
+
+def make_problem(
+    model: Any,
+    background: Any,
+    *,
+    removal: str | None,
+    background_weights: ArrayLike | None,
+    groups: Groups | None,
+    outputs: str | None,
+    index: str | Measure,
+    tol: float | None,
+) -> Problem:
+    """Return the problem of an `Explainer` with these arguments, with its games prepared."""
+    background, background_weights = from_shap(background, background_weights)
+    fitted = read_model(model, outputs)
+    expansion = named(fitted.expansion, column_names(background, "background"))
+    players, player_names = players_of(groups, expansion.feature_names)
+    measure, tol = measure_of(index), tolerance(tol, FULL_PRECISION)
+    removal = removal_of(removal, background)
+    weights = shares_of(background, background_weights)
+    given = (background, weights, background_weights is not None)
+    sparse = False
+    if any(part.sparse_points is not None for part in expansion.parts):
+        from pkex.explain.sparse import stays_sparse
+
+        sparse = stays_sparse(expansion)
+    absent, backgrounds = stand_ins(expansion, removal, *given, sparse=sparse)
+    problem = Problem(
+        fitted._replace(expansion=expansion),
+        players,
+        player_names,
+        removal,
+        absent,
+        backgrounds,
+        given if sparse else None,  # which may be large, and is not needed elsewhere
+        measure,
+        tol,
+    )
+    _ = problem.sparse_games if sparse else problem.games
+    return problem
+
+
+def _as_data(table: Any) -> NDArray[Any]:
+    """Return the rows as the user knows them: numbers, or objects where there is text."""
+    array = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
+    if array.dtype.kind in "SU":  # NumPy turns numbers beside text into text
+        array = np.asarray(table, dtype=object)
+    if array.dtype == object and all(map(is_number, array.flat)):
+        return array.astype(np.float64)
+    return array.astype(np.float64 if array.dtype.kind in "buif" else object)

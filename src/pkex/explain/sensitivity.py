@@ -1,0 +1,270 @@
+"""`sensitivity`: which inputs drive the output of a kernel machine over their whole range.
+
+Sobol indices and Shapley effects of a kernel expansion are sums over pairs of its atoms
+(`pkex.games.moments`). Nothing is sampled: a table gives the marginals by its rows, a distribution
+by the nodes of a rule, of which there are so many that twice as many change nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pkex._util.floats import usual_errors
+from pkex._util.types import Floats
+from pkex._util.validation import brief, column_names, default_names
+from pkex.errors import PrecisionWarning
+from pkex.explain.problem import Problem, read_model
+from pkex.games.atoms import Atoms
+from pkex.games.engine import reduced
+from pkex.games.layout import by_column
+from pkex.games.moments import Bundles, VarianceGame, VarianceSums
+from pkex.games.plan import Plan
+from pkex.games.players import Groups, players_of
+from pkex.games.threads import check_n_jobs
+from pkex.kernels.bounded import within
+from pkex.kernels.columns import RBF
+from pkex.kernels.normal_form import Term, leaf_values
+from pkex.models.inputs import Inputs, from_distributions, from_table, names_in
+from pkex.models.preparation import prepared_players
+from pkex.models.ranges import categorical_columns, notes_on
+from pkex.models.sums import named
+from pkex.readers.reading import outside
+from pkex.results.about import About
+from pkex.results.sensitivity import Sensitivity
+from pkex.tables.dependence import Dependence
+
+__all__ = ["sensitivity"]
+
+
+_NODES = (32, 1024)  # of a rule for a distribution, at first and at most
+_MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
+_SETTLED = 1e-9  # change of an index at which more nodes are not needed
+_EIGHT_ROUNDINGS = 8.0 * 2.0**-53
+_CONSTANT = 2.0**-40  # of the mean square: a standard deviation below is that of a constant
+_FEW_DIGITS = 4.0
+
+
+@usual_errors
+def sensitivity(
+    model: Any,
+    X: ArrayLike | Mapping[Any, Any],
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: Groups | None = None,
+    order: int = 1,
+    outputs: str | None = None,
+    n_jobs: int | None = -1,
+) -> Sensitivity:
+    """Return how much of the variance of a model's output comes from each input.
+
+    The inputs are taken as independent: each column, or group of columns, has its distribution in
+    `X`, whatever the others are. Where columns of the data depend on each other, that looks at
+    combinations which do not occur; put such columns into one group.
+
+    Parameters
+    ----------
+    model : fitted estimator or KernelExpansion
+        Anything that `Explainer` takes.
+    X : table of shape (n_rows, n_columns), or mapping of column to distribution
+        A table gives each column the distribution of its entries; a data frame gives its names to
+        a model that was fitted without any. In a mapping every column, by name or number, has a
+        range (low, high), a frozen distribution of `scipy.stats`, a sample (a list or array of
+        more than two values), or a number, at which it is fixed. Ranges and distributions are
+        integrated by a rule; `Sensitivity.error` has what that may cost. The names of a mapping
+        for a model without names are those of its columns, in the order of the mapping.
+    sample_weight : array of shape (n_rows,), optional
+        Weights of the rows of a table; equal by default.
+    groups : mapping of name to columns, or sequence of sequences of columns, optional
+        Columns that act as one input. Of a table they stay together, row by row, so that they may
+        depend on each other.
+    order : {1, 2}, default 1
+        With 2 the shares of all pairs of inputs are found as well.
+    outputs : {"classes", "pairs", "log-odds"}, optional
+        What to analyse of a classifier, as in `Explainer`.
+    n_jobs : int or None, default -1
+        Number of threads as in joblib; -1 uses all cores.
+
+    Returns
+    -------
+    Sensitivity
+
+    Raises
+    ------
+    ValueError
+        Among others when a column of categories, or one that the model rounds to integers, has a
+        range or a continuous distribution.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.svm import SVR
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> found = pkex.sensitivity(SVR(C=50.0).fit(X, y), X)
+    >>> found.feature_names[found.order[0]]
+    's5'
+    >>> float(found.shapley.sum().round(9))
+    1.0
+    """
+    check_n_jobs(n_jobs)
+    if order not in (1, 2) or isinstance(order, bool):
+        raise ValueError(f"order must be 1 or 2, got {brief(order)}.")
+    fitted = read_model(model, outputs)
+    known = fitted.expansion.feature_names
+    names = names_in(fitted.expansion, X) if isinstance(X, Mapping) else column_names(X)
+    fitted = fitted._replace(expansion=named(fitted.expansion, names))
+    problem = Problem(fitted, *players_of(groups, fitted.expansion.feature_names))
+    notes: tuple[str, ...] = ()
+    dependence = None
+    if isinstance(X, Mapping):
+        if sample_weight is not None:
+            raise ValueError("sample_weight goes with a table; distributions have their own.")
+        has_names = known != default_names("x", len(known))
+        sums, inputs, error = _refine_nodes(problem, X, order, n_jobs, has_names)
+        notes = notes_on(problem.expansion, inputs.rows)
+        if names is not None:
+            said = f"{inputs.said}, named in the order of the mapping as the model has no names"
+            inputs = replace(inputs, said=said)
+    else:
+        inputs = from_table(problem.expansion, X, sample_weight)
+        sums, missed = _sum_variance(problem, inputs, order, n_jobs)
+        error = _mixture_error(sums, missed)
+        counted_rows = np.flatnonzero(inputs.weights)
+        categorical = categorical_columns(problem.expansion)
+        dependence = Dependence(inputs.table, counted_rows, categorical)
+        problem.check_predictions(X)
+    result = _assemble(problem, sums, inputs, error)
+    return replace(result, input_notes=notes, dependence=dependence)
+
+
+def _sum_variance(
+    problem: Problem, inputs: Inputs, order: int, n_jobs: int | None
+) -> tuple[VarianceSums, Floats]:
+    """Return what the variance is made of, for some inputs, and what the function is off by."""
+    expansion, players = problem.expansion, problem.players
+    columns_of = [(j,) for player in players for j in player] if inputs.by_column else players
+    owners = [i for i, player in enumerate(players) for _ in player]
+    shares = np.repeat(inputs.weights.reshape(-1, 1), len(players), axis=1)
+    if inputs.by_column:
+        shares = inputs.weights[:, [j for (j,) in columns_of]]
+    else:
+        owners = list(range(len(players)))
+    bundles = Bundles(np.ascontiguousarray(shares), np.array(owners), len(players))
+    parts, weights = [], []
+    missed = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
+    for part, rows in zip(expansion.parts, inputs.rows, strict=True):
+        n_columns = part.points.shape[1]
+        inside = prepared_players(part, tuple(columns_of))
+        terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
+        lacks = sum(term.error * _largest_factors(term, rows, part.points) for term in terms)
+        missed += lacks * np.abs(part.alpha).sum(axis=0)
+        plan = Plan.of(terms, inside, general=True)
+        atoms = Atoms(plan, by_column(part.points))
+        parts.append((atoms, by_column(rows)))
+        weights.append(atoms.spread(part.alpha))
+    game = VarianceGame(parts, np.concatenate(weights), bundles, pairs=order == 2)
+    sums: VarianceSums = reduced(game, n_jobs=n_jobs)
+    return sums._replace(mean=sums.mean + problem.intercept), missed
+
+
+def _largest_factors(term: Term, rows: Floats, points: Floats) -> float:
+    """Return a bound of the factors that the error of a term is multiplied by."""
+    size = 1.0
+    for leaf in term.leaves if term.error else ():
+        if not isinstance(leaf, RBF):
+            factors = leaf_values(leaf, leaf.factors, rows, points)
+            size *= float(np.abs(factors).max(axis=(0, 1)).prod())
+    return size
+
+
+def _refine_nodes(
+    problem: Problem, X: Any, order: int, n_jobs: int | None, has_names: bool
+) -> tuple[VarianceSums, Inputs, float]:
+    """Return the sums for distributions, with so many nodes that twice as many change nothing."""
+    size, most = _NODES
+    before: VarianceSums | None = None
+    while True:
+        inputs = from_distributions(problem.expansion, X, size, named=has_names)
+        sums, missed = _sum_variance(problem, inputs, order, n_jobs)
+        if before is not None:
+            difference = _largest_difference(before, sums)
+            if difference <= _SETTLED or 2 * size > most:
+                return sums, inputs, difference + _mixture_error(sums, missed)
+        before, size = sums, 2 * size
+
+
+def _mixture_error(sums: VarianceSums, missed: Floats) -> float:
+    """Return what an index may be off by where the function is, by at most `missed` everywhere.
+
+    Every index is ``|P f|^2 / |f|^2`` of the centred function, in the norm of the standard
+    deviation: P is a sum of orthogonal projections, one for each set of inputs, times numbers
+    between 0 and 1. So for ``f = g + e`` with ``|e| <= r |g|``, and an index ``u^2`` of g, it is
+    between ``((u - r) / (1 + r))^2`` and ``((u + r) / (1 - r))^2``. As u is at most 1, it is off by
+    at most ``4 r / (1 - r)^2``; and indices lie in [0, 1].
+    """
+    varies = sums.variance > 0.0
+    r = np.minimum(missed[varies] / np.sqrt(sums.variance[varies]), 0.5)
+    return float(np.minimum(1.0, 4.0 * r / (1.0 - r) ** 2).max(initial=0.0))
+
+
+def _largest_difference(before: VarianceSums, after: VarianceSums) -> float:
+    scale = np.where(after.variance > 0.0, after.variance, 1.0)
+    differences = [
+        float(np.max(np.abs(new - old) / scale, initial=0.0))
+        for old, new in zip(before[:3] + before[4:5], after[:3] + after[4:5], strict=True)
+    ]
+    return max(differences)
+
+
+def _assemble(problem: Problem, sums: VarianceSums, inputs: Inputs, error: float) -> Sensitivity:
+    """Return the indices as shares of the variance, and what they may be off by."""
+    noise = _EIGHT_ROUNDINGS * sums.magnitudes
+    varies = sums.variance > np.maximum(noise, (_CONSTANT * np.abs(sums.mean)) ** 2)
+    if not varies.any():
+        raise ValueError(
+            "the model does not vary over these inputs by more than rounding, so that there is no "
+            "variance to share. Check the ranges of X, and whether the model's coefficients are "
+            "huge."
+        )
+    scale = np.where(varies, sums.variance, np.nan)
+    digits = float(np.log10(scale / noise)[varies].min())
+    if digits < _FEW_DIGITS:
+        count = math.floor(digits)
+        warnings.warn(
+            "the coefficients of this model are so large that rounding shows: about "
+            f"{count} digit{'s' * (count != 1)} of the shares are left. More regularisation (alpha "
+            "of a Gaussian process, say), a narrower kernel or no duplicate rows make the "
+            "coefficients smaller.",
+            PrecisionWarning,
+            stacklevel=outside(),
+        )
+    expansion, classes = problem.expansion, problem.model.classes
+    several = expansion.n_outputs > 1
+
+    def shaped(array: Floats) -> Any:
+        return array if several else array[..., 0]
+
+    return Sensitivity(
+        About(
+            problem.player_names,
+            expansion.feature_names,
+            problem.players,
+            expansion.output_names,
+            number=None if classes is None else classes.number,
+        ),
+        first_order=shaped(sums.first / scale),
+        total_order=shaped(sums.total / scale),
+        shapley=shaped(sums.shapley / scale),
+        variance=shaped(np.where(varies, sums.variance, 0.0)),
+        mean=shaped(sums.mean),
+        inputs=inputs.said,
+        error=error + 10.0**-digits,
+        second_order=None if sums.pairs is None else shaped(sums.pairs / scale),
+    )

@@ -1,0 +1,154 @@
+"""How sparse rows are explained: the part of `pkex.explain` that knows sparse tables.
+
+A model that was fitted on sparse rows keeps its points sparse, and what it says of sparse rows is
+a `SparseExplanation`. Nothing here is used by models of dense points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pkex._util.lazy import lazy
+from pkex._util.sparse import as_csr
+from pkex._util.types import Floats, Players
+from pkex.explain.noise import Noise
+from pkex.games.plan import Plan
+from pkex.games.protocols import Measure
+from pkex.games.sparse import Scenarios
+from pkex.games.sparse_points import SparseGameSums, SparsePoints
+from pkex.games.stored import rows_of
+from pkex.models.expansion import KernelExpansion
+from pkex.models.preparation import prepared_players
+from pkex.models.sums import base_of
+from pkex.output.token_spans import Analyzed
+from pkex.readers.reading import said_before
+from pkex.results.sparse import SparseExplanation
+
+if TYPE_CHECKING:
+    from pkex.explain.problem import PreparedRows, Problem
+
+__all__ = ["SparseGames", "explain_sparse_rows", "stays_sparse"]
+
+
+def stays_sparse(expansion: KernelExpansion) -> bool:
+    """Tell whether all points are sparse, and no two columns are made from the same one."""
+    for part in expansion.parts:
+        if part.sparse_points is None:
+            return False
+        origins = () if part.preparation is None else part.preparation.origins
+        if len(set(origins)) < len(origins):
+            return False
+    return True
+
+
+class SparseGames:
+    """The games of a model of sparse points.
+
+    Parameters
+    ----------
+    expansion : KernelExpansion
+        One that `stays_sparse`.
+    players : tuple of tuples of int
+    measure : Measure
+    tol : float or None
+    scenarios : sequence of Scenarios or None
+        What absent players are replaced by, for each part.
+    """
+
+    def __init__(
+        self,
+        expansion: KernelExpansion,
+        players: Players,
+        measure: Measure,
+        tol: float | None,
+        scenarios: Sequence[Scenarios | None],
+    ) -> None:
+        self.expansion = expansion
+        self.parts = []
+        for part, rows in zip(expansion.parts, scenarios, strict=True):
+            plan = Plan.of(
+                part.kernel.terms(part.shape[1], tol),
+                prepared_players(part, players),
+                tol,
+                measure=measure,
+                general=rows is not None,
+                apart=False,
+            )
+            self.parts.append(SparsePoints(plan, part.sparse_points, part.alpha, rows))
+
+    @lazy
+    def noise(self) -> Noise:
+        """What rounding may hide."""
+        pairs = [(part.scenarios, part.z) for part in self.parts]
+        return Noise(self.expansion, [z if s is None else s.rows for s, z in pairs])
+
+    def prepare(self) -> None:
+        """Find what does not depend on rows now, rather than in the first call."""
+        for part in self.parts:
+            _ = part.bases
+
+    @lazy
+    def base_value(self) -> Floats:
+        """The value of the empty coalition in these games, shape () or (n_outputs,)."""
+        return base_of(self.expansion, self.parts)
+
+    @lazy
+    def sizes(self) -> Floats:
+        """What sums of ``|alpha_i k(x, x_i)|`` are at most, shape (outputs,)."""
+        sizes = []
+        for part in self.parts:
+            worth = sum(abs(term.coefficient) for term in part.plan.terms)
+            sizes.append(worth * np.abs(part.weights).sum(axis=0))
+        return np.asarray(np.sum(sizes, axis=0))
+
+    def sum_parts(self, prepared: list[Any], n_jobs: int | None, progress: bool) -> SparseGameSums:
+        """Return the sums of prepared tables, over all parts."""
+        pairs = list(zip(self.parts, map(rows_of, prepared), strict=True))
+        stored = [[part.owners.of(row) for row in rows] for part, rows in pairs]
+        players = stored[0]
+        if len(stored) > 1:  # a row may have an entry in the columns of one part alone
+            players = [np.unique(np.concatenate(each)) for each in zip(*stored, strict=True)]
+        options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+        return reduce(add, [part.explain(rows, players, **options) for part, rows in pairs])
+
+
+def explain_sparse_rows(
+    problem: Problem, prepared: PreparedRows, n_jobs: int | None, progress: bool
+) -> SparseExplanation:
+    """Return the explanation of sparse rows, of a problem that has games of them."""
+    games, rows = problem.sparse_games, prepared.rows
+    assert games is not None
+    sums = games.sum_parts(prepared.parts, n_jobs, progress)
+    base = games.base_value
+    arrays = problem.check_and_assemble(
+        prepared, sums, sums.check(), sums.error, base, games.noise, games.sizes
+    )
+    values = _as_csr(sums, len(problem.players))
+    preparation = problem.expansion.preparation
+    vectorizer = None if preparation is None else preparation.texts
+    classes = problem.model.classes
+    predict = None if classes is None else classes.predict
+    return SparseExplanation(
+        problem.about,
+        values=values if base.ndim else values[0],
+        rest=sums.rest.reshape(-1, *base.shape),
+        data=as_csr(prepared.table, "X"),
+        predicted=None if predict is None else np.asarray(said_before(predict)(rows)),
+        texts=None if vectorizer is None else tuple(rows),
+        spans=None if vectorizer is None else Analyzed(vectorizer, problem.about.column_names),
+        **arrays,
+    )
+
+
+def _as_csr(sums: SparseGameSums, n_players: int) -> tuple[Any, ...]:
+    """Return the values of each output."""
+    from scipy.sparse import csr_array
+
+    shape = (len(sums.rest), n_players)
+    places = sums.players, sums.starts
+    return tuple(csr_array((column, *places), shape=shape) for column in sums.values.T.copy())

@@ -1,9 +1,0 @@
-"""The pictures of an `Explanation`, of `Interactions` and of a `Sensitivity`, in matplotlib.
-
-`panel` has what those of an `Explanation` share: one set of axes for each output, and the words on
-the axes; `pair_table` has the table of pairs of interactions and of sensitivities. Each display
-looks as the picture of a report that shows the same: features in lanes, the most important on top,
-colours of `pkex.output.palette`.
-"""
-
-__all__: list[str] = []

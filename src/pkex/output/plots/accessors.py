@@ -1,0 +1,259 @@
+"""``result.plot()``, the usual plot of a result, and ``result.plot.kind()``, the others.
+
+Each result has one of these objects as `plot`. They list what can be drawn. A display has the
+signature and the docstring of its plot, and is imported when one of these or a drawing is asked
+for, so that ``import pkex`` loads no code for plots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast
+
+from pkex.output import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pkex.output.plots.display import Display
+    from pkex.output.plots.panel import Output
+    from pkex.results.explanation import Explanation
+
+__all__ = [
+    "AttributionPlots",
+    "ExplanationPlots",
+    "ImportancePlots",
+    "InteractionPlots",
+    "SensitivityPlots",
+]
+
+Parameters = ParamSpec("Parameters")
+Drawn = TypeVar("Drawn", covariant=True)
+
+
+class _Drawable(Protocol[Parameters, Drawn]):
+    """A display, by the parameters of its plot and what that returns."""
+
+    def plot(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Drawn: ...
+
+
+class _Plot(Generic[Parameters, Drawn]):
+    """A method that makes a display of the result and calls its ``plot``.
+
+    It has the signature and the docstring of that ``plot``, also for type checkers. The display
+    comes from a function without parameters, so that it is imported when it is needed.
+    """
+
+    def __init__(self, load: Callable[[], Callable[[Any], _Drawable[Parameters, Drawn]]]) -> None:
+        self._load = load
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(self, accessor: Any, owner: type | None = None) -> Callable[Parameters, Drawn]:
+        display: Any = self._load()
+
+        @wraps(display.plot)
+        def draw(accessor: Any, *args: Any, **kwargs: Any) -> Any:
+            return display(accessor._result).plot(*args, **kwargs)
+
+        draw.__name__ = self._name
+        draw.__qualname__ = f"{self._owner.__qualname__}.{self._name}"
+        method: Any = draw  # a function, which binds itself to an object
+        return cast("Callable[Parameters, Drawn]", method.__get__(accessor, owner))
+
+
+class _Plots:
+    """The plots of a result: those of its public names."""
+
+    _title: str  # the result, in words
+
+    def __init__(self, result: Any) -> None:
+        self._result = result
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(name for name in dir(type(self)) if not name.startswith("_"))
+        return f"<plots of {self._title}: {kinds}>"
+
+
+class ExplanationPlots(_Plots):
+    """The plots of an `Explanation`: ``explanation.plot()`` and ``explanation.plot.kind()``.
+
+    A call draws what fits: the waterfall of a single row, the beeswarm of many. Where a model has
+    several outputs, such as one for each class, every plot but `bar` has a panel for each.
+
+    Every plot takes:
+
+    - ``ax``, matplotlib axes to draw in; a new figure by default.
+    - ``max_display``, how many features to show at most. Where values add up, the last line has the
+      sum of all others. `dependence` is of one feature and has no such parameter.
+    - ``output``, which outputs, by name or number, or a sequence of them; all by default.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> explanation = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]])
+    >>> explanation.plot()
+    <BeeswarmDisplay in ax_ of figure_>
+    >>> explanation[0].plot()
+    <WaterfallDisplay in ax_ of figure_>
+    >>> explanation.plot.dependence("x1").ax_.get_xlabel()
+    'x1'
+    """
+
+    _title = "an Explanation"
+    _result: Explanation
+
+    beeswarm = _Plot(lambda: plots.beeswarm.BeeswarmDisplay)
+    waterfall = _Plot(lambda: plots.waterfall.WaterfallDisplay)
+    dependence = _Plot(lambda: plots.dependence.DependenceDisplay)
+    heatmap = _Plot(lambda: plots.heatmap.HeatmapDisplay)
+    decision = _Plot(lambda: plots.decision.DecisionDisplay)
+    _row = _Plot(lambda: plots.waterfall.RowDisplay)
+
+    def __call__(
+        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
+    ) -> Display:
+        """Draw what fits: `waterfall` for one row, `beeswarm` for many.
+
+        A row whose values do not add up, because of their index or as only some features were
+        selected, gets a `bar`; so do more outputs than fit into one figure.
+        """
+        explanation = self._result
+        if len(explanation) == 1:
+            adds_up = explanation.efficient and explanation.complete
+            draw = self.waterfall if adds_up else self._row
+            return draw(ax=ax, max_display=max_display, output=output)
+        several = explanation.values.ndim == 3 and output is None
+        most = plots.panel.MAX_PANELS
+        if several and (ax is not None or explanation.values.shape[2] > most):
+            return self.bar(ax, max_display=max_display)
+        return self.beeswarm(ax, max_display=max_display, output=output)
+
+    def bar(
+        self,
+        ax: Axes | None = None,
+        *,
+        max_display: int = 20,
+        cohorts: Any = None,
+        output: Output = None,
+    ) -> Display:
+        """Draw the mean absolute values of the most important features as bars.
+
+        Whiskers are one standard error over the rows, also where the explanation has posterior
+        standard deviations; the bars of several outputs are stacked and have none. A single row
+        has its values as bars instead, with their signs and their posterior standard deviations.
+
+        Parameters
+        ----------
+        ax, max_display, output
+            As for every plot; see `ExplanationPlots`.
+        cohorts : str, int, array or mapping, optional
+            Parts of the rows to compare: a column, by name or number, with a cohort for each of its
+            categories or for each half of its numbers; an array with a true or false or a label
+            for each row; or a mapping of names to masks or lists of rows. Six at most.
+
+        Returns
+        -------
+        ImportanceDisplay, CohortsDisplay or RowDisplay
+        """
+        explanation = self._result
+        if cohorts is not None:
+            display = plots.cohorts.CohortsDisplay(explanation)
+            return display.plot(cohorts, ax, max_display=max_display, output=output)
+        if len(explanation) == 1:
+            return self._row(ax=ax, max_display=max_display, output=output)
+        if output is not None:
+            explanation = (
+                explanation[:, :, output]
+                if explanation.values.ndim == 3
+                else explanation.select_output(cast("str | int", output), "plot.bar")
+            )
+        return explanation.importance().plot.bar(ax, max_display=max_display)
+
+
+class AttributionPlots(_Plots):
+    """The plots of an `Attribution`: ``attribution.plot()`` and ``attribution.plot.kind()``.
+
+    A call draws `bar`.
+
+    Examples
+    --------
+    >>> import numpy as np, pkex
+    >>> rng = np.random.default_rng(0)
+    >>> X, Z = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + [0.0, 1.0, 0.0]
+    >>> attribution = pkex.mmd(X, Z)
+    >>> attribution.plot(max_display=2).ax_.get_xlabel()
+    'share of MMD² (the 2 largest of 3)'
+    >>> attribution.plot.marginals(columns="x1").ax_.get_xlabel()
+    'x1'
+    """
+
+    _title = "an Attribution"
+
+    __call__ = bar = _Plot(lambda: plots.bars.AttributionDisplay)
+    marginals = _Plot(lambda: plots.bars.MarginalsDisplay)
+
+
+class ImportancePlots(_Plots):
+    """The plots of an `Importance`: ``importance.plot()``, which is ``importance.plot.bar()``.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> importance = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance()
+    >>> len(importance.plot(max_display=1).ax_.patches)
+    1
+    """
+
+    _title = "an Importance"
+
+    __call__ = bar = _Plot(lambda: plots.bars.ImportanceDisplay)
+
+
+class InteractionPlots(_Plots):
+    """The plots of `Interactions`: ``interactions.plot()`` and ``interactions.plot.kind()``.
+
+    A call draws `heatmap`.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> interactions = pkex.Explainer(f).interactions([[0.0, 1.0], [1.0, 0.0]])
+    >>> len(interactions.plot().ax_.get_xticklabels())
+    2
+    >>> interactions.plot.pair("x0", "x1").ax_.get_xlabel()
+    'x0'
+    """
+
+    _title = "Interactions"
+
+    __call__ = heatmap = _Plot(lambda: plots.interactions.InteractionsDisplay)
+    network = _Plot(lambda: plots.interactions.NetworkDisplay)
+    pair = _Plot(lambda: plots.pair.PairDisplay)
+
+
+class SensitivityPlots(_Plots):
+    """The plots of a `Sensitivity`: ``sensitivity.plot()`` and ``sensitivity.plot.kind()``.
+
+    A call draws `bar`.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> sensitivity = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
+    >>> sensitivity.plot().ax_.get_xlabel()
+    'share of the variance'
+    >>> sensitivity.plot.pairs().ax_.get_title(loc="left")
+    'parts of two inputs'
+    """
+
+    _title = "a Sensitivity"
+
+    __call__ = bar = _Plot(lambda: plots.sensitivity.SensitivityDisplay)
+    pairs = _Plot(lambda: plots.sensitivity.PairsDisplay)

@@ -1,0 +1,1 @@
+"""Lists, oracles and comparisons that tests share."""

@@ -1,0 +1,164 @@
+"""Write a file for each kind of result: ``python -m tests._support.golden.make NAME...``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import date
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, SVR
+
+import pkex
+from pkex.kernels import Custom
+
+from .facts import FOLDER, as_text, record
+
+KINDS = (
+    pkex.Explanation,
+    pkex.SparseExplanation,
+    pkex.Interactions,
+    pkex.Importance,
+    pkex.Attribution,
+    pkex.Sensitivity,
+)
+TEXTS = ["good food", "bad food, bad place", "good place", "so so", "bad", "good good food"]
+
+
+def numbers():
+    """Return a model of one output without names, and its rows."""
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    return SVR(C=5.0).fit(X, X[:, 0] * X[:, 1]), X
+
+
+def classes():
+    """Return a classifier of three classes, and a frame whose rows have labels."""
+    X = pd.DataFrame(np.random.default_rng(1).normal(size=(24, 3)), columns=["age", "bmi", "bp"])
+    X.index = pd.MultiIndex.from_product([["x", "y"], range(12)], names=["site", None])
+    return SVC().fit(X, np.array(["no", "maybe", "yes"])[np.arange(24) % 3]), X
+
+
+def process():
+    """Return a Gaussian process, and rows with dates as labels."""
+    X = pd.DataFrame(np.random.default_rng(2).normal(size=(12, 2)), columns=["a", "b"])
+    X.index = pd.date_range("2024-01-31", periods=12, tz="Europe/Vienna", name="day")
+    return GaussianProcessRegressor(RBF(), alpha=0.1, optimizer=None).fit(X, X["a"] ** 2), X
+
+
+def cells():
+    """Return a pipeline, and a frame of numbers, categories, dates, and cells that are missing."""
+    X = pd.DataFrame({"size": np.random.default_rng(3).normal(size=12)})
+    X["town"] = pd.Categorical(["Wien", "Graz", "Linz"] * 4)
+    X["day"] = [date(2024, 1, 1 + i) for i in range(12)]
+    X["seen"] = pd.date_range("2024-01-31 12:30", periods=12)
+    X["remark"] = [None, "ok", float("nan")] * 4
+    columns = make_column_transformer((StandardScaler(), ["size"]), (OneHotEncoder(), ["town"]))
+    return make_pipeline(columns, SVR()).fit(X, X["size"]), X
+
+
+def texts():
+    """Return a pipeline that begins with a vectorizer."""
+    return make_pipeline(CountVectorizer(), SVC()).fit(TEXTS, list("abcabc"))
+
+
+def sparse():
+    """Return an expansion of sparse points with two outputs, and sparse rows."""
+    rng = np.random.default_rng(4)
+    table = rng.normal(size=(8, 6)) * (rng.random((8, 6)) < 0.4)
+    alpha = rng.normal(size=(5, 2))
+    return pkex.KernelExpansion(csr_array(table[:5]), alpha, pkex.kernels.RBF(2.0)), csr_array(
+        table[5:]
+    )
+
+
+def samples():
+    """Return two samples with numbers and a category."""
+    tables = np.random.default_rng(5).normal(size=(2, 2, 30)) + np.array([[[0.0]], [[0.5]]])
+    return [
+        pd.DataFrame({"a": a, "b": b, "town": np.where(a > 0, "Graz", "Wien")}) for a, b in tables
+    ]
+
+
+def cosine(x, z):
+    """Return a kernel of the user's own, of which a file keeps the description."""
+    return np.cos(x - z)
+
+
+def explained(made, count, *background, call=None, **options):
+    """Return what an explainer says of the first rows."""
+    model, X = made
+    explainer = pkex.Explainer(model, *background, n_jobs=1, **options)
+    return (call or type(explainer).__call__)(explainer, X[:count])
+
+
+def custom_kernel():
+    """Return Banzhaf values of a kernel of the user's own, of which some features are selected."""
+    points = np.random.default_rng(6).normal(size=(5, 3))
+    f = pkex.KernelExpansion(points, [1.0, -2.0, 0.5, 1.0, 3.0], Custom(cosine), 0.5)
+    return pkex.Explainer(f, index="BV", removal="neutral", n_jobs=1)(points[:2])[:, ["x2", "x0"]]
+
+
+RESULTS = {
+    "explanation": lambda: explained(numbers(), 3, numbers()[1][:8]),
+    "explanation_classes": lambda: explained(
+        classes(), 3, classes()[1][:6], groups={"body": ["bmi", "bp"]}
+    ),
+    "explanation_cov": lambda: explained(
+        process(), 2, call=lambda explainer, X: explainer(X, return_std=True, return_cov=True)
+    ),
+    "explanation_variance": lambda: explained(process(), 2, call=pkex.Explainer.variance),
+    "explanation_cells": lambda: explained(cells(), 3),
+    "explanation_selected": custom_kernel,
+    "sparse": lambda: explained(sparse(), 3, groups=[[0, 1]]),
+    "sparse_texts": lambda: pkex.Explainer(texts(), n_jobs=1)(TEXTS[:3]),
+    "interactions": lambda: explained(classes(), 2, call=pkex.Explainer.interactions),
+    "interactions_triples": lambda: explained(
+        numbers(), 2, call=lambda explainer, X: explainer.interactions(X, index="STII", max_order=3)
+    ),
+    "interactions_chosen": lambda: explained(
+        cells(), 2, call=lambda explainer, X: explainer.interactions(X, players=[(0, 1), "town"])
+    ),
+    "interactions_statistic": lambda: pkex.mmd(*samples(), n_jobs=1).interactions(),
+    "importance": lambda: explained(classes(), 5, removal="neutral").importance(),
+    "attribution_mmd": lambda: pkex.mmd(
+        *samples(), n_permutations=19, groups={"both": ["b", "town"]}, random_state=0, n_jobs=1
+    ),
+    "attribution_hsic": lambda: pkex.hsic(
+        samples()[0], samples()[0]["town"], n_permutations=9, random_state=0, n_jobs=1
+    ),
+    "attribution_blocks": lambda: pkex.mmd(*samples(), block_size=20, random_state=0, n_jobs=1),
+    "sensitivity": lambda: pkex.sensitivity(classes()[0], classes()[1], order=2, n_jobs=1),
+    "sensitivity_ranges": lambda: pkex.sensitivity(
+        numbers()[0], {0: (-1.0, 1.0), 1: (0.0, 2.0), 2: (0.0, 1.0)}, groups=[[1, 2]], n_jobs=1
+    ),
+}
+
+
+def loaded(name, kind):
+    """Return the result in a file."""
+    return {one.__name__: one for one in KINDS}[kind].load(FOLDER / f"{name}.npz")
+
+
+def main(names):
+    """Write the files of these names, or with --records what all files hold."""
+    for name in RESULTS if names == ["--records"] else names:
+        path = FOLDER / f"{name}.json"
+        if names == ["--records"]:
+            kind = json.loads(path.read_text(encoding="utf-8"))["kind"]
+        else:
+            result = RESULTS[name]()
+            result.save(FOLDER / f"{name}.npz")
+            kind = type(result).__name__
+        path.write_text(as_text(record(loaded(name, kind))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,271 @@
+"""Readers of GPyTorch and BoTorch; run by `make torch`, which installs what they need.
+
+The oracle is the model's own posterior mean, at hybrids: rows with the columns of a coalition from
+the row that is explained, and the others from the background.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import pickle
+import subprocess
+import sys
+from itertools import combinations
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy import stats
+
+import pkex
+from pkex import Explainer, UnsupportedModelError
+from tests._support import torch_models as models
+from tests._support.naive import shapley_by_enumeration
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.filterwarnings("ignore:Sparse invariant checks"),  # of torch, about a product
+]
+torch.set_num_threads(1)
+
+all_models = pytest.mark.parametrize("case", models.MODELS, ids=str)
+
+
+def background(case):
+    return case.table[3:9]
+
+
+def size(case):
+    """Return what a tolerance is relative to: the spread and size of predictions."""
+    own = case.own(case.table)
+    return np.ptp(own, axis=0) + np.abs(own).max(axis=0)
+
+
+@all_models
+def test_base_and_values_sum_to_the_models_own_mean(case):
+    rows = case.table[:8]
+    for rest in ((), (background(case),)) if case.own_data else ((background(case),),):
+        explanation = Explainer(case.model(), *rest)(rows)
+        total = explanation.base_values + explanation.values.sum(axis=1)
+        apart = np.abs(total.reshape(len(rows), -1) - case.own(rows))
+        assert (apart <= case.tol * size(case)).all()
+        assert explanation.values.shape[2:] == ((case.n_outputs,) if case.n_outputs > 1 else ())
+
+
+@all_models
+def test_values_are_those_of_brute_force_over_hybrids(case):
+    row, rows = case.table[-1], background(case)
+    explanation = Explainer(case.model(), rows)(row[None])
+
+    def value(present):
+        hybrids = rows.copy()
+        hybrids[:, sorted(present)] = row[sorted(present)]
+        return case.own(hybrids).mean(axis=0)
+
+    expected = np.array(shapley_by_enumeration(value, rows.shape[1]), dtype=float)
+    found = explanation.values[0].reshape(expected.shape)
+    assert (np.abs(found - expected) <= case.tol * size(case)).all()
+    assert (np.abs(expected).max(axis=0) > 1e-3 * size(case)).all()  # there is something to explain
+
+
+@pytest.mark.parametrize("case", [c for c in models.MODELS if c.has_posterior], ids=str)
+def test_the_uncertainty_of_values_is_that_of_the_models_own_posterior(case):
+    """Values are weighted sums of predictions at hybrids, whose covariance the model has."""
+    row, rows = case.table[-1], case.table[3:6]
+    found = Explainer(case.model(), rows)(row[None], return_std=True).std[0]
+    assert found.shape == (len(row), case.n_outputs)[: found.ndim]
+    if case.n_outputs > 1 or case.jitter:
+        return
+    hybrids, weights = [], []
+    for size in range(len(row) + 1):
+        for present in map(list, combinations(range(len(row)), size)):
+            spliced = rows.copy()
+            spliced[:, present] = row[present]
+            share = np.where(
+                np.isin(range(len(row)), present),
+                1.0 / (len(row) * comb(len(row) - 1, max(size - 1, 0))),
+                -1.0 / (len(row) * comb(len(row) - 1, min(size, len(row) - 1))),
+            )
+            hybrids.append(spliced)
+            weights.append(np.tile(share / len(rows), (len(rows), 1)))
+    a, hybrids = np.concatenate(weights), np.concatenate(hybrids)
+    covariance = a.T @ models.cases.posterior_covariance(case.model(), hybrids) @ a
+    expected = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    # the root of a variance has half of its digits; a float32 model has fewer to begin with
+    assert np.abs(found - expected).max() <= max(1e-7, case.tol) * expected.max()
+
+
+@pytest.mark.parametrize("case", [c for c in models.MODELS if c.has_posterior], ids=str)
+def test_the_variance_is_the_models_own_with_and_without_noise(case):
+    """`posterior(X, observation_noise=...)` of BoTorch, and a likelihood of GPyTorch."""
+    rows, explain = case.table[-2:], Explainer(case.model(), case.table[3:5])
+
+    def apart(option, expected):
+        """How far it is from what is expected, beyond its error bound."""
+        found = explain.variance(rows, observation_noise=option)
+        shape = (len(rows), case.n_outputs)
+        gap = np.abs(found.predictions.reshape(shape) - expected) - found.error.reshape(shape)
+        return gap.max()
+
+    own = models.cases.own_variances(case.model(), rows, False)
+    jitter = 1e-4 * case.jitter  # that `Summed` has on the diagonal of its prior
+    # GPyTorch finds distances as |x|^2 + |z|^2 - 2 x z; float32 models have fewer digits
+    atol = 10.0 * max(1e-7, case.tol) * own.max()
+    assert apart(None, own) <= atol
+    assert apart(False, own - jitter) <= atol
+    if case.name == "ExactGP fixed noise":  # one for each training row
+        with pytest.raises(UnsupportedModelError, match="differs from row to row"):
+            apart(True, own)
+        return
+    noisy = models.cases.own_variances(case.model(), rows, True)
+    assert apart(True, noisy) <= atol
+    assert (noisy > own + 10.0 * atol).all()  # there is noise to see
+
+
+@all_models
+def test_rows_as_tensors_arrays_and_frames(case):
+    rows = case.table[:3]
+    explain = Explainer(case.model(), torch.tensor(background(case)))
+    expected = explain(rows).values
+    frame = pd.DataFrame(rows, columns=[f"p{j}" for j in range(rows.shape[1])])
+    tensor = torch.tensor(rows, requires_grad=True)
+    for given in (tensor, tensor.detach(), frame, rows.tolist()):
+        assert np.array_equal(explain(given).values, expected)
+
+
+@all_models
+def test_points_are_data_or_a_background_is_asked_for(case):
+    if case.own_data:
+        explain = Explainer(case.model())
+        assert explain.removal == "marginal"
+        assert "training points" in explain.absent
+    else:
+        with pytest.raises(ValueError, match=r"keeps none.*pass some rows"):
+            Explainer(case.model())
+
+
+@all_models
+def test_explainers_pickle(case):
+    explain = Explainer(case.model(), background(case))
+    again = pickle.loads(pickle.dumps(explain))
+    assert np.array_equal(again(case.table[:2]).values, explain(case.table[:2]).values)
+
+
+@pytest.mark.parametrize("refusal", models.REFUSALS, ids=str)
+@pytest.mark.filterwarnings("ignore")  # of BoTorch, about the scale of data
+def test_what_cannot_be_explained_is_refused_with_a_sentence(refusal):
+    model = refusal.make()
+    with pytest.raises(UnsupportedModelError) as caught:
+        Explainer(model)
+    for words in refusal.words:
+        assert words in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+def test_there_are_as_many_models_as_promised():
+    assert len(models.MODELS) >= 25
+    assert len({case.name for case in models.MODELS}) == len(models.MODELS)
+
+
+def test_the_list_of_the_support_page_is_what_the_script_makes():
+    """`python scripts/make_torch_list.py`, then `make_support.py`, after a change of these."""
+    script = Path(__file__).parents[2] / "scripts" / "make_torch_list.py"
+    spec = importlib.util.spec_from_file_location("make_torch_list", script)
+    make_torch_list = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_torch_list)
+    text = make_torch_list.made()
+    assert make_torch_list.LIST.read_text(encoding="utf-8") == text
+    found = json.loads(text)
+    untested = {name for name, cases in found["cases"].items() if not cases}
+    assert all("refused" in found["readers"][name] for name in untested)
+
+
+def test_a_model_is_read_as_it_is_now():
+    """Reading changes nothing of it, and training it further changes no explanation."""
+    case = models.MODELS[1]
+    model = pickle.loads(pickle.dumps(case.model())).train()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    explain = Explainer(model)
+    assert model.training
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    expected = explain(case.table[:2]).values
+    model.covar_module.outputscale = 5.0
+    assert np.array_equal(explain(case.table[:2]).values, expected)
+
+
+def test_a_model_that_has_predicted_is_read_with_its_caches():
+    case = models.MODELS[1]
+    model = pickle.loads(pickle.dumps(case.model())).eval()
+    model(torch.tensor(case.table[:2]))  # leaves tensors with a history
+    values = Explainer(model)(case.table[:2]).values
+    np.testing.assert_allclose(values, Explainer(case.model())(case.table[:2]).values, rtol=1e-12)
+
+
+def test_float32_models_are_explained_in_float64():
+    [case] = [case for case in models.MODELS if case.name == "ExactGP in float32"]
+    explanation = Explainer(case.model())(torch.tensor(case.table[:2], dtype=torch.float32))
+    assert explanation.values.dtype == np.float64
+    assert explanation.residual < 1e-12
+
+
+def test_nothing_of_torch_is_imported_before_such_a_model_is_passed():
+    code = (
+        "import pkex, sys; from sklearn.svm import SVR; "
+        "pkex.Explainer(SVR().fit([[0.0], [1.0]], [0.0, 1.0])); "
+        "print([m for m in ('torch', 'gpytorch', 'botorch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_groups_and_neutral_removal_go_with_them():
+    case = models.MODELS[1]
+    explanation = Explainer(case.model(), groups={"both": [0, 1]}, removal="neutral")(
+        case.table[:2]
+    )
+    assert explanation.feature_names == ("both", "x2", "x3")
+    assert pkex.as_expansion(case.model()).points.shape == (30, 4)
+
+
+def named_case(name):
+    [case] = [case for case in models.MODELS if case.name == name]
+    return case
+
+
+def test_sensitivity_takes_the_names_of_a_frame_and_of_a_mapping():
+    case = named_case("SingleTaskGP Normalize, Standardize")
+    frame = pd.DataFrame(case.table, columns=list("abcd"))
+    found = pkex.sensitivity(case.model(), frame, groups={"both": ["a", "c"]})
+    assert found.feature_names == ("both", "b", "d")
+    ranges = {name: (float(frame[name].min()), float(frame[name].max())) for name in frame}
+    found = pkex.sensitivity(case.model(), ranges)
+    assert found.feature_names == tuple("abcd")
+    assert "in the order of the mapping" in found.inputs
+    assert Explainer(case.model())(frame[:2]).feature_names == tuple("abcd")
+
+
+def test_sensitivity_refuses_ranges_of_columns_that_a_model_rounds():
+    case = named_case("SingleTaskGP Round, Normalize")
+    ranges = dict.fromkeys(range(4), (-1.0, 1.6))
+    with pytest.raises(ValueError, match=r"rounds the column 'x1'.*stats\.randint\(-1, 3\)"):
+        pkex.sensitivity(case.model(), ranges)
+    found = pkex.sensitivity(case.model(), ranges | {1: [-1, 0, 1], 2: stats.randint(-1, 3)})
+    rows = np.array(np.meshgrid([0.2], [-1.0, 0.0, 1.0], [1.0], [0.0])).reshape(4, 3).T
+    fixed = pkex.sensitivity(case.model(), {0: 0.2, 1: [-1, 0, 1], 2: 1.0, 3: 0.0})
+    assert fixed.variance == pytest.approx(case.own(rows).var(), rel=1e-6)
+    assert found.shapley.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["MixedSingleTaskGP", "SingleTaskGP CategoricalKernel"])
+def test_sensitivity_refuses_ranges_of_categories(name):
+    case = named_case(name)
+    ranges = dict.fromkeys(range(5), (-1.0, 1.0))
+    with pytest.raises(ValueError, match=r"'x3' holds categories.*stats\.randint\(0, 3\)"):
+        pkex.sensitivity(case.model(), ranges)
+    codes = {3: stats.randint(0, 3), 4: stats.randint(0, 4)}
+    [note] = pkex.sensitivity(case.model(), ranges | codes).notes
+    assert note == "The model has never seen some of the categories (x4)"

@@ -1,0 +1,400 @@
+"""`Attribution`: subsets, components, rows, p-values and the table."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import false_discovery_control
+
+import pkex
+from pkex._util.p_values import (
+    enough_permutations,
+    holm,
+    lowest_adjusted,
+    p_of_any,
+    step_up,
+)
+from pkex.kernels import RBF, Categorical, Custom
+from tests._support import naive
+from tests._support.cases import KERNELS, assert_close, pair_game, sample, scales
+
+GROUPS = {"a": [3, 1], "b": [2, 5]}
+PLAYERS = ((0,), (1, 3), (2, 5), (4,))
+WHICH = ("mmd", "hsic")
+REMOVALS = ("marginal", "neutral")
+
+
+def solved(case, which, biased, removal, groups=None, players=None, n=6, d=6):
+    """Return the attribution, and the game that it should belong to, by loops over pairs."""
+    rng = np.random.default_rng([n, d])
+    kernel, X = case.build(scales(rng, d)), sample(rng, n, d)
+    estimator = "biased" if biased else "unbiased"
+    game, size = pair_game(kernel, X, players, removal)
+    options = {"kernel": kernel, "estimator": estimator, "groups": groups, "removal": removal}
+    if which == "mmd":
+        cut = n // 2
+
+        def statistic(k):
+            return naive.mmd(k, cut, n - cut, biased)
+
+        found = pkex.mmd(X[:cut], X[cut:], **options)
+    else:
+        y = X[:, 0] + X[:, -1]
+
+        def statistic(k):
+            l = lambda i, j: float(np.exp(-0.5 * (y[i] - y[j]) ** 2))  # noqa: E731
+            return naive.hsic(k, l, n, biased)
+
+        found = pkex.hsic(X, y, target_kernel=RBF(1.0), **options)
+    return found, game, statistic, size
+
+
+def members(index, d):
+    return [j for j in range(d) if index >> j & 1]
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("which", WHICH)
+@pytest.mark.parametrize("case", KERNELS, ids=str)
+def test_values_and_components_of_all_subsets(case, which, biased, removal):
+    found, game, statistic, size = solved(case, which, biased, removal, d=4)
+    v = statistic(game)
+    parts = naive.components(v)
+    assert found.value([]) == found.component([]) == 0.0
+    for index in range(1, 16):
+        subset = members(index, 4)
+        assert_close(found.value(subset), v[index], 1e-13 * size)
+        assert_close(found.component(subset), parts[index], 1e-13 * size)
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.parametrize("which", WHICH)
+@pytest.mark.parametrize("case", KERNELS, ids=str)
+def test_values_and_components_of_groups(case, which, removal):
+    found, game, statistic, size = solved(case, which, True, removal, GROUPS, PLAYERS)
+    v = statistic(game)
+    parts = naive.components(v)
+    assert found.feature_names == ("x0", "a", "b", "x4")
+    for index in range(1, 16):
+        subset = [found.feature_names[j] for j in members(index, 4)]
+        assert_close(found.value(subset[::-1]), v[index], 1e-13 * size)
+        assert_close(found.component(subset), parts[index], 1e-13 * size)
+    assert_close(found.value(["x0", "a", "b", "x4"]), found.total, 1e-13 * size)
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("which", WHICH)
+@pytest.mark.parametrize("case", KERNELS, ids=str)
+def test_rows_share_the_values(case, which, biased, removal):
+    found, game, statistic, size = solved(case, which, biased, removal, GROUPS, PLAYERS)
+    expected = naive.row_shares(statistic, game, 6)
+    assert found.row_values.shape == (6, 4)
+    assert_close(found.row_values, expected, 1e-13 * size)
+    assert_close(found.row_values.sum(axis=0), found.values, 1e-13 * size)
+
+
+def test_subsets_and_rows_of_blocks_are_means_over_them():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(17, 3)), rng.normal(size=(15, 3))
+    found = pkex.mmd(X, Z, kernel=RBF(1.0), block_size=8, random_state=0)
+    blocks = [(rows[rows < 17], rows[rows >= 17] - 17) for rows, _ in found.source.blocks]
+    each = [pkex.mmd(X[x], Z[z], kernel=RBF(1.0)) for x, z in blocks]
+    for subset in ([0], [1, 2], [0, 1, 2]):
+        assert_close(found.value(subset), np.mean([a.value(subset) for a in each]), 1e-15)
+        assert_close(found.component(subset), np.mean([a.component(subset) for a in each]), 1e-15)
+    assert_close(found.row_values.sum(axis=0), found.values, 1e-15)
+    for (x, z), part in zip(blocks, each, strict=True):
+        mine = found.row_values[np.concatenate([x, 17 + z])]
+        assert_close(mine, part.row_values / len(each), 1e-15)
+
+
+def test_components_sum_to_the_values_of_larger_subsets():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 4))
+    found = pkex.hsic(X, X[:, 0] * X[:, 1])
+    parts = {tuple(members(i, 4)): found.component(members(i, 4)) for i in range(16)}
+    assert_close(sum(parts.values()), found.total, 1e-15)
+    inside = [part for subset, part in parts.items() if set(subset) <= {0, 1, 3}]
+    assert_close(sum(inside), found.value([0, 1, 3]), 1e-15)
+    # a player's value is its part of every component, in equal shares
+    shares = [sum(part / len(s) for s, part in parts.items() if j in s) for j in range(4)]
+    assert_close(shares, found.values, 1e-15)
+
+
+def test_players_are_chosen_by_name_or_number():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    found = pkex.hsic(X, X[:, 0])
+    assert found.value(["x0", 2]) == found.value((2, 0)) == found.value({0, "x2"})
+    assert found.value([-1]) == found.value(["x2"])
+    assert found.value([0, 0]) == found.value([0])
+    assert found.value(np.array([0, 2])) == found.value([0, 2])
+    assert found.value(x for x in ("x0", "x2")) == found.value([0, 2])
+    for name in ("value", "component"):
+        method = getattr(found, name)
+        for wrong in ("x0", 0, np.int64(1), 1.5, None):
+            with pytest.raises(TypeError, match="a subset is a list of players"):
+                method(wrong)
+        with pytest.raises(KeyError, match=r"no feature is named 'x9'\. The features are"):
+            method(["x9"])
+        with pytest.raises(IndexError, match="there is no feature 3"):
+            method([3])
+        with pytest.raises(IndexError, match=r"got 0\.5"):
+            method([0.5])
+
+
+def test_a_message_about_a_player_speaks_of_the_attribution():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    with pytest.raises(IndexError) as refused:
+        pkex.hsic(X, X[:, 0]).value([7])
+    assert "explanation" not in str(refused.value)
+
+
+def custom(x, z):
+    return 1.0 / (1.0 + (x - z) ** 2)
+
+
+@pytest.mark.parametrize("kernel", [Custom(custom), RBF([1, 2, 3])], ids=["custom", "rbf"])
+def test_a_kernel_limited_to_columns_in_any_order(kernel):
+    X = np.random.default_rng(0).normal(size=(12, 4))
+    product = kernel.on(3, 0, 2) * Categorical([0.5, 0.2]).on(1, 0)
+    found = pkex.hsic(X, X[:, 0], kernel=product)
+    game, _ = pair_game(product, X)
+    target = lambda i, j: float(found.target_kernel(X[i, :1], X[j, :1]))  # noqa: E731
+    v = naive.hsic(game, target, 12, biased=False)
+    for index, subset in enumerate(subsets(range(4))):
+        assert_close(found.value(subset), v[index], 1e-15)
+        assert_close(found.component(subset), naive.components(v)[index], 1e-15)
+
+
+def subsets(items):
+    return [[item for k, item in enumerate(items) if i >> k & 1] for i in range(2 ** len(items))]
+
+
+def test_p_values_and_table():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(40, 6)), rng.normal(size=(40, 6))
+    Z[:, 2] += 2.0
+    found = pkex.mmd(X, Z, n_permutations=99, random_state=0)
+    frame = found.to_frame()
+    assert list(frame.columns) == [
+        "value", "null_low", "null_high", "p_value", "p_holm", "p_bh",
+        "alone", "p_alone", "p_alone_holm",
+    ]  # fmt: skip
+    assert frame.index.name == "feature"
+    assert frame.index[0] == "x2"
+    assert frame["value"].is_monotonic_decreasing
+    by_feature = frame.loc[list(found.feature_names)]
+    assert np.array_equal(by_feature["value"], found.values)
+    assert np.array_equal(by_feature["p_value"], found.p_values)
+    low, high = np.percentile(found.null_values, [2.5, 97.5], axis=0)
+    assert np.array_equal(by_feature["null_low"], low)
+    assert np.array_equal(by_feature["null_high"], high)
+    assert_close(by_feature["p_holm"], slow_holm(found.p_values), 1e-15)
+    assert_close(by_feature["p_bh"], slow_step_up(found.p_values), 1e-15)
+    assert np.array_equal(by_feature["p_holm"], found.p_holm)
+    assert np.array_equal(by_feature["p_bh"], found.p_bh)
+    assert np.array_equal(by_feature["alone"], found.alone)
+    assert np.array_equal(by_feature["p_alone"], found.p_alone)
+    assert_close(by_feature["p_alone_holm"], slow_holm(found.p_alone), 1e-15)
+    assert found.p_value == found.p_statistic == 0.01
+    assert found.n_permutations == 99
+    assert "p = 0.01" in repr(found)
+
+
+def slow_holm(p):
+    """Holm: the k-th smallest times (m - k + 1), never below a smaller one's, at most 1."""
+    return [min(1.0, max(q * (len(p) - np.sum(p < q)) for q in p if q <= mine)) for mine in p]
+
+
+def slow_step_up(p):
+    """Benjamini and Hochberg: the k-th smallest times m / k, never above a larger one's."""
+    return [min(1.0, min(q * len(p) / np.sum(p <= q) for q in p if q >= mine)) for mine in p]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_adjusted_p_values(seed):
+    rng = np.random.default_rng(seed)
+    p = rng.integers(1, 21, size=rng.integers(1, 12)) / 20.0  # with ties
+    assert_close(holm(p), slow_holm(p), 1e-15)
+    assert_close(step_up(p), slow_step_up(p), 1e-15)
+    assert_close(step_up(p), false_discovery_control(p), 1e-15)
+
+
+@pytest.mark.parametrize("n_players", [1, 7, 60, 250])
+def test_by_default_one_column_can_be_found_among_many(n_players):
+    count = enough_permutations(n_players, 0.05)
+    p = np.ones(n_players)
+    p[-1] = 1.0 / (count + 1)
+    for adjusted in (holm(p), step_up(p)):
+        assert_close(adjusted.min(), lowest_adjusted(n_players, count), 1e-15)
+        assert adjusted.min() <= 0.025
+
+
+def test_too_few_permutations_for_so_many_columns_are_remarked():
+    """A column that no permutation comes near would look like chance."""
+    X, Z = np.random.default_rng(0).normal(size=(2, 60, 6))
+    Z[:, 0] += 3.0
+    few = pkex.mmd(X, Z, n_permutations=99, random_state=0)
+    assert few.p_holm.min() == few.p_alone_holm.min() == 0.06
+    [remark] = few.remarks()
+    assert remark == (
+        "With 99 permutations no adjusted p-value of 6 features is below 0.06, however clear the "
+        "case: take 239 or more."
+    )
+    assert remark in repr(few)
+    assert remark in few._repr_html_()
+    assert few.remarks(alpha=0.1)[:1] != [remark]
+    enough = pkex.mmd(X, Z, n_permutations=239, random_state=0)
+    assert enough.p_holm.min() == 0.025
+    assert not any("permutations no adjusted" in said for said in enough.remarks())
+    assert pkex.mmd(X, Z).remarks() == []
+
+
+def test_without_permutations_there_are_no_p_values():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    found = pkex.hsic(X, X[:, 0])
+    assert found.p_value is found.p_statistic is found.p_values is None
+    assert found.null_values is found.null_totals is None
+    assert found.p_holm is found.p_bh is found.p_alone is found.p_alone_holm is None
+    assert found.n_permutations == 0
+    assert found.n_test_rows is None
+    assert list(found.to_frame().columns) == ["value", "alone"]
+    assert "p =" not in repr(found)
+
+
+def test_what_is_reported():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(12, 10)), rng.normal(size=(9, 10))
+    found = pkex.mmd(X, Z, groups=[[0, 1]])
+    assert (found.statistic, found.estimator, found.n_rows) == ("MMD^2", "unbiased", (12, 9))
+    assert found.column_names == tuple(f"x{j}" for j in range(10))
+    assert found.feature_names[0] == "x0 + x1"
+    assert found.rule.relative_error <= 2.0**-52 * (1 + 9)  # of the exact rule, by its nodes
+    neutral = pkex.mmd(X, Z, groups=[[0, 1]], removal="neutral")
+    assert neutral.rule.relative_error <= pkex.games.rules.FULL_PRECISION
+    assert found.target_kernel is None
+    assert np.array_equal(found.samples[0], X)
+    assert np.array_equal(found.samples[1], Z)
+    assert repr(found).endswith(
+        "and 1 more; see to_frame()\n  no p-values; pass n_permutations=999"
+    )
+    found = pkex.hsic(X, X[:, 0])
+    assert (found.statistic, found.estimator, found.n_rows) == ("HSIC", "unbiased", (12,))
+    assert isinstance(found.target_kernel, RBF)
+    assert found.samples[1].shape == (12, 1)
+
+
+def test_it_can_be_pickled():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    found = pkex.hsic(X, X[:, 0], n_permutations=9, random_state=0)
+    again = pickle.loads(pickle.dumps(found))
+    assert np.array_equal(again.values, found.values)
+    assert again.p_value == found.p_value
+    assert again.value([0]) == found.value([0])
+    assert np.array_equal(again.row_values, found.row_values)
+
+
+def test_a_pickle_holds_no_matrix_of_all_pairs():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    assert len(pickle.dumps(pkex.hsic(X, X[:, 0]))) < 10 * X.nbytes
+
+
+def test_rounding_is_no_evidence():
+    """The unbiased HSIC with a target of which one differs is 0, and so is every permutation."""
+    for n in range(40, 52):
+        X, y = np.random.default_rng(n).normal(size=(n, 4)), np.zeros(n)
+        y[-1] = 1.3
+        found = pkex.hsic(X, y, estimator="unbiased", n_permutations=19, random_state=0)
+        assert_close(found.values, np.zeros(4), 1e-15)
+        assert found.p_value == 1.0
+        assert np.all(found.p_values == 1.0)
+
+
+@pytest.mark.parametrize("n_players", [1, 5, 40])
+def test_one_test_of_anything_has_its_level(n_players):
+    """Under the null hypothesis all permutations are alike, the first among them."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(2000):
+        each = np.exp(rng.normal(size=(40, n_players)))  # skewed, as statistics are
+        together = each.sum(axis=1) + rng.normal(size=40)
+        found.append(p_of_any(together, each, np.zeros(n_players + 1)))
+    for level in (0.05, 0.2, 0.5):  # 2.5 standard deviations of 2000
+        assert np.mean(np.array(found) <= level) <= level + 2.5 * np.sqrt(level / 2000)
+
+
+def slow_p_of_any(together, each):
+    """By the definition: how often is a permutation as extreme, in the same sense of the word?"""
+    n = len(together)
+
+    def p(column, value):
+        return sum(other >= value for other in column) / n
+
+    of_all = [p(together, value) for value in together]
+    keys = []
+    for row in each:
+        ps = [p(each[:, j], row[j]) for j in range(each.shape[1])]
+        heights = [(row[j] - each[:, j].mean()) / each[:, j].std() for j in range(each.shape[1])]
+        keys.append((min(ps), -max(h for h, q in zip(heights, ps, strict=True) if q == min(ps))))
+    of_one = [sum(other <= key for other in keys) / n for key in keys]
+    smaller = [min(pair) for pair in zip(of_all, of_one, strict=True)]
+    return sum(one <= smaller[0] for one in smaller) / n
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_anything_by_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    together, each = rng.normal(size=25), rng.gamma(1.0, size=(25, 4))
+    each[0, 1] += seed % 3
+    assert p_of_any(together, each, np.zeros(5)) == slow_p_of_any(together, each)
+
+
+def test_one_change_among_many_columns_is_not_lost():
+    X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
+    Z[:, 4] += 0.8
+    found = pkex.mmd(X, Z, n_permutations=1199, random_state=0)
+    assert found.p_statistic > 0.1
+    assert found.p_value < 0.01
+    assert found.significant() == ("x4",)
+    assert found.remarks()[0] == (
+        "MMD² of all features together is not significant (p = 0.167): one change among many "
+        "features is diluted. x4 has the smallest univariate p-value."
+    )
+    assert pkex.mmd(X, Z).p_value is None
+    y = X[:, 3] + np.random.default_rng(2).normal(size=100)
+    depends = pkex.hsic(X, y, n_permutations=1199, random_state=0)
+    assert depends.p_value < 0.05
+
+
+def test_few_rows_have_few_permutations():
+    X = np.random.default_rng(0).normal(size=(3, 2))
+    far = pkex.mmd(X, X + 100.0, n_permutations=999, random_state=0)
+    assert far.p_value > 0.09  # 20 ways to choose three of six, each as good as its mirror image
+    [remark] = far.remarks()
+    assert remark == (
+        "With 3 + 3 rows no adjusted p-value of 2 features is below 0.2, however clear the case."
+    )
+
+
+def test_equal_permutations_are_as_extreme_whatever_rounding_makes_of_them():
+    rng = np.random.default_rng(0)
+    each = np.repeat(rng.normal(size=(10, 3)), 10, axis=0)
+    noise = 1e-14 * rng.normal(size=each.shape)
+    p = p_of_any(each[:, 0], each + noise, np.full(4, 1e-12))
+    assert p >= 0.1
+    assert p == p_of_any(each[:, 0], each, np.full(4, 1e-12))
+
+
+def test_weak_changes_are_not_called_changed_relations():
+    """Columns are independent: only the mean of the first one moved, by too little to be sure."""
+    wrong = 0
+    for seed in range(12):
+        X, Z = np.random.default_rng(seed).normal(size=(2, 120, 6))
+        Z[:, 0] += 0.4
+        found = pkex.mmd(X, Z, n_permutations=239, random_state=0)
+        wrong += any(said.startswith("x0: a share, but no change") for said in found.remarks())
+    assert wrong == 0

@@ -1,0 +1,82 @@
+"""Explanations of parts make the explanation of the whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.svm import SVC, SVR
+
+import pkex
+from tests._support.explanations import changed
+
+X, Y = load_iris(return_X_y=True, as_frame=True)
+X.index = [f"flower {i}" for i in range(len(X))]
+MODELS = {
+    "regression": SVR(C=5.0).fit(X, Y),
+    "classes": SVC(C=5.0).fit(X, np.array(["a", "b", "c"])[Y]),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("removal", ["marginal", "neutral"])
+def test_parts_make_the_whole(name, removal):
+    explainer = pkex.Explainer(MODELS[name], removal=removal)
+    whole = explainer(X)
+    found = pkex.Explanation.concat(explainer(X[start : start + 40]) for start in range(0, 150, 40))
+    np.testing.assert_allclose(found.values, whole.values, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(found.predictions, whole.predictions, rtol=1e-12)
+    np.testing.assert_array_equal(found.data, whole.data)
+    assert list(found.row_labels) == list(X.index)
+    assert found.error.shape == whole.error.shape
+    assert found.kernels == whole.kernels
+    for field in ("feature_names", "outputs", "classes", "sides", "number", "absent", "removal"):
+        assert getattr(found, field) == getattr(whole, field)
+    if name == "classes":
+        np.testing.assert_array_equal(found.predicted, whole.predicted)
+    assert max(rule.relative_error for rule in found.rules) == found.rule.relative_error
+
+
+def test_standard_deviations_come_along():
+    model = GaussianProcessRegressor(RBF() + WhiteKernel(1.0), optimizer=None).fit(X[::8], Y[::8])
+    explainer = pkex.Explainer(model)
+    parts = [explainer(part, return_std=True) for part in (X[:3], X[3:7])]
+    found = pkex.Explanation.concat(parts)
+    np.testing.assert_array_equal(found.std, np.concatenate([part.std for part in parts]))
+
+
+def test_what_one_part_does_not_know_is_not_known():
+    explainer = pkex.Explainer(MODELS["regression"])
+    first, second = explainer(X[:3]), explainer(X[3:5])
+    found = pkex.Explanation.concat([first, changed(second, row_labels=None, error=None)])
+    assert found.row_labels is None
+    assert found.error is None
+    assert len(pkex.Explanation.concat([first])) == 3
+
+
+def test_text_beside_numbers():
+    explainer = pkex.Explainer(MODELS["regression"])
+    first, second = explainer(X[:3]), explainer(X[3:5])
+    second = changed(second, data=second.data.astype(object))
+    assert pkex.Explanation.concat([first, second]).data.dtype == object
+
+
+def test_what_does_not_go_together_is_refused():
+    explainer = pkex.Explainer(MODELS["regression"])
+    first = explainer(X[:3])
+    with pytest.raises(ValueError, match="concat takes at least one explanation"):
+        pkex.Explanation.concat([])
+    with pytest.raises(TypeError, match="concat takes explanations, got DataFrame"):
+        pkex.Explanation.concat([first, pd.DataFrame()])
+    for other, word in (
+        (pkex.Explainer(MODELS["regression"], removal="neutral")(X[:3]), "removal"),
+        (pkex.Explainer(MODELS["regression"], groups=[[0, 1]])(X[:3]), "features"),
+        (first[:, :2], "features"),
+        (pkex.Explainer(MODELS["classes"])(X[:3]), "outputs"),
+        (pkex.Explainer(MODELS["regression"], index="BV")(X[:3]), "index"),
+    ):
+        with pytest.raises(ValueError, match=f"explanation 1 differs from the first in its {word}"):
+            pkex.Explanation.concat([first, other])
