@@ -23,7 +23,7 @@ D, N = 4, 4
 
 
 def by_grid(predict, X, weights, players):
-    """Return Var E[f | x_S] for every set of players, by all combinations of their rows."""
+    """Return E f, and Var E[f | x_S] for every set of players, by all combinations of rows."""
     n_rows, n_players = len(X), len(players)
     draws = np.array(list(product(range(n_rows), repeat=n_players)))
     rows = np.empty((len(draws), X.shape[1]))
@@ -42,7 +42,7 @@ def by_grid(predict, X, weights, players):
         inside = frozenset(i for i, has in enumerate(chosen) if has)
         given = mean(table, [i for i in range(n_players) if i not in inside]) - centre
         worth[inside] = float(mean(given * given, range(given.ndim)))
-    return worth
+    return float(centre), worth
 
 
 def indices(worth, n_players):
@@ -59,7 +59,9 @@ def indices(worth, n_players):
 
 def check(f, X, weights, groups=None, atol=1e-12):
     found = sensitivity(f, X, sample_weight=weights, groups=groups, order=2, n_jobs=1)
-    worth = by_grid(f.predict, X, weights / weights.sum(), found.players)
+    mean, worth = by_grid(f.predict, X, weights / weights.sum(), found.players)
+    size = np.sqrt(worth[frozenset(range(len(found.players)))])
+    assert found.mean == pytest.approx(mean, rel=1e-10, abs=1e-10 * size)
     variance = worth[frozenset(range(len(found.players)))]
     assert found.variance == pytest.approx(variance, rel=1e-10)
     ours = (found.first_order, found.total_order, found.shapley, found.second_order)
@@ -97,7 +99,7 @@ def test_kernels_of_a_distance_are_short_sums(kernel):
     f = KernelExpansion(rng.normal(size=(6, 3)), rng.normal(size=6), kernel)
     X = rng.normal(size=(4, 3))
     found = sensitivity(f, X, order=2)
-    worth = by_grid(f.predict, X, np.full(4, 0.25), alone(3))  # by the closed formula
+    _, worth = by_grid(f.predict, X, np.full(4, 0.25), alone(3))  # by the closed formula
     variance = worth[frozenset(range(3))]
     assert 1e-12 < found.error < 1e-4
     ours = (found.first_order, found.total_order, found.shapley, found.second_order)

@@ -14,7 +14,7 @@ from pkex.explain import sensitivity as sobol
 from pkex.kernels import RBF, Custom, Laplacian, Linear, Matern, RationalQuadratic
 from pkex.kernels.bounded import proven_error, within
 from pkex.kernels.mixtures import Mixture
-from tests.cli.test_sensitivity import by_grid, indices
+from tests.explain.test_sensitivity import by_grid, indices
 
 TOL = 1e-7
 KERNELS = [
@@ -127,7 +127,7 @@ def test_indices_are_within_their_error_of_many_digits(kernel, noise):
         ])  # fmt: skip
 
     with mpmath.workdps(40):
-        worth = by_grid(lambda rows: predict(rows).astype(np.float64), X, np.full(4, 0.25),
+        _, worth = by_grid(lambda rows: predict(rows).astype(np.float64), X, np.full(4, 0.25),
                         ((0,), (1,), (2,)))  # fmt: skip
     variance = worth[frozenset(range(3))]
     ours = (found.first_order, found.total_order, found.shapley, found.second_order)

@@ -191,7 +191,7 @@ class VarianceGame:
             weights = np.abs(self.weights)
             lacks = np.minimum(self.means.deficits.sum(axis=0), 1.0)
             size = np.minimum(size, 2.0 * weights.sum(axis=0) * (lacks @ weights))
-        mean = self.worth
+        mean = self.worth + self._mean_of_singles
         return VarianceSums(first, total, shapley, self.pairs, variance, mean, size, rules)
 
     def _factors(self, first: slice, second: slice) -> tuple[Factors, Factors]:
@@ -251,6 +251,8 @@ class VarianceGame:
         values = np.where(np.abs(sums[1]) < 0.5, 1.0 - sums[1], values)
         single = np.concatenate([atoms.single for atoms, _ in self.parts])
         alone = np.flatnonzero(single >= 0)
+        # a term of one player has no part in the worth of none, but in the mean of the function
+        self._mean_of_singles = values[single[alone], alone] @ self.weights[alone]
         values[single[alone], alone] = 0.0
         sums[1][single[alone], alone] = 1.0
         return Factors(values, sums[1])
