@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR
 
 import pkex
@@ -80,3 +83,45 @@ def test_what_does_not_go_together_is_refused():
     ):
         with pytest.raises(ValueError, match=f"explanation 1 differs from the first in its {word}"):
             pkex.Explanation.concat([first, other])
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_sparse_rows_are_joined(several, tmp_path):
+    rng = np.random.default_rng(0)
+    points = csr_array(rng.normal(size=(6, 5)) * (rng.random((6, 5)) < 0.5))
+    alpha = rng.normal(size=(6, 2)) if several else rng.normal(size=6)
+    explainer = pkex.Explainer(pkex.KernelExpansion(points, alpha, pkex.kernels.RBF()))
+    whole = explainer(points)
+    joined = pkex.SparseExplanation.concat([explainer(points[:2]), explainer(points[2:])])
+    assert len(joined) == 6
+    for one, other in zip(joined.with_output_axis[0], whole.with_output_axis[0], strict=True):
+        np.testing.assert_array_equal(one.toarray(), other.toarray())
+    np.testing.assert_array_equal(joined.rest, whole.rest)
+    np.testing.assert_array_equal(joined.data.toarray(), whole.data.toarray())
+    joined.save(tmp_path / "joined.npz")
+    assert repr(pkex.SparseExplanation.load(tmp_path / "joined.npz")) == repr(joined)
+
+
+def test_documents_that_were_loaded_keep_the_places_of_their_tokens(tmp_path):
+    texts = ["good food", "bad food", "good good", "so bad"]
+    model = make_pipeline(TfidfVectorizer(), SVR()).fit(texts, [1.0, -1.0, 1.0, -1.0])
+    parts = []
+    for i, some in enumerate((texts[:1], texts[1:])):
+        pkex.Explainer(model)(some).save(tmp_path / f"{i}.npz")
+        parts.append(pkex.SparseExplanation.load(tmp_path / f"{i}.npz"))
+    joined = pkex.SparseExplanation.concat(parts)
+    assert joined.texts == tuple(texts)
+    whole = pkex.Explainer(model)(texts)
+    for row, text in enumerate(texts):
+        assert joined.spans.of(row, text) == whole.spans.of(row, text)
+
+
+def test_interactions_are_joined_where_they_are_of_one_kind():
+    explainer = pkex.Explainer(MODELS["regression"])
+    first, second = (explainer.interactions(X[rows]) for rows in (slice(0, 2), slice(2, 5)))
+    joined = pkex.Interactions.concat([first, second])
+    np.testing.assert_array_equal(joined.pairs, np.concatenate([first.pairs, second.pairs]))
+    with pytest.raises(ValueError, match="differs from the first in its max_order"):
+        pkex.Interactions.concat([first, explainer.interactions(X[:2], max_order=3)])
+    with pytest.raises(TypeError, match="importances have no rows"):
+        pkex.Importance.concat([explainer(X[:3]).importance()])

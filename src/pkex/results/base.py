@@ -64,6 +64,7 @@ class Result:
 
     AXES: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     SELECTED: ClassVar[tuple[str, ...]] = ()
+    SAME: ClassVar[tuple[str, ...]] = ()  # facts of a call that must agree where rows are joined
     CODEC: ClassVar[Codec]
     REPORT: ClassVar[str] = ""  # the kind of report, where there is one
 
@@ -252,6 +253,8 @@ class Result:
         """
         parts = list(results)
         noun = f"{_noun(cls)}s"
+        if not any(axes[0] == "row" for axes in cls.AXES.values()):
+            raise TypeError(f"{noun} have no rows to join.")
         wrong = next((part for part in parts if not isinstance(part, cls)), None)
         if wrong is not None:
             raise TypeError(f"concat takes {noun}, got {type(wrong).__name__}.")
@@ -269,17 +272,25 @@ class Result:
                         f"{noun[:-1]} {number} differs from the first in its {word}: concat joins "
                         "rows that one explainer explained."
                     )
+            for name in cls.SAME:
+                if getattr(part, name) != getattr(first, name):
+                    raise ValueError(
+                        f"{noun[:-1]} {number} differs from the first in its {name}: concat joins "
+                        "rows that were explained in one way."
+                    )
+        return replace(first, about=about, **cls._joined(parts))
+
+    @classmethod
+    def _joined(cls, parts: Sequence[Any]) -> dict[str, Any]:
+        """Return the arrays of all rows, the rules used and the largest residual."""
         changes: dict[str, Any] = {
-            name: _joined([getattr(part, name) for part in parts])
+            name: _join([getattr(part, name) for part in parts])
             for name, axes in cls.AXES.items()
             if axes[0] == "row"
         }
-        facts: Any = parts
-        if hasattr(first, "rules"):
-            changes["rules"] = ranked({rule for part in facts for rule in part.rules})
-        if hasattr(first, "residual"):
-            changes["residual"] = float(np.max([part.residual for part in facts]))
-        return replace(first, about=about, **changes)
+        changes["rules"] = ranked({rule for part in parts for rule in part.rules})
+        changes["residual"] = float(np.max([part.residual for part in parts]))
+        return changes
 
     # files
 
@@ -337,7 +348,7 @@ def _noun(cls: type) -> str:
     return cls.__name__.removeprefix("Sparse").lower()
 
 
-def _joined(arrays: Sequence[Any]) -> Any:
+def _join(arrays: Sequence[Any]) -> Any:
     """Return the rows of an array in all parts; None where a part does not know it."""
     if any(array is None for array in arrays):
         return None

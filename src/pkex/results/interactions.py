@@ -134,6 +134,7 @@ class Interactions(Result):
         "data": ("row", "column"),
         "row_labels": ("row",),
     }
+    SAME: ClassVar = ("max_order", "subsets", "whole")
     CODEC: ClassVar = Codec(
         Format("Interactions", 1),
         (

@@ -159,6 +159,27 @@ class SparseExplanation(Result):
             "spans": spans,
         }
 
+    @classmethod
+    def _joined(cls, parts: Sequence[Any]) -> dict[str, Any]:
+        from scipy.sparse import vstack
+
+        sets = zip(*(part.with_output_axis[0] for part in parts), strict=True)
+        values = tuple(vstack(each, format="csr") for each in sets)
+        texts, spans = [part.texts for part in parts], parts[0].spans
+        if isinstance(spans, Located):
+            starts = np.cumsum([0, *map(len, parts)])
+            tables = [
+                part.spans.table + np.array([start, 0, 0, 0])
+                for part, start in zip(parts, starts, strict=False)
+            ]
+            spans = Located(np.concatenate(tables))
+        return super()._joined(parts) | {
+            "values": values[0] if len(values) == 1 else values,
+            "data": vstack([part.data for part in parts], format="csr"),
+            "texts": None if texts[0] is None else tuple(text for each in texts for text in each),
+            "spans": spans,
+        }
+
     @property
     def with_output_axis(self) -> tuple[tuple[Any, ...], Floats]:
         """Values of each output, and the rest with an axis of outputs, even of one."""
