@@ -36,6 +36,7 @@ from pkex.games.engine import reduced
 from pkex.games.protocols import Game, Task
 from pkex.games.sources import Points
 from pkex.games.threads import raise_if_cancelled, workspace
+from pkex.kernels.low_rank import pivoted_cholesky
 from pkex.kernels.normal_form import Term
 from pkex.statistics.pair_weights import Weights
 
@@ -219,21 +220,13 @@ def _kernel(term: Term, player: Sequence[int], x: Floats, game: Game) -> Floats:
 def _root(kernel: Floats, accepted: float) -> Floats | None:
     """Return L with ``|K - L L'| <= accepted`` in every entry, of low rank; None if there is none.
 
-    Cholesky's factorisation with pivots: each step takes the row that is worst represented.
+    A kernel of the user's own need not be definite, so every entry is compared.
     """
     n_rows = len(kernel)
-    root = np.zeros((n_rows, min(_RANK, n_rows)))
-    left = kernel.diagonal().copy()
-    for rank in range(root.shape[1]):
-        pivot = int(left.argmax())
-        if not left[pivot] > 0.5 * accepted:
-            root = root[:, :rank]
-            break
-        column = kernel[:, pivot] - root[:, :rank] @ root[pivot, :rank]
-        root[:, rank] = column / np.sqrt(left[pivot])
-        left -= root[:, rank] ** 2
+    root, _ = pivoted_cholesky(kernel.diagonal(), kernel.__getitem__, _RANK, 0.5 * accepted)
+    root = np.ascontiguousarray(root)  # whose rows are permuted
     step = max(1, _ENTRIES // n_rows)
-    for start in range(0, n_rows, step):  # a kernel of the user's own need not be definite
+    for start in range(0, n_rows, step):
         some = slice(start, start + step)
         if not (np.abs(root[some] @ root.T - kernel[some]) <= accepted).all():
             return None
