@@ -22,7 +22,7 @@ from pkex.games.layout import by_column
 from pkex.games.points import WeightedPoints
 from pkex.games.quadratic import QuadraticForm, own_worth
 from pkex.games.rules import Rule
-from pkex.games.sums import GameSums, ranked
+from pkex.games.sums import GameSums, sort_rules
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
 from pkex.models.products import as_products
@@ -213,7 +213,7 @@ def variance_of(
         totals = bases + values.sum(axis=1)
     else:
         residual = math.nan
-    return VarianceValues(values, bases, totals, error, residual, ranked(rules))
+    return VarianceValues(values, bases, totals, error, residual, sort_rules(rules))
 
 
 def _variance_games(

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pkex._util.types import Floats
+from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import diagonal_factors
 from pkex.games.blocks import rectangle
 from pkex.games.layout import by_column
@@ -124,9 +125,8 @@ class PriorCovariance:
         self.background: Background = points.background
         self.games: Sequence[Game] = self.plan.games()
         n_players = self.plan.n_players
-        shape = (len(x), n_players, n_players) if full else (len(x), n_players)
-        self.found = np.zeros(shape)
-        self.error = np.zeros(len(x))
+        self.shape = (n_players, n_players) if full else (n_players,)
+        self.sums = Accumulator(matrices=(len(x), *self.shape), error=(len(x),))
 
     def tasks(self) -> Sequence[Task]:
         """Return strips of background rows for each term and row, or some rows if marginal."""
@@ -172,8 +172,7 @@ class PriorCovariance:
     def add(self, part: tuple[slice, Floats, Floats]) -> None:
         """Add what a task returned."""
         rows, matrices, error = part
-        self.found[rows] += matrices
-        self.error[rows] += error
+        self.sums.add({"matrices": matrices, "error": error}, at=rows)
 
     def result(self) -> tuple[Floats, Floats]:
         """Return the matrices or their diagonals, and what the rules may err by for each row."""
@@ -181,8 +180,8 @@ class PriorCovariance:
             if single.player is not None:
                 j = single.player
                 place = (slice(None), j, j) if self.full else (slice(None), j)
-                self.found[place] += self._single(single)
-        return self.found, self.error
+                self.sums["matrices"][place] += self._single(single)
+        return self.sums["matrices"], self.sums["error"]
 
     def _means(self, game: Game, x: Floats, own: Floats) -> _Corners:
         """Return the corners of rows under marginal removal, one pair for each row."""
@@ -233,7 +232,7 @@ class PriorCovariance:
         rule = ladder.fallback if outside else ladder.rules[step]
         square, n_players = _Square(rule), self.plan.n_players
         step = max(1, _NODES // (n_players * square.size))
-        total = np.zeros(self.found.shape[1:])
+        total = np.zeros(self.shape)
         parts = square.parts()
         for start in range(0, len(shares), step):
             pairs = slice(start, start + step)

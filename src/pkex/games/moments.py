@@ -30,14 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.types import Floats
+from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms
 from pkex.games.blocks import triangle
 from pkex.games.measures import Alone, Last, Shapley
 from pkex.games.protocols import BlockSums, Factors, Task
-from pkex.games.reductions import Totals
 from pkex.games.rules import Rule
 from pkex.games.sources import given_game
-from pkex.games.sums import GameSums, ranked, sum_tolerance
+from pkex.games.sums import GameSums, sort_rules, sum_tolerance
 from pkex.games.threads import raise_if_cancelled
 
 __all__ = ["Bundles", "VarianceGame", "VarianceSums"]
@@ -133,9 +133,12 @@ class VarianceGame:
             given_game(n_players, measure, general=True, tol=None)
             for measure in (Alone(), Last(), Shapley())
         ]
-        self.sums = np.zeros((3, n_players, n_outputs))
-        self.found = Totals.zeros(1, n_players, n_outputs)
-        self.pairs = np.zeros((n_players, n_players, n_outputs)) if pairs else None
+        self.pairs = pairs
+        shapes = BlockSums.shapes(1, n_players, n_outputs)
+        shapes["indices"] = (len(self.games), n_players, n_outputs)
+        if pairs:
+            shapes["pairs"] = (n_players, n_players, n_outputs)
+        self.sums = Accumulator(**shapes)
         self._all: Floats | None = None  # the centred factors, where they are few enough
         self.means = self._means()
         absent = bundles.joined(self.means)
@@ -158,35 +161,30 @@ class VarianceGame:
         flat = Factors(*(part[:, None, :] for part in present))
         local = weights.reshape(-1, weights.shape[2])
         sums = [game.explain_given(flat, local, absent) for game in self.games]
-        if self.pairs is None:
+        if not self.pairs:
             return sums, None
         change = (absent.deficits - present.deficits).reshape(len(self.absent), *weights.shape[:2])
         return sums, self._of_pairs(change, first, second)
 
     def add(self, part: tuple[list[BlockSums], Floats | None]) -> None:
         """Add the sums of a tile."""
-        sums, pairs = part
-        for total, block in zip(self.sums, sums, strict=True):
-            total += block.values[0]
-        self.found.add(slice(0, 1), sums[-1])
-        if self.pairs is not None and pairs is not None:
-            self.pairs += pairs
+        blocks, pairs = part
+        arrays = blocks[-1].arrays | {"indices": np.stack([block.values[0] for block in blocks])}
+        if pairs is not None:
+            arrays["pairs"] = pairs
+        self.sums.add(arrays, rules=blocks[-1].rules)
 
     def result(self) -> VarianceSums:
         """Return the indices in the units of the variance."""
-        found, square = self.found, self.worth * self.worth
-        rules = ranked(found.rules)
-        n_players = self.bundles.n_players
-        tolerance = sum_tolerance(rules, n_players, self.count, found.magnitudes, True)
-        sums = GameSums(
-            found.values, found.totals, square, found.magnitudes, tolerance, rules, True
-        )
+        arrays, rules = self.sums.arrays, sort_rules(self.sums.rules)
+        sizes, n_players = arrays["magnitudes"], self.bundles.n_players
+        tolerance = sum_tolerance(rules, n_players, self.count, sizes, True)
+        square = self.worth * self.worth
+        sums = GameSums(arrays["values"], arrays["totals"], square, sizes, tolerance, rules)
         sums.check("the variance of the function")
-        variance = sums.checked[0][0]
-        first, total, shapley = self.sums
-        size = found.magnitudes[0]
-        mean = self.worth
-        return VarianceSums(first, total, shapley, self.pairs, variance, mean, size, rules)
+        variance, pairs = sums.checked[0][0], arrays.get("pairs")
+        first, total, shapley = arrays["indices"]
+        return VarianceSums(first, total, shapley, pairs, variance, self.worth, sizes[0], rules)
 
     def _factors(self, first: slice, second: slice) -> tuple[Factors, Factors]:
         """Return the present and absent factors of a tile, shape (players, pairs)."""

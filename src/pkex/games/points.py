@@ -16,6 +16,7 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
+from pkex.games.accumulator import Accumulator
 from pkex.games.approximation import missed
 from pkex.games.blocks import rectangle
 from pkex.games.engine import reduced
@@ -23,8 +24,8 @@ from pkex.games.factors import Absent as Missing
 from pkex.games.layout import by_column
 from pkex.games.means import mean_factors, mean_roundings
 from pkex.games.plan import Plan
-from pkex.games.protocols import Game
-from pkex.games.reductions import ByRow, Totals
+from pkex.games.protocols import BlockSums, Game
+from pkex.games.reductions import ByRow
 from pkex.games.single_player import Absent
 from pkex.games.sources import AbsentFactors, EachRow, Points, block_entries
 from pkex.games.sums import SMALLEST, GameSums
@@ -111,13 +112,17 @@ class WeightedPoints:
         x, plan, games = by_column(X), self.plan, self.plan.games()
         bases = self.bases
         if len(games) == 1 and not progress and len(X) * self.z.size <= block_entries(games):
-            found = self._at_once(games, x)  # nothing to cut or to add up
-            self.add_others(x, found)
-            return found.sums(plan, len(self.z), bases)
+            block = self._at_once(games, x)  # nothing to cut or to add up
+            if not (plan.powers or plan.singles):
+                return GameSums.of(block, plan, len(self.z), bases)
+            sums = Accumulator()
+            sums.add(block.arrays, rules=block.rules)
+            self.add_others(x, sums)
+            return GameSums.accumulated(sums, plan, len(self.z), bases)
         also = partial(self.add_others, x)
         rows = ByRow(plan, self.source(games, x), self.weights, bases, also)
-        sums: GameSums = reduced(rows, n_jobs=n_jobs, progress=progress)
-        return sums
+        result: GameSums = reduced(rows, n_jobs=n_jobs, progress=progress)
+        return result
 
     def pair_values(self, X: Floats) -> Floats:
         """Return the values of every pair, without weights, shape (players, rows, points).
@@ -192,16 +197,14 @@ class WeightedPoints:
         """Return the pairs of rows and points, with what absent players have."""
         return Points(games, x, self.z, self._absent(games))
 
-    def _at_once(self, games: Sequence[Game], x: Floats) -> Totals:
-        """Return the sums of a single game as one block."""
+    def _at_once(self, games: Sequence[Game], x: Floats) -> BlockSums:
+        """Return the sums of a single game, one block."""
         every = slice(0, len(self.z))
         if self.background is None:
             game = games[0]
-            sums = game.explain(x, self.z, self.weights)
-            sums = sums.scaled(game.term.coefficient, game.term.slack)
-        else:
-            sums = self.source(games, x).explain(0, slice(0, len(x)), every, self.weights)
-        return Totals(*sums, 1)
+            block = game.explain(x, self.z, self.weights)
+            return block.scaled(game.term.coefficient, game.term.slack)
+        return self.source(games, x).explain(0, slice(0, len(x)), every, self.weights)
 
     def _absent(self, games: Sequence[Game]) -> AbsentFactors | EachRow | None:
         background = self.background
@@ -263,23 +266,14 @@ class WeightedPoints:
             return [None] * len(self.plan.powers)
         return [power.moments(self.z, background) for power in self.plan.powers]
 
-    def add_others(self, x: Floats, found: Totals) -> None:
+    def add_others(self, x: Floats, sums: Accumulator) -> None:
         """Add what is no product game: powers of sums, and the terms of a single player."""
         for power, moments in zip(self.plan.powers, self._moments, strict=True):
             assert self.background is not None  # they have no neutral removal
-            power.add(x, self.z, self.weights, self.background, moments, found)
+            power.add(x, self.z, self.weights, self.background, moments, sums)
         general = self.background is not None
         for single, absent in zip(self.plan.singles, self._absent_singles, strict=True):
-            single.add(
-                x,
-                self.z,
-                self.weights,
-                absent,
-                general,
-                found.values,
-                found.totals,
-                found.magnitudes,
-            )
+            single.add(x, self.z, self.weights, absent, general, sums)
 
     @lazy
     def _approximate(self) -> list[Term]:

@@ -40,9 +40,9 @@ from pkex.kernels.normal_form import Power
 
 if TYPE_CHECKING:
     from pkex._util.types import Players
+    from pkex.games.accumulator import Accumulator
     from pkex.games.points import Background
     from pkex.games.protocols import Measure
-    from pkex.games.reductions import Totals
 
 __all__ = ["PowerGame"]
 
@@ -133,39 +133,38 @@ class PowerGame:
         weights: Floats,
         background: Background,
         moments: Series | None,
-        found: Totals,
+        sums: Accumulator,
     ) -> None:
         """Add the values of all rows to sums; `moments` are those of a marginal background."""
         step = max(1, _ENTRIES // max(1, len(z) * len(self.columns)))
-        found.rules.add(self.rule)
-        found.n_blocks += 1
+        sums.add({}, rules=[self.rule])
         for start in range(0, len(x), step):
             raise_if_cancelled()
             rows = slice(start, start + step)
             local = weights if weights.ndim == 2 else weights[rows]
-            found.totals[rows] += _weighted(self._worth(x[rows], z), local)
+            sums["totals"][rows] += _weighted(self._worth(x[rows], z), local)
             if moments is not None:
-                self._add_marginal(x[rows], z, local, moments, rows, found)
+                self._add_marginal(x[rows], z, local, moments, rows, sums)
                 continue
             for row, share in zip(background.rows, background.weights, strict=True):
-                self._add_against(x[rows], z, share * local, row[None], rows, found)
+                self._add_against(x[rows], z, share * local, row[None], rows, sums)
 
     def _add_against(
-        self, x: Floats, z: Floats, weights: Floats, row: Floats, rows: slice, found: Totals
+        self, x: Floats, z: Floats, weights: Floats, row: Floats, rows: slice, sums: Accumulator
     ) -> None:
         """Add the values with one row in place of absent players."""
         degree, coefficient = self.power.degree, self.power.coefficient
         change = self._added(x - row, z)
         absent = self._added(row, z)[0]
         start = self.power.coef0 + absent.sum(axis=-1)
-        raised, sums = change, []
+        raised, power_sums = change, []
         for _ in range(degree):
-            sums.append(raised.sum(axis=-1))
+            power_sums.append(raised.sum(axis=-1))
             raised = raised * change
-        factors: Series = [np.zeros_like(sums[0]) for _ in range(degree)]
+        factors: Series = [np.zeros_like(power_sums[0]) for _ in range(degree)]
         for t, weight in zip(self.rule.nodes, self.rule.weights, strict=True):
             logs, ratios = _of_bernoulli(float(t), degree)
-            total = [log * s for log, s in zip(logs, sums, strict=True)]
+            total = [log * s for log, s in zip(logs, power_sums, strict=True)]
             total[0] = total[0] + start
             rest = [np.ones_like(start), *_exp(total)]
             for r, ratio in enumerate(ratios, 1):
@@ -175,10 +174,10 @@ class PowerGame:
             values = (values + factor[..., None]) * change
         values *= coefficient * math.factorial(degree)
         size = abs(self.power.coef0) + np.abs(absent).sum(axis=-1) + np.abs(change).sum(axis=-1)
-        self._put(values, self._amplified_against * size**degree, weights, rows, found)
+        self._put(values, self._amplified_against * size**degree, weights, rows, sums)
 
     def _add_marginal(
-        self, x: Floats, z: Floats, weights: Floats, moments: Series, rows: slice, found: Totals
+        self, x: Floats, z: Floats, weights: Floats, moments: Series, rows: slice, sums: Accumulator
     ) -> None:
         """Add the values with independent absent players of given moments."""
         degree, coefficient = self.power.degree, self.power.coefficient
@@ -200,10 +199,10 @@ class PowerGame:
         values *= coefficient * math.factorial(degree)
         typical = moments[-1] ** (1.0 / degree)  # |E a^r| is at most its r-th power
         size = abs(self.power.coef0) + np.maximum(np.abs(added), typical).sum(axis=-1)
-        self._put(values, self._amplified * size**degree, weights, rows, found)
+        self._put(values, self._amplified * size**degree, weights, rows, sums)
 
     def _put(
-        self, values: Floats, magnitudes: Floats, weights: Floats, rows: slice, found: Totals
+        self, values: Floats, magnitudes: Floats, weights: Floats, rows: slice, sums: Accumulator
     ) -> None:
         """Add the weighted values of pairs, and their magnitudes."""
         if not np.isfinite(values).all():
@@ -211,9 +210,9 @@ class PowerGame:
                 f"the powers of a polynomial kernel of degree {self.power.degree} overflow; scale "
                 "the kernel or the data."
             )
-        found.values[rows][:, self.taking] += np.swapaxes(values, 1, 2) @ weights
+        sums["values"][rows, self.taking] += np.swapaxes(values, 1, 2) @ weights
         sizes = abs(self.power.coefficient) * magnitudes
-        found.magnitudes[rows] += _weighted(sizes, np.abs(weights))
+        sums["magnitudes"][rows] += _weighted(sizes, np.abs(weights))
 
     def _added(self, x: Floats, z: Floats) -> Floats:
         """Return what players add, shape (rows, points, taking)."""

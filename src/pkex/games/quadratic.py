@@ -18,13 +18,14 @@ from dataclasses import replace
 import numpy as np
 
 from pkex._util.types import Floats
+from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.blocks import triangle
 from pkex.games.engine import reduced
 from pkex.games.plan import Plan
 from pkex.games.points import Background
 from pkex.games.protocols import BlockSums, Factors, Task
-from pkex.games.reductions import ByRow, Totals
+from pkex.games.reductions import ByRow
 from pkex.games.sources import GivenFactors, given_game
 from pkex.games.sums import GameSums
 from pkex.games.threads import raise_if_cancelled
@@ -54,8 +55,7 @@ class QuadraticForm:
         self.atoms, self.weights, self.x, self.background = atoms, weights, x, background
         plan = self.plan = atoms.plan
         self.game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
-        self.found = Totals.zeros(len(x), plan.n_players, 1)
-        self.base = 0.0
+        self.sums = Accumulator(**BlockSums.shapes(len(x), plan.n_players, 1), bases=(1,))
         self.here = atoms.factors(x)
         self.there = atoms.factors(background.rows)
 
@@ -100,12 +100,11 @@ class QuadraticForm:
     def add(self, part: tuple[BlockSums, float]) -> None:
         """Add the sums of a tile."""
         block, base = part
-        self.found.add(slice(0, len(self.x)), block)
-        self.base += base
+        self.sums.add(block.arrays | {"bases": base}, rules=block.rules)
 
     def result(self) -> GameSums:
         """Return the sums of all rows."""
-        return self.found.sums(self.plan, self.atoms.count, np.array([self.base]))
+        return GameSums.accumulated(self.sums, self.plan, self.atoms.count, self.sums["bases"])
 
     def _absent(self, first: slice, second: slice) -> Iterator[tuple[float, Factors]]:
         """Give what absent players have in a tile, with shares: of each row, or the mean."""
@@ -122,7 +121,8 @@ class QuadraticForm:
 def own_worth(plan: Plan, x: Floats, background: Background) -> GameSums:
     """Return the values of ``k(h, h)`` at some rows, absent players as in `QuadraticForm`."""
     shares, constant = background.weights, 0.0
-    found = Totals.zeros(len(x), plan.n_players, 1).sums(plan, 1, np.zeros(1))
+    nothing = Accumulator(**BlockSums.shapes(len(x), plan.n_players, 1))
+    sums = GameSums.accumulated(nothing, plan, 1, np.zeros(1))
     terms = [*plan.terms, *(single.term for single in plan.singles)]
     for term in terms:
         here = diagonal_factors(term, plan.players, x)
@@ -138,8 +138,8 @@ def own_worth(plan: Plan, x: Floats, background: Background) -> GameSums:
         present = Factors(*(np.broadcast_to(part[:, :, None], shape) for part in here))
         game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
         base = np.multiply.reduce(there.values, axis=0) @ weights
-        found = found + reduced(ByRow(plan, GivenFactors(game, present, there), weights, base))
-    return replace(found, totals=found.totals + constant, bases=found.bases + constant)
+        sums = sums + reduced(ByRow(plan, GivenFactors(game, present, there), weights, base))
+    return replace(sums, totals=sums.totals + constant, bases=sums.bases + constant)
 
 
 def _products(factors: Factors, first: slice, second: slice) -> Factors:

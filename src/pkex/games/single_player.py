@@ -14,6 +14,7 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
+from pkex.games.accumulator import Accumulator
 from pkex.kernels.leaves import Dot
 from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term, leaf_values
@@ -81,9 +82,7 @@ class SinglePlayer:
         weights: Floats,
         absent: Absent,
         general: bool,
-        values: Floats,
-        totals: Floats,
-        magnitudes: Floats,
+        sums: Accumulator,
     ) -> None:
         """Add the term to the sums.
 
@@ -91,18 +90,18 @@ class SinglePlayer:
         where there is no background, which is not `general`.
         """
         if self.dot is not None and weights.ndim == 2 and general:
-            self._add_dot(x, z, weights, absent, values, totals, magnitudes)
+            self._add_dot(x, z, weights, absent, sums)
             return
         step = max(1, _ROWS // len(z))
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
             local = weights if weights.ndim == 2 else weights[rows]
             present = self.worth(x[rows], z)[:, None, :]
-            totals[rows] += (present @ local)[:, 0]
-            magnitudes[rows] += ((np.abs(present) + absent.size) @ np.abs(local))[:, 0]
+            sums["totals"][rows] += (present @ local)[:, 0]
+            sums["magnitudes"][rows] += ((np.abs(present) + absent.size) @ np.abs(local))[:, 0]
             if self.player is not None:
                 change = present - absent.worth if general else -self.drop(x[rows], z)[:, None, :]
-                values[rows, self.player] += (change @ local)[:, 0]
+                sums["values"][rows, self.player] += (change @ local)[:, 0]
 
     @lazy
     def dot(self) -> int | None:
@@ -118,20 +117,18 @@ class SinglePlayer:
         z: Floats,
         weights: Floats,
         absent: Absent,
-        values: Floats,
-        totals: Floats,
-        magnitudes: Floats,
+        sums: Accumulator,
     ) -> None:
         """Add ``c x_j z_j``: one slope per set serves all rows."""
         factors = self.term.coefficient * z[:, self.dot]
         column = x[:, self.dot, None]
         with np.errstate(over="ignore", invalid="ignore"):
             present, size = column * (factors @ weights), np.abs(factors) @ np.abs(weights)
-            magnitudes += np.abs(column) * size + absent.size @ np.abs(weights)
-        if not np.isfinite(magnitudes).all():
+            sums["magnitudes"][...] += np.abs(column) * size + absent.size @ np.abs(weights)
+        if not np.isfinite(sums["magnitudes"]).all():
             raise not_finite(self.term)
-        totals += present
-        values[:, self.player] += present - absent.worth @ weights
+        sums["totals"][...] += present
+        sums["values"][:, self.player] += present - absent.worth @ weights
 
 
 def as_single_player(term: Term, players: tuple[tuple[int, ...], ...]) -> SinglePlayer | None:

@@ -18,7 +18,7 @@ from pkex._util.cells import label_text
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats, Indices, Players
 from pkex._util.validation import brief
-from pkex.games.sums import ranked
+from pkex.games.sums import sort_rules
 from pkex.kernels.algebra import Kernel
 from pkex.models.absent import CAUTION
 from pkex.output.files.codec import Codec
@@ -275,7 +275,7 @@ class Result:
         }
         facts: Any = parts
         if hasattr(first, "rules"):
-            changes["rules"] = ranked({rule for part in facts for rule in part.rules})
+            changes["rules"] = sort_rules({rule for part in facts for rule in part.rules})
         if hasattr(first, "residual"):
             changes["residual"] = float(np.max([part.residual for part in facts]))
         return replace(first, about=about, **changes)

@@ -66,8 +66,7 @@ def batch(
                 add_all(ratios, some, tally)
             else:
                 add_chosen(recipe, some, tally)
-            tally.longest = max(tally.longest, len(some.order) * width * len(some.nodes))
-            tally.n_chunks += 1
+            tally.add({}, largest=len(some.order) * width * len(some.nodes))
     if recipe.integrated:
         tally.rules.update(rule for rule, _ in groups)
 
@@ -92,9 +91,9 @@ def _note_sizes(recipe: Recipe, pairs: Measured, weights: Floats, tally: Tally) 
         magnitudes[outside] *= over * (1.0 + lam[outside])
     magnitudes = np.maximum(magnitudes, _UNDERFLOW)
     sizes = np.abs(weights)
-    tally.sizes += (magnitudes * np.maximum(1.0, widest) ** recipe.most) @ sizes
-    tally.reach += (magnitudes * (1.0 + lam) ** recipe.most) @ sizes
-    tally.totals += pairs.totals @ weights
+    tally.add_array("sizes", (magnitudes * np.maximum(1.0, widest) ** recipe.most) @ sizes)
+    tally.add_array("reach", (magnitudes * (1.0 + lam) ** recipe.most) @ sizes)
+    tally.add_array("totals", pairs.totals @ weights)
 
 
 def _by_rule(

@@ -37,7 +37,7 @@ def add_chosen(recipe: Recipe, portion: Portion, tally: Tally) -> None:
             for degree, weight in orders.items():
                 outside += weight * series[degree]
         together = (-1.0) ** len(subset) * np.multiply.reduce(drops[list(subset)], axis=0)
-        tally.chosen[place] += (together * outside) @ own
+        tally["chosen"][place] += (together * outside) @ own
 
 
 def _taylor(factors: Floats, drops: Floats, order: int) -> list[Floats]:

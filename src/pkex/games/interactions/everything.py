@@ -36,7 +36,7 @@ def _add_gram(ratios: Ratios, portion: Portion, tally: Tally) -> bool:
         product, found[2] = ratios.gram(pairs, order, nodes, shares[2], own)
         if (own.min() < 0.0) != (shares[2].min() < 0.0):
             product = -product
-        tally.add(where, 2, product[None])
+        tally.add_array((where, 2), product[None])
     for size in (0, 1):
         if size not in shares:
             continue
@@ -44,7 +44,7 @@ def _add_gram(ratios: Ratios, portion: Portion, tally: Tally) -> bool:
         sums = found[known[0]] if known else ratios.sums(pairs, order, nodes, shares[size], own)
         found[size] = sums
         # single players by absent minus present factors
-        tally.add(where, size, sums[-1:].copy() if size == 0 else -sums[:-1, None])
+        tally.add_array((where, size), sums[-1:].copy() if size == 0 else -sums[:-1, None])
     return True
 
 
@@ -73,7 +73,7 @@ def _add_plain(ratios: Ratios, portion: Portion, tally: Tally) -> None:
             sums = np.stack([_gram(table, local[:, i]) for i in range(n_sets)])
         else:
             sums = -np.stack([_cube(table, local[:, i]) for i in range(n_sets)])
-        tally.add(where, size, sums)
+        tally.add_array((where, size), sums)
 
 
 def _gram(ratios: Floats, weights: Floats) -> Floats:

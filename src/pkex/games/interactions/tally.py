@@ -2,83 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from pkex._util.types import Floats, Indices
-from pkex.games.interactions.recipe import Recipe, Where
-from pkex.games.rules import Rule
+from pkex.games.accumulator import Accumulator
+from pkex.games.interactions.recipe import Recipe
 
 __all__ = ["Tally", "all_triples"]
 
 
-@dataclass(eq=False)
-class Tally:
+class Tally(Accumulator):
     """Sums for one row, or for a statistic.
 
-    Attributes
+    What is in `arrays`:
+
+    - at a node, or None for the integral, and a size the sums of all subsets of that size: shapes
+      (sets,), (players, sets), (sets, players, players) and (sets, triples); their diagonals mean
+      nothing;
+    - ``chosen``, of shape (subsets, sets), the values of chosen subsets;
+    - ``totals``, ``sizes`` and ``reach``, of shape (sets,), sums of the products of all factors, of
+      the largest size of a value of a pair, and of the reach of a pair.
+
+    A block is what is added up at once; `largest` is the most numbers that were.
+
+    Parameters
     ----------
     recipe : Recipe
     n_sets : int
         Number of sets of weights.
-    parts : dict
-        For a node, or None for the integral, and a size the sums of all subsets of that size:
-        shapes (sets,), (players, sets), (sets, players, players) and (sets, triples); their
-        diagonals mean nothing.
-    chosen : array of shape (subsets, sets)
-        The values of chosen subsets.
-    totals, sizes, reach : arrays of shape (sets,)
-        Sums of the products of all factors, of the largest size of a value of a pair, and of the
-        reach of a pair.
-    rules : set of Rule
-    longest, n_chunks : int
-        How many numbers were added up at once at most, and how many such sums were added up.
     """
 
-    recipe: Recipe
-    n_sets: int
-    parts: dict[tuple[Where, int], Floats] = field(default_factory=dict)
-    rules: set[Rule] = field(default_factory=set)
-    longest: int = 0
-    n_chunks: int = 0
+    def __init__(self, recipe: Recipe, n_sets: int) -> None:
+        shapes = dict.fromkeys(("totals", "sizes", "reach"), (n_sets,))
+        super().__init__(chosen=(len(recipe.subsets or ()), n_sets), **shapes)
+        self.recipe, self.n_sets = recipe, n_sets
 
-    def __post_init__(self) -> None:
-        self.totals, self.sizes, self.reach = np.zeros((3, self.n_sets))
-        self.chosen = np.zeros((len(self.recipe.subsets or ()), self.n_sets))
-
-    def add(self, where: Where, size: int, sums: Floats) -> None:
-        """Add sums to those of all subsets of a size."""
-        known = self.parts.get((where, size))
-        if known is None:
-            self.parts[where, size] = sums
-        else:
-            known += sums
-
-    def plus(self, other: Tally, scale: float = 1.0) -> None:
-        """Add other sums, times a number."""
-        for (where, size), sums in other.parts.items():
-            self.add(where, size, scale * sums)
-        self.chosen += scale * other.chosen
-        self.totals += scale * other.totals
-        self.sizes += abs(scale) * other.sizes
-        self.reach += abs(scale) * other.reach
-        self.rules |= other.rules
-        self.longest = max(self.longest, other.longest)
-        self.n_chunks += other.n_chunks
+    def __getstate__(self) -> dict[str, object]:
+        """Return everything, as a worker sends it back."""
+        return self.__dict__
 
     def values(self, size: int) -> Floats:
-        """Return the values of all subsets of a size, shaped as in `parts`; diagonals are 0."""
+        """Return the values of all subsets of a size, shaped as in `arrays`; diagonals are 0."""
         recipe = self.recipe
         functional = recipe.functionals[size] if size else recipe.for_none
         assert functional is not None
         shape = _shape(size, recipe.n_players, self.n_sets)
         total = np.zeros(shape)
-        if functional.density and (None, size) in self.parts:
-            total += self.parts[None, size]
+        if functional.density and (None, size) in self.arrays:
+            total += self.arrays[None, size]
         for node, order, weight in functional.points:
-            part = self.parts.get((node, size + order))
+            part = self.arrays.get((node, size + order))
             if part is not None:
                 total += weight * _summed(part, size + order, size, recipe.n_players)
         if size == 2:
@@ -87,16 +62,16 @@ class Tally:
 
     def allowed(self, roundings: float) -> Floats:
         """Return how far the sum of all values may be from the worth of all minus that of none."""
-        return self._rate(roundings) * self.reach
+        return self._rate(roundings) * self["reach"]
 
     def error(self, roundings: float) -> Floats:
         """Return how far a value may be from what exact arithmetic gives, shape (sets,)."""
-        sizes = self.reach if self.recipe.has_derivatives else self.sizes
+        sizes = self["reach"] if self.recipe.has_derivatives else self["sizes"]
         return self._rate(roundings) * sizes
 
     def _rate(self, roundings: float) -> float:
         of_rule = max((rule.relative_error for rule in self.rules), default=0.0)
-        count = roundings + self.longest + self.n_chunks + 16.0 * (self.recipe.most + 2)
+        count = roundings + self.largest + self.n_blocks + 16.0 * (self.recipe.most + 2)
         return self.recipe.mass * of_rule + self.recipe.weight * count * 2.0**-53
 
 
