@@ -20,9 +20,9 @@ from pkex._util.validation import column_names, first_rows, is_dask, refuse_dask
 from pkex._util.words import class_name
 from pkex.explain.dask import LAZY, frame_of, values_of
 from pkex.explain.noise import Noise
-from pkex.games.measures import measure_of
+from pkex.games.measures import parse_measure
 from pkex.games.plan import Plan
-from pkex.games.players import Groups, players_of
+from pkex.games.players import Groups, parse_groups
 from pkex.games.points import Background, WeightedPoints
 from pkex.games.protocols import Measure
 from pkex.games.rules import FULL_PRECISION
@@ -148,8 +148,8 @@ class Explainer:
             model, self._own, self._own_tol = reading.expansion, reading.own, reading.tol
             self._classes = reading.classes
         self.expansion: KernelExpansion = named(model, column_names(background, "background"))
-        self.players, self.player_names = players_of(groups, self.expansion.feature_names)
-        self.measure = measure_of(index)
+        self.players, self.player_names = parse_groups(groups, self.expansion.feature_names)
+        self.measure = parse_measure(index)
         self.index = self.measure.index
         self.tol = tolerance(tol, FULL_PRECISION)
         self.n_jobs = n_jobs

@@ -20,7 +20,7 @@ from pkex._util.validation import brief, is_index
 from pkex._util.words import counted
 from pkex.games.functionals import INDICES
 from pkex.games.interactions import Recipe, Subset
-from pkex.games.interactions.reductions import InteractionSums, interactions_of
+from pkex.games.interactions.reductions import InteractionSums, sum_interactions
 from pkex.games.sums import GameSums
 from pkex.models.preparation import mixed, taken
 from pkex.models.products import as_products
@@ -232,7 +232,7 @@ def _summed(
     parts = explainer.expansion.parts
     for points, part, x in zip(explainer._parts, parts, prepared, strict=True):
         games, jobs = as_products(points, part), explainer.n_jobs
-        found.append(interactions_of(games, x, recipe, n_jobs=jobs, progress=progress))
+        found.append(sum_interactions(games, x, recipe, n_jobs=jobs, progress=progress))
     return found[0] if len(found) == 1 else reduce(add, found)
 
 

@@ -17,10 +17,10 @@ from pkex._util.types import Floats
 from pkex.errors import PrecisionWarning, UnsupportedModelError
 from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.covariance import PriorCovariance
-from pkex.games.engine import reduced
-from pkex.games.layout import by_column
+from pkex.games.engine import run_reduction
+from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints
-from pkex.games.quadratic import QuadraticForm, own_worth
+from pkex.games.quadratic import QuadraticGame, explain_diagonal
 from pkex.games.rules import Rule
 from pkex.games.sums import GameSums, sort_rules
 from pkex.models.expansion import KernelExpansion
@@ -95,7 +95,7 @@ def spread_of_values(
     for given, part, rows in parts:
         points, posterior = as_products(given, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
-        found, error = reduced(prior, n_jobs=n_jobs, progress=progress)
+        found, error = run_reduction(prior, n_jobs=n_jobs, progress=progress)
         off = error + _subtract_explained(points, posterior, rows, found)
         own = np.diagonal(found, axis1=1, axis2=2) if full else found
         largest = own.max(axis=1, initial=0.0)
@@ -223,7 +223,7 @@ def _variance_games(
     *,
     n_jobs: int | None,
     progress: bool,
-) -> tuple[GameSums, QuadraticForm]:
+) -> tuple[GameSums, QuadraticGame]:
     """Return the values of the variance of the latent function, in the units of the kernel.
 
     The variance at a row h is ``k(h, h) - k_h' (K + noise)^-1 k_h``: the worth of the kernel of a
@@ -234,9 +234,9 @@ def _variance_games(
     atoms = Atoms(points.plan, points.z)
     inverse = posterior.inverse()
     weights = atoms.spread(atoms.spread(inverse).T)
-    form = QuadraticForm(atoms, weights, by_column(rows), background)
-    explained: GameSums = reduced(form, n_jobs=n_jobs, progress=progress)
-    own = own_worth(points.plan, by_column(rows), background)
+    form = QuadraticGame(atoms, weights, as_column_major(rows), background)
+    explained: GameSums = run_reduction(form, n_jobs=n_jobs, progress=progress)
+    own = explain_diagonal(points.plan, as_column_major(rows), background)
     return explained.scaled(-1.0) + own, form
 
 

@@ -22,11 +22,11 @@ from pkex._util.types import Floats, Players
 from pkex._util.validation import brief, first_rows
 from pkex.errors import PrecisionWarning
 from pkex.games.atoms import Atoms
-from pkex.games.engine import reduced
-from pkex.games.layout import by_column
+from pkex.games.engine import run_reduction
+from pkex.games.layout import as_column_major
 from pkex.games.moments import Bundles, VarianceGame, VarianceSums
 from pkex.games.plan import Plan
-from pkex.games.players import Groups, players_of
+from pkex.games.players import Groups, parse_groups
 from pkex.games.threads import check_n_jobs
 from pkex.models.classes import CHOICES, check_choice
 from pkex.models.expansion import KernelExpansion
@@ -104,7 +104,7 @@ def sensitivity(
     if order not in (1, 2) or isinstance(order, bool):
         raise ValueError(f"order must be 1 or 2, got {brief(order)}.")
     expansion, own, own_tol, number = _read(model, outputs)
-    players, names = players_of(groups, expansion.feature_names)
+    players, names = parse_groups(groups, expansion.feature_names)
     rows_variance = None
     if isinstance(X, Mapping):
         if sample_weight is not None:
@@ -158,11 +158,11 @@ def _sums(
         terms = part.kernel.terms(n_columns, _MIXTURE)
         short += sum(term.error for term in terms) * np.abs(part.alpha).sum(axis=0)
         plan = Plan.of(terms, inside, general=True)
-        atoms = Atoms(plan, by_column(part.points))
-        parts.append((atoms, by_column(part.prepare(inputs.table))))
+        atoms = Atoms(plan, as_column_major(part.points))
+        parts.append((atoms, as_column_major(part.prepare(inputs.table))))
         weights.append(atoms.spread(part.alpha))
     game = VarianceGame(parts, np.concatenate(weights), bundles, pairs=order == 2)
-    found: VarianceSums = reduced(game, n_jobs=n_jobs)
+    found: VarianceSums = run_reduction(game, n_jobs=n_jobs)
     offset = np.sum([part.offsets for part in expansion.parts], axis=0)
     return found._replace(mean=found.mean + offset), short
 

@@ -36,7 +36,7 @@ from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import diagonal_factors
 from pkex.games.blocks import rectangle
-from pkex.games.layout import by_column
+from pkex.games.layout import as_column_major
 from pkex.games.means import mean_factors
 from pkex.games.points import Background, WeightedPoints
 from pkex.games.protocols import Factors, Game, Task
@@ -121,7 +121,7 @@ class PriorCovariance:
 
     def __init__(self, points: WeightedPoints, x: Floats, *, full: bool) -> None:
         assert points.background is not None
-        self.plan, self.x, self.full = points.plan, by_column(x), full
+        self.plan, self.x, self.full = points.plan, as_column_major(x), full
         self.background: Background = points.background
         self.games: Sequence[Game] = self.plan.games()
         n_players = self.plan.n_players
@@ -151,14 +151,14 @@ class PriorCovariance:
         own = diagonal_factors(game.term, self.plan.players, x).deficits
         if self.background.marginal:
             corners = self._means(game, x, own)
-            found, error = zip(
+            integrals, error = zip(
                 *(
                     self._integrals(game.ladder, corners.cut(slice(i, i + 1)), np.ones(1))
                     for i in range(len(x))
                 ),
                 strict=True,
             )
-            matrices, worst = np.stack(found), np.array(error)
+            matrices, worst = np.stack(integrals), np.array(error)
         else:
             corners, shares = self._strip(game, x, own, task.points)
             matrix, off = self._integrals(game.ladder, corners, shares)
@@ -249,9 +249,9 @@ class PriorCovariance:
 def _at(corners: _Corners, basis: Floats, start: float) -> Floats:
     """Return factors or derivatives at all nodes, shape (players, pairs * nodes)."""
     stacked = np.stack(corners, axis=-1)
-    found: Floats = stacked.reshape(-1, 4) @ basis
-    np.subtract(start, found, out=found)
-    return found.reshape(len(stacked), -1)
+    at_nodes: Floats = stacked.reshape(-1, 4) @ basis
+    np.subtract(start, at_nodes, out=at_nodes)
+    return at_nodes.reshape(len(stacked), -1)
 
 
 def _variances(corners: _Corners, parts: tuple[Any, ...]) -> Floats:
@@ -261,8 +261,8 @@ def _variances(corners: _Corners, parts: tuple[Any, ...]) -> Floats:
     others = _leave_one_out(f, np.tile(weights, n_pairs))
     integrals = others.reshape(len(f), n_pairs, -1).sum(axis=2)
     change = corners.first + corners.second - corners.both - corners.none
-    found: Floats = change * integrals
-    return found
+    variances: Floats = change * integrals
+    return variances
 
 
 def _covariances(corners: _Corners, parts: tuple[Any, ...], shares: Floats) -> Floats:

@@ -10,12 +10,14 @@ from typing import Any
 
 from pkex._util.progress import with_bar
 from pkex.games.protocols import Reduction
-from pkex.games.threads import in_order
+from pkex.games.threads import run_in_order
 
-__all__ = ["reduced"]
+__all__ = ["run_reduction"]
 
 
-def reduced(reduction: Reduction[Any], *, n_jobs: int | None = 1, progress: bool = False) -> Any:
+def run_reduction(
+    reduction: Reduction[Any], *, n_jobs: int | None = 1, progress: bool = False
+) -> Any:
     """Return the result of a reduction.
 
     Parameters
@@ -27,7 +29,7 @@ def reduced(reduction: Reduction[Any], *, n_jobs: int | None = 1, progress: bool
         Whether to show a progress bar (tqdm) when it takes longer than two seconds.
     """
     tasks = reduction.tasks()
-    parts = in_order(reduction.run, tasks, n_jobs)
+    parts = run_in_order(reduction.run, tasks, n_jobs)
     if progress and tasks:
         pairs = [_length(task.rows) * _length(task.points) for task in tasks]
         parts = with_bar(parts, pairs, max(task.rows.stop for task in tasks))

@@ -65,7 +65,7 @@ class Bundles:
     owners: NDArray[np.intp]
     n_players: int
 
-    def joined(self, factors: Factors) -> Factors:
+    def join(self, factors: Factors) -> Factors:
         """Return the factors of the players from those of the bundles, on the first axis."""
         if np.array_equal(self.owners, np.arange(self.n_players)):
             return factors
@@ -139,9 +139,9 @@ class VarianceGame:
         if pairs:
             shapes["pairs"] = (n_players, n_players, n_outputs)
         self.sums = Accumulator(**shapes)
-        self._all: Floats | None = None  # the centred factors, where they are few enough
+        self._all_centred: Floats | None = None  # the centred factors, where they are few enough
         self.means = self._means()
-        absent = bundles.joined(self.means)
+        absent = bundles.join(self.means)
         self.worth: Floats = np.multiply.reduce(absent.values, axis=0) @ weights
         self.absent = absent.values
 
@@ -164,7 +164,7 @@ class VarianceGame:
         if not self.pairs:
             return sums, None
         change = (absent.deficits - present.deficits).reshape(len(self.absent), *weights.shape[:2])
-        return sums, self._of_pairs(change, first, second)
+        return sums, self._sum_pairs(change, first, second)
 
     def add(self, part: tuple[list[BlockSums], Floats | None]) -> None:
         """Add the sums of a tile."""
@@ -199,14 +199,14 @@ class VarianceGame:
             Factors(*(part.reshape(self.n_bundles, -1) for part in one))
             for one in (present, absent)
         )
-        joined = [self.bundles.joined(one) for one in flat]
+        joined = [self.bundles.join(one) for one in flat]
         return joined[0], joined[1]
 
     def _covariances(self, first: slice, second: slice) -> Floats:
         """Return those of the factors of a tile under each bundle, (bundles, atoms, atoms)."""
         shares = self.bundles.weights.T[:, :, None]
-        if self._all is not None:
-            left, right = self._all[:, :, first], self._all[:, :, second]
+        if self._all_centred is not None:
+            left, right = self._all_centred[:, :, first], self._all_centred[:, :, second]
             product: Floats = (left * shares).transpose(0, 2, 1) @ right
             return product
         widths = first.stop - first.start, second.stop - second.start
@@ -215,13 +215,13 @@ class VarianceGame:
         for start in range(0, self.n_rows, step):
             raise_if_cancelled()
             rows = slice(start, min(start + step, self.n_rows))
-            left, right = self._centred(rows, first), self._centred(rows, second)
+            left, right = self._centre(rows, first), self._centre(rows, second)
             total += (left * shares[:, rows]).transpose(0, 2, 1) @ right
         return total
 
-    def _centred(self, rows: slice, atoms: slice) -> Floats:
+    def _centre(self, rows: slice, atoms: slice) -> Floats:
         """Return factors minus their means, shape (bundles, rows, atoms)."""
-        deficits = self._evaluated(rows, atoms).deficits
+        deficits = self._evaluate(rows, atoms).deficits
         centred: Floats = self._lacks[:, None, atoms] - deficits
         return centred
 
@@ -232,12 +232,14 @@ class VarianceGame:
         step = self.n_rows if keep else max(1, _ROWS // (self.n_bundles * self.count))
         for start in range(0, self.n_rows, step):
             rows = slice(start, min(start + step, self.n_rows))
-            found = self._evaluated(rows, slice(0, self.count))
+            factors = self._evaluate(rows, slice(0, self.count))
             shares = self.bundles.weights[rows].T[:, None, :]
-            for total, part in zip(sums, found, strict=True):
+            for total, part in zip(sums, factors, strict=True):
                 total += (shares @ part)[:, 0]
             if keep:
-                self._all = np.subtract(sums[1][:, None], found.deficits, out=found.deficits)
+                self._all_centred = np.subtract(
+                    sums[1][:, None], factors.deficits, out=factors.deficits
+                )
         values, self._lacks = sums[0], sums[1].copy()
         values = np.where(np.abs(sums[1]) < 0.5, 1.0 - sums[1], values)
         single = np.concatenate([atoms.single for atoms, _ in self.parts])
@@ -246,20 +248,20 @@ class VarianceGame:
         sums[1][single[alone], alone] = 1.0
         return Factors(values, sums[1])
 
-    def _evaluated(self, rows: slice, wanted: slice) -> Factors:
+    def _evaluate(self, rows: slice, wanted: slice) -> Factors:
         """Return the factors of some atoms of all parts at some rows."""
-        found: list[Factors] = []
+        factors: list[Factors] = []
         start = 0
         for atoms, x in self.parts:
             first, last = max(wanted.start, start), min(wanted.stop, start + atoms.count)
             if first < last:
-                found.append(atoms.factors(x[rows], slice(first - start, last - start)))
+                factors.append(atoms.factors(x[rows], slice(first - start, last - start)))
             start += atoms.count
-        if len(found) == 1:
-            return found[0]
-        return Factors(*(np.concatenate(part, axis=2) for part in zip(*found, strict=True)))
+        if len(factors) == 1:
+            return factors[0]
+        return Factors(*(np.concatenate(part, axis=2) for part in zip(*factors, strict=True)))
 
-    def _of_pairs(self, change: Floats, first: slice, second: slice) -> Floats:
+    def _sum_pairs(self, change: Floats, first: slice, second: slice) -> Floats:
         """Return the sums over a tile of the parts of two players, (players, players, outputs)."""
         n_players, n_outputs = len(change), self.weights.shape[1]
         sums = np.zeros((n_players, n_players, n_outputs))
@@ -270,8 +272,8 @@ class VarianceGame:
             for output in range(n_outputs):
                 w = others * self.weights[:, output]
                 inner = (both @ w[:, second, None])[:, :, 0]
-                found = twice * (inner * w[:, first]).sum(axis=1)
-                sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = found
+                sums_of_j = twice * (inner * w[:, first]).sum(axis=1)
+                sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = sums_of_j
         return sums
 
 

@@ -40,8 +40,8 @@ __all__ = [
     "Series",
     "absent_sums",
     "add_near_one",
+    "build_series",
     "player_sums",
-    "series_of",
 ]
 
 
@@ -93,7 +93,7 @@ class Series(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def series_of(rule: Rule, terms: int, *, signed: bool = True) -> Series | None:
+def build_series(rule: Rule, terms: int, *, signed: bool = True) -> Series | None:
     """Return the series of so many terms of a rule, or None where a node is too near 0 or 1."""
     t = rule.nodes
     with np.errstate(divide="ignore"):
@@ -110,10 +110,10 @@ def series_of(rule: Rule, terms: int, *, signed: bool = True) -> Series | None:
     logs[1:] = (
         t * (1.0 - t) * shares[:-1] / np.arange(2.0, _LONG + 1.0)[:, None]
     )  # l' = t(1-t)g - t
-    return Series(*(_shortened(powers, terms, signed) for powers in (logs, shares)))
+    return Series(*(_shorten(powers, terms, signed) for powers in (logs, shares)))
 
 
-def _shortened(powers: Floats, terms: int, signed: bool) -> Floats:
+def _shorten(powers: Floats, terms: int, signed: bool) -> Floats:
     """Return the first terms of Chebyshev series on [-L, L] or [0, L], as powers: (nodes, terms).
 
     In ``w = e / L`` and ``y``, which is w, or 2w - 1 where w starts at 0: polynomials in w, then
@@ -202,13 +202,13 @@ def add_near_one(
         pairs = order[start : start + step]
         terms = sizes[np.searchsorted(limits, most[pairs[-1]])]
         memory = workspace("powers", terms + 1, len(e), len(pairs))  # e, e^2, ...; and the values
-        powers, found = memory[:-1], memory[-1]
+        powers, chunk = memory[:-1], memory[-1]
         here = e.take(pairs, axis=1, out=powers[0], mode="clip")
         sums = _fill_powers(powers)
-        size = np.add.reduce(np.abs(here, out=found), axis=0) if signed else sums[0]
+        size = np.add.reduce(np.abs(here, out=chunk), axis=0) if signed else sums[0]
         lam = float((size - (0.5 - most[pairs] / 6.0) * sums[1]).max())
         rule = ladder.rules[int(np.searchsorted(ladder.limits, lam))]
-        series = series_of(rule, terms, signed=signed)
+        series = build_series(rule, terms, signed=signed)
         if series is None:
             return start, rules
         rules.add(rule)
@@ -216,6 +216,6 @@ def add_near_one(
         nodes = np.exp(logs @ sums - absent[pairs])
         nodes *= -rule.weights[:, None]
         # one pass for each term, where Horner's scheme in NumPy takes two
-        np.einsum("kij,kj->ij", powers, shares.T @ nodes, out=found)
-        values[:, pairs] = found
+        np.einsum("kij,kj->ij", powers, shares.T @ nodes, out=chunk)
+        values[:, pairs] = chunk
     return len(order), rules

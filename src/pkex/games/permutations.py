@@ -28,8 +28,8 @@ __all__ = [
     "ByPermutation",
     "Filler",
     "PermutedSums",
+    "PermutedWeights",
     "PlayerKernels",
-    "Shuffled",
     "Together",
 ]
 
@@ -39,7 +39,7 @@ EQUAL = 2.0**-43
 """Rounding of a long sum, relative to the sum of its absolute terms."""
 
 
-class Shuffled(Protocol):
+class PermutedWeights(Protocol):
     """Many sets of weights of the pairs of one sample, for tiles: see `statistics.pair_weights`."""
 
     @property
@@ -219,7 +219,7 @@ class ByPermutation:
     shuffled : Shuffled
     """
 
-    def __init__(self, filler: Filler, shuffled: Shuffled) -> None:
+    def __init__(self, filler: Filler, shuffled: PermutedWeights) -> None:
         self.shuffled, self.n_values, self.n_rows = shuffled, filler.n_values, len(filler.x)
         layers = [np.asfortranarray(filler.x[rows]) for rows in shuffled.layers]
         self.within = [filler.between(layer, layer) for layer in layers]
@@ -244,7 +244,7 @@ class ByPermutation:
         diagonal = points.start == rows.start
         for group in (self.within, self.across):
             for filler in group:
-                added = _added(filler, rows, points, tile)
+                added = _add_filler(filler, rows, points, tile)
                 rules.update(added.rules)
                 largest = max(largest, added.largest)
             if diagonal and group is self.within and not self.shuffled.with_self:
@@ -268,7 +268,7 @@ class ByPermutation:
         return PermutedSums(sums, rounding, self.sums.largest, tuple(self.sums.rules))
 
 
-def _added(filler: Filler, rows: slice, points: slice, tile: Floats) -> Added:
+def _add_filler(filler: Filler, rows: slice, points: slice, tile: Floats) -> Added:
     """Add to a tile what a filler has of it; later layers may end before the first does."""
     rows = slice(rows.start, min(rows.stop, len(filler.x)))
     points = slice(points.start, min(points.stop, len(filler.z)))

@@ -7,7 +7,8 @@ players, with the factors ``g_aj(x_j) g_cj(x_j)`` where player j is present. Whe
 has the same factors of a background row, one row after the other (interventional), or their mean
 over the rows (marginal), which is the mean of a product and no product of means.
 
-The kernel of a row with itself, `own_worth`, is a game as well where the kernel is not stationary.
+The kernel of a row with itself is a game as well where the kernel is not stationary:
+`explain_diagonal`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.blocks import triangle
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.plan import Plan
 from pkex.games.points import Background
 from pkex.games.protocols import BlockSums, Factors, Task
@@ -30,14 +31,14 @@ from pkex.games.sources import GivenFactors, given_game
 from pkex.games.sums import GameSums
 from pkex.games.threads import raise_if_cancelled
 
-__all__ = ["QuadraticForm", "own_worth"]
+__all__ = ["QuadraticGame", "explain_diagonal"]
 
 
 _FACTORS = 2**19  # of a tile of pairs of atoms, for all rows
 _ROWS = 8  # rows that a tile has room for
 
 
-class QuadraticForm:
+class QuadraticGame:
     """The values of a quadratic form of atoms at some rows: a reduction.
 
     Every unordered pair of atoms is met once.
@@ -118,8 +119,8 @@ class QuadraticForm:
             yield float(share), Factors(values[:, 0], deficits[:, 0])
 
 
-def own_worth(plan: Plan, x: Floats, background: Background) -> GameSums:
-    """Return the values of ``k(h, h)`` at some rows, absent players as in `QuadraticForm`."""
+def explain_diagonal(plan: Plan, x: Floats, background: Background) -> GameSums:
+    """Return the values of ``k(h, h)`` at some rows, absent players as in `QuadraticGame`."""
     shares, constant = background.weights, 0.0
     nothing = Accumulator(**BlockSums.shapes(len(x), plan.n_players, 1))
     sums = GameSums.accumulated(nothing, plan, 1, np.zeros(1))
@@ -138,7 +139,7 @@ def own_worth(plan: Plan, x: Floats, background: Background) -> GameSums:
         present = Factors(*(np.broadcast_to(part[:, :, None], shape) for part in here))
         game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
         base = np.multiply.reduce(there.values, axis=0) @ weights
-        sums = sums + reduced(ByRow(plan, GivenFactors(game, present, there), weights, base))
+        sums = sums + run_reduction(ByRow(plan, GivenFactors(game, present, there), weights, base))
     return replace(sums, totals=sums.totals + constant, bases=sums.bases + constant)
 
 

@@ -23,7 +23,7 @@ from pkex.games.blocks import rectangle, triangle
 from pkex.games.means import mean_over_pairs
 from pkex.games.plan import Plan
 from pkex.games.protocols import BlockSums, Factors, FactorSource, Game, Task
-from pkex.games.sources import Points, SameFactors
+from pkex.games.sources import PointSource, SameFactors
 from pkex.games.sums import GameSums
 
 __all__ = [
@@ -32,8 +32,8 @@ __all__ = [
     "Component",
     "MeanFactors",
     "PairWeights",
-    "weight_sums",
-    "without_self",
+    "exclude_self",
+    "sum_weights",
 ]
 
 
@@ -97,7 +97,7 @@ class ByRow:
         """Return the sums of one block, and whose rows they are."""
         rows, points, term = task
         if not isinstance(self.weights, np.ndarray):
-            local = without_self(self.weights, rows, points)[:, :, None]
+            local = exclude_self(self.weights, rows, points)[:, :, None]
         elif self.weights.ndim == 2:
             local = self.weights[points]
         else:
@@ -141,7 +141,7 @@ class ByPair:
     def run(self, task: Task) -> list[BlockSums]:
         """Return the sums of one strip for every term."""
         rows, points, _ = task
-        local = 2.0 * without_self(self.weights, rows, points)
+        local = 2.0 * exclude_self(self.weights, rows, points)
         local[:, : len(local)] *= 0.5  # here both (i, k) and (k, i) are met
         terms = range(self.source.n_terms)
         return [self.source.explain(term, rows, points, local[:, :, None]) for term in terms]
@@ -208,8 +208,8 @@ class MeanFactors:
         """Return the means, as what absent players have in all pairs."""
         n_rows = len(self.x)
         means = self.sums["factors"] / (0.5 * n_rows * (n_rows - 1.0))
-        found = [known or Factors(*mean) for known, mean in zip(self.known, means, strict=True)]
-        return SameFactors.of(found, n_rows)
+        factors = [known or Factors(*mean) for known, mean in zip(self.known, means, strict=True)]
+        return SameFactors.of(factors, n_rows)
 
 
 class Component:
@@ -220,14 +220,14 @@ class Component:
 
     Parameters
     ----------
-    source : Points
+    source : PointSource
         Its rows are its points; absent factors are the same for all pairs, or 1.
     weights : PairWeights
     subset : sequence of int
         The players.
     """
 
-    def __init__(self, source: Points, weights: PairWeights, subset: Sequence[int]) -> None:
+    def __init__(self, source: PointSource, weights: PairWeights, subset: Sequence[int]) -> None:
         self.source, self.weights, self.inside = source, weights, list(subset)
         self.outside = [j for j in range(source.n_players) if j not in self.inside]
         self.sums = Accumulator(total=(), other=(), size=())
@@ -241,7 +241,7 @@ class Component:
     def run(self, task: Task) -> tuple[float, float, float]:
         """Return the sum of a block, the same from the worths of subsets, and their size."""
         rows, points, term = task
-        local = without_self(self.weights, rows, points)
+        local = exclude_self(self.weights, rows, points)
         scale = self.source.games[term].term.coefficient
         factors = self.source.factors(term, rows, points)
         present, deficits = factors.values[self.inside], factors.deficits[self.inside]
@@ -282,13 +282,13 @@ class Component:
         return total
 
 
-def weight_sums(weights: PairWeights, n_rows: int) -> Floats:
+def sum_weights(weights: PairWeights, n_rows: int) -> Floats:
     """Return the sum of the weights of each row with all others."""
     blocks = rectangle(n_rows, n_rows, max(n_rows, _PAIRS))
-    return np.concatenate([without_self(weights, *block).sum(axis=1) for block in blocks])
+    return np.concatenate([exclude_self(weights, *block).sum(axis=1) for block in blocks])
 
 
-def without_self(weights: PairWeights, rows: slice, points: slice) -> Floats:
+def exclude_self(weights: PairWeights, rows: slice, points: slice) -> Floats:
     """Return the weights of some pairs, 0 for a row with itself where that is no pair."""
     local = weights.block(rows, points)
     if not weights.with_self:

@@ -19,13 +19,13 @@ from pkex.kernels.leaves import Dot
 from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term, leaf_values
 
-__all__ = ["Absent", "SinglePlayer", "as_single_player"]
+__all__ = ["AbsentWorth", "SinglePlayer", "as_single_player"]
 
 
 _ROWS = 2**20  # pairs evaluated at once
 
 
-class Absent(NamedTuple):
+class AbsentWorth(NamedTuple):
     """What a term is worth without its player, at each point, and the size of what was averaged.
 
     Rounding is relative to the size: background rows of both signs may cancel in the mean.
@@ -57,14 +57,14 @@ class SinglePlayer:
                 joined += v * (1.0 - joined)
         return self.term.coefficient * joined
 
-    def absent(self, z: Floats, background: Floats | None, shares: Floats | None) -> Absent:
+    def absent(self, z: Floats, background: Floats | None, shares: Floats | None) -> AbsentWorth:
         """Return what the term is worth without the player, arrays of shape (points,)."""
         if self.player is None or background is None or shares is None:
             worth = np.full(len(z), self.term.coefficient)
-            return Absent(worth, np.abs(worth))
+            return AbsentWorth(worth, np.abs(worth))
         if self.dot is not None:
             column, factors = background[:, self.dot], self.term.coefficient * z[:, self.dot]
-            return Absent(
+            return AbsentWorth(
                 float(shares @ column) * factors, float(shares @ np.abs(column)) * np.abs(factors)
             )
         step = max(1, _ROWS // len(z))
@@ -73,14 +73,14 @@ class SinglePlayer:
             worth = self.worth(background[start : start + step], z)
             mean += shares[start : start + step] @ worth
             size += shares[start : start + step] @ np.abs(worth)
-        return Absent(mean, size)
+        return AbsentWorth(mean, size)
 
     def add(
         self,
         x: Floats,
         z: Floats,
         weights: Floats,
-        absent: Absent,
+        absent: AbsentWorth,
         general: bool,
         sums: Accumulator,
     ) -> None:
@@ -116,7 +116,7 @@ class SinglePlayer:
         x: Floats,
         z: Floats,
         weights: Floats,
-        absent: Absent,
+        absent: AbsentWorth,
         sums: Accumulator,
     ) -> None:
         """Add ``c x_j z_j``: one slope per set serves all rows."""

@@ -51,10 +51,10 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
-from pkex.games.factors import change
+from pkex.games.factors import compute_drops
 from pkex.games.protocols import Factors
 from pkex.games.rules import Rule
-from pkex.games.stored import AtEntries, Indices, Row, StoredPoints, rows_of
+from pkex.games.stored import AtEntries, Indices, Row, StoredPoints, split_rows
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.entries import MOST, in_columns
 
@@ -113,7 +113,7 @@ class _Ends(NamedTuple):
         values, deficits = np.exp(-exponents), -np.expm1(-exponents)
         if absent is None:
             return cls(values, np.ones(1), -deficits)
-        return cls(values, absent.values, -change(Factors(values, deficits), absent))
+        return cls(values, absent.values, -compute_drops(Factors(values, deficits), absent))
 
     @classmethod
     def first(cls, exponents: Floats) -> _Ends:
@@ -123,8 +123,8 @@ class _Ends(NamedTuple):
 
     def at(self, t: Any) -> Floats:
         """Return the factors f at a node."""
-        found: Floats = (1.0 - t) * self.absent + t * self.present
-        return found
+        factors: Floats = (1.0 - t) * self.absent + t * self.present
+        return factors
 
 
 class _First(NamedTuple):
@@ -166,8 +166,8 @@ class SparseGame:
         total: SparseSums | None = None
         for other, share in zip(self._others, self.scenarios.weights, strict=True):
             both = np.union1d(players, self.stored.owners.of(other))
-            found = self._explain(row, players, both, other)
-            total = _mean(total, found, float(share))
+            sums = self._explain(row, players, both, other)
+            total = _add_share(total, sums, float(share))
         assert total is not None  # a background has rows
         return total
 
@@ -184,13 +184,13 @@ class SparseGame:
         at_entries, empty = self._means
         logs, all_empty = np.log(at_entries.values), np.log(empty.values)
         gained = self.stored.by_point(self.stored.points, logs - all_empty[self.stored.players])
-        found: Floats = np.exp(all_empty.sum() + gained) @ self.weights
-        return found
+        worths: Floats = np.exp(all_empty.sum() + gained) @ self.weights
+        return worths
 
     @lazy
     def _others(self) -> list[Row]:
         assert self.scenarios is not None
-        return rows_of(self.scenarios.rows)
+        return split_rows(self.scenarios.rows)
 
     def _explain(
         self, row: Row, players: Indices, touched: Indices, other: Row | None
@@ -236,7 +236,7 @@ class SparseGame:
         rest -= firsts @ at_points
         worths = stored.by_point(points, s.entries - stored.zeros[ids] - s.empty[place])
         totals = np.exp(-(stored.total + worths + s.empty.sum())) @ weights
-        units = self._units(points, place, s, r, len(touched)) * _amplified(rule)
+        units = self._units(points, place, s, r, len(touched)) * _amplification(rule)
         units += len(weights) + rule.size + 64.0
         if self.each:  # what the other row alone stores is not told apart
             kept = np.isin(touched, players)
@@ -254,7 +254,7 @@ class SparseGame:
             at_entries, empty = (Factors(np.exp(-e), -np.expm1(-e)) for e in (r.entries, r.empty))
             return at_entries, empty
         at_entries, empty = self._means
-        return _taken(at_entries, ids), _taken(empty, players)
+        return _select(at_entries, ids), _select(empty, players)
 
     def _worths(self, row: Row, players: Indices) -> Floats:
         """Return the products of all factors of a row, for each point."""
@@ -297,7 +297,7 @@ class SparseGame:
         of_zeros = left[stored.players]
         values += of_zeros * np.exp(-stored.zeros)
         deficits -= of_zeros * np.expm1(-stored.zeros)
-        return _both(values, deficits), _both(without + left, lacking)
+        return _combine_forms(values, deficits), _combine_forms(without + left, lacking)
 
     def _rule(self, lam: float, n_touched: int) -> Rule:
         """Return the cheapest rule that covers all pairs of a row.
@@ -386,33 +386,33 @@ class SparseGame:
         return 0 if self.each else self._n_absent
 
 
-def _amplified(rule: Rule) -> float:
+def _amplification(rule: Rule) -> float:
     """Return the mean over the nodes of the largest ``|g_j|``, at least 1."""
     with np.errstate(divide="ignore"):
         largest = 1.0 / np.minimum(rule.nodes, 1.0 - rule.nodes)
     return max(1.0, float(np.abs(rule.weights) @ largest))
 
 
-def _taken(factors: Factors, places: Indices) -> Factors:
+def _select(factors: Factors, places: Indices) -> Factors:
     return Factors(*(part[places] for part in factors))
 
 
-def _both(values: Floats, deficits: Floats) -> Factors:
+def _combine_forms(values: Floats, deficits: Floats) -> Factors:
     """Return mean factors, with the digits of those near 1, none so small that ratios overflow."""
     near = np.where(deficits < 0.5, 1.0 - deficits, values)
     return Factors(np.maximum(near, np.exp(-MOST)), deficits)
 
 
-def _mean(total: SparseSums | None, found: SparseSums, share: float) -> SparseSums:
+def _add_share(total: SparseSums | None, more: SparseSums, share: float) -> SparseSums:
     """Add a share of some sums to others."""
-    values, rest, totals = (share * part for part in found[:3])
+    values, rest, totals = (share * part for part in more[:3])
     if total is None:
-        return found._replace(values=values, rest=rest, totals=totals)
+        return more._replace(values=values, rest=rest, totals=totals)
     return SparseSums(
         total.values + values,
         total.rest + rest,
         total.totals + totals,
-        total.rules | found.rules,
-        max(total.units, found.units),
-        max(total.lam, found.lam),
+        total.rules | more.rules,
+        max(total.units, more.units),
+        max(total.lam, more.lam),
     )

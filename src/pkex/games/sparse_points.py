@@ -17,7 +17,7 @@ import numpy as np
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.plan import Plan
 from pkex.games.protocols import Task
 from pkex.games.rules import Rule, exact
@@ -82,8 +82,8 @@ class SparseGameSums(Sums):
     @property
     def residual(self) -> Floats:
         """How far the sums are from totals - bases."""
-        found: Floats = self.explained - (self.totals - self.bases)
-        return found
+        residual: Floats = self.explained - (self.totals - self.bases)
+        return residual
 
     def check(self) -> float:
         """Return the largest residual, or raise where rounding does not explain it."""
@@ -123,15 +123,15 @@ class SparsePoints:
     @lazy
     def games(self) -> list[list[SparseGame]]:
         """The games of each term on each block of points."""
-        found = []
+        games = []
         for term in self.plan.terms:
             ladder = partial(self.plan.ladder, term)
             stored = [StoredPoints(term, self.z[points], self.owners) for points in self.blocks]
             pairs = zip(stored, self.blocks, strict=True)
-            found.append(
+            games.append(
                 [SparseGame(one, self.weights[at], ladder, self.scenarios) for one, at in pairs]
             )
-        return found
+        return games
 
     @lazy
     def bases(self) -> Floats:
@@ -159,10 +159,10 @@ class SparsePoints:
 
         `players` are those whose values are wanted for each row, among them all that it stores.
         """
-        found: SparseGameSums = reduced(
+        sums: SparseGameSums = run_reduction(
             SparseByRow(self, rows, players), n_jobs=n_jobs, progress=progress
         )
-        return found
+        return sums
 
 
 class SparseByRow:
@@ -190,19 +190,19 @@ class SparseByRow:
     def run(self, task: Task) -> tuple[Task, list[SparseSums]]:
         """Return the sums of one block."""
         game = self.games[task.term][task.points.start // _POINTS]
-        found = []
+        sums = []
         for number in range(task.rows.start, task.rows.stop):
             raise_if_cancelled()
-            found.append(game.explain(self.rows[number], self.players[number]))
-        return task, found
+            sums.append(game.explain(self.rows[number], self.players[number]))
+        return task, sums
 
     def add(self, part: tuple[Task, list[SparseSums]]) -> None:
         """Add the sums of one block, with what they may be off by."""
-        task, found = part
+        task, blocks = part
         term, plan = self.source.plan.terms[task.term], self.source.plan
         size = np.abs(self.source.weights[task.points]).sum(axis=0)
         size = term.slack * abs(term.coefficient) * size
-        for row, sums in zip(range(task.rows.start, task.rows.stop), found, strict=True):
+        for row, sums in zip(range(task.rows.start, task.rows.stop), blocks, strict=True):
             certified = max(rule.relative_error for rule in sums.rules)
             spread = sums.lam if plan.general else 1.0
             rounding = sums.units * _UNIT

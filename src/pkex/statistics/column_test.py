@@ -32,9 +32,9 @@ import numpy as np
 
 from pkex._util.types import Floats, Indices
 from pkex.games.blocks import triangle
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.protocols import Game, Task
-from pkex.games.sources import Points
+from pkex.games.sources import PointSource
 from pkex.games.threads import raise_if_cancelled, workspace
 from pkex.kernels.low_rank import pivoted_cholesky
 from pkex.kernels.normal_form import Term
@@ -109,7 +109,7 @@ class QuadraticForm:
 
 
 def forms_of(
-    source: Points, weights: Weights, players: Sequence[int], *, n_jobs: int | None = 1
+    source: PointSource, weights: Weights, players: Sequence[int], *, n_jobs: int | None = 1
 ) -> list[list[QuadraticForm]]:
     """Return for each of some players the forms whose sum is its share, up to a constant.
 
@@ -126,7 +126,7 @@ def forms_of(
         if not taking_part:
             continue
         wanted = _Integrals(source, number, [players[k] for k in taking_part])
-        integrals: Floats = reduced(wanted, n_jobs=n_jobs)
+        integrals: Floats = run_reduction(wanted, n_jobs=n_jobs)
         for k, integral in zip(taking_part, integrals, strict=True):
             integral *= local
             kernel = _kernel(terms[k], game.players[players[k]], source.x, game)
@@ -165,7 +165,7 @@ def p_value(
 class _Integrals:
     """c Q_j of a term for some players and all pairs of rows, c the coefficient of the term."""
 
-    def __init__(self, source: Points, term: int, players: Sequence[int]) -> None:
+    def __init__(self, source: PointSource, term: int, players: Sequence[int]) -> None:
         self.source, self.term, self.players = source, term, players
         self.found: Floats | None = None  # not sent to workers, so made when the first tile comes
 

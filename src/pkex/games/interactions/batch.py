@@ -16,7 +16,7 @@ from pkex.games.protocols import Factors, Game, Measured
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled
 
-__all__ = ["batch"]
+__all__ = ["add_batch"]
 
 
 _UNDERFLOW = 2.0**-700  # what is lost by underflow, and by `NOTHING`, is far below
@@ -25,7 +25,7 @@ _WIDE = 512  # columns of a tile at least, as its product with itself costs a pa
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
-def batch(
+def add_batch(
     recipe: Recipe,
     game: Game,
     present: Factors,
@@ -51,14 +51,14 @@ def batch(
     _note_sizes(recipe, pairs, weights, tally)
     everything = recipe.subsets is None
     width = ratios.width if everything else 1
-    groups = list(_by_rule(recipe, pairs, rungs, width, ratios.entries))
+    groups = list(_group_by_rule(recipe, pairs, rungs, width, ratios.entries))
     whole = np.arange(-(-len(pairs.lam) // width))
     work = [Portion(pairs, weights, None, r.nodes, recipe.shares(r), order) for r, order in groups]
     for node, sizes in recipe.nodes.items():
         shares = dict.fromkeys(sizes, np.ones(1))
         work.append(Portion(pairs, weights, node, np.array([node]), shares, whole))
     for portion in work:
-        step = _step(recipe, ratios.entries, width * len(portion.nodes))
+        step = _tile_width(recipe, ratios.entries, width * len(portion.nodes))
         for first in range(0, len(portion.order), step):
             raise_if_cancelled()
             some = portion._replace(order=portion.order[first : first + step])
@@ -71,7 +71,7 @@ def batch(
         tally.rules.update(rule for rule, _ in groups)
 
 
-def _step(recipe: Recipe, entries: int, columns: int) -> int:
+def _tile_width(recipe: Recipe, entries: int, columns: int) -> int:
     """Return how many groups of so many columns make a tile that stays in cache."""
     step = max(entries // recipe.n_players, _WIDE) // columns
     if recipe.subsets is None and recipe.most > 2:
@@ -96,7 +96,7 @@ def _note_sizes(recipe: Recipe, pairs: Measured, weights: Floats, tally: Tally) 
     tally.add_array("totals", pairs.totals @ weights)
 
 
-def _by_rule(
+def _group_by_rule(
     recipe: Recipe, pairs: Measured, rungs: Ladder, width: int, entries: int
 ) -> Iterator[tuple[Rule, Indices]]:
     """Yield rules, each with the groups of pairs that take it: the largest that one of them needs.

@@ -29,20 +29,22 @@ def _add_gram(ratios: Ratios, portion: Portion, tally: Tally) -> bool:
     pairs, weights, where, nodes, shares, order = portion
     if weights.shape[1] > 1 or not {0, 1, 2}.issuperset(shares):
         return False
-    own, found = weights[:, 0], dict[int, Floats]()
+    own, sums_by_size = weights[:, 0], dict[int, Floats]()
     if 2 in shares:
         if pairs.lowest < 0.0 or not has_one_sign(own) or not has_one_sign(shares[2]):
             return False
-        product, found[2] = ratios.gram(pairs, order, nodes, shares[2], own)
+        product, sums_by_size[2] = ratios.gram(pairs, order, nodes, shares[2], own)
         if (own.min() < 0.0) != (shares[2].min() < 0.0):
             product = -product
         tally.add_array((where, 2), product[None])
     for size in (0, 1):
         if size not in shares:
             continue
-        known = [k for k in found if np.array_equal(shares[k], shares[size])]
-        sums = found[known[0]] if known else ratios.sums(pairs, order, nodes, shares[size], own)
-        found[size] = sums
+        known = [k for k in sums_by_size if np.array_equal(shares[k], shares[size])]
+        sums = (
+            sums_by_size[known[0]] if known else ratios.sums(pairs, order, nodes, shares[size], own)
+        )
+        sums_by_size[size] = sums
         # single players by absent minus present factors
         tally.add_array((where, size), sums[-1:].copy() if size == 0 else -sums[:-1, None])
     return True
@@ -86,9 +88,9 @@ def _gram(ratios: Floats, weights: Floats) -> Floats:
 def _cube(ratios: Floats, weights: Floats) -> Floats:
     """Return ``sum_e w_e R_ie R_je R_ke`` for all i < j < k, in their order."""
     n_players = len(ratios)
-    found = []
+    parts = []
     for i in range(n_players - 2):
         rest = ratios[i + 1 :]
         product = (rest * (weights * ratios[i])) @ rest.T
-        found.append(product[np.triu_indices(len(rest), 1)])
-    return np.concatenate(found) if found else np.zeros(0)
+        parts.append(product[np.triu_indices(len(rest), 1)])
+    return np.concatenate(parts) if parts else np.zeros(0)

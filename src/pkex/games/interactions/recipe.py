@@ -104,13 +104,13 @@ class Recipe:
     @lazy
     def nodes(self) -> dict[float, tuple[int, ...]]:
         """The nodes of the points, each with the sizes of subsets that are summed there."""
-        found: dict[float, set[int]] = {}
+        sizes_at: dict[float, set[int]] = {}
         every = {**self.functionals, **({} if self.for_none is None else {0: self.for_none})}
         for size, one in every.items():
             for node, order, _ in one.points:
                 if size + order <= self.n_players:  # else the derivative is 0
-                    found.setdefault(node, set()).add(size + order)
-        return {node: tuple(sorted(sizes)) for node, sizes in sorted(found.items())}
+                    sizes_at.setdefault(node, set()).add(size + order)
+        return {node: tuple(sorted(sizes)) for node, sizes in sorted(sizes_at.items())}
 
     def shares(self, rule: Rule) -> dict[int, Floats]:
         """Return the weights of the nodes of a rule under the densities, for every size."""

@@ -15,21 +15,21 @@ import numpy as np
 from pkex._util.types import Floats, Indices
 from pkex.games.accumulator import Accumulator
 from pkex.games.blocks import rectangle, triangle
-from pkex.games.engine import reduced
-from pkex.games.interactions.batch import batch
+from pkex.games.engine import run_reduction
+from pkex.games.interactions.batch import add_batch
 from pkex.games.interactions.everything import has_one_sign
 from pkex.games.interactions.recipe import Recipe
 from pkex.games.interactions.tally import Tally
-from pkex.games.layout import by_column
+from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints
 from pkex.games.protocols import BlockSums, Factors, Task
-from pkex.games.reductions import PairWeights, without_self
+from pkex.games.reductions import PairWeights, exclude_self
 from pkex.games.rules import Rule
-from pkex.games.sources import EachRow, Points
+from pkex.games.sources import EachRow, PointSource
 from pkex.games.sums import Sums, check_additivity, sort_rules
 from pkex.games.threads import single_blas
 
-__all__ = ["InteractionSums", "InteractionsByPair", "InteractionsByRow", "interactions_of"]
+__all__ = ["InteractionSums", "InteractionsByPair", "InteractionsByRow", "sum_interactions"]
 
 
 _FACTORS = 2**19  # of a block that are held at once
@@ -135,7 +135,7 @@ def _finish(recipe: Recipe, sums: Accumulator) -> InteractionSums:
     return InteractionSums(recipe, sort_rules(sums.rules), **sums.arrays)
 
 
-def interactions_of(
+def sum_interactions(
     points: WeightedPoints,
     X: Floats,
     recipe: Recipe,
@@ -147,37 +147,37 @@ def interactions_of(
 
     Terms of a single player add to that player alone: every functional of a constant is 1 there.
     """
-    x, games = by_column(X), points.plan.games()
+    x, games = as_column_major(X), points.plan.games()
     n_sets = points.weights.shape[-1]
-    found = _finish(recipe, _room(recipe, len(x), n_sets))
+    sums = _finish(recipe, _room(recipe, len(x), n_sets))
     if games and len(x):
         source = points.source(games, x)
         by_row = InteractionsByRow(recipe, source, points.weights, points.roundings)
         with single_blas():
-            found = reduced(by_row, n_jobs=n_jobs, progress=progress)
+            sums = run_reduction(by_row, n_jobs=n_jobs, progress=progress)
     # a value is a sum of 2^s worths, and with derivatives one of the values of larger subsets
     worths = 2.0**recipe.most * recipe.weight
     worths *= float(recipe.n_players) ** (recipe.most - 1) if recipe.has_derivatives else 1.0
-    found.error[...] += worths * points.missed(x)
+    sums.error[...] += worths * points.bound_missed(x)
     if not points.plan.singles:
-        return found
+        return sums
     singles = Accumulator(**BlockSums.shapes(len(x), recipe.n_players, n_sets))
     points.add_others(x, singles)
     values, totals, magnitudes = singles["values"], singles["totals"], singles["magnitudes"]
     if recipe.subsets is None:
-        found.main[...] += values
+        sums.main[...] += values
     without = totals - values.sum(axis=1)
     for place, subset in enumerate(recipe.subsets or ()):
         if len(subset) < 2:
-            found.chosen[:, place] += values[:, subset[0]] if subset else without
-    if found.none is not None:
-        found.none[...] += without
-    found.totals[...] += totals
-    found.sizes[...] += magnitudes
+            sums.chosen[:, place] += values[:, subset[0]] if subset else without
+    if sums.none is not None:
+        sums.none[...] += without
+    sums.totals[...] += totals
+    sums.sizes[...] += magnitudes
     rounding = (points.roundings + len(points.z)) * 2.0**-53 * magnitudes
-    found.allowed[...] += rounding
-    found.error[...] += rounding
-    return found
+    sums.allowed[...] += rounding
+    sums.error[...] += rounding
+    return sums
 
 
 class InteractionsByRow:
@@ -186,13 +186,15 @@ class InteractionsByRow:
     Parameters
     ----------
     recipe : Recipe
-    source : Points
+    source : PointSource
     weights : array of shape (points, sets)
     roundings : float
         How many units of rounding a value of a pair carries at most.
     """
 
-    def __init__(self, recipe: Recipe, source: Points, weights: Floats, roundings: float) -> None:
+    def __init__(
+        self, recipe: Recipe, source: PointSource, weights: Floats, roundings: float
+    ) -> None:
         self.recipe, self.source, self.weights = recipe, source, weights
         self.roundings = roundings
         self.sums = _room(recipe, source.shape[0], weights.shape[1])
@@ -219,7 +221,7 @@ class InteractionsByRow:
         weights = game.term.coefficient * self.weights[points]
         x, n_sets = self.source.x[rows], weights.shape[1]
         tallies = [Tally(self.recipe, n_sets) for _ in range(len(x))]
-        for some in _by_sign(weights, self.recipe):
+        for some in _split_by_sign(weights, self.recipe):
             z = self.source.z[points][some]
             present, own = game.factors(x, z), weights[some]
             for absent, shares in _scenarios(self.source, term, points, some):
@@ -228,7 +230,7 @@ class InteractionsByRow:
                     local = (shares[:, None, None] * own).reshape(-1, n_sets)
                 for row, tally in enumerate(tallies):
                     here = Factors(*(part[:, row] for part in present))
-                    batch(self.recipe, game, here, absent, local, tally)
+                    add_batch(self.recipe, game, here, absent, local, tally)
         return rows, tallies
 
     def add(self, part: tuple[slice, list[Tally]]) -> None:
@@ -256,13 +258,13 @@ class InteractionsByPair:
     Parameters
     ----------
     recipe : Recipe
-    source : Points
+    source : PointSource
         Its rows are its points; absent factors are the same for all pairs, or 1.
     weights : PairWeights
         They sum to 0.
     """
 
-    def __init__(self, recipe: Recipe, source: Points, weights: PairWeights) -> None:
+    def __init__(self, recipe: Recipe, source: PointSource, weights: PairWeights) -> None:
         self.recipe, self.source, self.weights = recipe, source, weights
         self.sums = Tally(recipe, 1)
 
@@ -275,19 +277,19 @@ class InteractionsByPair:
     def run(self, task: Task) -> Tally:
         """Return the sums of a strip, over all terms."""
         rows, points, _ = task
-        local = 2.0 * without_self(self.weights, rows, points)
+        local = 2.0 * exclude_self(self.weights, rows, points)
         local[:, : len(local)] *= 0.5  # here both (i, k) and (k, i) are met
         total = Tally(self.recipe, 1)
         for term, game in enumerate(self.source.games):
-            present = _flat(self.source.factors(term, rows, points))
+            present = _flatten(self.source.factors(term, rows, points))
             absent = self.source.absent_at(term, points)
             if absent is not None:  # the same for all rows
                 absent = Factors(*(np.tile(part, (1, len(local))) for part in absent))
             weights = game.term.coefficient * local.reshape(-1, 1)
-            for some in _by_sign(weights, self.recipe):
-                here = _at(present, some)
-                there = None if absent is None else _at(absent, some)
-                batch(self.recipe, game, here, there, weights[some], total)
+            for some in _split_by_sign(weights, self.recipe):
+                here = _select(present, some)
+                there = None if absent is None else _select(absent, some)
+                add_batch(self.recipe, game, here, there, weights[some], total)
         return total
 
     def add(self, part: Tally) -> None:
@@ -303,17 +305,17 @@ class InteractionsByPair:
         return _finish(self.recipe, sums)
 
 
-def _flat(factors: Factors) -> Factors:
+def _flatten(factors: Factors) -> Factors:
     """Return factors of shape (players, rows, points) as those of pairs."""
     return Factors(*(part.reshape(len(part), -1) for part in factors))
 
 
-def _at(factors: Factors, some: slice | Indices) -> Factors:
+def _select(factors: Factors, some: slice | Indices) -> Factors:
     """Return the factors of some pairs."""
     return Factors(*(part[:, some] for part in factors))
 
 
-def _by_sign(weights: Floats, recipe: Recipe) -> list[slice | Indices]:
+def _split_by_sign(weights: Floats, recipe: Recipe) -> list[slice | Indices]:
     """Return where the weights of one sign stand, if telling them apart halves the products."""
     everything: list[slice | Indices] = [slice(None)]
     pays = recipe.subsets is None and recipe.most == 2 and recipe.n_players >= _SPLIT
@@ -324,16 +326,16 @@ def _by_sign(weights: Floats, recipe: Recipe) -> list[slice | Indices]:
 
 
 def _scenarios(
-    source: Points, term: int, points: slice, some: slice | Indices
+    source: PointSource, term: int, points: slice, some: slice | Indices
 ) -> Iterator[tuple[Factors | None, Floats | None]]:
     """Yield the factors of absent players at some points, and shares where there are several."""
     absent = source.absent
     if not isinstance(absent, EachRow):
         here = source.absent_at(term, points)
-        yield None if here is None else _at(here, some), None
+        yield None if here is None else _select(here, some), None
         return
     game, z = source.games[term], source.z[points][some]
     step = max(1, _SCENARIOS // (source.n_players * len(z)))
     for start in range(0, len(absent.rows), step):
         more = slice(start, start + step)
-        yield _flat(game.factors(absent.rows[more], z)), absent.weights[more]
+        yield _flatten(game.factors(absent.rows[more], z)), absent.weights[more]

@@ -55,7 +55,7 @@ class Tally(Accumulator):
         for node, order, weight in functional.points:
             part = self.arrays.get((node, size + order))
             if part is not None:
-                total += weight * _summed(part, size + order, size, recipe.n_players)
+                total += weight * _sum_supersets(part, size + order, size, recipe.n_players)
         if size == 2:
             total[:, np.arange(recipe.n_players), np.arange(recipe.n_players)] = 0.0
         return total
@@ -84,16 +84,16 @@ def _shape(size: int, n_players: int, n_sets: int) -> tuple[int, ...]:
 @lru_cache(maxsize=4)
 def all_triples(n_players: int) -> Indices:
     """Return all ``i < j < k`` in their order, shape (triples, 3)."""
-    found = []
+    parts = []
     for i in range(n_players - 2):
         j, k = np.triu_indices(n_players - i - 1, 1)
-        found.append(np.column_stack([np.full(len(j), i), i + 1 + j, i + 1 + k]))
-    triples = np.concatenate(found) if found else np.zeros((0, 3), dtype=np.intp)
+        parts.append(np.column_stack([np.full(len(j), i), i + 1 + j, i + 1 + k]))
+    triples = np.concatenate(parts) if parts else np.zeros((0, 3), dtype=np.intp)
     triples.flags.writeable = False
     return triples
 
 
-def _summed(part: Floats, size: int, wanted: int, n_players: int) -> Floats:
+def _sum_supersets(part: Floats, size: int, wanted: int, n_players: int) -> Floats:
     """Return for every subset of a size the sum over the larger subsets that contain it."""
     if size == wanted:
         return part
@@ -107,12 +107,12 @@ def _summed(part: Floats, size: int, wanted: int, n_players: int) -> Floats:
     elif wanted == 0:
         total = part.sum(axis=1)
     else:
-        total = np.stack([_of_triples(one, wanted, n_players) for one in part])
+        total = np.stack([_sum_triples(one, wanted, n_players) for one in part])
         total = total.T if wanted == 1 else total
     return total
 
 
-def _of_triples(values: Floats, wanted: int, n_players: int) -> Floats:
+def _sum_triples(values: Floats, wanted: int, n_players: int) -> Floats:
     """Return the sums of triples that contain each player, or each pair of players."""
     i, j, k = all_triples(n_players).T
     if wanted == 1:
