@@ -28,13 +28,13 @@ from pkex.cli._summary import (
 from pkex.output.text import OUTPUTS, sensitivity_remarks
 from pkex.tables.files import Dialect, FileTable
 
-__all__ = ["Request", "sensitivity"]
+__all__ = ["SensitivityRequest", "sensitivity"]
 
 _KINDS = ("first_order", "shapley", "total_order")
 
 
 @dataclass(frozen=True)
-class Request:
+class SensitivityRequest:
     """What is to be analysed, and how."""
 
     model: Path
@@ -49,7 +49,7 @@ class Request:
     trusted_types: tuple[str, ...] = ()
 
 
-def sensitivity(request: Request, dialect: Dialect, session: Session) -> int:
+def sensitivity(request: SensitivityRequest, dialect: Dialect, session: Session) -> int:
     """Find the indices, write and print the result, and return the exit code."""
     with session.noting_warnings():
         model = _models.load(request.model, request.trust, request.trusted_types)
@@ -78,7 +78,7 @@ def sensitivity(request: Request, dialect: Dialect, session: Session) -> int:
 
 
 def _found(
-    model: Any, request: Request, dialect: Dialect, session: Session
+    model: Any, request: SensitivityRequest, dialect: Dialect, session: Session
 ) -> tuple[pkex.Sensitivity, FileTable]:
     """Return the indices, and the table that the inputs range over."""
     names, count = expected(model)

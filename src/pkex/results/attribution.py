@@ -21,7 +21,7 @@ from pkex.kernels import Kernel
 from pkex.output import frames, html, text
 from pkex.output.files import attribution as files
 from pkex.output.plots.accessors import AttributionPlots
-from pkex.statistics.block_mean import Alone, BlockMean, ColumnTests
+from pkex.statistics.block_mean import BlockMean, ColumnTests, UnivariateStatistics
 from pkex.statistics.many_tests import holm, p_of_any, step_up
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Attribution:
     sample_names: tuple[str, ...]
     target_kernel: Kernel | None
     _source: BlockMean | None  # None after loading, as `samples`
-    _alone: Alone | None
+    _alone: UnivariateStatistics | None
     _column_tests: ColumnTests | None
     _n_rows: tuple[int, ...] | None = None  # of samples that are not there
 

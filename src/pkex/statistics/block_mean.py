@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pkex.games.interactions import Recipe
     from pkex.games.interactions.reductions import InteractionSums
 
-__all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate", "Part"]
+__all__ = ["BlockMean", "ColumnTests", "Estimate", "Part", "UnivariateStatistics"]
 
 
 _ALL_ROWS = 2000  # rows on all of which single columns are tested
@@ -74,7 +74,7 @@ class Estimate:
     residual : float
         How far the sum of the values is from the statistic computed directly.
     rules : tuple of Rule
-    alone : Alone or None
+    alone : UnivariateStatistics or None
         The statistic of each player by itself, where there are permutations.
     """
 
@@ -85,11 +85,11 @@ class Estimate:
     standard_error: float
     residual: float
     rules: tuple[Rule, ...]
-    alone: Alone | None
+    alone: UnivariateStatistics | None
 
 
 @dataclass(frozen=True, eq=False)
-class Alone:
+class UnivariateStatistics:
     """The statistic of each player by itself, as it is and under permutations.
 
     Attributes
@@ -105,7 +105,7 @@ class Alone:
     rounding: Floats
 
     @classmethod
-    def mean(cls, parts: Sequence[PermutedSums]) -> Alone:
+    def mean(cls, parts: Sequence[PermutedSums]) -> UnivariateStatistics:
         """Return the mean over blocks."""
         sums = np.mean([part.sums for part in parts], axis=0)
         rounding = np.mean([part.rounding for part in parts], axis=0)
@@ -210,7 +210,7 @@ class BlockMean:
                 results = with_bar(results, sizes, sum(sizes))
             parts = list(results)
         by_itself = [part.alone for part in parts if part.alone is not None]
-        return _mean(parts, Alone.mean(by_itself) if by_itself else None)
+        return _mean(parts, UnivariateStatistics.mean(by_itself) if by_itself else None)
 
     def test_columns(
         self,
@@ -254,7 +254,7 @@ class BlockMean:
                 shuffled = weights.shuffled(0, random(0))
                 kernels = ByPermutation(PlayerKernels(games, x, x), shuffled)
                 parts.append(run_reduction(kernels, n_jobs=self.n_jobs))
-        return Alone.mean(parts).values
+        return UnivariateStatistics.mean(parts).values
 
     def value(self, subset: Sequence[int]) -> float:
         """Return the statistic of some players, the others being absent."""
@@ -403,7 +403,7 @@ def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list
     return chosen
 
 
-def _mean(parts: Sequence[_Block], alone: Alone | None) -> Estimate:
+def _mean(parts: Sequence[_Block], alone: UnivariateStatistics | None) -> Estimate:
     """Return the mean over blocks, with its standard error; check that the values add up."""
     sums = reduce(add, [part.sums for part in parts]).scaled(1.0 / len(parts))
     residual = sums.check("the statistic")

@@ -105,7 +105,7 @@ def pack(attribution: Attribution) -> Arrays:
 
 def _attribution(kind: type[Attribution], header: Header, arrays: Arrays) -> Attribution:
     """Return an attribution that holds what the file does."""
-    from pkex.statistics.block_mean import Alone, ColumnTests
+    from pkex.statistics.block_mean import ColumnTests, UnivariateStatistics
 
     facts, more = fields_of(header, _FACTS), fields_of(header, _MORE_FACTS)
     n_players, n_columns = len(facts["feature_names"]), len(facts["column_names"])
@@ -128,7 +128,7 @@ def _attribution(kind: type[Attribution], header: Header, arrays: Arrays) -> Att
         null = floats(arrays, "null_values", (len(arrays["null_values"]) or 1, n_players))
     if "alone_null_values" in arrays:
         shape = (0 if null is None else len(null), n_players)
-        alone = Alone(
+        alone = UnivariateStatistics(
             floats(arrays, "alone", (n_players,)),
             floats(arrays, "alone_null_values", shape),
             floats(arrays, "alone_rounding", (n_players,)),
