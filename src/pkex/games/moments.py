@@ -139,8 +139,7 @@ class VarianceGame:
         if pairs:
             shapes["pairs"] = (n_players, n_players, n_outputs)
         self.sums = Accumulator(**shapes)
-        self._all_centred: Floats | None = None  # the centred factors, where they are few enough
-        self.means = self._means()
+        self.means, self._lacks, self._all_centred = self._evaluate_means()
         absent = bundles.join(self.means)
         self.worth: Floats = np.multiply.reduce(absent.values, axis=0) @ weights
         self.absent = absent.values
@@ -225,9 +224,13 @@ class VarianceGame:
         centred: Floats = self._lacks[:, None, atoms] - deficits
         return centred
 
-    def _means(self) -> Factors:
-        """Return the means of the factors, shape (bundles, atoms); 0 for single players."""
-        sums = np.zeros((2, self.n_bundles, self.count))
+    def _evaluate_means(self) -> tuple[Factors, Floats, Floats | None]:
+        """Return the means of the factors, of their deficits, and centred factors if they are few.
+
+        Means have shape (bundles, atoms). Those of the factors are 0 for atoms of single players,
+        which are shifted by their mean; centred factors (bundles, rows, atoms) are not.
+        """
+        sums, centred = np.zeros((2, self.n_bundles, self.count)), None
         keep = self.n_bundles * self.n_rows * self.count <= _KEPT
         step = self.n_rows if keep else max(1, _ROWS // (self.n_bundles * self.count))
         for start in range(0, self.n_rows, step):
@@ -237,16 +240,14 @@ class VarianceGame:
             for total, part in zip(sums, factors, strict=True):
                 total += (shares @ part)[:, 0]
             if keep:
-                self._all_centred = np.subtract(
-                    sums[1][:, None], factors.deficits, out=factors.deficits
-                )
-        values, self._lacks = sums[0], sums[1].copy()
-        values = np.where(np.abs(sums[1]) < 0.5, 1.0 - sums[1], values)
+                centred = np.subtract(sums[1][:, None], factors.deficits, out=factors.deficits)
+        lacks = sums[1].copy()
+        values = np.where(np.abs(lacks) < 0.5, 1.0 - lacks, sums[0])
         single = np.concatenate([atoms.single for atoms, _ in self.parts])
         alone = np.flatnonzero(single >= 0)
         values[single[alone], alone] = 0.0
         sums[1][single[alone], alone] = 1.0
-        return Factors(values, sums[1])
+        return Factors(values, sums[1]), lacks, centred
 
     def _evaluate(self, rows: slice, wanted: slice) -> Factors:
         """Return the factors of some atoms of all parts at some rows."""

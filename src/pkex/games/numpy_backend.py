@@ -218,13 +218,19 @@ class NumPyGame:
         """Return the values of pairs from exponents: by series where they are near, else by nodes.
 
         `s` has the shape (players, rows, points), `r`, of absent players, (players, points).
+
+        A pair is *near* if its largest ``|s - r|`` is small enough for the longest series. Pairs
+        are sorted by it, so that chunks of `add_near_one` take few terms; that may stop at a rule
+        without series, and what it leaves is solved by nodes together with the pairs that are far.
+        Where no more than half of the pairs are near, nodes solve them all: gathering some would
+        cost more than series spare (a choice by time: `python -m benchmarks.without_compiler`).
         """
         n_players, n_points = len(s), s.shape[2]
         e = s if r is None else s - r[:, None, :]
         s, e = s.reshape(n_players, -1), e.reshape(n_players, -1)
         most = (e if r is None else np.abs(e)).max(axis=0, initial=0.0)
         point = np.arange(e.shape[1]) % n_points
-        order = np.argsort(most)  # what is no number comes last
+        order = np.argsort(most)  # what is not a number comes last, and is far
         limit = max((POSITIVE if r is None else SIGNED).values())
         near = order[: np.searchsorted(most, limit, side="right", sorter=order)]
         solved, rules = 0, set[Rule]()
@@ -232,14 +238,13 @@ class NumPyGame:
             missing = np.zeros(e.shape[1]) if r is None else absent_sums(r)[point]
             values = workspace("values", *e.shape)
             signed = r is not None
-            found = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
-            solved, rules = found
+            solved, rules = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
         if not solved:
             absent = None if r is None else from_exponents(r[:, point])
             return self._solve(from_exponents(s), absent)
         sums = player_sums(e)
         totals, magnitudes = np.exp(-(missing + sums)), np.ones(e.shape[1])
-        if r is not None:
+        if r is not None:  # the largest worth, of max(p, a): exp of -(sum r + sum min(e, 0))
             worth = np.exp(0.5 * (np.abs(e).sum(axis=0) - sums) - missing)
             magnitudes = np.where(worth < TAIL, np.maximum(worth, FLOOR), 1.0)
         far = order[solved:]

@@ -152,8 +152,8 @@ class WeightedPoints:
         """
         rate: Any = 2.0 * sums.rules[0].relative_error + self.roundings * 2.0**-53
         if self.background is not None:
-            # in the tail, where magnitudes are small, exponents of factors are large and so is what
-            # their rounding costs
+            # In the tail exponents of factors are large, and one that is off by 8 units of itself
+            # moves its factor by 8 times as many units as it is large: 8 E of the mathematics.
             shares = self._sizes / np.maximum(sums.magnitudes, SMALLEST)
             if shares.size == 1:  # numbers are faster than arrays
                 rate += 8.0 * 2.0**-53 * math.log(max(math.e, shares.item()))
@@ -292,7 +292,19 @@ class WeightedPoints:
     def roundings(self) -> float:
         """How many units of rounding a value carries at most, relative to the magnitudes.
 
-        The proof is in docs/mathematics.md.
+        The proof is in docs/mathematics.md, "What a result may be off by". What its counts are:
+
+        - 16 d: 8 for each present factor, as kernels are evaluated to 8 units, and less than 8 for
+          each in the rule: the factor at a node, the products, d / 2 of the nodes.
+        - 280: 64 nodes, 64 for what series leave out, 6 for weights and coefficients and 8 for
+          putting base, values and offset together are 142; the rest is room, which games of ratios
+          (at most 16 d + 112 beside the exponents) need as well.
+        - 18 d with a background: 8 for each absent factor, 8 for a factor relative to the larger
+          one in the tail, 1 for rounding a mean.
+        - 8 n^2 for a power of degree n: logarithm, exponential and quotient of series follow each
+          other, each with n coefficients of at most n + 3 roundings on those before: 3 n (n + 3),
+          relative to the absolute terms that the magnitudes bound. Beside fractions, with degrees 2
+          to 12 and 3 columns, values were off by less than 0.2 units.
         """
         plan, background, n_points = self.plan, self.background, len(self.z)
         leaves = [leaf for term in plan.terms for leaf in term.leaves]

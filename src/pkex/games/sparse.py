@@ -20,6 +20,11 @@ with ``g_j0`` that of a point without an entry. The second sum of all players to
 terms as rows and points have entries in common. The values of what a row does not store come out as
 one number, the *rest*, exactly and without a list of them.
 
+In the code `corrected` is J, and `at_entries` and `at_empty` have ``p_j`` and ``a_j`` at the
+entries of points and at points without one; so `f` and `f_empty`, `g_empty` (``g_j0``). What
+belongs to the first row is called so: `first_f` is f', `first_g_empty` is ``g'_j0``. `gains` are
+the summands ``(g_ij - g_j0) P_i``, and `product` is P times the weight of the node.
+
 - neutral removal: ``a_j = 1``; the first row is one of zeros.
 - marginal removal: ``a_j`` is the mean of the factors over a background; the first row is zero.
 - interventional removal: ``a_j`` is the factor of a row b of the background, for one after the
@@ -193,53 +198,55 @@ class SparseGame:
         return split_rows(self.scenarios.rows)
 
     def _explain(
-        self, row: Row, players: Indices, touched: Indices, other: Row | None
+        self, row: Row, players: Indices, corrected: Indices, other: Row | None
     ) -> SparseSums:
-        """Return the sums of a row against one scenario, in which it differs in some players."""
+        """Return the sums of a row against one scenario; `corrected` are the players J."""
         stored, weights = self.stored, self.weights
-        ids, place = in_columns(stored.starts, touched)
+        ids, place = in_columns(stored.starts, corrected)
         points = stored.points[ids]
-        s = stored.at(row, touched, ids, place)
-        r = None if other is None else stored.at(other, touched, ids, place)
-        absent, without = self._absent(ids, touched, r)
-        now, empty = _Ends.of(s.entries, absent), _Ends.of(s.empty, without)
+        s = stored.at(row, corrected, ids, place)
+        r = None if other is None else stored.at(other, corrected, ids, place)
+        absent, without = self._absent(ids, corrected, r)
+        at_entries, at_empty = _Ends.of(s.entries, absent), _Ends.of(s.empty, without)
         if self.each:
-            then, first_empty = _Ends.first(stored.zeros[ids]), _Ends.first(np.zeros(len(touched)))
+            first_at_entries = _Ends.first(stored.zeros[ids])
+            first_at_empty = _Ends.first(np.zeros(len(corrected)))
         else:
-            then = _Ends.of(stored.zeros[ids], absent)
-            first_empty = _Ends.of(np.zeros(len(touched)), without)
-        gained = np.abs(empty.change) - np.abs(first_empty.change)
-        more = np.abs(now.change) - np.abs(then.change) - gained[place]
-        lam = float((self._lam + stored.by_point(points, more)).max()) + float(gained.sum())
-        rule = self._rule(_SLACK * max(0.0, lam), len(touched))
+            first_at_entries = _Ends.of(stored.zeros[ids], absent)
+            first_at_empty = _Ends.of(np.zeros(len(corrected)), without)
+        lam_empty = np.abs(at_empty.change) - np.abs(first_at_empty.change)
+        lam_entries = np.abs(at_entries.change) - np.abs(first_at_entries.change) - lam_empty[place]
+        largest = float((self._lam + stored.by_point(points, lam_entries)).max())
+        lam = largest + float(lam_empty.sum())
+        rule = self._rule(_SLACK * max(0.0, lam), len(corrected))
         first, nodes = self._first(rule), rule.nodes[:, None]
-        f0, f1 = empty.at(nodes), first_empty.at(nodes)  # (nodes, players)
-        g0, g1, shift = empty.change / f0, first_empty.change / f1, np.log(f0 / f1).sum(axis=1)
-        ratios = f1 / f0
-        values, rest = np.zeros((len(touched), weights.shape[1])), np.zeros(weights.shape[1])
-        own, firsts = np.zeros((2, len(ids)))  # of the entries, without the weights
+        f_empty, first_f_empty = at_empty.at(nodes), first_at_empty.at(nodes)  # (nodes, players)
+        g_empty, first_g_empty = at_empty.change / f_empty, first_at_empty.change / first_f_empty
+        log_ratios, ratios = np.log(f_empty / first_f_empty).sum(axis=1), first_f_empty / f_empty
+        values, rest = np.zeros((len(corrected), weights.shape[1])), np.zeros(weights.shape[1])
+        gains, first_gains = np.zeros((2, len(ids)))  # of the entries, without the weights
         for node, (t, weight) in enumerate(zip(rule.nodes, rule.weights, strict=True)):
-            f, old = now.at(t), then.at(t)
-            sums = stored.by_point(points, np.log(f / old * ratios[node][place]))
-            product = weight * np.exp(first.log_products[node] + shift[node] + sums)
+            f, first_f = at_entries.at(t), first_at_entries.at(t)
+            sums = stored.by_point(points, np.log(f / first_f * ratios[node][place]))
+            product = weight * np.exp(first.log_products[node] + log_ratios[node] + sums)
             here = product[points]
-            own += (now.change / f - g0[node][place]) * here
-            firsts += (then.change / old - g1[node][place]) * here
+            gains += (at_entries.change / f - g_empty[node][place]) * here
+            first_gains += (first_at_entries.change / first_f - first_g_empty[node][place]) * here
             summed = product @ weights
-            values += g0[node][:, None] * summed
-            rest -= g1[node].sum() * summed
+            values += g_empty[node][:, None] * summed
+            rest -= first_g_empty[node].sum() * summed
             if first.changes is not None:
                 rest += (product * first.changes[node]) @ weights
         at_points = weights[points]
         for number in range(weights.shape[1]):
-            values[:, number] += np.bincount(place, own * at_points[:, number], len(touched))
-        rest -= firsts @ at_points
+            values[:, number] += np.bincount(place, gains * at_points[:, number], len(corrected))
+        rest -= first_gains @ at_points
         worths = stored.by_point(points, s.entries - stored.zeros[ids] - s.empty[place])
         totals = np.exp(-(stored.total + worths + s.empty.sum())) @ weights
-        units = self._units(points, place, s, r, len(touched)) * _amplification(rule)
+        units = self._units(points, place, s, r, len(corrected)) * _amplification(rule)
         units += len(weights) + rule.size + 64.0
         if self.each:  # what the other row alone stores is not told apart
-            kept = np.isin(touched, players)
+            kept = np.isin(corrected, players)
             rest += values[~kept].sum(axis=0)
             values = values[kept]
         return SparseSums(values, rest, totals, {rule}, units, lam)
@@ -299,12 +306,12 @@ class SparseGame:
         deficits -= of_zeros * np.expm1(-stored.zeros)
         return _combine_forms(values, deficits), _combine_forms(without + left, lacking)
 
-    def _rule(self, lam: float, n_touched: int) -> Rule:
+    def _rule(self, lam: float, n_corrected: int) -> Rule:
         """Return the cheapest rule that covers all pairs of a row.
 
         Players whose factor is the same, present or absent, do not count.
         """
-        count = n_touched if self.each else n_touched + self.stored.most + self._n_absent
+        count = n_corrected if self.each else n_corrected + self.stored.most + self._n_absent
         n_players = self.stored.owners.n_players
         ladder = self.ladder(max(1, min(n_players, -(-count // _STEP) * _STEP)))
         rule: Rule = ladder.rules[int(np.searchsorted(ladder.limits, lam))]
@@ -320,10 +327,10 @@ class SparseGame:
         """The sums of the sizes of the changes of the first row, shape (points,)."""
         if self.each:
             return np.zeros(self.stored.n_points)
-        now, empty = self._first_ends
-        sizes = np.abs(empty.change)
-        more = np.abs(now.change) - sizes[self.stored.players]
-        return float(sizes.sum()) + self.stored.by_point(self.stored.points, more)
+        at_entries, at_empty = self._first_ends
+        sizes = np.abs(at_empty.change)
+        at_stored = np.abs(at_entries.change) - sizes[self.stored.players]
+        return float(sizes.sum()) + self.stored.by_point(self.stored.points, at_stored)
 
     @property
     def _first_ends(self) -> tuple[_Ends, _Ends]:
@@ -338,48 +345,50 @@ class SparseGame:
         key = rule.nodes.tobytes()
         known = self._nodes.get(key)
         if known is None:
-            known = self._nodes[key] = self._found_first(rule)
+            known = self._nodes[key] = self._make_first(rule)
         return known
 
-    def _found_first(self, rule: Rule) -> _First:
+    def _make_first(self, rule: Rule) -> _First:
         stored = self.stored
         if self.each:
             return _First(np.broadcast_to(-stored.total, (rule.size, stored.n_points)), None)
-        now, empty = self._first_ends
+        at_entries, at_empty = self._first_ends
         logs, changes = np.empty((2, rule.size, stored.n_points))
         for node, t in enumerate(rule.nodes):
-            f, f0 = now.at(t), empty.at(t)
-            log0, g0 = np.broadcast_to(np.log(f0), empty.change.shape), empty.change / f0
-            gained = stored.by_point(stored.points, np.log(f) - log0[stored.players])
-            logs[node] = log0.sum() + gained
-            more = stored.by_point(stored.points, now.change / f - g0[stored.players])
-            changes[node] = g0.sum() + more
+            f, f_empty = at_entries.at(t), at_empty.at(t)
+            log_empty = np.broadcast_to(np.log(f_empty), at_empty.change.shape)
+            more = np.log(f) - log_empty[stored.players]
+            logs[node] = log_empty.sum() + stored.by_point(stored.points, more)
+            g_empty = at_empty.change / f_empty
+            more = at_entries.change / f - g_empty[stored.players]
+            changes[node] = g_empty.sum() + stored.by_point(stored.points, more)
         return _First(logs, changes)
 
     def _units(
-        self, points: Indices, place: Indices, s: AtEntries, r: AtEntries | None, n_touched: int
+        self, points: Indices, place: Indices, s: AtEntries, r: AtEntries | None, n_corrected: int
     ) -> float:
         """Return what rounding costs P and a change, in units of 2^-53: see the head."""
-        n_rows, n_terms, reach = self._of_first
-        row = s.empty if r is None else np.maximum(s.empty, r.empty)
-        entries = s.entries if r is None else np.maximum(s.entries, r.entries)
-        both = self.stored.by_point(points, entries + row[place])
-        total = 2.0 * reach + float(row.sum()) + float(both.max(initial=0.0))
-        order = self.stored.most + n_touched + 2.0 * n_rows + 72.0
-        return 10.0 * (n_terms + 2.0 * n_touched) + 2.0 * order * total
+        n_background, n_logs, reach = self._first_rounding
+        at_empty = s.empty if r is None else np.maximum(s.empty, r.empty)
+        at_entries = s.entries if r is None else np.maximum(s.entries, r.entries)
+        both = self.stored.by_point(points, at_entries + at_empty[place])
+        total_reach = 2.0 * reach + float(at_empty.sum()) + float(both.max(initial=0.0))
+        n_added = self.stored.most + n_corrected + 2.0 * n_background + 72.0
+        return 10.0 * (n_logs + 2.0 * n_corrected) + 2.0 * n_added * total_reach
 
     @lazy
-    def _of_first(self) -> tuple[int, float, float]:
-        """The rows that are averaged, and the number of logarithms and their sum at most."""
-        stored, n_rows, absent, empty = self.stored, 0, np.zeros(1), np.zeros(1)
+    def _first_rounding(self) -> tuple[int, float, float]:
+        """What the first row has of B, T and R of the head."""
+        stored, n_background, absent, empty = self.stored, 0, np.zeros(1), np.zeros(1)
         if self.scenarios is not None and not self.each:
-            n_rows = len(self.scenarios.weights)
+            n_background = len(self.scenarios.weights)
             absent, empty = (-np.log(part.values) for part in self._means)
         sizes = np.maximum(stored.zeros, absent)
         if len(empty) > 1:
             sizes = sizes + empty[stored.players]
         largest = float(stored.by_point(stored.points, sizes).max(initial=0.0))
-        return n_rows, self._n_absent_terms + 6.0 * stored.most, float(empty.sum()) + 2.0 * largest
+        n_logs = self._n_absent_terms + 6.0 * stored.most
+        return n_background, n_logs, float(empty.sum()) + 2.0 * largest
 
     @property
     def _n_absent_terms(self) -> int:

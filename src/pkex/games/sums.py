@@ -183,9 +183,14 @@ def sum_tolerance(
 ) -> Any:
     """Return how far sums of values may be from totals minus bases by certificate and rounding.
 
-    Each value carries about 3 roundings per player and 1 per point; 16 leaves room, also for what
-    series leave out. The values of a pair sum to at most 1 under neutral removal, else to at most
-    2 per player. `magnitudes` are sums of the absolute terms; partial sums may underflow.
+    `magnitudes` are sums of the absolute terms. The sizes of the values of a pair sum to at most 1
+    under neutral removal, else to at most 2 per player, as ``|p_j - a_j| <= 2``: the `spread`.
+    Values and totals come from the same factors, so what these are off by cancels. Left are, by
+    the count in "What a result may be off by" of docs/mathematics.md, less than 8 d + 64 units for
+    the rule, d + 64 for what series leave out, n + 3 for the points with their weights, and 2 d for
+    adding up the values and multiplying all factors: 11 d + n + 131, for which 16 (d + n + 16)
+    leaves room.
+    Each of the d + n sums and products of a block may underflow, by at most `SMALLEST`.
     """
     rounding = 16.0 * (n_players + n_points + 16) * 2.0**-53
     spread = 2.0 * n_players if general else 1.0

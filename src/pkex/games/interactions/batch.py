@@ -20,8 +20,10 @@ __all__ = ["add_batch"]
 
 
 _UNDERFLOW = 2.0**-700  # what is lost by underflow, and by `NOTHING`, is far below
+# Choices by time, of `python -m benchmarks.interactions`:
 _ALIKE = 1.5  # ratio of the sizes of rules up to which few pairs all take the larger one
 _WIDE = 512  # columns of a tile at least, as its product with itself costs a pass over d x d
+_TRIPLES = 4  # tiles for triples are wider by this, as a product is formed for each player
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
@@ -75,12 +77,18 @@ def _tile_width(recipe: Recipe, entries: int, columns: int) -> int:
     """Return how many groups of so many columns make a tile that stays in cache."""
     step = max(entries // recipe.n_players, _WIDE) // columns
     if recipe.subsets is None and recipe.most > 2:
-        step *= 4  # as a product is formed for each player
+        step *= _TRIPLES
     return max(1, step)
 
 
 def _note_sizes(recipe: Recipe, pairs: Measured, weights: Floats, tally: Tally) -> None:
-    """Add what bounds errors to a tally, and the products of all present factors."""
+    """Add what bounds errors to a tally, and the products of all present factors.
+
+    A value of s players is at most ``prod_S |p_j - a_j|`` times the magnitude, so at most the
+    widest of these to the power s where it is above 1; all values of at most k players together are
+    at most ``(1 + lam)^k`` times it. Outside of the rules' range the magnitude is that of the
+    values of games, ``prod max(1, |p_j|, |a_j|)`` times ``1 + lam``.
+    """
     magnitudes, lam, outside = pairs.magnitudes, pairs.lam, pairs.outside
     widest = np.where(magnitudes < 1.0, 2.0, pairs.widest)  # in the tail, relative to the larger
     if outside.any():

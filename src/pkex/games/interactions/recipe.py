@@ -94,7 +94,12 @@ class Recipe:
 
     @lazy
     def rules(self) -> Ladder:
-        """The rules for the integrals, looked up at lam + `more_players`."""
+        """The rules for the integrals, looked up at lam + `more_players`.
+
+        For s players ``G_S`` has the factors of the n - s others, and a density of degree q acts
+        like q more. A ladder for d players is one for products of all factors but one, d - 1 of
+        them, so that ``d = n + 1 + q - s``, with the largest q - s of all sizes.
+        """
         sizes = [one.more_players - size for size, one in self.integrated.items()]
         n_players = max(1, self.n_players + 1 + max(sizes, default=0))
         if not self.general and all(one.vanishes_at_one for one in self.integrated.values()):

@@ -70,6 +70,14 @@ class Tally(Accumulator):
         return self._rate(roundings) * sizes
 
     def _rate(self, roundings: float) -> float:
+        """Return the error relative to sizes: of the rule, and units of rounding.
+
+        `roundings` are those of a value of a pair, with its d factors and nodes. A value of s
+        players has s ratios beside P, each of a difference, a factor at a node (2), the bound away
+        from 0 and a quotient: 5 roundings, and at most 4 where it is multiplied by the root of a
+        weight. 16 for each ratio, for P and for the weight leave room. A sum of `largest` numbers
+        costs as many units, and so does that of `n_blocks` such sums.
+        """
         of_rule = max((rule.relative_error for rule in self.rules), default=0.0)
         count = roundings + self.largest + self.n_blocks + 16.0 * (self.recipe.most + 2)
         return self.recipe.mass * of_rule + self.recipe.weight * count * 2.0**-53
