@@ -148,9 +148,9 @@ class PriorCovariance:
     def run(self, task: Task) -> tuple[slice, Floats, Floats]:
         """Return the matrices of some rows, or what a strip of the background adds to one."""
         game, x = self.games[task.term], self.x[task.rows]
-        own = diagonal_factors(game.term, self.plan.players, x).deficits
+        diagonal = diagonal_factors(game.term, self.plan.players, x).deficits
         if self.background.marginal:
-            corners = self._means(game, x, own)
+            corners = self._means(game, x, diagonal)
             integrals, error = zip(
                 *(
                     self._integrals(game.ladder, corners.cut(slice(i, i + 1)), np.ones(1))
@@ -160,7 +160,7 @@ class PriorCovariance:
             )
             matrices, worst = np.stack(integrals), np.array(error)
         else:
-            corners, shares = self._strip(game, x, own, task.points)
+            corners, shares = self._strip(game, x, diagonal, task.points)
             matrix, off = self._integrals(game.ladder, corners, shares)
             worst = np.array([off])
             if self.full:  # of (b, c) and of (c, b)
@@ -183,20 +183,22 @@ class PriorCovariance:
                 self.sums["matrices"][place] += self._single(single)
         return self.sums["matrices"], self.sums["error"]
 
-    def _means(self, game: Game, x: Floats, own: Floats) -> _Corners:
+    def _means(self, game: Game, x: Floats, diagonal: Floats) -> _Corners:
         """Return the corners of rows under marginal removal, one pair for each row."""
         rows, shares = self.background.rows, self.background.weights
         beside = mean_factors(game, rows, x, shares).deficits
-        between = np.zeros(len(own))
-        step = max(1, _PAIRS // (len(own) * len(rows)))
+        between = np.zeros(len(diagonal))
+        step = max(1, _PAIRS // (len(diagonal) * len(rows)))
         for start in range(0, len(rows), step):
             some = slice(start, start + step)
             means = mean_factors(game, rows, rows[some], shares).deficits
             between += means @ shares[some]
-        none = np.broadcast_to(between[:, None], own.shape)
-        return _Corners(own, beside, beside, none)
+        none = np.broadcast_to(between[:, None], diagonal.shape)
+        return _Corners(diagonal, beside, beside, none)
 
-    def _strip(self, game: Game, x: Floats, own: Floats, strip: slice) -> tuple[_Corners, Floats]:
+    def _strip(
+        self, game: Game, x: Floats, diagonal: Floats, strip: slice
+    ) -> tuple[_Corners, Floats]:
         """Return the corners of a row and pairs of background rows, each unordered pair once."""
         rows, shares = self.background.rows, self.background.weights
         beside = game.factors(x, rows).deficits[:, 0]
@@ -205,7 +207,7 @@ class PriorCovariance:
         weights = shares[strip.start + first] * shares[strip.start + second]
         weights[first != second] *= 2.0
         corners = _Corners(
-            np.broadcast_to(own, (len(own), len(first))),
+            np.broadcast_to(diagonal, (len(diagonal), len(first))),
             beside[:, strip.start + second],
             beside[:, strip.start + first],
             between.deficits[:, first, second],
@@ -219,10 +221,10 @@ class PriorCovariance:
             change = self.x[:, single.dot] - shares @ rows[:, single.dot]
             square: Floats = single.term.coefficient * change * change
             return square
-        own = diagonal_factors(single.term, self.plan.players, self.x).deficits[single.player]
+        diagonal = diagonal_factors(single.term, self.plan.players, self.x).deficits[single.player]
         beside = single.drop(self.x, rows) @ shares
         between = shares @ single.drop(rows, rows) @ shares
-        return 2.0 * beside - between - single.term.coefficient * own
+        return 2.0 * beside - between - single.term.coefficient * diagonal
 
     def _integrals(self, ladder: Ladder, corners: _Corners, shares: Floats) -> tuple[Floats, float]:
         """Return the weighted sum over pairs of the integrals, and what their rule may err by."""

@@ -134,9 +134,9 @@ class StoredPoints:
         `ids` are the entries of the players, and `place` says whose they are: see `in_columns`.
         """
         term, of_column = self.term, self.owners.of_column
-        own = exponents(term, row.columns, row.values, 0.0)
+        alone = exponents(term, row.columns, row.values, 0.0)
         who = np.searchsorted(players, of_column[row.columns])
-        empty = np.bincount(who, own, len(players)).astype(np.float64, copy=False)
+        empty = np.bincount(who, alone, len(players)).astype(np.float64, copy=False)
         if self.owners.are_columns:
             cells = np.zeros(len(players))
             cells[who] = row.values
@@ -145,7 +145,7 @@ class StoredPoints:
         cell, of_row = in_columns(self._starts, row.columns)
         both = exponents(term, row.columns[of_row], row.values[of_row], self._cells[cell])
         entry = np.searchsorted(ids, self._entry[cell])
-        gains = np.bincount(entry, both - self._alone[cell] - own[of_row], len(ids))
+        gains = np.bincount(entry, both - self._alone[cell] - alone[of_row], len(ids))
         at_entries = np.clip(self._sums[ids] + empty[place] + gains, 0.0, MOST)
         single = self.owners.alone[of_column[row.columns]][of_row]
         at_entries[entry[single]] = both[single]  # which no difference has to be formed for

@@ -29,12 +29,12 @@ def _add_gram(ratios: Ratios, portion: Portion, tally: Tally) -> bool:
     pairs, weights, where, nodes, shares, order = portion
     if weights.shape[1] > 1 or not {0, 1, 2}.issuperset(shares):
         return False
-    own, sums_by_size = weights[:, 0], dict[int, Floats]()
+    pair_weights, sums_by_size = weights[:, 0], dict[int, Floats]()
     if 2 in shares:
-        if pairs.lowest < 0.0 or not has_one_sign(own) or not has_one_sign(shares[2]):
+        if pairs.lowest < 0.0 or not has_one_sign(pair_weights) or not has_one_sign(shares[2]):
             return False
-        product, sums_by_size[2] = ratios.gram(pairs, order, nodes, shares[2], own)
-        if (own.min() < 0.0) != (shares[2].min() < 0.0):
+        product, sums_by_size[2] = ratios.gram(pairs, order, nodes, shares[2], pair_weights)
+        if (pair_weights.min() < 0.0) != (shares[2].min() < 0.0):
             product = -product
         tally.add_array((where, 2), product[None])
     for size in (0, 1):
@@ -42,7 +42,9 @@ def _add_gram(ratios: Ratios, portion: Portion, tally: Tally) -> bool:
             continue
         known = [k for k in sums_by_size if np.array_equal(shares[k], shares[size])]
         sums = (
-            sums_by_size[known[0]] if known else ratios.sums(pairs, order, nodes, shares[size], own)
+            sums_by_size[known[0]]
+            if known
+            else ratios.sums(pairs, order, nodes, shares[size], pair_weights)
         )
         sums_by_size[size] = sums
         # single players by absent minus present factors
@@ -57,15 +59,15 @@ def _add_plain(ratios: Ratios, portion: Portion, tally: Tally) -> None:
     products, table = ratios.plain(pairs, order, nodes)
     lacking = -len(weights) % ratios.width
     padded = np.pad(weights, ((0, lacking), (0, 0))) if lacking else weights
-    own = padded.reshape(-1, ratios.width, n_sets)[order]
-    own = own.reshape(len(products), 1, products.shape[2], n_sets)
+    pair_weights = padded.reshape(-1, ratios.width, n_sets)[order]
+    pair_weights = pair_weights.reshape(len(products), 1, products.shape[2], n_sets)
     local: Floats = np.empty(0)
     used = None
     for size, share in shares.items():
         if used is None or not np.array_equal(used, share):
             used = share
             scaled = products * share[:, None]
-            local = (scaled[:, :, :, None] * own).reshape(-1, n_sets)
+            local = (scaled[:, :, :, None] * pair_weights).reshape(-1, n_sets)
         sums: Floats
         if size == 0:
             sums = local.sum(axis=0)

@@ -223,11 +223,11 @@ class InteractionsByRow:
         tallies = [Tally(self.recipe, n_sets) for _ in range(len(x))]
         for some in _split_by_sign(weights, self.recipe):
             z = self.source.z[points][some]
-            present, own = game.factors(x, z), weights[some]
+            present, point_weights = game.factors(x, z), weights[some]
             for absent, shares in _scenarios(self.source, term, points, some):
-                local = own
+                local = point_weights
                 if shares is not None:
-                    local = (shares[:, None, None] * own).reshape(-1, n_sets)
+                    local = (shares[:, None, None] * point_weights).reshape(-1, n_sets)
                 for row, tally in enumerate(tallies):
                     here = Factors(*(part[:, row] for part in present))
                     add_batch(self.recipe, game, here, absent, local, tally)
