@@ -44,7 +44,7 @@ def detect_cluster(backend: Any) -> str | None:
     Examples
     --------
     >>> from joblib.parallel import get_active_backend
-    >>> cluster_of(get_active_backend()[0]) is None
+    >>> detect_cluster(get_active_backend()[0]) is None
     True
     """
     names = {kind.__name__ for kind in type(backend).__mro__}
