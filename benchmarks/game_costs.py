@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 import pkex
 from benchmarks.bare import fit
 from benchmarks.timing import seconds
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.plan import Plan
 from pkex.games.reductions import ByPair, MeanFactors
-from pkex.games.sources import Points
+from pkex.games.sources import PointSource
 from pkex.kernels import RBF
 
 __all__ = ["measured"]
@@ -54,11 +54,11 @@ def _statistic(d: int, *, marginal: bool) -> tuple[Callable[[], object], int]:
     players = tuple((j,) for j in range(d))
     plan = Plan.of(RBF(np.sqrt(d / 2.0)).terms(d), players, apart=False, general=marginal)
     games = plan.games()
-    absent = reduced(MeanFactors(games, x), n_jobs=1) if marginal else None
-    source, weights = Points(games, x, x, absent), _Centred(POINTS)
+    absent = run_reduction(MeanFactors(games, x), n_jobs=1) if marginal else None
+    source, weights = PointSource(games, x, x, absent), _Centred(POINTS)
     tasks = ByPair(plan, source, weights).tasks()
     met = sum((r.stop - r.start) * (p.stop - p.start) for r, p, _ in tasks)
-    return lambda: reduced(ByPair(plan, source, weights), n_jobs=1), met
+    return lambda: run_reduction(ByPair(plan, source, weights), n_jobs=1), met
 
 
 def costs(d: int) -> dict[str, float]:

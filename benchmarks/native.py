@@ -46,7 +46,7 @@ def times(n: int, d: int, gamma: float) -> dict[str, float]:
     """Return the microseconds of a row: the call, the hot loop, and the factors alone."""
     explain, row = problem(n, d, gamma)
     part = explain.expansion.parts[0]
-    game = native.Game(part.kernel.terms(d)[0], explain.players, ladder(d))
+    game = native.NativeGame(part.kernel.terms(d)[0], explain.players, ladder(d))
     weights = part.coefficients[:, None]
     return {
         "call": 1e6 * seconds(lambda: explain(row), repeats=60, limit=2.0),
@@ -63,7 +63,9 @@ def million_games() -> dict[str, float]:
     points, rows = np.asfortranarray(rng.normal(size=(n, d))), rng.normal(size=(n_rows, d))
     gamma = 1.0 / (d * points.var())
     rungs = ladder(d)
-    game = native.Game(RBF.from_gamma(gamma).terms(d)[0], tuple((j,) for j in range(d)), rungs)
+    game = native.NativeGame(
+        RBF.from_gamma(gamma).terms(d)[0], tuple((j,) for j in range(d)), rungs
+    )
     weights = rng.normal(size=(n, 1))
     lam = -np.expm1(-gamma * (rows[:20, None] - points[None]) ** 2).sum(axis=2)
     nodes = np.array([rule.size for rule in rungs.rules])[np.searchsorted(rungs.limits, lam)]

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.record import config, store
 from benchmarks.timing import seconds
-from pkex.games.numpy_backend import Game
+from pkex.games.numpy_backend import NumPyGame
 from pkex.games.protocols import BlockSums
 from pkex.games.rules import general_ladder, ladder
 from pkex.kernels import RBF
@@ -29,7 +29,7 @@ SIZES = (20, 50, 100, 200)
 POINTS, ROWS, BACKGROUND = 450, 4, 5
 
 
-class ByNodes(Game):
+class ByNodes(NumPyGame):
     """The same games without series."""
 
     def _exponents(self, x: Floats, z: Floats) -> None:  # noqa: ARG002
@@ -46,8 +46,10 @@ def measure(d: int) -> dict[str, float]:
     (term,) = RBF.from_gamma(1.0 / d).terms(d)
     players, found = tuple((j,) for j in range(d)), {}
     general = general_ladder(d)
-    means = Game(term, players, general).mean_factors(points, points, np.full(POINTS, 1.0 / POINTS))
-    kinds: dict[str, tuple[Any, int, Callable[[Game], BlockSums]]] = {
+    means = NumPyGame(term, players, general).mean_factors(
+        points, points, np.full(POINTS, 1.0 / POINTS)
+    )
+    kinds: dict[str, tuple[Any, int, Callable[[NumPyGame], BlockSums]]] = {
         "neutral": (ladder(d), 1, lambda game: game.explain(rows, points, weights)),
         "marginal": (general, 1, lambda game: game.explain(rows, points, weights, means)),
         "interventional": (
@@ -57,7 +59,7 @@ def measure(d: int) -> dict[str, float]:
         ),
     }
     for removal, (rungs, games, run) in kinds.items():
-        for name, kind in (("series", Game), ("nodes", ByNodes)):
+        for name, kind in (("series", NumPyGame), ("nodes", ByNodes)):
             game = kind(term, players, rungs)
             taken = seconds(lambda run=run, game=game: run(game))  # type: ignore[misc]
             found[f"{removal}, {name}"] = 1e9 * taken / (ROWS * POINTS * d * games)

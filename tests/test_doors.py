@@ -13,7 +13,7 @@ from sklearn.svm import SVR
 
 import pkex
 from pkex import reference
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.measures import Shapley
 from pkex.games.plan import Plan
 from pkex.games.protocols import Factors, Task
@@ -101,7 +101,7 @@ def test_a_source(monkeypatch, backend):
     table, codes = RNG.random((3, 6)), RNG.integers(6, size=(2, 4))
     alpha = RNG.normal(size=(4, 1))
     plan = Plan.of((), alone(3))
-    sums = reduced(ByRow(plan, LookedUp(table, codes), alpha, alpha.sum(axis=0)))
+    sums = run_reduction(ByRow(plan, LookedUp(table, codes), alpha, alpha.sum(axis=0)))
     sums.check()
     for row in range(2):
         expected = reference.brute_force(table[:, codes[row]].T, alpha[:, 0])
@@ -137,7 +137,7 @@ def test_a_reduction():
     x[4, 1], x[9, 1] = 8.0, -8.0
     x[9, [0, 2]] = x[4, [0, 2]]
     source = pair_source(Plan.of(RBF(1.0).terms(3), alone(3), apart=False), x)
-    assert reduced(LargestPair(source, 1), n_jobs=2) in ((4, 9), (9, 4))
+    assert run_reduction(LargestPair(source, 1), n_jobs=2) in ((4, 9), (9, 4))
 
 
 class Doubled:
@@ -228,7 +228,7 @@ def test_the_page_names_the_protocols_and_what_there_is():
         (measures, ("Shapley", "Banzhaf", "BetaShapley")),
         (reductions, ("ByRow", "ByPair", "MeanFactors", "Component")),
         (permutations, ("ByPermutation",)),
-        (sources, ("Points", "GivenFactors")),
+        (sources, ("PointSource", "GivenFactors")),
     ):
         for name in names:
             assert name in module.__all__

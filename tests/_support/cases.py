@@ -15,9 +15,9 @@ import sklearn
 from numpy.testing import assert_allclose
 from sklearn.utils.fixes import parse_version
 
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.reductions import MeanFactors
-from pkex.games.sources import Points
+from pkex.games.sources import PointSource
 from pkex.kernels import (
     RBF,
     Categorical,
@@ -207,5 +207,5 @@ def broken_checks():
 def pair_source(plan, X, n_jobs=1):
     """The pairs of the rows of X, absent players having mean factors where the plan is general."""
     x, games = np.asfortranarray(X), plan.games()
-    absent = reduced(MeanFactors(games, x), n_jobs=n_jobs) if plan.general else None
-    return Points(games, x, x, absent)
+    absent = run_reduction(MeanFactors(games, x), n_jobs=n_jobs) if plan.general else None
+    return PointSource(games, x, x, absent)

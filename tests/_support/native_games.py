@@ -25,7 +25,7 @@ KINDS = kernel_module.kinds()
 NO_KIND, GIVEN_KIND, RBF_KIND = (KINDS.index(name) for name in ("none", "given", "rbf"))
 
 
-class ByNodes(numpy_backend.Game):
+class ByNodes(numpy_backend.NumPyGame):
     """The games in NumPy by nodes alone, without the series that both backends have."""
 
     def _exponents(self, x, z):
@@ -40,7 +40,7 @@ def check(kernel, x, z, weights, *, players=None, absent=None, ladder=None, atol
     size = np.abs(weights).sum(axis=-2)
     for term in kernel.terms(d):
         expected = ByNodes(term, players, ladder).explain(x, z, weights, absent)
-        game = native.Game(term, players, ladder)
+        game = native.NativeGame(term, players, ladder)
         actual = game.explain(x, z, weights, absent)
         # Factors beyond [0, 1] make larger numbers, which the magnitudes measure, and those of the
         # general game make smaller ones in the tail.

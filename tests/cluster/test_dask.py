@@ -14,7 +14,7 @@ from sklearn.svm import SVR
 
 import pkex
 from pkex.games import cluster, sources
-from pkex.games.threads import in_order
+from pkex.games.threads import run_in_order
 
 pytestmark = pytest.mark.cluster
 
@@ -38,13 +38,13 @@ def dask(client):
 def counted(monkeypatch):
     """How often blocks went to the cluster."""
     calls = []
-    send = cluster._by_dask
+    send = cluster._run_by_dask
 
     def counting(run, tasks, client):
         calls.append(len(tasks))
         return send(run, tasks, client)
 
-    monkeypatch.setattr(cluster, "_by_dask", counting)
+    monkeypatch.setattr(cluster, "_run_by_dask", counting)
     return calls
 
 
@@ -100,7 +100,7 @@ def test_a_killed_worker_loses_nothing(dask):
 
     thread = threading.Thread(target=kill)
     thread.start()
-    found = list(in_order(slow, list(range(60)), -1))
+    found = list(run_in_order(slow, list(range(60)), -1))
     thread.join()
     assert [task for task, _ in found] == list(range(60))
     client.wait_for_workers(2)
@@ -133,7 +133,7 @@ def test_data_that_all_workers_lost_are_sent_again(dask, monkeypatch):
             yield results
 
     monkeypatch.setattr(cluster, "_batches", lossy)
-    found = list(in_order(slow, list(range(12)), -1))
+    found = list(run_in_order(slow, list(range(12)), -1))
     assert [task for task, _ in found] == list(range(12))
     assert len(calls) == 3
     assert calls[0] == 12
@@ -145,7 +145,7 @@ def test_data_that_all_workers_lost_are_sent_again(dask, monkeypatch):
 
     monkeypatch.setattr(cluster, "_batches", hopeless)
     with pytest.raises(RuntimeError, match="workers of the Dask cluster were lost 4 times"):
-        list(in_order(slow, list(range(12)), -1))
+        list(run_in_order(slow, list(range(12)), -1))
 
 
 def failing(task):
@@ -154,11 +154,11 @@ def failing(task):
 
 def test_an_error_of_a_block_is_raised_here(dask):
     with pytest.raises(ZeroDivisionError, match="task 0"):
-        list(in_order(failing, list(range(5)), -1))
+        list(run_in_order(failing, list(range(5)), -1))
 
 
 def test_leaving_early_cancels_what_is_under_way(dask):
-    results = in_order(slow, list(range(400)), -1)
+    results = run_in_order(slow, list(range(400)), -1)
     next(results)
     results.close()
     end = time.monotonic() + 20.0
@@ -171,14 +171,14 @@ def test_an_interrupt_leaves_a_cluster_that_can_be_used_again(dask):
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        list(in_order(slow, list(range(4000)), -1))
+        list(run_in_order(slow, list(range(4000)), -1))
     timer.join()
-    assert [task for task, _ in in_order(slow, [1, 2, 3], -1)] == [1, 2, 3]
+    assert [task for task, _ in run_in_order(slow, [1, 2, 3], -1)] == [1, 2, 3]
 
 
 def nested(task):
     with joblib.parallel_config(backend="threading", n_jobs=4):
-        return [threading.get_ident(), *in_order(lambda _: threading.get_ident(), [1, 2], -1)]
+        return [threading.get_ident(), *run_in_order(lambda _: threading.get_ident(), [1, 2], -1)]
 
 
 def test_inside_a_worker_there_is_one_thread_and_no_submission(client):
@@ -186,12 +186,12 @@ def test_inside_a_worker_there_is_one_thread_and_no_submission(client):
     found = client.submit(nested, 0).result()
     assert len(set(found)) == 1
     with joblib.parallel_config(backend="dask"):
-        for idents in in_order(nested, [0, 1, 2], -1):
+        for idents in run_in_order(nested, [0, 1, 2], -1):
             assert len(set(idents)) == 1
 
 
 def test_one_job_stays_here(dask, counted):
-    assert [os.getpid()] * 3 == list(in_order(lambda _: os.getpid(), [1, 2, 3], 1))
+    assert [os.getpid()] * 3 == list(run_in_order(lambda _: os.getpid(), [1, 2, 3], 1))
     assert not counted
 
 

@@ -21,13 +21,13 @@ def test_values_are_those_of_one_process(client, monkeypatch, removal):
     background = x[:5] if removal == "interventional" else None
     explainer = pkex.Explainer(f, background, removal=removal)
     calls = []
-    send = cluster._by_dask
+    send = cluster._run_by_dask
 
     def counting(run, tasks, at):
         calls.append(len(tasks))
         return send(run, tasks, at)
 
-    monkeypatch.setattr(cluster, "_by_dask", counting)
+    monkeypatch.setattr(cluster, "_run_by_dask", counting)
     with joblib.parallel_config(backend="dask"):
         found = explainer(x)
     assert calls == [8]

@@ -224,12 +224,12 @@ def test_values_that_do_not_add_up_raise(monkeypatch):
     rng = np.random.default_rng(0)
     f = pkex.KernelExpansion(rng.normal(size=(5, 4)), rng.normal(size=5), RBF())
     explain, rows = pkex.Explainer(f), rng.normal(size=(2, 4))
-    add = Tally.add
+    add = Tally.add_array
 
-    def lie(self, where, size, sums):
-        add(self, where, size, 1.001 * sums if size == 2 else sums)
+    def lie(self, name, sums):
+        add(self, name, 1.001 * sums if name[1] == 2 else sums)
 
-    monkeypatch.setattr(Tally, "add", lie)
+    monkeypatch.setattr(Tally, "add_array", lie)
     for index in slow.EFFICIENT:
         with pytest.raises(AdditivityError, match=f"the {index} of row 0"):
             explain.interactions(rows, index=index)

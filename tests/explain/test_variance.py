@@ -16,7 +16,7 @@ from pkex import Explainer
 from pkex._util import progress as _progress
 from pkex.explain import posterior as uncertainty
 from pkex.games import quadratic
-from pkex.games.quadratic import QuadraticForm
+from pkex.games.quadratic import QuadraticGame
 from pkex.models.posterior import Posterior
 from pkex.models.sums import sum_of
 from tests._support.cases import alone, assert_close
@@ -84,14 +84,14 @@ def test_a_value_that_is_off_is_found(scale, removal, monkeypatch):
     model, rows, background = far_problem(gp.RBF(scale), 3, alpha=0.1)
     explain = Explainer(model, background, removal=removal)
     right = explain.variance(rows)
-    result = QuadraticForm.result
+    result = QuadraticGame.result
 
     def perturbed(form):
         sums = result(form)
         sums.values[0, np.argmax(np.abs(sums.values[0, :, 0]))] *= 1.0 + 1e-6
         return sums
 
-    monkeypatch.setattr(QuadraticForm, "result", perturbed)
+    monkeypatch.setattr(QuadraticGame, "result", perturbed)
     assert np.abs(right.values[0]).max() > 0.0
     with pytest.raises(pkex.errors.AdditivityError, match="variance minus its base value"):
         explain.variance(rows)

@@ -23,7 +23,7 @@ from pkex.statistics import attributed
 
 def test_numpy_can_be_forced(monkeypatch):
     monkeypatch.setenv("PKEX_BACKEND", "numpy")
-    assert backend.game_class() is numpy_backend.Game
+    assert backend.game_class() is numpy_backend.NumPyGame
     assert pkex.show_config("dicts")["backend"] == "numpy"
 
 
@@ -89,7 +89,7 @@ def test_without_a_compiler_threads_do_not_disturb_each_other():
 def test_a_missing_native_kernel_is_told_only_when_asked_for():
     code = WITHOUT_A_COMPILER + (
         "import os\nfrom pkex.games import backend, numpy_backend\n"
-        "assert backend.game_class() is numpy_backend.Game\n"
+        "assert backend.game_class() is numpy_backend.NumPyGame\n"
         "os.environ['PKEX_BACKEND'] = 'native'\n"
         "try: backend.game_class()\n"
         "except ImportError as error: print(error, '|', error.__cause__)"
@@ -255,7 +255,7 @@ def test_properties_that_are_kept_have_no_lock():
     thread.join()
     assert found == [second.value]
     for path in Path(pkex.__file__).parent.rglob("*.py"):
-        assert path.name == "_lazy.py" or "cached_property" not in path.read_text("utf-8"), path
+        assert path.name == "lazy.py" or "cached_property" not in path.read_text("utf-8"), path
 
 
 def compiled_for_x86():

@@ -25,7 +25,7 @@ from tests._support.cases import COLUMN_KERNELS, KERNELS, alone, assert_close, s
 
 pytestmark = pytest.mark.digits
 
-GAMES = {"numpy": numpy_backend.Game, "native": game_class()}
+GAMES = {"numpy": numpy_backend.NumPyGame, "native": game_class()}
 
 both_games = pytest.mark.parametrize("kind", GAMES.values(), ids=GAMES)
 
@@ -354,7 +354,7 @@ both_removals = pytest.mark.parametrize("removal", ["interventional", "marginal"
 ways = pytest.mark.parametrize("groups", [None, {"pair": [1, 3]}], ids=["columns", "groups"])
 
 
-def players_of(groups):
+def parse_groups(groups):
     return alone(5) if groups is None else ((0,), (1, 3), (2,), (4,))
 
 
@@ -370,7 +370,7 @@ def test_values_far_out_keep_their_digits(case, groups, removal, backend, monkey
     rows, background = (3.0 + rng.uniform(0.0, 0.3, size=(n, 5)) for n in (2, 3))
     spread = FAR[case.name] * rng.uniform(0.9, 1.1, size=5)
     explanation = check_digits(
-        case, spread, rows, points, background, removal, players_of(groups), groups
+        case, spread, rows, points, background, removal, parse_groups(groups), groups
     )
     assert np.abs(explanation.values).max() < 1e-30
 
@@ -386,7 +386,7 @@ def test_values_of_wide_kernels_keep_their_digits(case, groups, removal, backend
     points, rows, background = (rng.uniform(0.0, 3.0, size=(n, 5)) for n in (4, 2, 3))
     spread = 1e6 * rng.uniform(0.9, 1.1, size=5)
     explanation = check_digits(
-        case, spread, rows, points, background, removal, players_of(groups), groups
+        case, spread, rows, points, background, removal, parse_groups(groups), groups
     )
     assert np.abs(explanation.values).max() < 1e-5
 

@@ -9,12 +9,12 @@ from mpmath import mp, mpf
 from pkex import Explainer, KernelExpansion
 from pkex.games import gauss_means, means, numpy_backend, rules
 from pkex.games.backend import game_class
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.reductions import MeanFactors
 from pkex.kernels import RBF, Categorical, Cauchy, Laplacian
 from tests._support.cases import alone
 
-GAMES = {"numpy": numpy_backend.Game, "native": game_class()}
+GAMES = {"numpy": numpy_backend.NumPyGame, "native": game_class()}
 UNIT = 2.0**-53
 
 both_games = pytest.mark.parametrize("kind", GAMES.values(), ids=GAMES)
@@ -161,9 +161,9 @@ def test_means_over_pairs_leave_out_a_row_with_itself(kernel, kind, monkeypatch)
     x = np.asfortranarray(np.random.default_rng(5).normal(size=(300, 3)))
     game = game_of(kernel, 3, kind)
     assert means.mean_over_pairs(game, x) is not None
-    found = reduced(MeanFactors([game], x)).single(0)
+    found = run_reduction(MeanFactors([game], x)).single(0)
     monkeypatch.setattr("pkex.games.reductions.mean_over_pairs", lambda *_: None)
-    plain = reduced(MeanFactors([game], x)).single(0)
+    plain = run_reduction(MeanFactors([game], x)).single(0)
     for part, other in zip(found, plain, strict=True):
         np.testing.assert_allclose(part, other, rtol=1e-13)
 

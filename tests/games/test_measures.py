@@ -13,7 +13,7 @@ from scipy.special import beta as beta_function
 
 import pkex
 from pkex.games import Banzhaf, BetaShapley, Shapley
-from pkex.games.measures import measure_of
+from pkex.games.measures import parse_measure
 from tests._support.cases import KERNELS, assert_close, sample, scales
 
 MEASURES = [
@@ -231,7 +231,7 @@ def test_the_index_reaches_shap_shapiq_and_selections():
 @pytest.mark.parametrize("wrong", ["sv", "Banzhaf", None, 3, BetaShapley, ["SV"]], ids=str)
 def test_other_indices_are_refused(wrong):
     with pytest.raises(ValueError, match=r"index must be 'SV'.*'BV'.*BetaShapley\(16, 1\)"):
-        measure_of(wrong)
+        parse_measure(wrong)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 65, math.nan, math.inf, "1", None, True])
@@ -243,6 +243,6 @@ def test_parameters_out_of_range_are_refused(wrong):
 
 
 def test_shapley_is_the_default():
-    assert measure_of("SV") == Shapley()
+    assert parse_measure("SV") == Shapley()
     f = pkex.KernelExpansion([[0.0]], [1.0], pkex.kernels.RBF())
     assert pkex.Explainer(f).index == "SV"

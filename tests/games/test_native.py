@@ -150,7 +150,7 @@ def test_deficits_keep_their_relative_accuracy(kernel):
     z = np.concatenate([z, 0.5 * (1.0 + 10.0 ** -np.arange(16.0))])
     x = np.array([0.0, 0.5, 1.0, 49.0])
     (term,) = kernel.terms(1)
-    game = native.Game(term, ((0,),), rules.ladder(1))
+    game = native.NativeGame(term, ((0,),), rules.ladder(1))
     actual = -game.explain(x[:, None], z[:, None], np.eye(len(z))).values[:, 0, :]
     with np.errstate(all="ignore"):
         expected = kernel.deficits(x[:, None], z[None, :])
@@ -217,7 +217,7 @@ def test_all_instruction_sets_agree(case, isa):
     x, z, weights = sample(rng, 2, 11), sample(rng, 43, 11), rng.normal(size=(43, 3))
     ladder = rules.ladder(11)
     for term in case.build(scales(rng, 11)).terms(11):
-        game = native.Game(term, alone(11), ladder)
+        game = native.NativeGame(term, alone(11), ladder)
         expected = game.explain(x, z, weights)
         results = np.empty((2, 11, 3)), np.empty((2, 3)), np.empty((2, 3))
         program = game._pack(ladder.fallback, isa)
@@ -231,9 +231,11 @@ def test_results_are_reproducible_bit_for_bit():
     rng = np.random.default_rng(2)
     x, z, weights = rng.normal(size=(5, 30)), rng.normal(size=(101, 30)), rng.normal(size=(101, 3))
     (term,) = (RBF(3.0).on(range(20)) * ProductMatern(4.0, nu=2.5).on(range(10, 30))).terms(30)
-    game = native.Game(term, alone(30), rules.ladder(30))
+    game = native.NativeGame(term, alone(30), rules.ladder(30))
     first = game.explain(x, z, weights)
-    again = native.Game(term, alone(30), rules.ladder(30)).explain(np.asfortranarray(x), z, weights)
+    again = native.NativeGame(term, alone(30), rules.ladder(30)).explain(
+        np.asfortranarray(x), z, weights
+    )
     for one, two in zip(first[:3], again[:3], strict=True):
         assert one.tobytes() == two.tobytes()
     for i in range(5):  # nor do they depend on the other rows
@@ -245,7 +247,7 @@ def test_the_gil_is_released():
     rng = np.random.default_rng(3)
     x, z, weights = rng.normal(size=(300, 100)), rng.normal(size=(500, 100)), np.ones((500, 1))
     (term,) = RBF(0.1).terms(100)
-    game = native.Game(term, alone(100), rules.ladder(100))
+    game = native.NativeGame(term, alone(100), rules.ladder(100))
     game.explain(x[:1], z, weights)
     span = []
 
@@ -269,7 +271,7 @@ def test_factors_that_are_not_finite_are_refused(bad):
     x, z, weights = np.zeros((2, 3)), np.zeros((9, 3)), np.ones((9, 1))
     (term,) = Custom(lambda x, z: np.where((x + z) == 7.0, bad, 1.0)).terms(3)
     z[8, 1] = 7.0
-    for game in (numpy_backend.Game, native.Game):
+    for game in (numpy_backend.NumPyGame, native.NativeGame):
         with pytest.raises(ValueError, match="NaN or infinite factors"):
             game(term, alone(3), rules.ladder(3)).explain(x, z, weights)
     if np.isnan(bad):
@@ -285,12 +287,12 @@ def test_factors_that_are_not_finite_are_refused(bad):
         ):
             (term,) = kernel.terms(3)
             with pytest.raises(ValueError, match="NaN or infinite factors"):
-                native.Game(term, alone(3), rules.ladder(3)).explain(x, z, weights)
+                native.NativeGame(term, alone(3), rules.ladder(3)).explain(x, z, weights)
 
 
 def test_weights_that_are_not_finite_are_passed_on():
     (term,) = RBF().terms(2)
-    game = native.Game(term, alone(2), rules.ladder(2))
+    game = native.NativeGame(term, alone(2), rules.ladder(2))
     for n_sets in (1, 2):
         weights = np.ones((11, n_sets))
         weights[4] = np.nan
@@ -304,8 +306,8 @@ def test_evaluate_sums_the_deficits():
     rng = np.random.default_rng(4)
     x, z = rng.normal(size=(3, 6)), rng.normal(size=(50, 6))
     (term,) = (RBF(1.5) * Custom(lambda x, z: np.cos(x - z)).on(1)).terms(6)
-    game = native.Game(term, alone(6), rules.ladder(6))
-    expected = np.abs(numpy_backend.Game(term, alone(6), rules.ladder(6)).deficits(x, z)).sum(
+    game = native.NativeGame(term, alone(6), rules.ladder(6))
+    expected = np.abs(numpy_backend.NumPyGame(term, alone(6), rules.ladder(6)).deficits(x, z)).sum(
         axis=(0, 2)
     )
     assert_close(game.evaluate(x, z), expected, 1e-12)

@@ -57,10 +57,10 @@ def test_odd_shapes_and_layouts(shape, d, by_row, general, how, seed):
     ladder = rules.general_ladder(d) if general else rules.ladder(d)
     arrays = [layouts(a, h) for a, h in zip((x, z, weights), how[:3], strict=True)]
     arrays += [Factors(*(layouts(form, how[3]) for form in absent))] if general else []
-    block = native.Game(term, alone(d), ladder).explain(*arrays)
+    block = native.NativeGame(term, alone(d), ladder).explain(*arrays)
     assert block.values.shape == (n_rows, d, n_sets)
     if n_rows and n_points and n_sets:
-        known = numpy_backend.Game(term, alone(d), ladder).explain(x, z, weights, absent)
+        known = numpy_backend.NumPyGame(term, alone(d), ladder).explain(x, z, weights, absent)
         scale = known.magnitudes.max()
         assert_close(block.values, known.values, 1e-14 * scale)
         assert_close(block.totals, known.totals, 1e-14 * scale)

@@ -9,7 +9,7 @@ import pytest
 from mpmath import mp, mpf
 
 from pkex.games import near_one, numpy_backend, rules
-from pkex.games.factors import exponents_of
+from pkex.games.factors import to_exponents
 from pkex.games.protocols import Factors
 from pkex.kernels import RBF, Chi2, Laplacian, Periodic
 from tests._support.cases import alone, assert_close
@@ -17,7 +17,7 @@ from tests.games.test_factors import general, product_game
 
 pytestmark = pytest.mark.digits
 
-Game = numpy_backend.Game
+Game = numpy_backend.NumPyGame
 
 
 class Swept(Game):
@@ -29,7 +29,7 @@ class Swept(Game):
 
 def rules_with_series():
     found = {rule.size: rule for rule in rules.general_ladder(400).rules}
-    return [rule for rule in found.values() if near_one.series_of(rule, 6) is not None]
+    return [rule for rule in found.values() if near_one.build_series(rule, 6) is not None]
 
 
 SOME = [rule for rule in rules_with_series() if rule.size in (5, 8, 12, 16)]
@@ -51,7 +51,7 @@ def test_series_leave_out_less_than_an_ulp(terms, signed):
     places = [limit * k / 8.0 for k in ((-8, -7, -4, 1, 6, 8) if signed else (0.1, 1, 3, 7, 8))]
     with mp.workdps(40):
         for rule in SOME:
-            series = near_one.series_of(rule, terms, signed=signed)
+            series = near_one.build_series(rule, terms, signed=signed)
             assert series.logs.shape == series.shares.shape == (rule.size, terms)
             for t, logs, shares in zip(rule.nodes, *series, strict=True):
                 for place in places:
@@ -83,7 +83,7 @@ def test_values_of_both_signs(level, reach):
         s = r[:, None, :] + rng.uniform(-reach, reach, size=(d, 1, n))
     ladder = rules.general_ladder(d) if level else rules.ladder(d)
     game = Game(RBF().terms(d)[0], alone(d), ladder)
-    solved = game._near_and_far(s, r)
+    solved = game._solve_exponents(s, r)
     assert solved.changes is None  # by series
     none = np.zeros((d, n)) if r is None else r
     for pair in range(n):
@@ -112,7 +112,7 @@ def test_sums_of_large_exponents_are_rounded_once():
 def test_small_values_keep_their_relative_digits():
     d = 20
     s = np.geomspace(1e-12, 1e-2, d)[:, None, None]
-    solved = Game(RBF().terms(d)[0], alone(d), rules.ladder(d))._near_and_far(s, None)
+    solved = Game(RBF().terms(d)[0], alone(d), rules.ladder(d))._solve_exponents(s, None)
     exact = exact_values(s[:, 0, 0], np.zeros(d))
     for found, value in zip(solved.integrals[:, 0], exact, strict=True):
         assert abs(mpf(found) - value) <= 1e-15 * abs(value)
@@ -181,7 +181,7 @@ def test_absent_factors_without_exponents_take_nodes(bad):
     values[3, 4] = bad
     absent = Factors(values, 1.0 - values)
     (term,) = RBF(8.0).terms(d)
-    assert not np.isfinite(exponents_of(absent)).all()
+    assert not np.isfinite(to_exponents(absent)).all()
     found = general(Game, term).explain(x, z, np.eye(9), absent)
     swept = general(Swept, term).explain(x, z, np.eye(9), absent)
     assert np.array_equal(found.values, swept.values)

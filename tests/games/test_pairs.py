@@ -12,12 +12,12 @@ from threadpoolctl import threadpool_info
 import pkex
 from pkex.games import numpy_backend, permutations, reductions, rules
 from pkex.games.backend import game_class
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.permutations import ByPermutation
 from pkex.games.plan import Plan
 from pkex.games.protocols import Factors
 from pkex.games.reductions import ByPair, ByRow
-from pkex.games.sources import Points
+from pkex.games.sources import PointSource
 from pkex.kernels import RBF, Categorical, Custom, Laplacian
 from pkex.statistics import block_mean as estimate
 from pkex.statistics import pair_weights as weights
@@ -47,7 +47,7 @@ def games(kernel, d, players=None):
     players = players or alone(d)
     ladder = rules.ladder(len(players))
     return [
-        (term, game_class()(term, players, ladder), numpy_backend.Game(term, players, ladder))
+        (term, game_class()(term, players, ladder), numpy_backend.NumPyGame(term, players, ladder))
         for term in kernel.terms(d)
     ]
 
@@ -181,25 +181,25 @@ def test_small_tiles_and_blocks_change_nothing(monkeypatch, case, which, estimat
     made = statistic(y, 13, 10, RBF(1.0), estimator)
     size = pair_game(kernel, X)[1]
     source = pair_source(plan, X)
-    whole = reduced(ByPair(plan, source, made))
+    whole = run_reduction(ByPair(plan, source, made))
     whole.check()
     monkeypatch.setattr(reductions, "_PAIRS", 50)
     again = pair_source(plan, X, n_jobs=2)
     if general:
         for one, other in zip(source.absent.factors, again.absent.factors, strict=True):
             assert_close(one.values, other.values, 1e-15 * size)
-    assert_close(reduced(ByPair(plan, again, made)).values, whole.values, 1e-14 * size)
-    by_row = reduced(ByRow(plan, source, made))
+    assert_close(run_reduction(ByPair(plan, again, made)).values, whole.values, 1e-14 * size)
+    by_row = run_reduction(ByRow(plan, source, made))
     assert_close(by_row.values.sum(axis=0), whole.values[0], 1e-14 * size)
     shuffled = made.shuffled(4, np.random.default_rng(1))
-    permuted = reduced(ByPermutation(source, shuffled))
+    permuted = run_reduction(ByPermutation(source, shuffled))
     permuted.of_games(plan, 23, made.total).check()
     assert_close(permuted.sums[:-1, :1], whole.values[0], 1e-14 * size)
     assert_close(permuted.sums[-1, 0], whole.totals[0, 0], 1e-14 * size)
     for points, tile in ((7, 100), (3, 15), (1, 1), (100, 10**6)):
         set_width(monkeypatch, points)
         monkeypatch.setattr(permutations, "_TILE", tile)
-        again = reduced(ByPermutation(source, shuffled), n_jobs=2)
+        again = run_reduction(ByPermutation(source, shuffled), n_jobs=2)
         assert_close(again.sums, permuted.sums, 1e-14 * size)
         assert_close(again.rounding, permuted.rounding, 1e-14 * size)
 
@@ -434,7 +434,7 @@ def test_a_generator_put_back_to_its_state_repeats_itself():
 def test_blas_threads_are_given_back(monkeypatch):
     """A call that ends while a later one runs must not leave the limit of one thread behind."""
     X, Z = np.random.default_rng(0).normal(size=(2, 20, 3))
-    in_order, begun, may_end = estimate.in_order, threading.Event(), threading.Event()
+    run_in_order, begun, may_end = estimate.run_in_order, threading.Event(), threading.Event()
     first = threading.Thread(target=pkex.mmd, args=(X, Z))
 
     def overlapping(*args):
@@ -444,12 +444,12 @@ def test_blas_threads_are_given_back(monkeypatch):
         else:
             may_end.set()
             first.join()
-        return in_order(*args)
+        return run_in_order(*args)
 
     def threads():
         return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
 
-    monkeypatch.setattr(estimate, "in_order", overlapping)
+    monkeypatch.setattr(estimate, "run_in_order", overlapping)
     before = threads()
     first.start()
     assert begun.wait(10.0)
@@ -485,7 +485,7 @@ def test_factors_are_added_to_a_part_of_an_array(case, shape):
 def test_what_does_not_add_up_is_never_returned(monkeypatch, ask, removal):
     """Each number of an attribution is compared with a sum of other numbers."""
     X, Z = np.random.default_rng(0).normal(size=(2, 20, 3))
-    honest, factors = Points.explain, Points.factors
+    honest, factors = PointSource.explain, PointSource.factors
     found = pkex.mmd(X, Z, removal=removal)
     asked = {
         "total": lambda: pkex.mmd(X, Z, removal=removal),
@@ -503,7 +503,7 @@ def test_what_does_not_add_up_is_never_returned(monkeypatch, ask, removal):
         values, deficits = factors(self, *args)
         return Factors(values, deficits + 1e-9)
 
-    monkeypatch.setattr(Points, "explain", dishonest)
-    monkeypatch.setattr(Points, "factors", other_factors)
+    monkeypatch.setattr(PointSource, "explain", dishonest)
+    monkeypatch.setattr(PointSource, "factors", other_factors)
     with pytest.raises(pkex.AdditivityError, match="rounding explains at most"):
         asked()

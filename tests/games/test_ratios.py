@@ -115,7 +115,7 @@ def test_every_value_of_a_pair_is_right_relative_to_the_largest_worth(d, width, 
     kernel = RBF(scale) if kind == "rbf" else Laplacian(scale)
     exact, total, worth = exact_pair(kind, x[0], z[0], b[0], scale)
     (term,) = kernel.terms(d)
-    game = native.Game(term, alone(d), rules.general_ladder(d))
+    game = native.NativeGame(term, alone(d), rules.general_ladder(d))
     for isa in ISAS:
         values, found, size = np.empty((1, d, 1)), np.empty((1, 1)), np.empty((1, 1))
         game._pack(None, isa).explain(
@@ -139,7 +139,7 @@ def test_far_out_values_are_right_relatively(far):
     z[0] += far * np.sign(z[0])
     exact, total, worth = exact_pair("rbf", x[0], z[0], b[0], math.sqrt(d / 2))
     (term,) = RBF(math.sqrt(d / 2)).terms(d)
-    game = native.Game(term, alone(d), rules.general_ladder(d))
+    game = native.NativeGame(term, alone(d), rules.general_ladder(d))
     sums = game.explain_against(x, z, np.ones((1, 1)), b, np.ones(1))
     assert worth < 1e-25
     # of an exponent of some hundreds, each unit of rounding costs as many of the worth
@@ -152,7 +152,7 @@ def games_of(kernel, d, players=None):
     (term,) = kernel.terms(d)
     players = players or alone(d)
     ladder = rules.general_ladder(len(players))
-    return (kind(term, players, ladder) for kind in (native.Game, ByNodes))
+    return (kind(term, players, ladder) for kind in (native.NativeGame, ByNodes))
 
 
 def compare(actual, expected, atol=4e-15):
@@ -319,7 +319,7 @@ def test_factors_beyond_1_take_the_rule_for_them():
 
 def test_exponents_that_do_not_fit_are_refused():
     (term,) = RBF(3.0).terms(20)
-    program = native.Game(term, alone(20), rules.general_ladder(20))._pack()
+    program = native.NativeGame(term, alone(20), rules.general_ladder(20))._pack()
     x, z, ones = np.zeros((2, 20)), np.zeros((17, 20)), np.ones((20, 17))
     results = np.empty((2, 20, 1)), np.empty((2, 1)), np.empty((2, 1))
     given = (x, z, np.ones((17, 1)), *results)

@@ -79,7 +79,7 @@ def test_every_value_of_a_pair_keeps_its_digits(d, width, kind):
     ]
     exact = np.array([float(v) for v in naive.shapley([deficits], [1.0], digits=40)])
     (term,) = kernel.terms(d)
-    game = native.Game(term, alone(d), rules.ladder(d))
+    game = native.NativeGame(term, alone(d), rules.ladder(d))
     for isa in ISAS:
         values, total, magnitude = np.empty((1, d, 1)), np.empty((1, 1)), np.empty((1, 1))
         game._pack(None, isa).explain(x, z, np.ones((1, 1)), values, total, magnitude)
@@ -140,9 +140,9 @@ def test_pair_values_are_as_in_numpy():
     rng = np.random.default_rng(6)
     x, z = rng.normal(size=(3, 40)), rng.normal(size=(21, 40))
     (term,) = RBF(9.0).terms(40)
-    game = native.Game(term, alone(40), rules.ladder(40))
+    game = native.NativeGame(term, alone(40), rules.ladder(40))
     expected, actual = np.zeros((2, 41, 3, 21))
-    numpy_backend.Game(term, alone(40), rules.ladder(40)).add_pairs(x, z, expected)
+    numpy_backend.NumPyGame(term, alone(40), rules.ladder(40)).add_pairs(x, z, expected)
     game.add_pairs(x, z, actual)
     assert_close(actual, expected, 4e-15)
 
@@ -154,12 +154,12 @@ def test_what_is_not_finite_is_refused(bad, place):
     x, z = rng.normal(size=(1, 40)), rng.normal(size=(37, 40))
     z[place, 5] = bad
     (term,) = RBF(9.0).terms(40)
-    game = native.Game(term, alone(40), rules.ladder(40))
+    game = native.NativeGame(term, alone(40), rules.ladder(40))
     if math.isnan(bad):
         with pytest.raises(ValueError, match="NaN"):
             game.explain(x, z, np.ones((37, 1)))
     else:  # as in NumPy: a factor 0
-        other = numpy_backend.Game(term, alone(40), rules.ladder(40))
+        other = numpy_backend.NumPyGame(term, alone(40), rules.ladder(40))
         expected = other.explain(x, z, np.ones((37, 1)))
         assert_close(game.explain(x, z, np.ones((37, 1))).values, expected.values, 1e-13)
 
@@ -170,6 +170,8 @@ def test_equal_columns_have_equal_values_and_null_players_none():
     z[:, 7], x[:, 7] = z[:, 3], x[:, 3]
     z[:, 11] = x[0, 11]
     (term,) = RBF(9.0).terms(40)
-    values = native.Game(term, alone(40), rules.ladder(40)).explain(x, z, np.ones((30, 1))).values
+    values = (
+        native.NativeGame(term, alone(40), rules.ladder(40)).explain(x, z, np.ones((30, 1))).values
+    )
     assert np.array_equal(values[:, 7], values[:, 3])
     assert values[0, 11, 0] == 0.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pkex.games import Banzhaf
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.plan import Plan
 from pkex.games.protocols import Factors
 from pkex.games.reductions import ByRow
@@ -37,7 +37,7 @@ def test_given_factors(shape, general):
     plan = Plan.of((), alone(d), general=general)
     without = np.ones_like(present) if absent is None else absent
     bases = np.einsum("ri,ris->rs", without.prod(axis=0), weights)
-    sums = reduced(ByRow(plan, source, weights, bases), n_jobs=2)
+    sums = run_reduction(ByRow(plan, source, weights, bases), n_jobs=2)
     sums.check()
     for row in range(n_rows):
         expected = np.zeros((d, 2))

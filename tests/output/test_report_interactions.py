@@ -100,7 +100,7 @@ def test_rows_without_a_raw_value_of_a_pair_are_counted(open_report):  # noqa: F
     explanation, interactions = explainer(points), explainer.interactions(points)
     data = points.copy()
     data[:3, 0] = np.nan
-    changed = [changed(result, data=data) for result in (explanation, interactions)]
-    page = open_report(changed[0], interactions=changed[1])
+    results = [changed(result, data=data) for result in (explanation, interactions)]
+    page = open_report(results[0], interactions=results[1])
     assert page.locator("#pair circle").count() == 17
     assert "3 rows without both values not shown" in page.locator("#pair-legend").text_content()

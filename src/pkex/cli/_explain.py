@@ -27,7 +27,7 @@ from pkex.tables.streams import FileStream
 
 __all__ = [
     "KEEP",
-    "Request",
+    "ExplainRequest",
     "Work",
     "expected",
     "explain",
@@ -39,7 +39,7 @@ KEEP = "--keep-missing if the model has an imputer, "  # for sentences about mis
 
 
 @dataclass(frozen=True)
-class Request:
+class ExplainRequest:
     """What is to be explained, and how."""
 
     model: Path
@@ -64,7 +64,7 @@ class Request:
     interactions: bool = False
 
 
-def explain(request: Request, dialect: Dialect, session: Session) -> int:
+def explain(request: ExplainRequest, dialect: Dialect, session: Session) -> int:
     """Explain the rows, write and print the result, and return the exit code."""
     if request.removal == "interventional" and request.background is None:
         raise ValueError(
@@ -113,7 +113,9 @@ def explain(request: Request, dialect: Dialect, session: Session) -> int:
 class Work:
     """A model and what is asked of it: tables are made ready for it, and rows explained."""
 
-    def __init__(self, model: Any, request: Request, dialect: Dialect, session: Session) -> None:
+    def __init__(
+        self, model: Any, request: ExplainRequest, dialect: Dialect, session: Session
+    ) -> None:
         self.model, self.request, self.dialect, self.session = model, request, dialect, session
         self.names, self.count = expected(model)
         chosen, own = request.columns, request.id

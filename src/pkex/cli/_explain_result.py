@@ -21,7 +21,7 @@ from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.spread import importance_notes
 from pkex.output.terminal import LINES, bars, draw
 from pkex.output.text import aligned
-from pkex.output.view import Column, Table, View, more
+from pkex.output.view import Column, TableView, View, more
 from pkex.output.view.features import importance_tables
 from pkex.output.view.rows import explanation_notes
 from pkex.results.totals import Totals
@@ -149,7 +149,7 @@ def row_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
         f"row {explanation.row_names[0]}{own}: {noun} {explanation.predictions[0]:.6g} = base "
         f"value {explanation.base_values[0]:.6g} + values ({explanation.removal} removal)",
         _said(explanation, totals),
-        tables=[Table("feature", [explanation.feature_names[i] for i in order], columns)],
+        tables=[TableView("feature", [explanation.feature_names[i] for i in order], columns)],
         more=more(len(phi) - len(order), "feature"),
         remarks=explanation_notes(explanation),
     )

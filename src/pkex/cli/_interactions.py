@@ -14,7 +14,7 @@ import numpy as np
 
 from pkex.cli._summary import InteractionFacts, PairFacts
 from pkex.output.terminal import LINES, bars, cell, draw
-from pkex.output.view import OUTPUTS, Column, Table, View, more
+from pkex.output.view import OUTPUTS, Column, TableView, View, more
 from pkex.results.explanation import Explanation
 from pkex.results.interactions import Interactions
 from pkex.results.totals import PairTotals
@@ -66,7 +66,7 @@ def shown(found: Interactions, totals: PairTotals) -> list[Any]:
         if len(outputs) == 1:
             largest = float(totals.sizes.max(initial=0.0))
             columns.append(bars((means if single else sizes)[:, 0], largest))
-        tables.append(Table("pair", pairs, columns))
+        tables.append(TableView("pair", pairs, columns))
     view = View(
         f"which features act together ({found.index} of pairs)",
         tables=tables,

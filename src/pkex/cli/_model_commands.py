@@ -16,7 +16,7 @@ from pkex.cli._options import (
     Interactions,
     Jobs,
     Output,
-    Reading,
+    ReadOptions,
     option,
 )
 
@@ -118,7 +118,7 @@ def explain(
     ] = False,
     *,
     trusted: Trust,
-    reading: Reading,
+    reading: ReadOptions,
     output_to: Output,
     resume: Annotated[
         bool,
@@ -139,11 +139,11 @@ def explain(
 
     pkex explain model.skops patients.csv --background train.csv --out explained
     """
-    from pkex.cli._explain import Request
+    from pkex.cli._explain import ExplainRequest
     from pkex.cli._explain import explain as work
     from pkex.cli._tables import split_names
 
-    request = Request(
+    request = ExplainRequest(
         model=model,
         data=data,
         background=background,
@@ -194,7 +194,7 @@ def sensitivity(
     drop_missing: DropMissing = False,
     *,
     trusted: Trust,
-    reading: Reading,
+    reading: ReadOptions,
     output_to: Output,
 ) -> int:
     """Tell which inputs drive a model's output over their range (Sobol indices, Shapley effects).
@@ -203,11 +203,11 @@ def sensitivity(
 
     pkex sensitivity model.skops patients.csv --order 2 --out driven
     """
-    from pkex.cli._sensitivity import Request
+    from pkex.cli._sensitivity import SensitivityRequest
     from pkex.cli._sensitivity import sensitivity as work
     from pkex.cli._tables import split_names
 
-    request = Request(
+    request = SensitivityRequest(
         model=model,
         data=data,
         order=order,

@@ -1,7 +1,7 @@
 """Options that several commands have, and bundles of them.
 
-A command that has a parameter `reading: Reading` has all options of that bundle, in its place; see
-`expanded`.
+A command that has a parameter `reading: ReadOptions` has all options of that bundle, in its place;
+see `expanded`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "Json",
     "Out",
     "Output",
-    "Reading",
+    "ReadOptions",
     "expanded",
     "option",
 ]
@@ -124,7 +124,7 @@ Json = Annotated[
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How files are read."""
 
     categorical: Categorical = None

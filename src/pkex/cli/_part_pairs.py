@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import pkex
 from pkex._util.files import write_whole
-from pkex.games.sums import ranked
+from pkex.games.sums import sort_rules
 from pkex.results.totals import PairTotals
 
 if TYPE_CHECKING:
@@ -138,6 +138,6 @@ def _concat(parts: list[Interactions]) -> Interactions:
         first,
         **arrays,
         residual=float(np.max([part.residual for part in parts])),
-        rules=ranked({rule for part in parts for rule in part.rules}),
+        rules=sort_rules({rule for part in parts for rule in part.rules}),
         row_labels=first.row_labels.append([part.row_labels for part in parts[1:]]),
     )

@@ -29,13 +29,13 @@ from pkex.output.view import OUTPUTS, View, more
 from pkex.output.view.features import sensitivity_remarks, sensitivity_tables
 from pkex.tables.files import Dialect, FileTable
 
-__all__ = ["Request", "sensitivity"]
+__all__ = ["SensitivityRequest", "sensitivity"]
 
 _KINDS = ("first_order", "shapley", "total_order")
 
 
 @dataclass(frozen=True)
-class Request:
+class SensitivityRequest:
     """What is to be analysed, and how."""
 
     model: Path
@@ -50,7 +50,7 @@ class Request:
     trusted_types: tuple[str, ...] = ()
 
 
-def sensitivity(request: Request, dialect: Dialect, session: Session) -> int:
+def sensitivity(request: SensitivityRequest, dialect: Dialect, session: Session) -> int:
     """Find the indices, write and print the result, and return the exit code."""
     with session.noting_warnings():
         model = _models.load(request.model, request.trust, request.trusted_types)
@@ -71,7 +71,7 @@ def sensitivity(request: Request, dialect: Dialect, session: Session) -> int:
     def report(path: Path) -> None:
         from pkex.output.report import write
 
-        details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
+        details = {"Model": f"{request.model} ({kind})", "TableView": str(request.data)}
         write(found, path, details=details)
 
     session.finish(summary, _values(found), _grid(found), report)
@@ -79,7 +79,7 @@ def sensitivity(request: Request, dialect: Dialect, session: Session) -> int:
 
 
 def _found(
-    model: Any, request: Request, dialect: Dialect, session: Session
+    model: Any, request: SensitivityRequest, dialect: Dialect, session: Session
 ) -> tuple[pkex.Sensitivity, FileTable]:
     """Return the indices, and the table that the inputs range over."""
     names, count = expected(model)

@@ -14,7 +14,7 @@ from pkex.cli._options import (
     Interactions,
     Jobs,
     Output,
-    Reading,
+    ReadOptions,
     option,
 )
 
@@ -129,7 +129,7 @@ def drift(
     ] = 0.05,
     *,
     testing: Testing,
-    reading: Reading,
+    reading: ReadOptions,
     output: Output,
 ) -> int:
     """Tell whether two tables differ, and which columns make the difference (MMD).
@@ -153,7 +153,7 @@ def depend(
     ] = None,
     *,
     testing: Testing,
-    reading: Reading,
+    reading: ReadOptions,
     output: Output,
 ) -> int:
     """Rank the columns of a table by how much a target depends on them (HSIC).

@@ -14,7 +14,7 @@ from pkex._util.types import Floats
 from pkex.explain.problem import PreparedRows, Problem
 from pkex.games.functionals import INDICES
 from pkex.games.interactions import Recipe
-from pkex.games.interactions.reductions import InteractionSums, interactions_of
+from pkex.games.interactions.reductions import InteractionSums, sum_interactions
 from pkex.games.interactions.request import (
     check_request,
     check_room,
@@ -109,7 +109,7 @@ def _sum_parts(
     sums = []
     for points, part, x in zip(problem.games, problem.expansion.parts, prepared.parts, strict=True):
         games = as_products(points, part)
-        sums.append(interactions_of(games, x, recipe, n_jobs=n_jobs, progress=progress))
+        sums.append(sum_interactions(games, x, recipe, n_jobs=n_jobs, progress=progress))
     return reduce(add, sums)
 
 

@@ -23,12 +23,12 @@ from pkex.explain.problem import PreparedRows, Problem
 from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.blocks import rectangle
 from pkex.games.covariance import PriorCovariance
-from pkex.games.engine import reduced
-from pkex.games.layout import by_column
+from pkex.games.engine import run_reduction
+from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints
-from pkex.games.quadratic import QuadraticForm, own_worth, pairs_of, tiles_of
+from pkex.games.quadratic import QuadraticGame, explain_diagonal, pairs_of, tiles_of
 from pkex.games.rules import Rule
-from pkex.games.sums import GameSums, ranked
+from pkex.games.sums import GameSums, sort_rules
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
 from pkex.models.products import as_products
@@ -104,7 +104,7 @@ def spread_of_values(
     for games, part, rows in _uncertain_parts(problem, prepared):
         points, posterior = as_products(games, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
-        moments, error = reduced(prior, n_jobs=n_jobs, progress=progress)
+        moments, error = run_reduction(prior, n_jobs=n_jobs, progress=progress)
         error = error + _subtract_explained(points, posterior, rows, moments, progress)
         variances = np.diagonal(moments, axis1=1, axis2=2) if full else moments
         digits = min(digits, _digits(variances.max(axis=1, initial=0.0), error))
@@ -257,7 +257,7 @@ def _sum_variances(
     else:
         residual = math.nan
     quantity = PREDICTIVE if noisy else LATENT
-    return VarianceValues(values, bases, totals, error, residual, ranked(rules), quantity)
+    return VarianceValues(values, bases, totals, error, residual, sort_rules(rules), quantity)
 
 
 def _variance_games(
@@ -265,7 +265,7 @@ def _variance_games(
     posterior: Posterior,
     rows: Floats,
     **options: Any,
-) -> tuple[GameSums, QuadraticForm, float]:
+) -> tuple[GameSums, QuadraticGame, float]:
     """Return the values of the variance of the latent function, in the units of the kernel.
 
     The variance at a row h is ``k(h, h) - k_h' (K + noise)^-1 k_h``: the worth of the kernel of a
@@ -277,9 +277,9 @@ def _variance_games(
     atoms = Atoms(points.plan, points.z)
     inverse = posterior.inverse()
     weights = atoms.spread(atoms.spread(inverse).T)
-    form = QuadraticForm(atoms, weights, by_column(rows), background)
-    explained: GameSums = reduced(form, **options)
-    own, constant = own_worth(points.plan, by_column(rows), background)
+    form = QuadraticGame(atoms, weights, as_column_major(rows), background)
+    explained: GameSums = run_reduction(form, **options)
+    own, constant = explain_diagonal(points.plan, as_column_major(rows), background)
     return explained.scaled(-1.0) + own, form, constant
 
 

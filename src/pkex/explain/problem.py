@@ -21,9 +21,9 @@ from pkex._util.types import Floats, Players
 from pkex._util.validation import column_names, first_rows, tolerance
 from pkex._util.words import class_name
 from pkex.explain.noise import Noise
-from pkex.games.measures import Shapley, measure_of
+from pkex.games.measures import Shapley, parse_measure
 from pkex.games.plan import Plan
-from pkex.games.players import Groups, players_of
+from pkex.games.players import Groups, parse_groups
 from pkex.games.points import Background, WeightedPoints
 from pkex.games.protocols import Measure
 from pkex.games.rules import FULL_PRECISION
@@ -350,8 +350,8 @@ def make_problem(
     background, background_weights = from_shap(background, background_weights)
     fitted = read_model(model, outputs)
     expansion = named(fitted.expansion, column_names(background, "background"))
-    players, player_names = players_of(groups, expansion.feature_names)
-    measure, tol = measure_of(index), tolerance(tol, FULL_PRECISION)
+    players, player_names = parse_groups(groups, expansion.feature_names)
+    measure, tol = parse_measure(index), tolerance(tol, FULL_PRECISION)
     removal = removal_of(removal, background)
     weights = shares_of(background, background_weights)
     given = (background, weights, background_weights is not None)

@@ -22,11 +22,11 @@ from pkex._util.validation import brief, column_names, default_names
 from pkex.errors import PrecisionWarning
 from pkex.explain.problem import Problem, read_model
 from pkex.games.atoms import Atoms
-from pkex.games.engine import reduced
-from pkex.games.layout import by_column
+from pkex.games.engine import run_reduction
+from pkex.games.layout import as_column_major
 from pkex.games.moments import Bundles, VarianceGame, VarianceSums
 from pkex.games.plan import Plan
-from pkex.games.players import Groups, players_of
+from pkex.games.players import Groups, parse_groups
 from pkex.games.threads import check_n_jobs
 from pkex.kernels.bounded import within
 from pkex.kernels.columns import RBF
@@ -120,7 +120,7 @@ def sensitivity(
     known = fitted.expansion.feature_names
     names = names_in(fitted.expansion, X) if isinstance(X, Mapping) else column_names(X)
     fitted = fitted._replace(expansion=named(fitted.expansion, names))
-    problem = Problem(fitted, *players_of(groups, fitted.expansion.feature_names))
+    problem = Problem(fitted, *parse_groups(groups, fitted.expansion.feature_names))
     notes: tuple[str, ...] = ()
     dependence = None
     if isinstance(X, Mapping):
@@ -166,11 +166,11 @@ def _sum_variance(
         lacks = sum(term.error * _largest_factors(term, rows, part.points) for term in terms)
         missed += lacks * np.abs(part.alpha).sum(axis=0)
         plan = Plan.of(terms, inside, general=True)
-        atoms = Atoms(plan, by_column(part.points))
-        parts.append((atoms, by_column(rows)))
+        atoms = Atoms(plan, as_column_major(part.points))
+        parts.append((atoms, as_column_major(rows)))
         weights.append(atoms.spread(part.alpha))
     game = VarianceGame(parts, np.concatenate(weights), bundles, pairs=order == 2)
-    sums: VarianceSums = reduced(game, n_jobs=n_jobs)
+    sums: VarianceSums = run_reduction(game, n_jobs=n_jobs)
     return sums._replace(mean=sums.mean + problem.intercept), missed
 
 

@@ -21,7 +21,7 @@ from pkex.games.plan import Plan
 from pkex.games.protocols import Measure
 from pkex.games.sparse import Scenarios
 from pkex.games.sparse_points import SparseGameSums, SparsePoints
-from pkex.games.stored import rows_of
+from pkex.games.stored import split_rows
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import prepared_players
 from pkex.models.sums import base_of
@@ -108,7 +108,7 @@ class SparseGames:
 
     def sum_parts(self, prepared: list[Any], n_jobs: int | None, progress: bool) -> SparseGameSums:
         """Return the sums of prepared tables, over all parts."""
-        pairs = list(zip(self.parts, map(rows_of, prepared), strict=True))
+        pairs = list(zip(self.parts, map(split_rows, prepared), strict=True))
         stored = [[part.owners.of(row) for row in rows] for part, rows in pairs]
         players = stored[0]
         if len(stored) > 1:  # a row may have an entry in the columns of one part alone

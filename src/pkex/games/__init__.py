@@ -17,7 +17,7 @@ call meets them:
 - `factors`: factors in two forms, and what is made of them;
 - `backend`: which hot loop runs, `numpy_backend`, with `near_one` and `tree_products`, or
   `pkex.games.native`; `lookup`: entries of a matrix for many permutations;
-- `sums`: the result, and whether it adds up.
+- `accumulator`: what blocks are added to; `sums`: the result, and whether it adds up.
 
 The measures and the quadrature rules are public:
 

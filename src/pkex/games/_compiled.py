@@ -25,8 +25,8 @@ def config() -> dict[str, str | list[str]]:
 
 
 try:
-    from pkex.games.native import Game, config, look_up  # type: ignore[assignment]
+    from pkex.games.native import NativeGame, config, look_up  # type: ignore[assignment]
 except ImportError as error:
     MISSING = error.with_traceback(None)
 else:
-    GAME = Game
+    GAME = NativeGame

@@ -20,13 +20,13 @@ from pkex._util.types import Floats
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term, leaf_values
 
-__all__ = ["missed"]
+__all__ = ["bound_missed"]
 
 
 _ENTRIES = 2**21  # factors evaluated at once
 
 
-def missed(
+def bound_missed(
     terms: Sequence[Term], x: Floats, z: Floats, weights: Floats, background: Floats | None
 ) -> Floats:
     """Return how far weighted sums of worths may be off, shape (rows, sets).

@@ -87,8 +87,8 @@ class Atoms:
         self, number: int, x: Floats, points: slice, values: Floats, deficits: Floats
     ) -> None:
         if number < len(self.games):
-            found = self.games[number].factors(x, self.z[points])
-            values[...], deficits[...] = found.values, found.deficits
+            factors = self.games[number].factors(x, self.z[points])
+            values[...], deficits[...] = factors.values, factors.deficits
             return
         single = self.plan.singles[number - len(self.games)]
         if single.player is None:
@@ -110,10 +110,10 @@ def diagonal_factors(term: Term, players: Sequence[Sequence[int]], x: Floats) ->
         covered = range(term.n_columns) if leaf.columns is None else leaf.columns
         own = x[:, list(covered)]  # kernels are elementwise
         with np.errstate(over="ignore", divide="ignore", under="ignore", invalid="ignore"):
-            found, lacks = as_real(leaf.factors(own, own), leaf), leaf.deficits(own, own)
+            by_column, lacks = as_real(leaf.factors(own, own), leaf), leaf.deficits(own, own)
         for place, column in enumerate(covered):
             player = owner[column]
-            values[player] *= found[:, place]
+            values[player] *= by_column[:, place]
             deficits[player] += lacks[:, place] * (1.0 - deficits[player])
     return Factors(values, deficits)
 

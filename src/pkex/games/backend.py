@@ -31,7 +31,7 @@ Backend = Callable[[Term, Players, Ladder], Game]
 def game_class() -> Backend:
     """Return the class whose `explain` is the hot loop."""
     compiled = native()
-    return numpy_backend.Game if compiled is None else compiled.GAME
+    return numpy_backend.NumPyGame if compiled is None else compiled.GAME
 
 
 def native() -> Any:

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 
-__all__ = ["cluster_of", "inside_worker", "on_cluster", "working"]
+__all__ = ["detect_cluster", "inside_worker", "run_on_cluster", "working"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -38,13 +38,13 @@ _TRIES = 3  # how often what was lost is sent again
 _local = threading.local()
 
 
-def cluster_of(backend: Any) -> str | None:
+def detect_cluster(backend: Any) -> str | None:
     """Return "dask" or "other" for a backend of joblib that is a cluster, None for one that is not.
 
     Examples
     --------
     >>> from joblib.parallel import get_active_backend
-    >>> cluster_of(get_active_backend()[0]) is None
+    >>> detect_cluster(get_active_backend()[0]) is None
     True
     """
     names = {kind.__name__ for kind in type(backend).__mro__}
@@ -70,26 +70,28 @@ def inside_worker() -> bool:
     return True
 
 
-def on_cluster(
+def run_on_cluster(
     run: Callable[[Task], Result], tasks: Sequence[Task], backend: Any, n_jobs: int | None
 ) -> Iterator[Result]:
     """Yield the results of the tasks in their order, computed by the workers of a cluster."""
-    if cluster_of(backend) == "dask":
-        return _by_dask(run, tasks, backend.client)
-    return _by_joblib(run, tasks, n_jobs)
+    if detect_cluster(backend) == "dask":
+        return _run_by_dask(run, tasks, backend.client)
+    return _run_by_joblib(run, tasks, n_jobs)
 
 
-def _by_joblib(
+def _run_by_joblib(
     run: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None
 ) -> Iterator[Result]:
     step = max(1, len(tasks) // (4 * effective_n_jobs(n_jobs)))
     batches = [tasks[start : start + step] for start in range(0, len(tasks), step)]
-    found = Parallel(n_jobs=n_jobs)(delayed(_work)(run, batch) for batch in batches)
-    for _, results in found:
+    batches_done = Parallel(n_jobs=n_jobs)(delayed(_work)(run, batch) for batch in batches)
+    for _, results in batches_done:
         yield from results
 
 
-def _by_dask(run: Callable[[Task], Result], tasks: Sequence[Task], client: Any) -> Iterator[Result]:
+def _run_by_dask(
+    run: Callable[[Task], Result], tasks: Sequence[Task], client: Any
+) -> Iterator[Result]:
     """Yield the results in order; what Dask has lost for good is sent again a few times."""
     done, tries = 0, 0
     while True:
@@ -99,7 +101,7 @@ def _by_dask(run: Callable[[Task], Result], tasks: Sequence[Task], client: Any) 
                     done += 1
                     yield result
             return
-        except _lost() as error:
+        except _lost_errors() as error:
             tries += 1
             if tries > _TRIES:
                 raise RuntimeError(
@@ -113,7 +115,7 @@ def _batches(
 ) -> Iterator[Sequence[Result]]:
     """Yield the results of batches of tasks, with a few batches ahead."""
     n_threads = max(1, sum(client.ncores().values()))
-    held = _submitted(client, _hold, _Sent(run))
+    held = _submit(client, _hold, _Sent(run))
     ahead: deque[Any] = deque()
     size, start = 1, 0
     try:
@@ -121,7 +123,7 @@ def _batches(
             while start < len(tasks) and len(ahead) < 2 * n_threads + 1:
                 batch: Any = tasks[start : start + size]
                 start += len(batch)
-                ahead.append(_submitted(client, _work, held, _Sent(batch)))
+                ahead.append(_submit(client, _work, held, _Sent(batch)))
             seconds, results = ahead.popleft().result()
             each = seconds / len(results)
             fair = (len(tasks) - start) // (2 * n_threads)  # so that all have work to the end
@@ -131,7 +133,7 @@ def _batches(
         client.cancel([held, *ahead])
 
 
-def _submitted(client: Any, call: Callable[..., Any], *given: Any) -> Any:
+def _submit(client: Any, call: Callable[..., Any], *given: Any) -> Any:
     """Return the future of a call, without a warning that what it is given is large."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
@@ -149,7 +151,7 @@ def _work(run: Any, tasks: Any) -> tuple[float, list[Any]]:
 
     start = time.perf_counter()
     with working(), single_blas():
-        run, tasks = _sent(run), _sent(tasks)
+        run, tasks = _unwrap(run), _unwrap(tasks)
         results = [run(task) for task in tasks]
     return time.perf_counter() - start, results
 
@@ -161,7 +163,7 @@ class _Sent:
         self.content = content
 
 
-def _sent(value: Any) -> Any:
+def _unwrap(value: Any) -> Any:
     return value.content if isinstance(value, _Sent) else value
 
 
@@ -176,7 +178,7 @@ def working() -> Iterator[None]:
         _local.working = before
 
 
-def _lost() -> tuple[type[BaseException], ...]:
+def _lost_errors() -> tuple[type[BaseException], ...]:
     """Return the errors of Dask that tell that a worker and what it had are gone."""
     from asyncio import CancelledError as OfLoop
     from concurrent.futures import CancelledError

@@ -33,9 +33,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pkex._util.types import Floats
+from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import diagonal_factors
 from pkex.games.blocks import rectangle
-from pkex.games.layout import by_column
+from pkex.games.layout import as_column_major
 from pkex.games.means import mean_factors
 from pkex.games.points import Background, WeightedPoints
 from pkex.games.protocols import Factors, Game, Task
@@ -120,13 +121,12 @@ class PriorCovariance:
 
     def __init__(self, points: WeightedPoints, x: Floats, *, full: bool) -> None:
         assert points.background is not None
-        self.plan, self.x, self.full = points.plan, by_column(x), full
+        self.plan, self.x, self.full = points.plan, as_column_major(x), full
         self.background: Background = points.background
         self.games: Sequence[Game] = self.plan.games()
         n_players = self.plan.n_players
-        shape = (len(x), n_players, n_players) if full else (len(x), n_players)
-        self.found = np.zeros(shape)
-        self.error = np.zeros(len(x))
+        self.shape = (n_players, n_players) if full else (n_players,)
+        self.sums = Accumulator(matrices=(len(x), *self.shape), error=(len(x),))
 
     def tasks(self) -> Sequence[Task]:
         """Return strips of background rows for each term and row, or some rows if marginal."""
@@ -149,19 +149,19 @@ class PriorCovariance:
     def run(self, task: Task) -> tuple[slice, Floats, Floats]:
         """Return the matrices of some rows, or what a strip of the background adds to one."""
         game, x = self.games[task.term], self.x[task.rows]
-        own = diagonal_factors(game.term, self.plan.players, x).deficits
+        diagonal = diagonal_factors(game.term, self.plan.players, x).deficits
         if self.background.marginal:
-            corners = self._means(game, x, own)
-            found, error = zip(
+            corners = self._means(game, x, diagonal)
+            integrals, error = zip(
                 *(
                     self._integrals(game.ladder, corners.cut(slice(i, i + 1)), np.ones(1))
                     for i in range(len(x))
                 ),
                 strict=True,
             )
-            matrices, worst = np.stack(found), np.array(error)
+            matrices, worst = np.stack(integrals), np.array(error)
         else:
-            corners, shares = self._strip(game, x, own, task.points)
+            corners, shares = self._strip(game, x, diagonal, task.points)
             matrix, off = self._integrals(game.ladder, corners, shares)
             worst = np.array([off])
             if self.full:  # of (b, c) and of (c, b)
@@ -173,8 +173,7 @@ class PriorCovariance:
     def add(self, part: tuple[slice, Floats, Floats]) -> None:
         """Add what a task returned."""
         rows, matrices, error = part
-        self.found[rows] += matrices
-        self.error[rows] += error
+        self.sums.add({"matrices": matrices, "error": error}, at=rows)
 
     def result(self) -> tuple[Floats, Floats]:
         """Return the matrices or their diagonals, and what the rules may err by for each row."""
@@ -182,23 +181,25 @@ class PriorCovariance:
             if single.player is not None:
                 j = single.player
                 place = (slice(None), j, j) if self.full else (slice(None), j)
-                self.found[place] += self._single(single)
-        return self.found, self.error
+                self.sums["matrices"][place] += self._single(single)
+        return self.sums["matrices"], self.sums["error"]
 
-    def _means(self, game: Game, x: Floats, own: Floats) -> _Corners:
+    def _means(self, game: Game, x: Floats, diagonal: Floats) -> _Corners:
         """Return the corners of rows under marginal removal, one pair for each row."""
         rows, shares = self.background.rows, self.background.weights
         beside = mean_factors(game, rows, x, shares).deficits
-        between = np.zeros(len(own))
-        step = max(1, _PAIRS // (len(own) * len(rows)))
+        between = np.zeros(len(diagonal))
+        step = max(1, _PAIRS // (len(diagonal) * len(rows)))
         for start in range(0, len(rows), step):
             some = slice(start, start + step)
             means = mean_factors(game, rows, rows[some], shares).deficits
             between += means @ shares[some]
-        none = np.broadcast_to(between[:, None], own.shape)
-        return _Corners(own, beside, beside, none)
+        none = np.broadcast_to(between[:, None], diagonal.shape)
+        return _Corners(diagonal, beside, beside, none)
 
-    def _strip(self, game: Game, x: Floats, own: Floats, strip: slice) -> tuple[_Corners, Floats]:
+    def _strip(
+        self, game: Game, x: Floats, diagonal: Floats, strip: slice
+    ) -> tuple[_Corners, Floats]:
         """Return the corners of a row and pairs of background rows, each unordered pair once."""
         rows, shares = self.background.rows, self.background.weights
         beside = game.factors(x, rows).deficits[:, 0]
@@ -207,7 +208,7 @@ class PriorCovariance:
         weights = shares[strip.start + first] * shares[strip.start + second]
         weights[first != second] *= 2.0
         corners = _Corners(
-            np.broadcast_to(own, (len(own), len(first))),
+            np.broadcast_to(diagonal, (len(diagonal), len(first))),
             beside[:, strip.start + second],
             beside[:, strip.start + first],
             between.deficits[:, first, second],
@@ -221,10 +222,10 @@ class PriorCovariance:
             change = self.x[:, single.dot] - shares @ rows[:, single.dot]
             square: Floats = single.term.coefficient * change * change
             return square
-        own = diagonal_factors(single.term, self.plan.players, self.x).deficits[single.player]
+        diagonal = diagonal_factors(single.term, self.plan.players, self.x).deficits[single.player]
         beside = single.drop(self.x, rows) @ shares
         between = shares @ single.drop(rows, rows) @ shares
-        return 2.0 * beside - between - single.term.coefficient * own
+        return 2.0 * beside - between - single.term.coefficient * diagonal
 
     def _integrals(self, ladder: Ladder, corners: _Corners, shares: Floats) -> tuple[Floats, float]:
         """Return the weighted sum over pairs of the integrals, and what their rule may err by."""
@@ -234,7 +235,7 @@ class PriorCovariance:
         rule = ladder.fallback if outside else ladder.rules[step]
         square, n_players = _Square(rule), self.plan.n_players
         step = max(1, _NODES // (n_players * square.size))
-        total = np.zeros(self.found.shape[1:])
+        total = np.zeros(self.shape)
         parts = square.parts()
         for start in range(0, len(shares), step):
             pairs = slice(start, start + step)
@@ -251,9 +252,9 @@ class PriorCovariance:
 def _at(corners: _Corners, basis: Floats, start: float) -> Floats:
     """Return factors or derivatives at all nodes, shape (players, pairs * nodes)."""
     stacked = np.stack(corners, axis=-1)
-    found: Floats = stacked.reshape(-1, 4) @ basis
-    np.subtract(start, found, out=found)
-    return found.reshape(len(stacked), -1)
+    at_nodes: Floats = stacked.reshape(-1, 4) @ basis
+    np.subtract(start, at_nodes, out=at_nodes)
+    return at_nodes.reshape(len(stacked), -1)
 
 
 def _variances(corners: _Corners, parts: tuple[Any, ...]) -> Floats:
@@ -263,8 +264,8 @@ def _variances(corners: _Corners, parts: tuple[Any, ...]) -> Floats:
     others = _leave_one_out(f, np.tile(weights, n_pairs))
     integrals = others.reshape(len(f), n_pairs, -1).sum(axis=2)
     change = corners.first + corners.second - corners.both - corners.none
-    found: Floats = change * integrals
-    return found
+    variances: Floats = change * integrals
+    return variances
 
 
 def _covariances(corners: _Corners, parts: tuple[Any, ...], shares: Floats) -> Floats:

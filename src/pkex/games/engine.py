@@ -10,12 +10,12 @@ from typing import Any
 
 from pkex._util.progress import Forecast, with_bar
 from pkex.games.protocols import Reduction
-from pkex.games.threads import in_order
+from pkex.games.threads import run_in_order
 
-__all__ = ["reduced"]
+__all__ = ["run_reduction"]
 
 
-def reduced(
+def run_reduction(
     reduction: Reduction[Any],
     *,
     n_jobs: int | None = 1,
@@ -35,7 +35,7 @@ def reduced(
         Of work that this is a part of, in pairs.
     """
     tasks = reduction.tasks()
-    parts = in_order(reduction.run, tasks, n_jobs)
+    parts = run_in_order(reduction.run, tasks, n_jobs)
     if tasks and (progress or forecast is not None):
         pairs = [_length(task.rows) * _length(task.points) for task in tasks]
         if forecast is not None:

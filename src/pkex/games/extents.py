@@ -9,7 +9,7 @@ from pkex._util.types import Floats
 from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
-__all__ = ["FLOOR", "SLACK", "TAIL", "extent"]
+__all__ = ["FLOOR", "SLACK", "TAIL", "measure_extent"]
 
 
 SLACK = 2.0**-50
@@ -20,7 +20,7 @@ FLOOR = 2.0**-960
 """The magnitude of a tail that underflows."""
 
 
-def extent(
+def measure_extent(
     term: Term, factors: Floats, u: Floats, start: Floats | None, lower: float
 ) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """Return lam of each pair, whether its factors are out of range, and its magnitude.

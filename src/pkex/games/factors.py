@@ -21,12 +21,12 @@ __all__ = [
     "TILE",
     "Absent",
     "Factors",
-    "both_by_column",
-    "by_column",
-    "change",
-    "exponents_of",
+    "compute_drops",
+    "evaluate_both_forms",
+    "evaluate_columns",
+    "from_exponents",
     "mean_factors",
-    "of_exponents",
+    "to_exponents",
 ]
 
 
@@ -69,7 +69,7 @@ class Absent(Factors):
 
         NaN where a factor does not lie in [0, 1].
         """
-        exponents = exponents_of(self)
+        exponents = to_exponents(self)
         result = np.empty((len(exponents) + 1, *exponents.shape[1:]))
         result[:-1] = exponents
         with np.errstate(invalid="ignore"):
@@ -101,7 +101,7 @@ class Absent(Factors):
         return self
 
 
-def exponents_of(factors: Factors) -> Floats:
+def to_exponents(factors: Factors) -> Floats:
     """Return minus the logarithms of factors: infinite for 0, NaN where one is not in [0, 1]."""
     values, deficits = factors
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -112,12 +112,12 @@ def exponents_of(factors: Factors) -> Floats:
     return np.negative(logs, out=logs)
 
 
-def of_exponents(s: Floats) -> Factors:
+def from_exponents(s: Floats) -> Factors:
     """Return factors of shape (players, 1, pairs) by their exponents (players, pairs)."""
     return Factors(np.exp(-s)[:, None], -np.expm1(-s)[:, None])
 
 
-def change(present: Factors, absent: Factors) -> Floats:
+def compute_drops(present: Factors, absent: Factors) -> Floats:
     """Return absent minus present factors, from the smaller numbers, which have the digits."""
     (factors, u), (start, missing) = present, absent
     return np.where(factors + start > 1.0, u - missing, start - factors)
@@ -135,14 +135,14 @@ def mean_factors(
     return Factors(np.where(np.abs(deficits) < 0.5, 1.0 - deficits, values), deficits)
 
 
-def by_column(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats:
+def evaluate_columns(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats:
     """Return the factors or deficits of the columns that `leaf` covers: (columns, rows, points)."""
     return np.ascontiguousarray(np.moveaxis(leaf_values(leaf, method, x, z), -1, 0))
 
 
-def both_by_column(leaf: ColumnKernel, x: Floats, z: Floats) -> Factors:
+def evaluate_both_forms(leaf: ColumnKernel, x: Floats, z: Floats) -> Factors:
     """Return both forms of the factors of the columns that `leaf` covers."""
-    values = by_column(leaf, leaf.factors, x, z)
+    values = evaluate_columns(leaf, leaf.factors, x, z)
     if type(leaf).deficits is ColumnKernel.deficits:  # from the factors, so do not ask twice
         return Factors(values, 1.0 - values)
-    return Factors(values, by_column(leaf, leaf.deficits, x, z))
+    return Factors(values, evaluate_columns(leaf, leaf.deficits, x, z))

@@ -120,10 +120,10 @@ class Index:
     by_order: bool = False
 
     def __reduce__(self) -> tuple[Callable[[str], Index], tuple[str]]:
-        return _named, (self.name,)  # the functionals stay here
+        return _index_by_name, (self.name,)  # the functionals stay here
 
 
-def _named(name: str) -> Index:
+def _index_by_name(name: str) -> Index:
     return INDICES[name]
 
 
@@ -165,7 +165,7 @@ def _fsii(size: int, most: int) -> Functional:
     free = most - size + 1
     # the moment m of x^(s-1+i) (1-x)^(s-1+free-1-i) is a Beta integral
     rows = [[_beta(size + i + m, size + free - 1 - i) for i in range(free)] for m in range(free)]
-    inside = _solved(rows, [Fraction(int(m == 0)) for m in range(free)])
+    inside = _solve_exactly(rows, [Fraction(int(m == 0)) for m in range(free)])
     edge = [0.0] * (size - 1)
     return Functional((*edge, *map(float, inside), *edge))
 
@@ -174,7 +174,7 @@ def _beta(a: int, b: int) -> Fraction:
     return Fraction(math.factorial(a - 1) * math.factorial(b - 1), math.factorial(a + b - 1))
 
 
-def _solved(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+def _solve_exactly(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
     """Solve linear equations exactly, by Gauss and Jordan."""
     table = [[*row, value] for row, value in zip(rows, right, strict=True)]
     for i in range(len(table)):

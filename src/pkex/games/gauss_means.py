@@ -123,10 +123,10 @@ def gauss_means(
             centres = cells.lowest[:, None] + steps
             nodes = centres[:, :, None] + cells.half[:, None, None] * _chebyshev(cells.terms)
             flat = nodes.reshape(len(some), -1)
-            found = sums(some, np.asfortranarray(flat.T))
+            node_sums = sums(some, np.asfortranarray(flat.T))
             missed = _missed(cells, centres, rates[some], mean[some], spread[some])
             units = (n_roundings + 4.0 * cells.terms + 5.0) * _lebesgue(cells.terms)
-            at_nodes = [part.reshape(nodes.shape) for part in found]
+            at_nodes = [part.reshape(nodes.shape) for part in node_sums]
             errors = [
                 miss + _UNIT * units * part.max(axis=2)
                 for miss, part in zip(missed, at_nodes, strict=True)
@@ -244,12 +244,12 @@ class _Interpolated:
 
     def of(self, numbers: Floats) -> Floats:
         """Return the polynomials through numbers at the nodes, for all points."""
-        found = self._sum(numbers * self._weights) / self._total
+        interpolated = self._sum(numbers * self._weights) / self._total
         point, node = self._hits
-        found[point] = numbers.reshape(-1, numbers.shape[-1])[self._at[point], node]
-        return found.reshape(self.shape)
+        interpolated[point] = numbers.reshape(-1, numbers.shape[-1])[self._at[point], node]
+        return interpolated.reshape(self.shape)
 
     def of_cells(self, numbers: Floats) -> Floats:
         """Return a number of each cell for all its points."""
-        found: Floats = numbers.reshape(-1)[self._at].reshape(self.shape)
-        return found
+        by_point: Floats = numbers.reshape(-1)[self._at].reshape(self.shape)
+        return by_point

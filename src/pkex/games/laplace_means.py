@@ -115,8 +115,8 @@ class _Sweep:
         change = np.expm1(-self._away(columns, points, before))
         kept = self.deficits[columns, before]
         sums = kept + change * (kept - self.totals[columns, before])
-        found: Floats = np.where(before >= 0, sums, 0.0)
-        return found
+        deficits: Floats = np.where(before >= 0, sums, 0.0)
+        return deficits
 
     def _away(self, columns: Indices, points: Floats, before: Indices) -> Floats:
         """Return distances from the last rows; -1 stands for none."""
@@ -133,31 +133,31 @@ class _Sweep:
     @lazy
     def values(self) -> Floats:
         """The factors V, shape (columns, rows)."""
-        found = self._by_row(self.weights)
+        values = self._by_row(self.weights)
         within, across = (np.exp(-away) for away in self._apart)
         for row, decay in enumerate(within, 1):
-            found[row] += decay * found[row - 1]
-        ends = found[-1].copy()
+            values[row] += decay * values[row - 1]
+        ends = values[-1].copy()
         for block in range(1, ends.shape[1]):
             ends[:, block] += across[-1, :, block - 1] * ends[:, block - 1]
-        found[:, :, 1:] += across * ends[:, :-1]
-        return self._flat(found)
+        values[:, :, 1:] += across * ends[:, :-1]
+        return self._flat(values)
 
     @lazy
     def deficits(self) -> Floats:
         """The deficits D, shape (columns, rows)."""
         totals = self._by_row(self.weights).cumsum(axis=0)
-        found = np.zeros_like(totals)
+        deficits = np.zeros_like(totals)
         within, across = (-np.expm1(-away) for away in self._apart)
         for row, fresh in enumerate(within, 1):
-            found[row] = found[row - 1] + fresh * (totals[row - 1] - found[row - 1])
-        weights, ends = totals[-1].cumsum(axis=1), found[-1].copy()
+            deficits[row] = deficits[row - 1] + fresh * (totals[row - 1] - deficits[row - 1])
+        weights, ends = totals[-1].cumsum(axis=1), deficits[-1].copy()
         for block in range(1, ends.shape[1]):
             before = ends[:, block - 1]
             fresh = across[-1, :, block - 1] * (weights[:, block - 1] - before)
             ends[:, block] += before + fresh
-        found[:, :, 1:] += ends[:, :-1] + across * (weights[:, :-1] - ends[:, :-1])
-        return self._flat(found)
+        deficits[:, :, 1:] += ends[:, :-1] + across * (weights[:, :-1] - ends[:, :-1])
+        return self._flat(deficits)
 
     @lazy
     def _apart(self) -> tuple[Floats, Floats]:

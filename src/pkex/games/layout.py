@@ -6,13 +6,13 @@ import numpy as np
 
 from pkex._util.types import Floats
 
-__all__ = ["by_column", "on_cache_lines"]
+__all__ = ["as_column_major", "on_cache_lines"]
 
 
 _LINE = 8  # doubles in a cache line
 
 
-def by_column(matrix: Floats) -> Floats:
+def as_column_major(matrix: Floats) -> Floats:
     """Return the matrix with its columns contiguous, as blocks read them."""
     return matrix if matrix.strides[0] == matrix.itemsize else np.asfortranarray(matrix)
 

@@ -22,7 +22,7 @@ import numpy as np
 from pkex._util.types import Floats, Indices
 from pkex.games.gauss_means import gauss_means
 from pkex.games.laplace_means import laplace_means
-from pkex.games.layout import by_column
+from pkex.games.layout import as_column_major
 from pkex.games.protocols import Factors, Game
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
@@ -117,17 +117,17 @@ def _places(game: Game) -> list[_Place | None] | None:
 
     Or None, unless every player has one column and every column one kernel of pkex's own.
     """
-    found: dict[int, _Place] = {}
+    places: dict[int, _Place] = {}
     n_factors = 0
     for leaf in game.term.leaves:
         if type(leaf) not in _ELEMENTWISE:
             return None
         covered = range(game.term.n_columns) if leaf.columns is None else leaf.columns
-        found.update((column, _Place(leaf, place)) for place, column in enumerate(covered))
+        places.update((column, _Place(leaf, place)) for place, column in enumerate(covered))
         n_factors += len(covered)
-    if n_factors > len(found) or any(len(columns) != 1 for columns in game.players):
+    if n_factors > len(places) or any(len(columns) != 1 for columns in game.players):
         return None
-    return [found.get(columns[0]) for columns in game.players]
+    return [places.get(columns[0]) for columns in game.players]
 
 
 class _Table:
@@ -158,8 +158,12 @@ class _Table:
             few[place] = 4 * len(rows) * len(points) <= len(self.x) * len(self.z)
             if few[place]:
                 shares = np.bincount(of_row.reshape(-1), self.shares, len(rows)).astype(float)
-                found = self._of(player).mean_factors(rows[:, None], points[:, None], shares)
-                _fill(means, player, Factors(*(part[:, of_point.reshape(-1)] for part in found)))
+                at_values = self._game_of(player).mean_factors(
+                    rows[:, None], points[:, None], shares
+                )
+                _fill(
+                    means, player, Factors(*(part[:, of_point.reshape(-1)] for part in at_values))
+                )
         return players[~few]
 
     def add_gaussian(self, players: Indices, means: Factors) -> Indices:
@@ -171,21 +175,23 @@ class _Table:
         step = max(_BLOCK, int(len(x) ** 0.5))
 
         def sums(some: Indices, nodes: Floats) -> Factors:
-            return _in_blocks(self._of(ours[some]), x[:, some], nodes, self.shares, step)
+            return _in_blocks(self._game_of(ours[some]), x[:, some], nodes, self.shares, step)
 
         rates = 0.5 / self._length_scales(ours) ** 2
         n_roundings = step + len(x) / step + 12.0
-        found = gauss_means(sums, n_roundings, x, z, self.shares, rates, self.allowed)
-        _fill(means, ours, found.means)
-        n_missing = np.count_nonzero(~found.proven, axis=1)
+        certified = gauss_means(sums, n_roundings, x, z, self.shares, rates, self.allowed)
+        _fill(means, ours, certified.means)
+        n_missing = np.count_nonzero(~certified.proven, axis=1)
         whole = 2 * n_missing > len(z)
         some = np.flatnonzero((n_missing > 0) & ~whole)
         if some.size:
             # the unproven points of every column; where another has more, the first of them again
-            at = np.argsort(found.proven[some], axis=1, kind="stable")[:, : n_missing[some].max()]
+            at = np.argsort(certified.proven[some], axis=1, kind="stable")[
+                :, : n_missing[some].max()
+            ]
             at = np.where(np.arange(at.shape[1]) < n_missing[some, None], at, at[:, :1])
             points = np.take_along_axis(z[:, some], at.T, axis=0)
-            plain = self._of(ours[some]).mean_factors(x[:, some], points, self.shares)
+            plain = self._game_of(ours[some]).mean_factors(x[:, some], points, self.shares)
             for part, mean in zip(means, plain, strict=True):
                 part[ours[some, None], at] = mean
         return np.concatenate([ours[whole], others])
@@ -196,23 +202,23 @@ class _Table:
         if not ours.size or len(self.x) * len(self.z) < _LAPLACIAN:
             return players
         scales = self._length_scales(ours)
-        found = laplace_means(*self._columns(ours), self.shares, scales, self.allowed)
-        if found is None:
+        certified = laplace_means(*self._columns(ours), self.shares, scales, self.allowed)
+        if certified is None:
             return players
-        _fill(means, ours, found)
+        _fill(means, ours, certified)
         return others
 
     def add_others(self, players: Indices, means: Factors) -> Indices:
         """Fill in what is left by plain sums."""
         x, z = self._columns(players)
-        _fill(means, players, self._of(players).mean_factors(x, z, self.shares))
+        _fill(means, players, self._game_of(players).mean_factors(x, z, self.shares))
         return players[:0]
 
     def _columns(self, players: Indices) -> tuple[Floats, Floats]:
         """Return rows and points in the columns of some players."""
         if len(players) == len(self.places):
-            return by_column(self.x), by_column(self.z)
-        return by_column(self.x[:, players]), by_column(self.z[:, players])
+            return as_column_major(self.x), as_column_major(self.z)
+        return as_column_major(self.x[:, players]), as_column_major(self.z[:, players])
 
     def _split(self, players: Indices, kind: type[ColumnKernel]) -> tuple[Indices, Indices]:
         is_one = np.array([type(self.place(j).leaf) is kind for j in players], dtype=bool)
@@ -225,14 +231,14 @@ class _Table:
         return place
 
     def _length_scales(self, players: Indices) -> Floats:
-        found = []
+        scales = []
         for player in players:
             leaf, place = self.place(player)
             scale: Any = getattr(leaf, "length_scale")  # noqa: B009
-            found.append(scale[place] if isinstance(scale, tuple) else scale)
-        return np.array(found)
+            scales.append(scale[place] if isinstance(scale, tuple) else scale)
+        return np.array(scales)
 
-    def _of(self, players: Indices) -> Game:
+    def _game_of(self, players: Indices) -> Game:
         """Return a game of some players, whose columns are those of a table of their own."""
         if self.in_order and len(players) == len(self.places):
             return self.game
@@ -241,15 +247,17 @@ class _Table:
             leaf, place = self.place(player)
             chosen.setdefault(id(leaf), []).append((column, place))
         leaves = [
-            _moved(leaf, chosen[id(leaf)]) for leaf in self.game.term.leaves if id(leaf) in chosen
+            _restrict(leaf, chosen[id(leaf)])
+            for leaf in self.game.term.leaves
+            if id(leaf) in chosen
         ]
         term = Term(1.0, tuple(leaves), len(players))
-        made: Any = type(self.game)
-        game: Game = made(term, tuple((j,) for j in range(len(players))), self.game.ladder)
+        game_class: Any = type(self.game)
+        game: Game = game_class(term, tuple((j,) for j in range(len(players))), self.game.ladder)
         return game
 
 
-def _moved(leaf: ColumnKernel, places: list[tuple[int, int]]) -> ColumnKernel:
+def _restrict(leaf: ColumnKernel, places: list[tuple[int, int]]) -> ColumnKernel:
     """Return a leaf for new columns, each with what the leaf has at one of its places."""
     parameters: dict[str, Any] = {f.name: getattr(leaf, f.name) for f in fields(leaf)}
     for name, value in parameters.items():
@@ -258,8 +266,8 @@ def _moved(leaf: ColumnKernel, places: list[tuple[int, int]]) -> ColumnKernel:
     return replace(leaf, **{**parameters, "columns": tuple(column for column, _ in places)})
 
 
-def _fill(means: Factors, players: Indices, found: Factors) -> None:
-    for part, mean in zip(means, found, strict=True):
+def _fill(means: Factors, players: Indices, new: Factors) -> None:
+    for part, mean in zip(means, new, strict=True):
         part[players] = mean
 
 
@@ -276,7 +284,7 @@ def _in_blocks(game: Game, x: Floats, z: Floats, shares: Floats, step: int) -> F
         some = slice(start, start + step)
         total = shares[some].sum()
         if total > 0.0:
-            found = game.mean_factors(x[some], z, shares[some] / total)
-            values += total * found.values
-            deficits += total * found.deficits
+            mean = game.mean_factors(x[some], z, shares[some] / total)
+            values += total * mean.values
+            deficits += total * mean.deficits
     return Factors(values, deficits)

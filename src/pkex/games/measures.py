@@ -31,7 +31,7 @@ from pkex._util.validation import brief
 from pkex.games.protocols import Measure
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 
-__all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley", "measure_of"]
+__all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley", "parse_measure"]
 
 Extended = NDArray[np.longdouble]
 
@@ -82,7 +82,9 @@ class _AtNode:
     ) -> Ladder:
         """Return the one node."""
         nodes, weights = np.array([self._node]), np.array([1.0])
-        return _of_one(Rule(self._name, nodes, weights, 2**63 - 1, math.inf, True, 0.0), n_players)
+        return _single_rule_ladder(
+            Rule(self._name, nodes, weights, 2**63 - 1, math.inf, True, 0.0), n_players
+        )
 
 
 @dataclass(frozen=True)
@@ -177,10 +179,12 @@ class BetaShapley:
         """Return the Gauss-Jacobi rule that is exact for so many players, or Shapley's rules."""
         if self.efficient:
             return Shapley().ladder(n_players, tol, general=general)
-        return _of_one(_gauss_jacobi(float(self.alpha), float(self.beta), n_players), n_players)
+        return _single_rule_ladder(
+            _gauss_jacobi(float(self.alpha), float(self.beta), n_players), n_players
+        )
 
 
-def measure_of(index: object) -> Measure:
+def parse_measure(index: object) -> Measure:
     """Return the measure that `index` names or is."""
     if isinstance(index, str):
         for measure in (Shapley(), Banzhaf()):
@@ -196,7 +200,7 @@ def measure_of(index: object) -> Measure:
     )
 
 
-def _of_one(rule: Rule, n_players: int) -> Ladder:
+def _single_rule_ladder(rule: Rule, n_players: int) -> Ladder:
     """Return a ladder of a single rule that takes all factors."""
     return Ladder((rule,), np.array([math.inf]), n_players, -1.0, rule)
 

@@ -30,14 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.types import Floats
+from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms
 from pkex.games.blocks import triangle
 from pkex.games.measures import Alone, Last, Shapley
 from pkex.games.protocols import BlockSums, Factors, Task
-from pkex.games.reductions import Totals
 from pkex.games.rules import Rule
 from pkex.games.sources import given_game
-from pkex.games.sums import GameSums, ranked, sum_tolerance
+from pkex.games.sums import GameSums, sort_rules, sum_tolerance
 from pkex.games.threads import raise_if_cancelled
 
 __all__ = ["Bundles", "VarianceGame", "VarianceSums"]
@@ -65,7 +65,7 @@ class Bundles:
     owners: NDArray[np.intp]
     n_players: int
 
-    def joined(self, factors: Factors) -> Factors:
+    def join(self, factors: Factors) -> Factors:
         """Return the factors of the players from those of the bundles, on the first axis."""
         if np.array_equal(self.owners, np.arange(self.n_players)):
             return factors
@@ -134,13 +134,15 @@ class VarianceGame:
             given_game(n_players, measure, general=True, tol=None)
             for measure in (Alone(), Last(), Shapley())
         ]
-        self.sums = np.zeros((3, n_players, n_outputs))
-        self.found = Totals.zeros(1, n_players, n_outputs)
-        self.pairs = np.zeros((n_players, n_players, n_outputs)) if pairs else None
-        self._all: Floats | None = None  # the centred factors, where they are few enough
-        self._unit = True  # whether all factors lie in [0, 1]
-        self.means = self._means()
-        absent = bundles.joined(self.means)
+        self.pairs = pairs
+        shapes = BlockSums.shapes(1, n_players, n_outputs)
+        shapes["indices"] = (len(self.games), n_players, n_outputs)
+        if pairs:
+            shapes["pairs"] = (n_players, n_players, n_outputs)
+        self.sums = Accumulator(**shapes)
+        self._unit = True  # whether all factors lie in [0, 1]; `_evaluate_means` looks
+        self.means, self._lacks, self._all_centred = self._evaluate_means()
+        absent = bundles.join(self.means)
         self.worth: Floats = np.multiply.reduce(absent.values, axis=0) @ weights
         self.absent = absent.values
 
@@ -160,39 +162,36 @@ class VarianceGame:
         flat = Factors(*(part[:, None, :] for part in present))
         local = weights.reshape(-1, weights.shape[2])
         sums = [game.explain_given(flat, local, absent) for game in self.games]
-        if self.pairs is None:
+        if not self.pairs:
             return sums, None
         change = (absent.deficits - present.deficits).reshape(len(self.absent), *weights.shape[:2])
-        return sums, self._of_pairs(change, first, second)
+        return sums, self._sum_pairs(change, first, second)
 
     def add(self, part: tuple[list[BlockSums], Floats | None]) -> None:
         """Add the sums of a tile."""
-        sums, pairs = part
-        for total, block in zip(self.sums, sums, strict=True):
-            total += block.values[0]
-        self.found.add(slice(0, 1), sums[-1])
-        if self.pairs is not None and pairs is not None:
-            self.pairs += pairs
+        blocks, pairs = part
+        arrays = blocks[-1].arrays | {"indices": np.stack([block.values[0] for block in blocks])}
+        if pairs is not None:
+            arrays["pairs"] = pairs
+        self.sums.add(arrays, rules=blocks[-1].rules)
 
     def result(self) -> VarianceSums:
         """Return the indices in the units of the variance."""
-        found, square = self.found, self.worth * self.worth
-        rules = ranked(found.rules)
-        n_players = self.bundles.n_players
-        tolerance = sum_tolerance(rules, n_players, self.count, found.magnitudes, True)
-        sums = GameSums(
-            found.values, found.totals, square, found.magnitudes, tolerance, rules, True
-        )
+        arrays, rules = self.sums.arrays, sort_rules(self.sums.rules)
+        sizes, n_players = arrays["magnitudes"], self.bundles.n_players
+        tolerance = sum_tolerance(rules, n_players, self.count, sizes, True)
+        square = self.worth * self.worth
+        sums = GameSums(arrays["values"], arrays["totals"], square, sizes, tolerance, rules)
         sums.check("the variance of the function")
-        variance = sums.checked[0][0]
-        first, total, shapley = self.sums
-        size = found.magnitudes[0]
+        variance, pairs = sums.checked[0][0], arrays.get("pairs")
+        first, total, shapley = arrays["indices"]
+        size = sizes[0]
         if self._unit:  # a pair has the deficits u + m v <= u + v
             weights = np.abs(self.weights)
             lacks = np.minimum(self.means.deficits.sum(axis=0), 1.0)
             size = np.minimum(size, 2.0 * weights.sum(axis=0) * (lacks @ weights))
         mean = self.worth + self._mean_of_singles
-        return VarianceSums(first, total, shapley, self.pairs, variance, mean, size, rules)
+        return VarianceSums(first, total, shapley, pairs, variance, mean, size, rules)
 
     def _factors(self, first: slice, second: slice) -> tuple[Factors, Factors]:
         """Return the present and absent factors of a tile, shape (players, pairs)."""
@@ -207,14 +206,14 @@ class VarianceGame:
             Factors(*(part.reshape(self.n_bundles, -1) for part in one))
             for one in (present, absent)
         )
-        joined = [self.bundles.joined(one) for one in flat]
+        joined = [self.bundles.join(one) for one in flat]
         return joined[0], joined[1]
 
     def _covariances(self, first: slice, second: slice) -> Floats:
         """Return those of the factors of a tile under each bundle, (bundles, atoms, atoms)."""
         shares = self.bundles.weights.T[:, :, None]
-        if self._all is not None:
-            left, right = self._all[:, :, first], self._all[:, :, second]
+        if self._all_centred is not None:
+            left, right = self._all_centred[:, :, first], self._all_centred[:, :, second]
             product: Floats = (left * shares).transpose(0, 2, 1) @ right
             return product
         widths = first.stop - first.start, second.stop - second.start
@@ -223,54 +222,58 @@ class VarianceGame:
         for start in range(0, self.n_rows, step):
             raise_if_cancelled()
             rows = slice(start, min(start + step, self.n_rows))
-            left, right = self._centred(rows, first), self._centred(rows, second)
+            left, right = self._centre(rows, first), self._centre(rows, second)
             total += (left * shares[:, rows]).transpose(0, 2, 1) @ right
         return total
 
-    def _centred(self, rows: slice, atoms: slice) -> Floats:
+    def _centre(self, rows: slice, atoms: slice) -> Floats:
         """Return factors minus their means, shape (bundles, rows, atoms)."""
-        deficits = self._evaluated(rows, atoms).deficits
+        deficits = self._evaluate(rows, atoms).deficits
         centred: Floats = self._lacks[:, None, atoms] - deficits
         return centred
 
-    def _means(self) -> Factors:
-        """Return the means of the factors, shape (bundles, atoms); 0 for single players."""
-        sums = np.zeros((2, self.n_bundles, self.count))
+    def _evaluate_means(self) -> tuple[Factors, Floats, Floats | None]:
+        """Return the means of the factors, of their deficits, and centred factors if they are few.
+
+        Means have shape (bundles, atoms). Those of the factors are 0 for atoms of single players,
+        which are shifted by their mean; centred factors (bundles, rows, atoms) are not.
+        """
+        sums, centred = np.zeros((2, self.n_bundles, self.count)), None
         keep = self.n_bundles * self.n_rows * self.count <= _KEPT
         step = self.n_rows if keep else max(1, _ROWS // (self.n_bundles * self.count))
         for start in range(0, self.n_rows, step):
             rows = slice(start, min(start + step, self.n_rows))
-            found = self._evaluated(rows, slice(0, self.count))
+            factors = self._evaluate(rows, slice(0, self.count))
             shares = self.bundles.weights[rows].T[:, None, :]
-            self._unit &= bool(found.deficits.min() >= 0.0 and found.deficits.max() <= 1.0)
-            for total, part in zip(sums, found, strict=True):
+            self._unit &= bool(factors.deficits.min() >= 0.0 and factors.deficits.max() <= 1.0)
+            for total, part in zip(sums, factors, strict=True):
                 total += (shares @ part)[:, 0]
             if keep:
-                self._all = np.subtract(sums[1][:, None], found.deficits, out=found.deficits)
-        values, self._lacks = sums[0], sums[1].copy()
-        values = np.where(np.abs(sums[1]) < 0.5, 1.0 - sums[1], values)
+                centred = np.subtract(sums[1][:, None], factors.deficits, out=factors.deficits)
+        lacks = sums[1].copy()
+        values = np.where(np.abs(lacks) < 0.5, 1.0 - lacks, sums[0])
         single = np.concatenate([atoms.single for atoms, _ in self.parts])
         alone = np.flatnonzero(single >= 0)
         # a term of one player has no part in the worth of none, but in the mean of the function
         self._mean_of_singles = values[single[alone], alone] @ self.weights[alone]
         values[single[alone], alone] = 0.0
         sums[1][single[alone], alone] = 1.0
-        return Factors(values, sums[1])
+        return Factors(values, sums[1]), lacks, centred
 
-    def _evaluated(self, rows: slice, wanted: slice) -> Factors:
+    def _evaluate(self, rows: slice, wanted: slice) -> Factors:
         """Return the factors of some atoms of all parts at some rows."""
-        found: list[Factors] = []
+        factors: list[Factors] = []
         start = 0
         for atoms, x in self.parts:
             first, last = max(wanted.start, start), min(wanted.stop, start + atoms.count)
             if first < last:
-                found.append(atoms.factors(x[rows], slice(first - start, last - start)))
+                factors.append(atoms.factors(x[rows], slice(first - start, last - start)))
             start += atoms.count
-        if len(found) == 1:
-            return found[0]
-        return Factors(*(np.concatenate(part, axis=2) for part in zip(*found, strict=True)))
+        if len(factors) == 1:
+            return factors[0]
+        return Factors(*(np.concatenate(part, axis=2) for part in zip(*factors, strict=True)))
 
-    def _of_pairs(self, change: Floats, first: slice, second: slice) -> Floats:
+    def _sum_pairs(self, change: Floats, first: slice, second: slice) -> Floats:
         """Return the sums over a tile of the parts of two players, (players, players, outputs)."""
         n_players, n_outputs = len(change), self.weights.shape[1]
         sums = np.zeros((n_players, n_players, n_outputs))
@@ -281,8 +284,8 @@ class VarianceGame:
             for output in range(n_outputs):
                 w = others * self.weights[:, output]
                 inner = (both @ w[:, second, None])[:, :, 0]
-                found = twice * (inner * w[:, first]).sum(axis=1)
-                sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = found
+                sums_of_j = twice * (inner * w[:, first]).sum(axis=1)
+                sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = sums_of_j
         return sums
 
 

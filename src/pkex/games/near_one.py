@@ -8,17 +8,24 @@ of all a times the neutral game with the signed exponents ``e = s - r``; under n
 
 with ``v = 1 - exp(-e)``, to the value of player j. Both functions are short polynomials in e where
 |e| is small: K terms of the Chebyshev series of ``g(e) / e`` on [-L, L], and of ``l(e) / e``, leave
-out 2^-52 for the L of `SIGNED`, whatever the node (the derivation is that of the native kernel,
-`near_one_series.hpp` and `signed_series.cpp`; the tests compare with forty digits). So the power
-sums of the exponents of a pair give the logarithms at all nodes, and adding up the nodes leaves one
-polynomial, whose values at the e_j are the Shapley values: about 3 K passes over the exponents,
-where a sweep takes 6 for every node, and no exponential of a factor.
+out 2^-52 for the L of `SIGNED`, whatever the node. The derivation is at the heads of
+`native/near_one_series.hpp`, for exponents of one sign (`POSITIVE`), and of
+`native/signed_series.hpp`; the L are where its bound is 2^-52, also for the K not listed there. Its
+bound of the coefficients, ``8.01 pi^(-n-1)``, needs nodes with ``|log(t / (1 - t))| <= 5.3``: no
+rule of more than 16 nodes. The tests compare with forty digits.
+
+So the power sums of the exponents of a pair give the logarithms at all nodes, and adding up the
+nodes leaves one polynomial, whose values at the e_j are the Shapley values: about 3 K passes over
+the exponents, where a sweep takes 6 for every node, and no exponential of a factor.
 
 What a sum of exponents is off by is the relative error of a product. So those of absent players,
 which are large far from all points, are added up in two parts, the first without rounding, and the
-signed ones by blocks of players: (16 + d / 16) units of ``sum |e_i|``, which is below 34 where a
-rule has series, and so less than the 34 d + 280 units that `WeightedPoints.error` counts for the
-games of d players.
+signed ones by blocks of players: (16 + d / 16) units of ``sum |e_i|``. That sum is below 34 where a
+rule has series: either the rule of 16 nodes covers lam up to 19.9, and lam is at least 0.67 of the
+sum as ``|e| <= 0.976``; or it is exact for at most 32 players, whose sum is at most 32 * 0.976.
+(16 + d / 16) * 34 units are less than the 34 d + 280 that `WeightedPoints.error` counts for general
+games of d >= 9 players, and less than the 16 d + 280 for neutral ones of d >= 20; with fewer than
+`_FEWEST_GENERAL` or `_FEWEST` of `numpy_backend` there are no series.
 """
 
 from __future__ import annotations
@@ -40,8 +47,8 @@ __all__ = [
     "Series",
     "absent_sums",
     "add_near_one",
+    "build_series",
     "player_sums",
-    "series_of",
 ]
 
 
@@ -73,9 +80,9 @@ POSITIVE = {
 """The same for exponents of one sign, by series on [0, L]: under neutral removal."""
 
 _LONG = 48  # terms before the cut: (0.976 / pi)^48 is below 2^-80
-_MOST_LOGIT = 5.3
+_MOST_LOGIT = 5.3  # of a node, see the head
 _BLOCK = 16  # players whose exponents are added up before they are added to the others
-_GRID = 2.0**20
+_GRID = 2.0**20  # multiples of 2^-20 below 2^10, where exp(-sum) is not 0, add up without rounding
 _CHUNK = 2**15  # exponents that are worked on at once, so that they stay in cache
 
 
@@ -93,7 +100,7 @@ class Series(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def series_of(rule: Rule, terms: int, *, signed: bool = True) -> Series | None:
+def build_series(rule: Rule, terms: int, *, signed: bool = True) -> Series | None:
     """Return the series of so many terms of a rule, or None where a node is too near 0 or 1."""
     t = rule.nodes
     with np.errstate(divide="ignore"):
@@ -110,10 +117,10 @@ def series_of(rule: Rule, terms: int, *, signed: bool = True) -> Series | None:
     logs[1:] = (
         t * (1.0 - t) * shares[:-1] / np.arange(2.0, _LONG + 1.0)[:, None]
     )  # l' = t(1-t)g - t
-    return Series(*(_shortened(powers, terms, signed) for powers in (logs, shares)))
+    return Series(*(_shorten(powers, terms, signed) for powers in (logs, shares)))
 
 
-def _shortened(powers: Floats, terms: int, signed: bool) -> Floats:
+def _shorten(powers: Floats, terms: int, signed: bool) -> Floats:
     """Return the first terms of Chebyshev series on [-L, L] or [0, L], as powers: (nodes, terms).
 
     In ``w = e / L`` and ``y``, which is w, or 2w - 1 where w starts at 0: polynomials in w, then
@@ -202,13 +209,13 @@ def add_near_one(
         pairs = order[start : start + step]
         terms = sizes[np.searchsorted(limits, most[pairs[-1]])]
         memory = workspace("powers", terms + 1, len(e), len(pairs))  # e, e^2, ...; and the values
-        powers, found = memory[:-1], memory[-1]
+        powers, chunk = memory[:-1], memory[-1]
         here = e.take(pairs, axis=1, out=powers[0], mode="clip")
         sums = _fill_powers(powers)
-        size = np.add.reduce(np.abs(here, out=found), axis=0) if signed else sums[0]
+        size = np.add.reduce(np.abs(here, out=chunk), axis=0) if signed else sums[0]
         lam = float((size - (0.5 - most[pairs] / 6.0) * sums[1]).max())
         rule = ladder.rules[int(np.searchsorted(ladder.limits, lam))]
-        series = series_of(rule, terms, signed=signed)
+        series = build_series(rule, terms, signed=signed)
         if series is None:
             return start, rules
         rules.add(rule)
@@ -216,6 +223,6 @@ def add_near_one(
         nodes = np.exp(logs @ sums - absent[pairs])
         nodes *= -rule.weights[:, None]
         # one pass for each term, where Horner's scheme in NumPy takes two
-        np.einsum("kij,kj->ij", powers, shares.T @ nodes, out=found)
-        values[:, pairs] = found
+        np.einsum("kij,kj->ij", powers, shares.T @ nodes, out=chunk)
+        values[:, pairs] = chunk
     return len(order), rules

@@ -1,6 +1,6 @@
 """The hot loop in NumPy: the values of a block of pair games, contracted with weights.
 
-A native `Game` stands in for the one here where it could be compiled (see `pkex.games.backend`);
+`NativeGame` stands in for the one here where it could be compiled (see `pkex.games.backend`);
 both keep to the protocol `pkex.games.protocols.Game` and pass the same tests.
 
 For the pairs of a block the deficits ``u`` of the players are evaluated once, each pair takes the
@@ -25,15 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.types import Floats, Players
-from pkex.games.extents import FLOOR, TAIL, extent
+from pkex.games.extents import FLOOR, TAIL, measure_extent
 from pkex.games.factors import (
     Factors,
-    both_by_column,
-    by_column,
-    change,
-    exponents_of,
+    compute_drops,
+    evaluate_both_forms,
+    evaluate_columns,
+    from_exponents,
     mean_factors,
-    of_exponents,
+    to_exponents,
 )
 from pkex.games.near_one import POSITIVE, SIGNED, absent_sums, add_near_one, player_sums
 from pkex.games.numpy_ratios import NumPyRatios
@@ -45,7 +45,7 @@ from pkex.kernels.columns import RBF, Chi2, Laplacian, Periodic
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term
 
-__all__ = ["Game"]
+__all__ = ["NumPyGame"]
 
 
 _EXPONENTIALS = (RBF, Laplacian, Chi2, Periodic)  # kernels that tell their exponents
@@ -53,7 +53,7 @@ _FEWEST = 32  # players from which on series are worth a look
 _FEWEST_GENERAL = 12  # and in the general game, which they spare two exponentials for each factor
 
 
-class Solved(NamedTuple):
+class PairValues(NamedTuple):
     """The values of pairs, in two parts, and what goes with them.
 
     Attributes
@@ -73,7 +73,7 @@ class Solved(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Game:
+class NumPyGame:
     """The product games of one term: its columns gathered into players, and the rules for them.
 
     Parameters
@@ -110,7 +110,7 @@ class Game:
         absent : Factors of shape (players, points), optional
             The factors of absent players; 1 by default.
         """
-        return _contracted(self._solved(x, z, absent), len(x), weights)
+        return _contract(self._solve_points(x, z, absent), len(x), weights)
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
     def explain_given(
@@ -125,7 +125,7 @@ class Game:
         absent : Factors of shape (players, rows, points) or (players, points), optional
             The factors of absent players; 1 by default.
         """
-        return _contracted(self._solve(present, absent), present.values.shape[1], weights)
+        return _contract(self._solve(present, absent), present.values.shape[1], weights)
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
     def explain_against(
@@ -152,8 +152,8 @@ class Game:
                 assert present is not None
                 solved = self._solve(present, absent)
             else:
-                solved = self._near_and_far(s, r[:, 0])
-            block = _contracted(solved, len(x), share * weights)
+                solved = self._solve_exponents(s, r[:, 0])
+            block = _contract(solved, len(x), share * weights)
             total = block if total is None else total.plus(block)
         if total is None:
             raise ValueError("the background has no rows.")
@@ -189,12 +189,12 @@ class Game:
         if integrals:
             solved = self._solve(self._present(x, z, absent), absent)
         else:
-            solved = self._solved(x, z, absent)
-        found, changes, totals, magnitudes, rules = solved
+            solved = self._solve_points(x, z, absent)
+        added, changes, totals, magnitudes, rules = solved
         shape, scale = (-1, len(x), len(z)), self.term.coefficient
         if changes is not None and not integrals:
-            found *= changes
-        values[:-1] += scale * found.reshape(shape)
+            added *= changes
+        values[:-1] += scale * added.reshape(shape)
         values[-1] += scale * totals.reshape(shape)[0]
         return Added(rules, float(magnitudes.max(initial=0.0)))
 
@@ -205,26 +205,32 @@ class Game:
         u = self.deficits(x, z)
         return Factors(1.0 - u, u)
 
-    def _solved(self, x: Floats, z: Floats, absent: Factors | None) -> Solved:
+    def _solve_points(self, x: Floats, z: Floats, absent: Factors | None) -> PairValues:
         """Return the values of the pairs of rows and points."""
         many = absent is not None or len(self.players) >= _FEWEST
         s = self._exponents(x, z) if many else None
-        r = None if s is None or absent is None else exponents_of(absent)
+        r = None if s is None or absent is None else to_exponents(absent)
         if s is None or (r is not None and not np.isfinite(r).all()):
             return self._solve(self._present(x, z, absent), absent)
-        return self._near_and_far(s, r)
+        return self._solve_exponents(s, r)
 
-    def _near_and_far(self, s: Floats, r: Floats | None) -> Solved:
+    def _solve_exponents(self, s: Floats, r: Floats | None) -> PairValues:
         """Return the values of pairs from exponents: by series where they are near, else by nodes.
 
         `s` has the shape (players, rows, points), `r`, of absent players, (players, points).
+
+        A pair is *near* if its largest ``|s - r|`` is small enough for the longest series. Pairs
+        are sorted by it, so that chunks of `add_near_one` take few terms; that may stop at a rule
+        without series, and what it leaves is solved by nodes together with the pairs that are far.
+        Where no more than half of the pairs are near, nodes solve them all: gathering some would
+        cost more than series spare (a choice by time: `python -m benchmarks.without_compiler`).
         """
         n_players, n_points = len(s), s.shape[2]
         e = s if r is None else s - r[:, None, :]
         s, e = s.reshape(n_players, -1), e.reshape(n_players, -1)
         most = (e if r is None else np.abs(e)).max(axis=0, initial=0.0)
         point = np.arange(e.shape[1]) % n_points
-        order = np.argsort(most)  # what is no number comes last
+        order = np.argsort(most)  # what is not a number comes last, and is far
         limit = max((POSITIVE if r is None else SIGNED).values())
         near = order[: np.searchsorted(most, limit, side="right", sorter=order)]
         solved, rules = 0, set[Rule]()
@@ -232,25 +238,24 @@ class Game:
             missing = np.zeros(e.shape[1]) if r is None else absent_sums(r)[point]
             values = workspace("values", *e.shape)
             signed = r is not None
-            found = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
-            solved, rules = found
+            solved, rules = add_near_one(e, missing, most, near, self.ladder, values, signed=signed)
         if not solved:
-            absent = None if r is None else of_exponents(r[:, point])
-            return self._solve(of_exponents(s), absent)
+            absent = None if r is None else from_exponents(r[:, point])
+            return self._solve(from_exponents(s), absent)
         sums = player_sums(e)
         totals, magnitudes = np.exp(-(missing + sums)), np.ones(e.shape[1])
-        if r is not None:
+        if r is not None:  # the largest worth, of max(p, a): exp of -(sum r + sum min(e, 0))
             worth = np.exp(0.5 * (np.abs(e).sum(axis=0) - sums) - missing)
             magnitudes = np.where(worth < TAIL, np.maximum(worth, FLOOR), 1.0)
         far = order[solved:]
         if len(far):
-            absent = None if r is None else of_exponents(r[:, point[far]])
-            others = self._solve(of_exponents(s[:, far]), absent)
+            absent = None if r is None else from_exponents(r[:, point[far]])
+            others = self._solve(from_exponents(s[:, far]), absent)
             assert others.changes is not None
             values[:, far] = others.integrals * others.changes
             totals[far], magnitudes[far] = others.totals, others.magnitudes
             rules.update(others.rules)
-        return Solved(values, None, totals, magnitudes, tuple(rules))
+        return PairValues(values, None, totals, magnitudes, tuple(rules))
 
     def _exponents(self, x: Floats, z: Floats) -> Floats | None:
         """Return minus the logarithms of the players' factors, or None where they have none."""
@@ -260,15 +265,15 @@ class Game:
             return None
         leaf: Any = self._only_leaf
         if leaf is not None:
-            return by_column(leaf, leaf.exponents, x, z)
+            return evaluate_columns(leaf, leaf.exponents, x, z)
         joined = np.zeros((len(self.players), len(x), len(z)))
         for leaf in self.term.leaves:
-            found = by_column(leaf, leaf.exponents, x, z)
-            for player, exponent in zip(self._owners(leaf), found, strict=True):
+            exponents = evaluate_columns(leaf, leaf.exponents, x, z)
+            for player, exponent in zip(self._owners(leaf), exponents, strict=True):
                 joined[player] += exponent
         return joined
 
-    def _solve(self, present: Factors, absent: Factors | None) -> Solved:
+    def _solve(self, present: Factors, absent: Factors | None) -> PairValues:
         """Return the values of pairs, in two parts.
 
         Absent factors have the shape of the present ones, or the same for all rows.
@@ -278,11 +283,11 @@ class Game:
         start: Any = None
         if absent is not None:
             start, missing = (part if part.ndim == 3 else part[:, None, :] for part in absent)
-            u = change(present, Factors(start, missing))
+            u = compute_drops(present, Factors(start, missing))
             start = np.broadcast_to(start, u.shape)
             start = start.reshape(n_players, -1)
         factors, u = factors.reshape(n_players, -1), u.reshape(n_players, -1)
-        lam, outside, magnitudes = extent(self.term, factors, u, start, self.ladder.lower)
+        lam, outside, magnitudes = measure_extent(self.term, factors, u, start, self.ladder.lower)
         integrals = np.empty_like(u)
         assigned = self._assign(lam, outside)
         for rule, pairs in assigned:
@@ -297,7 +302,7 @@ class Game:
             magnitudes *= np.multiply.reduce(np.maximum(1.0, largest), axis=0)
             magnitudes *= 1.0 + lam
         rules = tuple(rule for rule, _ in assigned)
-        return Solved(integrals, -u, totals, magnitudes, rules)
+        return PairValues(integrals, -u, totals, magnitudes, rules)
 
     def deficits(self, x: Floats, z: Floats) -> Floats:
         """Return ``1 - product of the player's factors``, shape (players, rows, points).
@@ -306,11 +311,11 @@ class Game:
         """
         leaf = self._only_leaf
         if leaf is not None:
-            return by_column(leaf, leaf.deficits, x, z)
+            return evaluate_columns(leaf, leaf.deficits, x, z)
         joined = np.zeros((len(self.players), len(x), len(z)))
         for leaf in self.term.leaves:
-            found = by_column(leaf, leaf.deficits, x, z)
-            for player, v in zip(self._owners(leaf), found, strict=True):
+            deficits = evaluate_columns(leaf, leaf.deficits, x, z)
+            for player, v in zip(self._owners(leaf), deficits, strict=True):
                 joined[player] += v * (1.0 - joined[player])
         return joined
 
@@ -321,12 +326,12 @@ class Game:
         """
         leaf = self._only_leaf
         if leaf is not None:
-            return both_by_column(leaf, x, z)
+            return evaluate_both_forms(leaf, x, z)
         shape = (len(self.players), len(x), len(z))
         values, deficits = np.ones(shape), np.zeros(shape)
         for leaf in self.term.leaves:
-            found = both_by_column(leaf, x, z)
-            for player, value, v in zip(self._owners(leaf), *found, strict=True):
+            by_column = evaluate_both_forms(leaf, x, z)
+            for player, value, v in zip(self._owners(leaf), *by_column, strict=True):
                 values[player] *= value
                 deficits[player] += v * (1.0 - deficits[player])
         return Factors(values, deficits)
@@ -354,9 +359,9 @@ class Game:
         """
 
         def add(rows: slice, values: Floats, deficits: Floats) -> None:
-            found = self.factors(x[rows], z)
-            values += np.einsum("b,jbi->ji", shares[rows], found.values)
-            deficits += np.einsum("b,jbi->ji", shares[rows], found.deficits)
+            factors = self.factors(x[rows], z)
+            values += np.einsum("b,jbi->ji", shares[rows], factors.values)
+            deficits += np.einsum("b,jbi->ji", shares[rows], factors.deficits)
 
         step = max(1, self.entries // max(1, self.term.n_columns * len(z)))
         return mean_factors(add, len(x), step, (len(self.players), len(z)))
@@ -389,7 +394,7 @@ class Game:
         return assigned
 
 
-def _contracted(solved: Solved, n_rows: int, weights: Floats) -> BlockSums:
+def _contract(solved: PairValues, n_rows: int, weights: Floats) -> BlockSums:
     """Return the weighted sums over the points of each row."""
     integrals, changes, totals, magnitudes, rules = solved
     values = integrals if changes is None else np.multiply(integrals, changes, out=changes)

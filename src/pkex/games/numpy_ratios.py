@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from pkex._util.types import Floats, Indices
-from pkex.games.extents import extent
-from pkex.games.factors import change
+from pkex.games.extents import measure_extent
+from pkex.games.factors import compute_drops
 from pkex.games.protocols import NOTHING, TAU, Factors, Measured
 from pkex.games.threads import workspace
 from pkex.kernels.normal_form import Term
@@ -38,9 +38,9 @@ class NumPyRatios:
             repeats = absent.values.shape[1] // present.values.shape[1]
             if repeats > 1:
                 present = Factors(*(np.tile(part, (1, repeats)) for part in present))
-            drops = change(present, absent)
+            drops = compute_drops(present, absent)
         factors = present.values
-        lam, outside, magnitudes = extent(term, factors, drops, start, lower)
+        lam, outside, magnitudes = measure_extent(term, factors, drops, start, lower)
         widest = np.maximum(drops.max(axis=0), -drops.min(axis=0))
         totals = np.multiply.reduce(factors, axis=0)
         lowest = float(factors.min())

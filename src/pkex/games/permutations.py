@@ -15,11 +15,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from pkex._util.types import Floats, Indices
+from pkex.games.accumulator import Accumulator
 from pkex.games.blocks import triangle
 from pkex.games.plan import Plan
-from pkex.games.protocols import Added, Game, Task
-from pkex.games.rules import Rule, exact
-from pkex.games.sums import GameSums, ranked, sum_tolerance
+from pkex.games.protocols import Added, BlockSums, Game, Task
+from pkex.games.rules import Rule
+from pkex.games.sums import GameSums
 from pkex.games.threads import raise_if_cancelled, workspace
 
 __all__ = [
@@ -27,8 +28,8 @@ __all__ = [
     "ByPermutation",
     "Filler",
     "PermutedSums",
+    "PermutedWeights",
     "PlayerKernels",
-    "Shuffled",
     "Together",
 ]
 
@@ -38,7 +39,7 @@ EQUAL = 2.0**-43
 """Rounding of a long sum, relative to the sum of its absolute terms."""
 
 
-class Shuffled(Protocol):
+class PermutedWeights(Protocol):
     """Many sets of weights of the pairs of one sample, for tiles: see `statistics.pair_weights`."""
 
     @property
@@ -191,17 +192,8 @@ class PermutedSums:
         """Return them as the sums of games; `total` bounds the absolute weights."""
         n_sets = self.sums.shape[1]
         magnitudes = np.full((1, n_sets), total * self.largest)
-        order = ranked(self.rules or {exact(1)})
-        tolerance = sum_tolerance(order, plan.n_players, n_points, magnitudes, plan.general)
-        return GameSums(
-            self.sums[None, :-1],
-            self.sums[-1:],
-            np.zeros(n_sets),
-            magnitudes,
-            tolerance,
-            order,
-            plan.measure.efficient,
-        )
+        block = BlockSums(self.sums[None, :-1], self.sums[-1:], magnitudes, self.rules)
+        return GameSums.of(block, plan, n_points, np.zeros(n_sets))
 
 
 class _Tile(NamedTuple):
@@ -227,15 +219,13 @@ class ByPermutation:
     shuffled : Shuffled
     """
 
-    def __init__(self, filler: Filler, shuffled: Shuffled) -> None:
+    def __init__(self, filler: Filler, shuffled: PermutedWeights) -> None:
         self.shuffled, self.n_values, self.n_rows = shuffled, filler.n_values, len(filler.x)
         layers = [np.asfortranarray(filler.x[rows]) for rows in shuffled.layers]
         self.within = [filler.between(layer, layer) for layer in layers]
         self.across = [filler.between(left, right) for left, right in permutations(layers, 2)]
         self.pairs = min(filler.pairs, _TILE // self.n_values)
-        self.sums: Floats = np.zeros(())
-        self.sizes = np.zeros(self.n_values)
-        self.rules, self.largest = set[Rule](), 0.0
+        self.sums = Accumulator()
 
     def tasks(self) -> Sequence[Task]:
         """Return the tiles."""
@@ -254,7 +244,7 @@ class ByPermutation:
         diagonal = points.start == rows.start
         for group in (self.within, self.across):
             for filler in group:
-                added = _added(filler, rows, points, tile)
+                added = _add_filler(filler, rows, points, tile)
                 rules.update(added.rules)
                 largest = max(largest, added.largest)
             if diagonal and group is self.within and not self.shuffled.with_self:
@@ -267,20 +257,18 @@ class ByPermutation:
 
     def add(self, part: _Tile) -> None:
         """Add what one tile gave."""
-        self.sums = self.sums + part.sums
-        self.sizes += part.sizes
-        self.rules.update(part.rules)
-        self.largest = max(self.largest, part.largest)
+        arrays = {"sums": part.sums, "sizes": part.sizes}
+        self.sums.add(arrays, rules=part.rules, largest=part.largest)
 
     def result(self) -> PermutedSums:
         """Return the sums of all sets."""
         # the weights are about total / n^2 each, so this is about the sum of the absolute terms
-        rounding = EQUAL * self.shuffled.total / self.n_rows**2 * 2.0 * self.sizes
-        sums = self.shuffled.finish(2.0 * self.sums)  # (i, k) and (k, i)
-        return PermutedSums(sums, rounding, self.largest, tuple(self.rules))
+        rounding = EQUAL * self.shuffled.total / self.n_rows**2 * 2.0 * self.sums["sizes"]
+        sums = self.shuffled.finish(2.0 * self.sums["sums"])  # (i, k) and (k, i)
+        return PermutedSums(sums, rounding, self.sums.largest, tuple(self.sums.rules))
 
 
-def _added(filler: Filler, rows: slice, points: slice, tile: Floats) -> Added:
+def _add_filler(filler: Filler, rows: slice, points: slice, tile: Floats) -> Added:
     """Add to a tile what a filler has of it; later layers may end before the first does."""
     rows = slice(rows.start, min(rows.stop, len(filler.x)))
     points = slice(points.start, min(points.stop, len(filler.z)))

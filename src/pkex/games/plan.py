@@ -112,11 +112,11 @@ class Plan:
         if term.slack > 1.0:
             tol = min(_LOOSEST, term.slack * (self.tol or FULL_PRECISION))
         ladder = self.measure.ladder(n_players or self.n_players, tol, general=self.general)
-        return ladder if term.slack == 1.0 else _of_small_weight(ladder, term.slack)
+        return ladder if term.slack == 1.0 else _loosen_ladder(ladder, term.slack)
 
 
 @lru_cache(maxsize=256)
-def _of_small_weight(ladder: Ladder, slack: float) -> Ladder:
+def _loosen_ladder(ladder: Ladder, slack: float) -> Ladder:
     """Return the rules with errors relative to the largest term, beside which theirs are small."""
     rules = [replace(rule, relative_error=rule.relative_error / slack) for rule in ladder.rules]
     return replace(ladder, rules=tuple(rules))

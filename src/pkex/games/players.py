@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pkex._util.validation import brief, is_index
 
-__all__ = ["Groups", "players_of"]
+__all__ = ["Groups", "parse_groups"]
 
 Column = str | int
 Groups = Mapping[str, Iterable[Column]] | Sequence[Iterable[Column]]
 
 
-def players_of(
+def parse_groups(
     groups: Groups | None, names: tuple[str, ...]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
     """Return the columns and the name of each player, in the order of their first columns."""
@@ -29,19 +29,19 @@ def players_of(
             f"{type(groups).__name__}."
         )
     players: list[tuple[tuple[int, ...], str]] = []
-    taken: set[int] = set()
+    grouped: set[int] = set()
     for name, members in named:
         columns = _group_columns(members, index)
-        twice = taken.intersection(columns)
+        twice = grouped.intersection(columns)
         if twice:
             raise ValueError(
                 f"column {names[min(twice)]!r} is in more than one group; a column can belong to "
                 "one player only."
             )
-        taken.update(columns)
+        grouped.update(columns)
         title = " + ".join(names[c] for c in columns) if name is None else str(name)
         players.append((columns, title))
-    players += [((i,), name) for name, i in index.items() if i not in taken]
+    players += [((i,), name) for name, i in index.items() if i not in grouped]
     players.sort(key=lambda player: min(player[0]))
     titles = tuple(title for _, title in players)
     if len(set(titles)) < len(titles):

@@ -40,9 +40,9 @@ from pkex.kernels.normal_form import Power
 
 if TYPE_CHECKING:
     from pkex._util.types import Players
+    from pkex.games.accumulator import Accumulator
     from pkex.games.points import Background
     from pkex.games.protocols import Measure
-    from pkex.games.reductions import Totals
 
 __all__ = ["PowerGame"]
 
@@ -113,17 +113,17 @@ class PowerGame:
         And the mean of the absolute value to the power of the degree, as the last.
         """
         degree = self.power.degree
-        found = [np.zeros((len(z), len(self.taking))) for _ in range(degree + 1)]
+        moments = [np.zeros((len(z), len(self.taking))) for _ in range(degree + 1)]
         step = max(1, _ENTRIES // max(1, len(z) * len(self.columns)))
         for start in range(0, len(background.rows), step):
             rows = slice(start, start + step)
-            added, shares = self._added(background.rows[rows], z), background.weights[rows]
+            added, shares = self._contributions(background.rows[rows], z), background.weights[rows]
             raised = added
-            for moment in found[:-1]:
+            for moment in moments[:-1]:
                 moment += np.einsum("b,bij->ij", shares, raised)
                 raised = raised * added
-            found[-1] += np.einsum("b,bij->ij", shares, np.abs(added) ** degree)
-        return found
+            moments[-1] += np.einsum("b,bij->ij", shares, np.abs(added) ** degree)
+        return moments
 
     @_quiet
     def add(
@@ -133,39 +133,38 @@ class PowerGame:
         weights: Floats,
         background: Background,
         moments: Series | None,
-        found: Totals,
+        sums: Accumulator,
     ) -> None:
         """Add the values of all rows to sums; `moments` are those of a marginal background."""
         step = max(1, _ENTRIES // max(1, len(z) * len(self.columns)))
-        found.rules.add(self.rule)
-        found.n_blocks += 1
+        sums.add({}, rules=[self.rule])
         for start in range(0, len(x), step):
             raise_if_cancelled()
             rows = slice(start, start + step)
             local = weights if weights.ndim == 2 else weights[rows]
-            found.totals[rows] += _weighted(self._worth(x[rows], z), local)
+            sums["totals"][rows] += _weighted(self._worth(x[rows], z), local)
             if moments is not None:
-                self._add_marginal(x[rows], z, local, moments, rows, found)
+                self._add_marginal(x[rows], z, local, moments, rows, sums)
                 continue
             for row, share in zip(background.rows, background.weights, strict=True):
-                self._add_against(x[rows], z, share * local, row[None], rows, found)
+                self._add_against(x[rows], z, share * local, row[None], rows, sums)
 
     def _add_against(
-        self, x: Floats, z: Floats, weights: Floats, row: Floats, rows: slice, found: Totals
+        self, x: Floats, z: Floats, weights: Floats, row: Floats, rows: slice, sums: Accumulator
     ) -> None:
         """Add the values with one row in place of absent players."""
         degree, coefficient = self.power.degree, self.power.coefficient
-        change = self._added(x - row, z)
-        absent = self._added(row, z)[0]
+        change = self._contributions(x - row, z)
+        absent = self._contributions(row, z)[0]
         start = self.power.coef0 + absent.sum(axis=-1)
-        raised, sums = change, []
+        raised, power_sums = change, []
         for _ in range(degree):
-            sums.append(raised.sum(axis=-1))
+            power_sums.append(raised.sum(axis=-1))
             raised = raised * change
-        factors: Series = [np.zeros_like(sums[0]) for _ in range(degree)]
+        factors: Series = [np.zeros_like(power_sums[0]) for _ in range(degree)]
         for t, weight in zip(self.rule.nodes, self.rule.weights, strict=True):
-            logs, ratios = _of_bernoulli(float(t), degree)
-            total = [log * s for log, s in zip(logs, sums, strict=True)]
+            logs, ratios = _bernoulli_series(float(t), degree)
+            total = [log * s for log, s in zip(logs, power_sums, strict=True)]
             total[0] = total[0] + start
             rest = [np.ones_like(start), *_exp(total)]
             for r, ratio in enumerate(ratios, 1):
@@ -175,14 +174,14 @@ class PowerGame:
             values = (values + factor[..., None]) * change
         values *= coefficient * math.factorial(degree)
         size = abs(self.power.coef0) + np.abs(absent).sum(axis=-1) + np.abs(change).sum(axis=-1)
-        self._put(values, self._amplified_against * size**degree, weights, rows, found)
+        self._add_pairs(values, self._amplification_against * size**degree, weights, rows, sums)
 
     def _add_marginal(
-        self, x: Floats, z: Floats, weights: Floats, moments: Series, rows: slice, found: Totals
+        self, x: Floats, z: Floats, weights: Floats, moments: Series, rows: slice, sums: Accumulator
     ) -> None:
         """Add the values with independent absent players of given moments."""
         degree, coefficient = self.power.degree, self.power.coefficient
-        added = self._added(x, z)
+        added = self._contributions(x, z)
         present, absent, raised = [], [], added
         for r in range(1, degree + 1):
             present.append(raised / math.factorial(r))
@@ -200,10 +199,10 @@ class PowerGame:
         values *= coefficient * math.factorial(degree)
         typical = moments[-1] ** (1.0 / degree)  # |E a^r| is at most its r-th power
         size = abs(self.power.coef0) + np.maximum(np.abs(added), typical).sum(axis=-1)
-        self._put(values, self._amplified * size**degree, weights, rows, found)
+        self._add_pairs(values, self._amplification * size**degree, weights, rows, sums)
 
-    def _put(
-        self, values: Floats, magnitudes: Floats, weights: Floats, rows: slice, found: Totals
+    def _add_pairs(
+        self, values: Floats, magnitudes: Floats, weights: Floats, rows: slice, sums: Accumulator
     ) -> None:
         """Add the weighted values of pairs, and their magnitudes."""
         if not np.isfinite(values).all():
@@ -211,11 +210,11 @@ class PowerGame:
                 f"the powers of a polynomial kernel of degree {self.power.degree} overflow; scale "
                 "the kernel or the data."
             )
-        found.values[rows][:, self.taking] += np.swapaxes(values, 1, 2) @ weights
+        sums["values"][rows, self.taking] += np.swapaxes(values, 1, 2) @ weights
         sizes = abs(self.power.coefficient) * magnitudes
-        found.magnitudes[rows] += _weighted(sizes, np.abs(weights))
+        sums["magnitudes"][rows] += _weighted(sizes, np.abs(weights))
 
-    def _added(self, x: Floats, z: Floats) -> Floats:
+    def _contributions(self, x: Floats, z: Floats) -> Floats:
         """Return what players add, shape (rows, points, taking)."""
         products = self.power.gamma * x[:, None, self.columns] * z[None, :, self.columns]
         if len(self.starts) == len(self.columns):
@@ -229,21 +228,21 @@ class PowerGame:
         return worth
 
     @lazy
-    def _amplified_against(self) -> float:
+    def _amplification_against(self) -> float:
         """How much larger what the series add up can be than the power of the sizes.
 
         With one row in place of absent players the series have these coefficients in ``u a_j``.
         """
         degree, total = self.power.degree, 0.0
         for t, weight in zip(self.rule.nodes, self.rule.weights, strict=True):
-            logs, ratios = _of_bernoulli(float(t), degree)
+            logs, ratios = _bernoulli_series(float(t), degree)
             logs[0] = 1.0  # the constant adds to t
             rest = [1.0, *(float(v) for v in _exp([np.abs(v) for v in logs]))]
             total += weight * sum(abs(g) * rest[degree - r] for r, g in enumerate(ratios, 1))
         return max(1.0, float(total) * math.factorial(degree))
 
     @lazy
-    def _amplified(self) -> float:
+    def _amplification(self) -> float:
         """The same for absent players of given moments.
 
         All series have coefficients below those of ``1 / (2 - e^u)``, its logarithm, and ``2 (e^u -
@@ -293,7 +292,7 @@ def _ratio(above: Sequence[Floats], below: Sequence[Floats]) -> Series:
     return ratios
 
 
-def _of_bernoulli(t: float, degree: int) -> tuple[list[float], list[float]]:
+def _bernoulli_series(t: float, degree: int) -> tuple[list[float], list[float]]:
     """Return the series of ``log(1 + t (e^s - 1))`` and ``(e^s - 1) / (1 + t (e^s - 1))`` in s."""
     steps = [np.array(1.0 / math.factorial(r)) for r in range(1, degree + 1)]
     mixed = [t * step for step in steps]

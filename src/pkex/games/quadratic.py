@@ -7,7 +7,8 @@ players, with the factors ``g_aj(x_j) g_cj(x_j)`` where player j is present. Whe
 has the same factors of a background row, one row after the other (interventional), or their mean
 over the rows (marginal), which is the mean of a product and no product of means.
 
-The kernel of a row with itself, `own_worth`, is a game as well where the kernel is not stationary.
+The kernel of a row with itself is a game as well where the kernel is not stationary:
+`explain_diagonal`.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pkex._util.types import Floats
+from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.blocks import rectangle, triangle
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.plan import Plan
 from pkex.games.points import Background
 from pkex.games.protocols import BlockSums, Factors, Task
-from pkex.games.reductions import ByRow, Totals
+from pkex.games.reductions import ByRow
 from pkex.games.sources import GivenFactors, given_game
 from pkex.games.sums import GameSums
 from pkex.games.threads import raise_if_cancelled
 
-__all__ = ["QuadraticForm", "own_worth", "pairs_of", "tiles_of"]
+__all__ = ["QuadraticGame", "explain_diagonal", "pairs_of", "tiles_of"]
 
 
 _FACTORS = 2**19  # of a tile of pairs of atoms, for `_ROWS` rows
@@ -37,7 +39,7 @@ _ROWS = 8  # rows that a tile has room for
 _BLOCK = 64  # rows of a task, for which what absent players have in a tile is found once
 
 
-class QuadraticForm:
+class QuadraticGame:
     """The values of a quadratic form of atoms at some rows: a reduction.
 
     Every unordered pair of atoms is met once.
@@ -56,8 +58,7 @@ class QuadraticForm:
         plan = self.plan = atoms.plan
         self.tiles = tiles_of(atoms)
         self.game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
-        self.found = Totals.zeros(len(x), plan.n_players, 1)
-        self.base = 0.0
+        self.sums = Accumulator(**BlockSums.shapes(len(x), plan.n_players, 1), bases=(1,))
         self.here = atoms.factors(x)
         self.there = atoms.factors(background.rows)
 
@@ -100,13 +101,13 @@ class QuadraticForm:
     def add(self, part: tuple[slice, BlockSums, float]) -> None:
         """Add the sums of a tile."""
         rows, block, base = part
-        self.found.add(rows, block)
+        self.sums.add(block.arrays, at=rows, rules=block.rules)
         if rows.start == 0:  # it is the same for all rows
-            self.base += base
+            self.sums.add_array("bases", base)
 
     def result(self) -> GameSums:
         """Return the sums of all rows."""
-        return self.found.sums(self.plan, self.atoms.count, np.array([self.base]))
+        return GameSums.accumulated(self.sums, self.plan, self.atoms.count, self.sums["bases"])
 
     def _absent(self, first: slice, second: slice) -> Iterator[tuple[float, Factors]]:
         """Give what absent players have in a tile, with shares: of each row, or the mean."""
@@ -135,14 +136,15 @@ def pairs_of(tile: tuple[slice, slice]) -> int:
     return int((first.stop - first.start) * (second.stop - second.start))
 
 
-def own_worth(plan: Plan, x: Floats, background: Background) -> tuple[GameSums, float]:
-    """Return the values of ``k(h, h)`` at some rows, absent players as in `QuadraticForm`.
+def explain_diagonal(plan: Plan, x: Floats, background: Background) -> tuple[GameSums, float]:
+    """Return the values of ``k(h, h)`` at some rows, absent players as in `QuadraticGame`.
 
     What is the same for all rows, the whole of a stationary kernel, comes apart: in totals and
     bases it would round away what a small quadratic form beside it changes.
     """
     shares, constants = background.weights, [0.0]
-    found = Totals.zeros(len(x), plan.n_players, 1).sums(plan, 1, np.zeros(1))
+    nothing = Accumulator(**BlockSums.shapes(len(x), plan.n_players, 1))
+    sums = GameSums.accumulated(nothing, plan, 1, np.zeros(1))
     terms = [*plan.terms, *(single.term for single in plan.singles)]
     for term in terms:
         here = diagonal_factors(term, plan.players, x)
@@ -158,8 +160,8 @@ def own_worth(plan: Plan, x: Floats, background: Background) -> tuple[GameSums, 
         present = Factors(*(np.broadcast_to(part[:, :, None], shape) for part in here))
         game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
         base = np.multiply.reduce(there.values, axis=0) @ weights
-        found = found + reduced(ByRow(plan, GivenFactors(game, present, there), weights, base))
-    return found, math.fsum(constants)
+        sums = sums + run_reduction(ByRow(plan, GivenFactors(game, present, there), weights, base))
+    return sums, math.fsum(constants)
 
 
 def _products(factors: Factors, first: slice, second: slice) -> Factors:

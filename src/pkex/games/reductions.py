@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Protocol
 
@@ -18,13 +18,13 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.errors import AdditivityError
+from pkex.games.accumulator import Accumulator
 from pkex.games.blocks import rectangle, triangle
 from pkex.games.means import mean_over_pairs, mean_roundings
 from pkex.games.plan import Plan
 from pkex.games.protocols import BlockSums, Factors, FactorSource, Game, Task
-from pkex.games.rules import Rule, exact
-from pkex.games.sources import Points, SameFactors
-from pkex.games.sums import GameSums, ranked, sum_tolerance
+from pkex.games.sources import PointSource, SameFactors
+from pkex.games.sums import GameSums
 
 __all__ = [
     "ByPair",
@@ -32,9 +32,8 @@ __all__ = [
     "Component",
     "MeanFactors",
     "PairWeights",
-    "Totals",
-    "weight_sums",
-    "without_self",
+    "exclude_self",
+    "sum_weights",
 ]
 
 
@@ -53,37 +52,6 @@ class PairWeights(Protocol):
         """Return the weights of some pairs."""
 
 
-class Totals:
-    """Sums that blocks are added to."""
-
-    def __init__(
-        self, values: Floats, totals: Floats, magnitudes: Floats, rules: Iterable[Rule], blocks: int
-    ) -> None:
-        self.values, self.totals, self.magnitudes = values, totals, magnitudes
-        self.rules, self.n_blocks = set(rules), blocks
-
-    @classmethod
-    def zeros(cls, n_rows: int, n_players: int, n_sets: int) -> Totals:
-        """Return the sums of no blocks."""
-        totals, magnitudes = np.zeros((2, n_rows, n_sets))
-        return cls(np.zeros((n_rows, n_players, n_sets)), totals, magnitudes, (), 0)
-
-    def add(self, rows: slice, block: BlockSums) -> None:
-        """Add the sums of a block to some rows."""
-        self.values[rows] += block.values
-        self.totals[rows] += block.totals
-        self.magnitudes[rows] += block.magnitudes
-        self.rules.update(block.rules)
-        self.n_blocks += 1
-
-    def sums(self, plan: Plan, n_points: int, bases: Floats) -> GameSums:
-        """Return them with what they may miss."""
-        order, size, blocks = ranked(self.rules or {exact(1)}), self.magnitudes, self.n_blocks or 1
-        tolerance = sum_tolerance(order, plan.n_players, n_points, size, plan.general, blocks)
-        efficient = plan.measure.efficient
-        return GameSums(self.values, self.totals, bases, size, tolerance, order, efficient, blocks)
-
-
 class ByRow:
     """Weighted sums over the points, for every row.
 
@@ -96,7 +64,7 @@ class ByRow:
     bases : array of shape (sets,) or (rows, sets), optional
         Weighted sums of the worth of no player; 0 by default.
     also : callable, optional
-        Adds to the totals what is no game.
+        Adds to the sums what is no game.
     """
 
     def __init__(
@@ -105,16 +73,17 @@ class ByRow:
         source: FactorSource,
         weights: Floats | PairWeights,
         bases: Floats | None = None,
-        also: Callable[[Totals], None] | None = None,
+        also: Callable[[Accumulator], None] | None = None,
     ) -> None:
         self.plan, self.source, self.weights, self.also = plan, source, weights, also
         n_sets = weights.shape[-1] if isinstance(weights, np.ndarray) else 1
         self.bases = np.zeros(n_sets) if bases is None else bases
-        self.found = Totals.zeros(source.shape[0], plan.n_players, n_sets)
+        shapes = BlockSums.shapes(source.shape[0], plan.n_players, n_sets)
+        self.sums = Accumulator(**shapes)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what a worker needs of it, which is not the sums."""
-        return self.__dict__ | {"found": None, "also": None}
+        """Return what a worker needs of it."""
+        return self.__dict__ | {"also": None}
 
     def tasks(self) -> Sequence[Task]:
         """Return the blocks of every term."""
@@ -128,7 +97,7 @@ class ByRow:
         """Return the sums of one block, and whose rows they are."""
         rows, points, term = task
         if not isinstance(self.weights, np.ndarray):
-            local = without_self(self.weights, rows, points)[:, :, None]
+            local = exclude_self(self.weights, rows, points)[:, :, None]
         elif self.weights.ndim == 2:
             local = self.weights[points]
         else:
@@ -137,13 +106,14 @@ class ByRow:
 
     def add(self, part: tuple[slice, BlockSums]) -> None:
         """Add the sums of one block to those of its rows."""
-        self.found.add(*part)
+        rows, block = part
+        self.sums.add(block.arrays, at=rows, rules=block.rules)
 
     def result(self) -> GameSums:
         """Return the sums of all rows."""
         if self.also is not None:
-            self.also(self.found)
-        return self.found.sums(self.plan, self.source.shape[1], self.bases)
+            self.also(self.sums)
+        return GameSums.accumulated(self.sums, self.plan, self.source.shape[1], self.bases)
 
 
 class ByPair:
@@ -160,7 +130,7 @@ class ByPair:
 
     def __init__(self, plan: Plan, source: FactorSource, weights: PairWeights) -> None:
         self.plan, self.source, self.weights = plan, source, weights
-        self.found = Totals.zeros(1, plan.n_players, 1)
+        self.sums = Accumulator(**BlockSums.shapes(1, plan.n_players, 1))
 
     def tasks(self) -> Sequence[Task]:
         """Return strips of rows, each with all points from its first row on."""
@@ -171,7 +141,7 @@ class ByPair:
     def run(self, task: Task) -> list[BlockSums]:
         """Return the sums of one strip for every term."""
         rows, points, _ = task
-        local = 2.0 * without_self(self.weights, rows, points)
+        local = 2.0 * exclude_self(self.weights, rows, points)
         local[:, : len(local)] *= 0.5  # here both (i, k) and (k, i) are met
         terms = range(self.source.n_terms)
         return [self.source.explain(term, rows, points, local[:, :, None]) for term in terms]
@@ -179,12 +149,12 @@ class ByPair:
     def add(self, part: list[BlockSums]) -> None:
         """Add the sums of a strip, over its rows."""
         for block in part:
-            values, totals, sizes = (sums.sum(axis=0, keepdims=True) for sums in block[:3])
-            self.found.add(slice(0, 1), BlockSums(values, totals, sizes, block.rules))
+            sums = {name: array.sum(axis=0) for name, array in block.arrays.items()}
+            self.sums.add(sums, rules=block.rules)
 
     def result(self) -> GameSums:
         """Return the sums, as those of one row."""
-        return self.found.sums(self.plan, self.source.shape[0], np.zeros(1))
+        return GameSums.accumulated(self.sums, self.plan, self.source.shape[0], np.zeros(1))
 
 
 class MeanFactors:
@@ -202,7 +172,8 @@ class MeanFactors:
         self.games, self.x = games, x
         self.n_players = len(games[0].players)
         self.known = [mean_over_pairs(game, x) for game in games]
-        self.totals = np.zeros((len(games), 2, self.n_players))
+        self.shape = (len(games), 2, self.n_players)
+        self.sums = Accumulator(factors=self.shape)
 
     def tasks(self) -> Sequence[Task]:
         """Return strips of rows, each with all points from its first row on."""
@@ -232,7 +203,7 @@ class MeanFactors:
     def run(self, task: Task) -> Floats:
         """Return the sums of a strip, shape (terms, 2, players)."""
         here, after = self.x[task.rows], self.x[task.rows.stop :]
-        sums = np.zeros_like(self.totals)
+        sums = np.zeros(self.shape)
         for total, game, known in zip(sums, self.games, self.known, strict=True):
             if known is not None:
                 continue
@@ -247,17 +218,18 @@ class MeanFactors:
 
     def add(self, part: Floats) -> None:
         """Add the sums of a strip."""
-        self.totals += part
+        self.sums.add({"factors": part})
 
     def result(self) -> SameFactors:
         """Return the means, as what absent players have in all pairs."""
         n_rows = len(self.x)
-        values, deficits = np.moveaxis(self.totals / (0.5 * n_rows * (n_rows - 1.0)), 1, 0)
+        sums = self.sums["factors"] / (0.5 * n_rows * (n_rows - 1.0))
+        values, deficits = np.moveaxis(sums, 1, 0)
         # near 1 the mean of the deficits has the digits
         values = np.where(np.abs(deficits) < 0.5, 1.0 - deficits, values)
         means = map(Factors, values, deficits)
-        found = [known or mean for known, mean in zip(self.known, means, strict=True)]
-        return SameFactors.of(found, n_rows, self.roundings)
+        factors = [known or mean for known, mean in zip(self.known, means, strict=True)]
+        return SameFactors.of(factors, n_rows, self.roundings)
 
 
 class Component:
@@ -268,17 +240,17 @@ class Component:
 
     Parameters
     ----------
-    source : Points
+    source : PointSource
         Its rows are its points; absent factors are the same for all pairs, or 1.
     weights : PairWeights
     subset : sequence of int
         The players.
     """
 
-    def __init__(self, source: Points, weights: PairWeights, subset: Sequence[int]) -> None:
+    def __init__(self, source: PointSource, weights: PairWeights, subset: Sequence[int]) -> None:
         self.source, self.weights, self.inside = source, weights, list(subset)
         self.outside = [j for j in range(source.n_players) if j not in self.inside]
-        self.total, self.other, self.size = 0.0, 0.0, 0.0
+        self.sums = Accumulator(total=(), other=(), size=())
 
     def tasks(self) -> Sequence[Task]:
         """Return the blocks of every term."""
@@ -289,7 +261,7 @@ class Component:
     def run(self, task: Task) -> tuple[float, float, float]:
         """Return the sum of a block, the same from the worths of subsets, and their size."""
         rows, points, term = task
-        local = without_self(self.weights, rows, points)
+        local = exclude_self(self.weights, rows, points)
         scale = self.source.games[term].term.coefficient
         factors = self.source.factors(term, rows, points)
         present, deficits = factors.values[self.inside], factors.deficits[self.inside]
@@ -315,29 +287,28 @@ class Component:
 
     def add(self, part: tuple[float, float, float]) -> None:
         """Add the sums of a block."""
-        self.total += part[0]
-        self.other += part[1]
-        self.size += part[2]
+        self.sums.add(dict(zip(("total", "other", "size"), part, strict=True)))
 
     def result(self) -> float:
         """Return the sum, or raise where that of the subsets is another."""
-        allowed = 16.0 * (len(self.inside) + sum(self.source.shape) + 16) * 2.0**-53 * self.size
-        if not abs(self.total - self.other) <= allowed:
+        total, other, size = (float(self.sums[name]) for name in ("total", "other", "size"))
+        allowed = 16.0 * (len(self.inside) + sum(self.source.shape) + 16) * 2.0**-53 * size
+        if not abs(total - other) <= allowed:
             raise AdditivityError(
-                f"the component is {self.total:.6g}, but the worths of its subsets make it "
-                f"{self.other:.6g}, and rounding explains at most {allowed:.1e}. Please report "
+                f"the component is {total:.6g}, but the worths of its subsets make it "
+                f"{other:.6g}, and rounding explains at most {allowed:.1e}. Please report "
                 "this with the kernel and the data."
             )
-        return self.total
+        return total
 
 
-def weight_sums(weights: PairWeights, n_rows: int) -> Floats:
+def sum_weights(weights: PairWeights, n_rows: int) -> Floats:
     """Return the sum of the weights of each row with all others."""
     blocks = rectangle(n_rows, n_rows, max(n_rows, _PAIRS))
-    return np.concatenate([without_self(weights, *block).sum(axis=1) for block in blocks])
+    return np.concatenate([exclude_self(weights, *block).sum(axis=1) for block in blocks])
 
 
-def without_self(weights: PairWeights, rows: slice, points: slice) -> Floats:
+def exclude_self(weights: PairWeights, rows: slice, points: slice) -> Floats:
     """Return the weights of some pairs, 0 for a row with itself where that is no pair."""
     local = weights.block(rows, points)
     if not weights.with_self:

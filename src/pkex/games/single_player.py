@@ -14,17 +14,18 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
+from pkex.games.accumulator import Accumulator
 from pkex.kernels.leaves import Dot
 from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term, leaf_values
 
-__all__ = ["Absent", "SinglePlayer", "as_single_player"]
+__all__ = ["AbsentWorth", "SinglePlayer", "as_single_player"]
 
 
 _ROWS = 2**20  # pairs evaluated at once
 
 
-class Absent(NamedTuple):
+class AbsentWorth(NamedTuple):
     """What a term is worth without its player, at each point, and the size of what was averaged.
 
     Rounding is relative to the size: background rows of both signs may cancel in the mean.
@@ -56,14 +57,14 @@ class SinglePlayer:
                 joined += v * (1.0 - joined)
         return self.term.coefficient * joined
 
-    def absent(self, z: Floats, background: Floats | None, shares: Floats | None) -> Absent:
+    def absent(self, z: Floats, background: Floats | None, shares: Floats | None) -> AbsentWorth:
         """Return what the term is worth without the player, arrays of shape (points,)."""
         if self.player is None or background is None or shares is None:
             worth = np.full(len(z), self.term.coefficient)
-            return Absent(worth, np.abs(worth))
+            return AbsentWorth(worth, np.abs(worth))
         if self.dot is not None:
             column, factors = background[:, self.dot], self.term.coefficient * z[:, self.dot]
-            return Absent(
+            return AbsentWorth(
                 float(shares @ column) * factors, float(shares @ np.abs(column)) * np.abs(factors)
             )
         step = max(1, _ROWS // len(z))
@@ -72,18 +73,16 @@ class SinglePlayer:
             worth = self.worth(background[start : start + step], z)
             mean += shares[start : start + step] @ worth
             size += shares[start : start + step] @ np.abs(worth)
-        return Absent(mean, size)
+        return AbsentWorth(mean, size)
 
     def add(
         self,
         x: Floats,
         z: Floats,
         weights: Floats,
-        absent: Absent,
+        absent: AbsentWorth,
         general: bool,
-        values: Floats,
-        totals: Floats,
-        magnitudes: Floats,
+        sums: Accumulator,
     ) -> None:
         """Add the term to the sums.
 
@@ -91,18 +90,18 @@ class SinglePlayer:
         where there is no background, which is not `general`.
         """
         if self.dot is not None and weights.ndim == 2 and general:
-            self._add_dot(x, z, weights, absent, values, totals, magnitudes)
+            self._add_dot(x, z, weights, absent, sums)
             return
         step = max(1, _ROWS // len(z))
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
             local = weights if weights.ndim == 2 else weights[rows]
             present = self.worth(x[rows], z)[:, None, :]
-            totals[rows] += (present @ local)[:, 0]
-            magnitudes[rows] += ((np.abs(present) + absent.size) @ np.abs(local))[:, 0]
+            sums["totals"][rows] += (present @ local)[:, 0]
+            sums["magnitudes"][rows] += ((np.abs(present) + absent.size) @ np.abs(local))[:, 0]
             if self.player is not None:
                 change = present - absent.worth if general else -self.drop(x[rows], z)[:, None, :]
-                values[rows, self.player] += (change @ local)[:, 0]
+                sums["values"][rows, self.player] += (change @ local)[:, 0]
 
     @lazy
     def dot(self) -> int | None:
@@ -117,21 +116,19 @@ class SinglePlayer:
         x: Floats,
         z: Floats,
         weights: Floats,
-        absent: Absent,
-        values: Floats,
-        totals: Floats,
-        magnitudes: Floats,
+        absent: AbsentWorth,
+        sums: Accumulator,
     ) -> None:
         """Add ``c x_j z_j``: one slope per set serves all rows."""
         factors = self.term.coefficient * z[:, self.dot]
         column = x[:, self.dot, None]
         with np.errstate(over="ignore", invalid="ignore"):
             present, size = column * (factors @ weights), np.abs(factors) @ np.abs(weights)
-            magnitudes += np.abs(column) * size + absent.size @ np.abs(weights)
-        if not np.isfinite(magnitudes).all():
+            sums["magnitudes"][...] += np.abs(column) * size + absent.size @ np.abs(weights)
+        if not np.isfinite(sums["magnitudes"]).all():
             raise not_finite(self.term)
-        totals += present
-        values[:, self.player] += present - absent.worth @ weights
+        sums["totals"][...] += present
+        sums["values"][:, self.player] += present - absent.worth @ weights
 
 
 def as_single_player(term: Term, players: tuple[tuple[int, ...], ...]) -> SinglePlayer | None:

@@ -1,7 +1,7 @@
 """Where the factors of a block of pairs come from.
 
-- `Points`: dense points under the terms of a kernel; the backend evaluates the factors in its hot
-  loop. What absent players have is a thing of its own: nothing (their factor is 1), the same
+- `PointSource`: dense points under the terms of a kernel; the backend evaluates the factors in its
+  hot loop. What absent players have is a thing of its own: nothing (their factor is 1), the same
   factors for all pairs, factors of each point, or the rows of a background, one after the other.
 - `GivenFactors`: arrays.
 
@@ -32,7 +32,7 @@ __all__ = [
     "AbsentFactors",
     "EachRow",
     "GivenFactors",
-    "Points",
+    "PointSource",
     "SameFactors",
     "block_entries",
     "given_game",
@@ -129,7 +129,7 @@ class EachRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class PointSource:
     """Rows and points under the terms of a kernel.
 
     Attributes
@@ -187,9 +187,9 @@ class Points:
             sums = game.explain(x, z, weights, absent.at(term, points))
         return sums.scaled(game.term.coefficient, game.term.slack)
 
-    def between(self, x: Floats, z: Floats) -> Points:
+    def between(self, x: Floats, z: Floats) -> PointSource:
         """Return the source of other rows and points, absent factors being the same for all."""
-        return Points(self.games, x, z, self.absent)
+        return PointSource(self.games, x, z, self.absent)
 
     def add_values(self, rows: slice, points: slice, values: Floats) -> Added:
         """Add the values of every pair of a block, of all terms, to `values`."""

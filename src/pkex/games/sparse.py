@@ -20,6 +20,11 @@ with ``g_j0`` that of a point without an entry. The second sum of all players to
 terms as rows and points have entries in common. The values of what a row does not store come out as
 one number, the *rest*, exactly and without a list of them.
 
+In the code `corrected` is J, and `at_entries` and `at_empty` have ``p_j`` and ``a_j`` at the
+entries of points and at points without one; so `f` and `f_empty`, `g_empty` (``g_j0``). What
+belongs to the first row is called so: `first_f` is f', `first_g_empty` is ``g'_j0``. `gains` are
+the summands ``(g_ij - g_j0) P_i``, and `product` is P times the weight of the node.
+
 - neutral removal: ``a_j = 1``; the first row is one of zeros.
 - marginal removal: ``a_j`` is the mean of the factors over a background; the first row is zero.
 - interventional removal: ``a_j`` is the factor of a row b of the background, for one after the
@@ -51,10 +56,10 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
-from pkex.games.factors import change
+from pkex.games.factors import compute_drops
 from pkex.games.protocols import Factors
 from pkex.games.rules import Rule
-from pkex.games.stored import AtEntries, Indices, Row, StoredPoints, rows_of
+from pkex.games.stored import AtEntries, Indices, Row, StoredPoints, split_rows
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.entries import MOST, in_columns
 
@@ -113,7 +118,7 @@ class _Ends(NamedTuple):
         values, deficits = np.exp(-exponents), -np.expm1(-exponents)
         if absent is None:
             return cls(values, np.ones(1), -deficits)
-        return cls(values, absent.values, -change(Factors(values, deficits), absent))
+        return cls(values, absent.values, -compute_drops(Factors(values, deficits), absent))
 
     @classmethod
     def first(cls, exponents: Floats) -> _Ends:
@@ -123,8 +128,8 @@ class _Ends(NamedTuple):
 
     def at(self, t: Any) -> Floats:
         """Return the factors f at a node."""
-        found: Floats = (1.0 - t) * self.absent + t * self.present
-        return found
+        factors: Floats = (1.0 - t) * self.absent + t * self.present
+        return factors
 
 
 class _First(NamedTuple):
@@ -166,8 +171,8 @@ class SparseGame:
         total: SparseSums | None = None
         for other, share in zip(self._others, self.scenarios.weights, strict=True):
             both = np.union1d(players, self.stored.owners.of(other))
-            found = self._explain(row, players, both, other)
-            total = _mean(total, found, float(share))
+            sums = self._explain(row, players, both, other)
+            total = _add_share(total, sums, float(share))
         assert total is not None  # a background has rows
         return total
 
@@ -184,62 +189,64 @@ class SparseGame:
         at_entries, empty = self._means
         logs, all_empty = np.log(at_entries.values), np.log(empty.values)
         gained = self.stored.by_point(self.stored.points, logs - all_empty[self.stored.players])
-        found: Floats = np.exp(all_empty.sum() + gained) @ self.weights
-        return found
+        worths: Floats = np.exp(all_empty.sum() + gained) @ self.weights
+        return worths
 
     @lazy
     def _others(self) -> list[Row]:
         assert self.scenarios is not None
-        return rows_of(self.scenarios.rows)
+        return split_rows(self.scenarios.rows)
 
     def _explain(
-        self, row: Row, players: Indices, touched: Indices, other: Row | None
+        self, row: Row, players: Indices, corrected: Indices, other: Row | None
     ) -> SparseSums:
-        """Return the sums of a row against one scenario, in which it differs in some players."""
+        """Return the sums of a row against one scenario; `corrected` are the players J."""
         stored, weights = self.stored, self.weights
-        ids, place = in_columns(stored.starts, touched)
+        ids, place = in_columns(stored.starts, corrected)
         points = stored.points[ids]
-        s = stored.at(row, touched, ids, place)
-        r = None if other is None else stored.at(other, touched, ids, place)
-        absent, without = self._absent(ids, touched, r)
-        now, empty = _Ends.of(s.entries, absent), _Ends.of(s.empty, without)
+        s = stored.at(row, corrected, ids, place)
+        r = None if other is None else stored.at(other, corrected, ids, place)
+        absent, without = self._absent(ids, corrected, r)
+        at_entries, at_empty = _Ends.of(s.entries, absent), _Ends.of(s.empty, without)
         if self.each:
-            then, first_empty = _Ends.first(stored.zeros[ids]), _Ends.first(np.zeros(len(touched)))
+            first_at_entries = _Ends.first(stored.zeros[ids])
+            first_at_empty = _Ends.first(np.zeros(len(corrected)))
         else:
-            then = _Ends.of(stored.zeros[ids], absent)
-            first_empty = _Ends.of(np.zeros(len(touched)), without)
-        gained = np.abs(empty.change) - np.abs(first_empty.change)
-        more = np.abs(now.change) - np.abs(then.change) - gained[place]
-        lam = float((self._lam + stored.by_point(points, more)).max()) + float(gained.sum())
-        rule = self._rule(_SLACK * max(0.0, lam), len(touched))
+            first_at_entries = _Ends.of(stored.zeros[ids], absent)
+            first_at_empty = _Ends.of(np.zeros(len(corrected)), without)
+        lam_empty = np.abs(at_empty.change) - np.abs(first_at_empty.change)
+        lam_entries = np.abs(at_entries.change) - np.abs(first_at_entries.change) - lam_empty[place]
+        largest = float((self._lam + stored.by_point(points, lam_entries)).max())
+        lam = largest + float(lam_empty.sum())
+        rule = self._rule(_SLACK * max(0.0, lam), len(corrected))
         first, nodes = self._first(rule), rule.nodes[:, None]
-        f0, f1 = empty.at(nodes), first_empty.at(nodes)  # (nodes, players)
-        g0, g1, shift = empty.change / f0, first_empty.change / f1, np.log(f0 / f1).sum(axis=1)
-        ratios = f1 / f0
-        values, rest = np.zeros((len(touched), weights.shape[1])), np.zeros(weights.shape[1])
-        own, firsts = np.zeros((2, len(ids)))  # of the entries, without the weights
+        f_empty, first_f_empty = at_empty.at(nodes), first_at_empty.at(nodes)  # (nodes, players)
+        g_empty, first_g_empty = at_empty.change / f_empty, first_at_empty.change / first_f_empty
+        log_ratios, ratios = np.log(f_empty / first_f_empty).sum(axis=1), first_f_empty / f_empty
+        values, rest = np.zeros((len(corrected), weights.shape[1])), np.zeros(weights.shape[1])
+        gains, first_gains = np.zeros((2, len(ids)))  # of the entries, without the weights
         for node, (t, weight) in enumerate(zip(rule.nodes, rule.weights, strict=True)):
-            f, old = now.at(t), then.at(t)
-            sums = stored.by_point(points, np.log(f / old * ratios[node][place]))
-            product = weight * np.exp(first.log_products[node] + shift[node] + sums)
+            f, first_f = at_entries.at(t), first_at_entries.at(t)
+            sums = stored.by_point(points, np.log(f / first_f * ratios[node][place]))
+            product = weight * np.exp(first.log_products[node] + log_ratios[node] + sums)
             here = product[points]
-            own += (now.change / f - g0[node][place]) * here
-            firsts += (then.change / old - g1[node][place]) * here
+            gains += (at_entries.change / f - g_empty[node][place]) * here
+            first_gains += (first_at_entries.change / first_f - first_g_empty[node][place]) * here
             summed = product @ weights
-            values += g0[node][:, None] * summed
-            rest -= g1[node].sum() * summed
+            values += g_empty[node][:, None] * summed
+            rest -= first_g_empty[node].sum() * summed
             if first.changes is not None:
                 rest += (product * first.changes[node]) @ weights
         at_points = weights[points]
         for number in range(weights.shape[1]):
-            values[:, number] += np.bincount(place, own * at_points[:, number], len(touched))
-        rest -= firsts @ at_points
+            values[:, number] += np.bincount(place, gains * at_points[:, number], len(corrected))
+        rest -= first_gains @ at_points
         worths = stored.by_point(points, s.entries - stored.zeros[ids] - s.empty[place])
         totals = np.exp(-(stored.total + worths + s.empty.sum())) @ weights
-        units = self._units(points, place, s, r, len(touched)) * _amplified(rule)
+        units = self._units(points, place, s, r, len(corrected)) * _amplification(rule)
         units += len(weights) + rule.size + 64.0
         if self.each:  # what the other row alone stores is not told apart
-            kept = np.isin(touched, players)
+            kept = np.isin(corrected, players)
             rest += values[~kept].sum(axis=0)
             values = values[kept]
         return SparseSums(values, rest, totals, {rule}, units, lam)
@@ -254,7 +261,7 @@ class SparseGame:
             at_entries, empty = (Factors(np.exp(-e), -np.expm1(-e)) for e in (r.entries, r.empty))
             return at_entries, empty
         at_entries, empty = self._means
-        return _taken(at_entries, ids), _taken(empty, players)
+        return _select(at_entries, ids), _select(empty, players)
 
     def _worths(self, row: Row, players: Indices) -> Floats:
         """Return the products of all factors of a row, for each point."""
@@ -297,14 +304,14 @@ class SparseGame:
         of_zeros = left[stored.players]
         values += of_zeros * np.exp(-stored.zeros)
         deficits -= of_zeros * np.expm1(-stored.zeros)
-        return _both(values, deficits), _both(without + left, lacking)
+        return _combine_forms(values, deficits), _combine_forms(without + left, lacking)
 
-    def _rule(self, lam: float, n_touched: int) -> Rule:
+    def _rule(self, lam: float, n_corrected: int) -> Rule:
         """Return the cheapest rule that covers all pairs of a row.
 
         Players whose factor is the same, present or absent, do not count.
         """
-        count = n_touched if self.each else n_touched + self.stored.most + self._n_absent
+        count = n_corrected if self.each else n_corrected + self.stored.most + self._n_absent
         n_players = self.stored.owners.n_players
         ladder = self.ladder(max(1, min(n_players, -(-count // _STEP) * _STEP)))
         rule: Rule = ladder.rules[int(np.searchsorted(ladder.limits, lam))]
@@ -320,10 +327,10 @@ class SparseGame:
         """The sums of the sizes of the changes of the first row, shape (points,)."""
         if self.each:
             return np.zeros(self.stored.n_points)
-        now, empty = self._first_ends
-        sizes = np.abs(empty.change)
-        more = np.abs(now.change) - sizes[self.stored.players]
-        return float(sizes.sum()) + self.stored.by_point(self.stored.points, more)
+        at_entries, at_empty = self._first_ends
+        sizes = np.abs(at_empty.change)
+        at_stored = np.abs(at_entries.change) - sizes[self.stored.players]
+        return float(sizes.sum()) + self.stored.by_point(self.stored.points, at_stored)
 
     @property
     def _first_ends(self) -> tuple[_Ends, _Ends]:
@@ -338,81 +345,83 @@ class SparseGame:
         key = rule.nodes.tobytes()
         known = self._nodes.get(key)
         if known is None:
-            known = self._nodes[key] = self._found_first(rule)
+            known = self._nodes[key] = self._make_first(rule)
         return known
 
-    def _found_first(self, rule: Rule) -> _First:
+    def _make_first(self, rule: Rule) -> _First:
         stored = self.stored
         if self.each:
             return _First(np.broadcast_to(-stored.total, (rule.size, stored.n_points)), None)
-        now, empty = self._first_ends
+        at_entries, at_empty = self._first_ends
         logs, changes = np.empty((2, rule.size, stored.n_points))
         for node, t in enumerate(rule.nodes):
-            f, f0 = now.at(t), empty.at(t)
-            log0, g0 = np.broadcast_to(np.log(f0), empty.change.shape), empty.change / f0
-            gained = stored.by_point(stored.points, np.log(f) - log0[stored.players])
-            logs[node] = log0.sum() + gained
-            more = stored.by_point(stored.points, now.change / f - g0[stored.players])
-            changes[node] = g0.sum() + more
+            f, f_empty = at_entries.at(t), at_empty.at(t)
+            log_empty = np.broadcast_to(np.log(f_empty), at_empty.change.shape)
+            more = np.log(f) - log_empty[stored.players]
+            logs[node] = log_empty.sum() + stored.by_point(stored.points, more)
+            g_empty = at_empty.change / f_empty
+            more = at_entries.change / f - g_empty[stored.players]
+            changes[node] = g_empty.sum() + stored.by_point(stored.points, more)
         return _First(logs, changes)
 
     def _units(
-        self, points: Indices, place: Indices, s: AtEntries, r: AtEntries | None, n_touched: int
+        self, points: Indices, place: Indices, s: AtEntries, r: AtEntries | None, n_corrected: int
     ) -> float:
         """Return what rounding costs P and a change, in units of 2^-53: see the head."""
-        n_rows, n_terms, reach = self._of_first
-        row = s.empty if r is None else np.maximum(s.empty, r.empty)
-        entries = s.entries if r is None else np.maximum(s.entries, r.entries)
-        both = self.stored.by_point(points, entries + row[place])
-        total = 2.0 * reach + float(row.sum()) + float(both.max(initial=0.0))
-        order = self.stored.most + n_touched + 2.0 * n_rows + 72.0
-        return 10.0 * (n_terms + 2.0 * n_touched) + 2.0 * order * total
+        n_background, n_logs, reach = self._first_rounding
+        at_empty = s.empty if r is None else np.maximum(s.empty, r.empty)
+        at_entries = s.entries if r is None else np.maximum(s.entries, r.entries)
+        both = self.stored.by_point(points, at_entries + at_empty[place])
+        total_reach = 2.0 * reach + float(at_empty.sum()) + float(both.max(initial=0.0))
+        n_added = self.stored.most + n_corrected + 2.0 * n_background + 72.0
+        return 10.0 * (n_logs + 2.0 * n_corrected) + 2.0 * n_added * total_reach
 
     @lazy
-    def _of_first(self) -> tuple[int, float, float]:
-        """The rows that are averaged, and the number of logarithms and their sum at most."""
-        stored, n_rows, absent, empty = self.stored, 0, np.zeros(1), np.zeros(1)
+    def _first_rounding(self) -> tuple[int, float, float]:
+        """What the first row has of B, T and R of the head."""
+        stored, n_background, absent, empty = self.stored, 0, np.zeros(1), np.zeros(1)
         if self.scenarios is not None and not self.each:
-            n_rows = len(self.scenarios.weights)
+            n_background = len(self.scenarios.weights)
             absent, empty = (-np.log(part.values) for part in self._means)
         sizes = np.maximum(stored.zeros, absent)
         if len(empty) > 1:
             sizes = sizes + empty[stored.players]
         largest = float(stored.by_point(stored.points, sizes).max(initial=0.0))
-        return n_rows, self._n_absent_terms + 6.0 * stored.most, float(empty.sum()) + 2.0 * largest
+        n_logs = self._n_absent_terms + 6.0 * stored.most
+        return n_background, n_logs, float(empty.sum()) + 2.0 * largest
 
     @property
     def _n_absent_terms(self) -> int:
         return 0 if self.each else self._n_absent
 
 
-def _amplified(rule: Rule) -> float:
+def _amplification(rule: Rule) -> float:
     """Return the mean over the nodes of the largest ``|g_j|``, at least 1."""
     with np.errstate(divide="ignore"):
         largest = 1.0 / np.minimum(rule.nodes, 1.0 - rule.nodes)
     return max(1.0, float(np.abs(rule.weights) @ largest))
 
 
-def _taken(factors: Factors, places: Indices) -> Factors:
+def _select(factors: Factors, places: Indices) -> Factors:
     return Factors(*(part[places] for part in factors))
 
 
-def _both(values: Floats, deficits: Floats) -> Factors:
+def _combine_forms(values: Floats, deficits: Floats) -> Factors:
     """Return mean factors, with the digits of those near 1, none so small that ratios overflow."""
     near = np.where(deficits < 0.5, 1.0 - deficits, values)
     return Factors(np.maximum(near, np.exp(-MOST)), deficits)
 
 
-def _mean(total: SparseSums | None, found: SparseSums, share: float) -> SparseSums:
+def _add_share(total: SparseSums | None, more: SparseSums, share: float) -> SparseSums:
     """Add a share of some sums to others."""
-    values, rest, totals = (share * part for part in found[:3])
+    values, rest, totals = (share * part for part in more[:3])
     if total is None:
-        return found._replace(values=values, rest=rest, totals=totals)
+        return more._replace(values=values, rest=rest, totals=totals)
     return SparseSums(
         total.values + values,
         total.rest + rest,
         total.totals + totals,
-        total.rules | found.rules,
-        max(total.units, found.units),
-        max(total.lam, found.lam),
+        total.rules | more.rules,
+        max(total.units, more.units),
+        max(total.lam, more.lam),
     )

@@ -16,14 +16,14 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
-from pkex.errors import AdditivityError
-from pkex.games.engine import reduced
+from pkex.games.accumulator import Accumulator
+from pkex.games.engine import run_reduction
 from pkex.games.plan import Plan
 from pkex.games.protocols import Task
 from pkex.games.rules import Rule, exact
 from pkex.games.sparse import Scenarios, SparseGame, SparseSums
 from pkex.games.stored import Indices, Owners, Row, StoredPoints
-from pkex.games.sums import SMALLEST, ranked
+from pkex.games.sums import SMALLEST, Sums, check_additivity, sort_rules
 from pkex.games.threads import raise_if_cancelled
 
 __all__ = ["SparseByRow", "SparseGameSums", "SparsePoints"]
@@ -35,7 +35,7 @@ _UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
-class SparseGameSums:
+class SparseGameSums(Sums):
     """Weighted sums of the values of games of sparse rows, with what they may be off by.
 
     Attributes
@@ -59,6 +59,9 @@ class SparseGameSums:
         Whether values add up at all.
     """
 
+    NUMBERS = ("values", "rest", "totals", "bases")
+    SIZES = ("error", "tolerance")
+
     starts: Indices
     players: Indices
     values: Floats
@@ -70,20 +73,6 @@ class SparseGameSums:
     rules: tuple[Rule, ...]
     efficient: bool
 
-    def __add__(self, other: SparseGameSums) -> SparseGameSums:
-        return SparseGameSums(
-            self.starts,
-            self.players,
-            self.values + other.values,
-            self.rest + other.rest,
-            self.totals + other.totals,
-            self.bases + other.bases,
-            self.error + other.error,
-            self.tolerance + other.tolerance,
-            ranked({*self.rules, *other.rules}),
-            self.efficient and other.efficient,
-        )
-
     @lazy
     def explained(self) -> Floats:
         """The sums of values and rest, shape (rows, sets)."""
@@ -93,25 +82,16 @@ class SparseGameSums:
     @property
     def residual(self) -> Floats:
         """How far the sums are from totals - bases."""
-        found: Floats = self.explained - (self.totals - self.bases)
-        return found
+        residual: Floats = self.explained - (self.totals - self.bases)
+        return residual
 
     def check(self) -> float:
         """Return the largest residual, or raise where rounding does not explain it."""
         if not self.efficient:
             return float("nan")
-        sizes = np.abs(self.residual)
-        wrong = np.argwhere(~(sizes <= self.tolerance))
-        if len(wrong):
-            row, output = wrong[0]
-            raise AdditivityError(
-                f"the values and the rest of row {row}, output {output} sum to "
-                f"{self.explained[row, output]:.17g}, but prediction minus base value is "
-                f"{(self.totals - self.bases)[row, output]:.17g}; rounding explains at most "
-                f"{self.tolerance[row, output]:.1e}. Please report this with the kernel and the "
-                "data."
-            )
-        return float(sizes.max(initial=0.0))
+        whole = "prediction minus base value"
+        explained, residual = self.explained, self.residual
+        return check_additivity(explained, residual, self.tolerance, "values and rest", whole)
 
 
 class SparsePoints:
@@ -143,15 +123,15 @@ class SparsePoints:
     @lazy
     def games(self) -> list[list[SparseGame]]:
         """The games of each term on each block of points."""
-        found = []
+        games = []
         for term in self.plan.terms:
             ladder = partial(self.plan.ladder, term)
             stored = [StoredPoints(term, self.z[points], self.owners) for points in self.blocks]
             pairs = zip(stored, self.blocks, strict=True)
-            found.append(
+            games.append(
                 [SparseGame(one, self.weights[at], ladder, self.scenarios) for one, at in pairs]
             )
-        return found
+        return games
 
     @lazy
     def bases(self) -> Floats:
@@ -179,10 +159,10 @@ class SparsePoints:
 
         `players` are those whose values are wanted for each row, among them all that it stores.
         """
-        found: SparseGameSums = reduced(
+        sums: SparseGameSums = run_reduction(
             SparseByRow(self, rows, players), n_jobs=n_jobs, progress=progress
         )
-        return found
+        return sums
 
 
 class SparseByRow:
@@ -195,14 +175,8 @@ class SparseByRow:
         self.games = source.games  # which are made here, once for all threads
         n_sets = source.weights.shape[1]
         self.starts = np.cumsum([0, *map(len, players)])
-        self.values = np.zeros((int(self.starts[-1]), n_sets))
-        self.rest, self.totals, self.error, self.tolerance = np.zeros((4, len(rows), n_sets))
-        self.rules: set[Rule] = set()
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return what a worker needs of it, which is not the sums."""
-        sums = ("values", "rest", "totals", "error", "tolerance")
-        return self.__dict__ | dict.fromkeys(sums)
+        shapes = dict.fromkeys(("rest", "totals", "error", "tolerance"), (len(rows), n_sets))
+        self.sums = Accumulator(values=(int(self.starts[-1]), n_sets), **shapes)
 
     def tasks(self) -> Sequence[Task]:
         """Return the blocks of every term."""
@@ -216,44 +190,46 @@ class SparseByRow:
     def run(self, task: Task) -> tuple[Task, list[SparseSums]]:
         """Return the sums of one block."""
         game = self.games[task.term][task.points.start // _POINTS]
-        found = []
+        sums = []
         for number in range(task.rows.start, task.rows.stop):
             raise_if_cancelled()
-            found.append(game.explain(self.rows[number], self.players[number]))
-        return task, found
+            sums.append(game.explain(self.rows[number], self.players[number]))
+        return task, sums
 
     def add(self, part: tuple[Task, list[SparseSums]]) -> None:
         """Add the sums of one block, with what they may be off by."""
-        task, found = part
+        task, blocks = part
         term, plan = self.source.plan.terms[task.term], self.source.plan
         size = np.abs(self.source.weights[task.points]).sum(axis=0)
         size = term.slack * abs(term.coefficient) * size
-        for row, sums in zip(range(task.rows.start, task.rows.stop), found, strict=True):
-            self.values[self.starts[row] : self.starts[row + 1]] += term.coefficient * sums.values
-            self.rest[row] += term.coefficient * sums.rest
-            self.totals[row] += term.coefficient * sums.totals
+        for row, sums in zip(range(task.rows.start, task.rows.stop), blocks, strict=True):
             certified = max(rule.relative_error for rule in sums.rules)
             spread = sums.lam if plan.general else 1.0
             rounding = sums.units * _UNIT
-            self.error[row] += (2.0 * certified + rounding) * size + SMALLEST
-            self.tolerance[row] += (spread * certified + (2.0 + sums.lam) * rounding) * size
-            self.tolerance[row] += SMALLEST
-            self.rules |= sums.rules
+            stored = slice(self.starts[row], self.starts[row + 1])
+            self.sums["values"][stored] += term.coefficient * sums.values
+            arrays = {
+                "rest": term.coefficient * sums.rest,
+                "totals": term.coefficient * sums.totals,
+                "error": (2.0 * certified + rounding) * size + SMALLEST,
+                "tolerance": (spread * certified + (2.0 + sums.lam) * rounding) * size + SMALLEST,
+            }
+            self.sums.add(arrays, at=row, rules=sums.rules)
 
     def result(self) -> SparseGameSums:
         """Return the sums of all rows."""
-        source = self.source
+        source, arrays = self.source, self.sums.arrays
         missed = 2.0 * source.missed * np.abs(source.weights).sum(axis=0)
         stored = np.concatenate([*self.players, np.empty(0, dtype=np.intp)])
         return SparseGameSums(
             self.starts,
             stored.astype(np.intp),
-            self.values,
-            self.rest,
-            self.totals,
+            arrays["values"],
+            arrays["rest"],
+            arrays["totals"],
             source.bases,
-            self.error + missed,
-            self.tolerance,
-            ranked(self.rules or {exact(1)}),
+            arrays["error"] + missed,
+            arrays["tolerance"],
+            sort_rules(self.sums.rules or {exact(1)}),
             source.plan.measure.efficient,
         )

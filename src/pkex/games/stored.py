@@ -16,7 +16,7 @@ from pkex._util.types import Floats, Indices, Players
 from pkex.kernels.entries import MOST, exponents, in_columns
 from pkex.kernels.normal_form import Term
 
-__all__ = ["AtEntries", "Indices", "Owners", "Row", "StoredPoints", "rows_of"]
+__all__ = ["AtEntries", "Indices", "Owners", "Row", "StoredPoints", "split_rows"]
 
 
 class Row(NamedTuple):
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     values: Floats
 
 
-def rows_of(table: Any) -> list[Row]:
+def split_rows(table: Any) -> list[Row]:
     """Return the rows of a CSR array."""
     ends = zip(table.indptr[:-1], table.indptr[1:], strict=True)
     return [Row(table.indices[a:b], table.data[a:b]) for a, b in ends]
@@ -55,8 +55,8 @@ class Owners:
 
     def of(self, row: Row) -> Indices:
         """Return the players that a row stores, ascending."""
-        found = self.of_column[row.columns]
-        return found if self.are_columns else np.unique(found)
+        owners = self.of_column[row.columns]
+        return owners if self.are_columns else np.unique(owners)
 
 
 class AtEntries(NamedTuple):
@@ -102,10 +102,10 @@ class StoredPoints:
         self.zeros = self._alone
         if not owners.are_columns:
             keys = owners.of_column[columns] * self.n_points + self.points
-            found, self._entry = np.unique(keys, return_inverse=True)
-            players, self.points = np.divmod(found, self.n_points)
+            pairs, self._entry = np.unique(keys, return_inverse=True)
+            players, self.points = np.divmod(pairs, self.n_points)
             self.starts = np.searchsorted(players, np.arange(owners.n_players + 1))
-            self._sums = np.bincount(self._entry, self._alone, len(found))
+            self._sums = np.bincount(self._entry, self._alone, len(pairs))
             self.zeros = np.minimum(self._sums, MOST)
 
     @lazy
@@ -134,19 +134,19 @@ class StoredPoints:
         `ids` are the entries of the players, and `place` says whose they are: see `in_columns`.
         """
         term, of_column = self.term, self.owners.of_column
-        own = exponents(term, row.columns, row.values, 0.0)
+        alone = exponents(term, row.columns, row.values, 0.0)
         who = np.searchsorted(players, of_column[row.columns])
-        empty = np.bincount(who, own, len(players)).astype(np.float64, copy=False)
+        empty = np.bincount(who, alone, len(players)).astype(np.float64, copy=False)
         if self.owners.are_columns:
             cells = np.zeros(len(players))
             cells[who] = row.values
-            found = exponents(term, players[place], cells[place], self._cells[ids])
-            return AtEntries(empty, found)
+            at_entries = exponents(term, players[place], cells[place], self._cells[ids])
+            return AtEntries(empty, at_entries)
         cell, of_row = in_columns(self._starts, row.columns)
         both = exponents(term, row.columns[of_row], row.values[of_row], self._cells[cell])
         entry = np.searchsorted(ids, self._entry[cell])
-        gains = np.bincount(entry, both - self._alone[cell] - own[of_row], len(ids))
-        found = np.clip(self._sums[ids] + empty[place] + gains, 0.0, MOST)
+        gains = np.bincount(entry, both - self._alone[cell] - alone[of_row], len(ids))
+        at_entries = np.clip(self._sums[ids] + empty[place] + gains, 0.0, MOST)
         single = self.owners.alone[of_column[row.columns]][of_row]
-        found[entry[single]] = both[single]  # which no difference has to be formed for
-        return AtEntries(np.minimum(empty, MOST), found)
+        at_entries[entry[single]] = both[single]  # which no difference has to be formed for
+        return AtEntries(np.minimum(empty, MOST), at_entries)

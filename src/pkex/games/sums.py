@@ -3,24 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.errors import AdditivityError
-from pkex.games.rules import Rule
+from pkex.games.accumulator import Accumulator
+from pkex.games.protocols import BlockSums
+from pkex.games.rules import Rule, exact
 
-__all__ = ["SMALLEST", "GameSums", "ranked", "sum_tolerance"]
+if TYPE_CHECKING:
+    from pkex.games.plan import Plan
+
+__all__ = ["SMALLEST", "GameSums", "Sums", "check_additivity", "sort_rules", "sum_tolerance"]
 
 
 SMALLEST = 5e-324  # the rounding error of results that underflow
 
 
+class Sums:
+    """What finished sums have in common, frozen dataclasses that name their arrays.
+
+    `NUMBERS` are arrays (or None), `SIZES` those that are never negative, and `COUNTS` integers.
+    """
+
+    NUMBERS: ClassVar[tuple[str, ...]]
+    SIZES: ClassVar[tuple[str, ...]]
+    COUNTS: ClassVar[tuple[str, ...]] = ()
+    rules: tuple[Rule, ...]
+
+    def __add__(self, other: Self) -> Self:
+        changes: dict[str, Any] = {"rules": sort_rules({*self.rules, *other.rules})}
+        for name in (*self.NUMBERS, *self.SIZES, *self.COUNTS):
+            array = getattr(self, name)
+            changes[name] = None if array is None else array + getattr(other, name)
+        return self._with(changes)
+
+    def scaled(self, share: float) -> Self:
+        """Return the sums times a number."""
+        changes = {}
+        for names, factor in ((self.NUMBERS, share), (self.SIZES, abs(share))):
+            for name in names:
+                array = getattr(self, name)
+                changes[name] = None if array is None else factor * array
+        return self._with(changes)
+
+    def _with(self, changes: dict[str, Any]) -> Self:
+        sums: Any = self
+        result: Self = replace(sums, **changes)
+        return result
+
+
 @dataclass(frozen=True, eq=False)
-class GameSums:
+class GameSums(Sums):
     """Weighted sums of the values of games, for rows of a table, or one row for a statistic.
 
     Attributes
@@ -43,6 +81,10 @@ class GameSums:
         How many partial sums they are made of, each of which may underflow.
     """
 
+    NUMBERS = ("values", "totals", "bases")
+    SIZES = ("magnitudes", "tolerance")
+    COUNTS = ("n_blocks",)
+
     values: Floats
     totals: Floats
     bases: Floats
@@ -52,31 +94,22 @@ class GameSums:
     efficient: bool = True
     n_blocks: int = 1
 
-    def __add__(self, other: GameSums) -> GameSums:
-        return GameSums(
-            self.values + other.values,
-            self.totals + other.totals,
-            self.bases + other.bases,
-            self.magnitudes + other.magnitudes,
-            self.tolerance + other.tolerance,
-            ranked({*self.rules, *other.rules}),
-            self.efficient and other.efficient,
-            self.n_blocks + other.n_blocks,
-        )
+    @classmethod
+    def of(
+        cls, block: BlockSums, plan: Plan, n_points: int, bases: Floats, n_blocks: int = 1
+    ) -> GameSums:
+        """Return the sums of one block, or of several added up, with what they may miss."""
+        values, totals, sizes, rules = block
+        order = sort_rules(rules or (exact(1),))
+        tolerance = sum_tolerance(order, plan.n_players, n_points, sizes, plan.general, n_blocks)
+        efficient = plan.measure.efficient
+        return cls(values, totals, bases, sizes, tolerance, order, efficient, n_blocks)
 
-    def scaled(self, share: float) -> GameSums:
-        """Return the sums times a number."""
-        size = abs(share)
-        return GameSums(
-            share * self.values,
-            share * self.totals,
-            share * self.bases,
-            size * self.magnitudes,
-            size * self.tolerance,
-            self.rules,
-            self.efficient,
-            self.n_blocks,
-        )
+    @classmethod
+    def accumulated(cls, sums: Accumulator, plan: Plan, n_points: int, bases: Floats) -> GameSums:
+        """Return those of blocks that were added up."""
+        block = BlockSums(sums["values"], sums["totals"], sums["magnitudes"], tuple(sums.rules))
+        return cls.of(block, plan, n_points, bases, sums.n_blocks or 1)
 
     @lazy
     def checked(self) -> tuple[Floats, Floats]:
@@ -105,25 +138,44 @@ class GameSums:
         """
         if not self.efficient:
             return float("nan")
-        size = self.residual
-        if size.size == 1 and (one := abs(size.item())) <= self.tolerance.item():
-            return float(one)  # numbers are faster than arrays
-        size = np.abs(size)
-        right = size <= self.tolerance  # NaN is not
-        if right.all():
-            return float(size.max(initial=0.0))
-        row, output = np.argwhere(~right)[0]
-        if not np.isfinite(self.tolerance[row, output]):
-            raise ValueError(
-                f"the products of the kernel's factors overflow in row {row}, so they have no "
-                "values in double precision; scale the kernel or the data."
-            )
-        raise AdditivityError(
-            f"the values of row {row}, output {output} sum to "
-            f"{self.values[row, :, output].sum():.17g}, but {whole} is "
-            f"{(self.totals - self.bases)[row, output]:.17g}; rounding explains at most "
-            f"{self.tolerance[row, output]:.1e}. Please report this with the kernel and the data."
+        explained, residual = self.checked
+        return check_additivity(explained, residual, self.tolerance, "values", whole)
+
+
+def check_additivity(
+    explained: Floats, residual: Floats, tolerance: Floats, what: str, whole: str
+) -> float:
+    """Return the largest residual, or raise where certificate and rounding do not explain it.
+
+    Parameters
+    ----------
+    explained : array of shape (rows, sets)
+        The sums of the values.
+    residual : array of shape (rows, sets)
+        How far they are from what they should be.
+    tolerance : array of shape (rows, sets)
+        How far they may be.
+    what, whole : str
+        What was summed, and what it should sum to.
+    """
+    if residual.size == 1 and (size := abs(residual.item())) <= tolerance.item():
+        return float(size)  # numbers are faster than arrays
+    sizes = np.abs(residual)
+    right = sizes <= tolerance  # NaN is not
+    if right.all():
+        return float(sizes.max(initial=0.0))
+    row, output = np.argwhere(~right)[0]
+    if not np.isfinite(tolerance[row, output]):
+        raise ValueError(
+            f"the products of the kernel's factors overflow in row {row}, so they have no values "
+            "in double precision; scale the kernel or the data."
         )
+    total, missed = explained[row, output], residual[row, output]
+    raise AdditivityError(
+        f"the {what} of row {row}, output {output} sum to {total:.17g}, but {whole} is "
+        f"{total - missed:.17g}; rounding explains at most {tolerance[row, output]:.1e}. Please "
+        "report this with the kernel and the data."
+    )
 
 
 def sum_tolerance(
@@ -136,9 +188,14 @@ def sum_tolerance(
 ) -> Any:
     """Return how far sums of values may be from totals minus bases by certificate and rounding.
 
-    Each value carries about 3 roundings per player and 1 per point; 16 leaves room, also for what
-    series leave out. The values of a pair sum to at most 1 under neutral removal, else to at most
-    2 per player. `magnitudes` are sums of the absolute terms; partial sums may underflow.
+    `magnitudes` are sums of the absolute terms. The sizes of the values of a pair sum to at most 1
+    under neutral removal, else to at most 2 per player, as ``|p_j - a_j| <= 2``: the `spread`.
+    Values and totals come from the same factors, so what these are off by cancels. Left are, by
+    the count in "What a result may be off by" of docs/mathematics.md, less than 8 d + 64 units for
+    the rule, d + 64 for what series leave out, n + 3 for the points with their weights, and 2 d for
+    adding up the values and multiplying all factors: 11 d + n + 131, for which 16 (d + n + 16)
+    leaves room.
+    Each of the d + n sums and products of a block may underflow, by at most `SMALLEST`.
     """
     rounding = 16.0 * (n_players + n_points + 16) * 2.0**-53
     spread = 2.0 * n_players if general else 1.0
@@ -146,9 +203,9 @@ def sum_tolerance(
     return spread * (rules[0].relative_error + rounding) * magnitudes + underflow
 
 
-def ranked(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+def sort_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """Return the rules, the one with the largest bound first."""
-    found = tuple(rules)
-    if len(found) == 1:
-        return found
-    return tuple(sorted(set(found), key=lambda rule: (-rule.relative_error, -rule.size)))
+    unsorted = tuple(rules)
+    if len(unsorted) == 1:
+        return unsorted
+    return tuple(sorted(set(unsorted), key=lambda rule: (-rule.relative_error, -rule.size)))

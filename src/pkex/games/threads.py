@@ -18,13 +18,13 @@ from threadpoolctl import ThreadpoolController
 
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
-from pkex.games.cluster import cluster_of, inside_worker, on_cluster
+from pkex.games.cluster import detect_cluster, inside_worker, run_on_cluster
 
 __all__ = [
     "check_n_jobs",
     "cluster_width",
-    "in_order",
     "raise_if_cancelled",
+    "run_in_order",
     "single_blas",
     "workspace",
 ]
@@ -47,31 +47,31 @@ def check_n_jobs(n_jobs: int | None) -> None:
         raise ValueError("n_jobs must not be 0: give a number of threads, or -1 for all cores.")
 
 
-def in_order(
+def run_in_order(
     run: Callable[[Task], Result], tasks: Sequence[Task], n_jobs: int | None
 ) -> Iterator[Result]:
     """Yield the results of the tasks in their order, by threads or a cluster where that helps."""
-    if len(tasks) == 1 or _taken():
+    if len(tasks) == 1 or _cores_are_busy():
         return map(run, tasks)
     if cluster_width(n_jobs):
-        return on_cluster(run, tasks, get_active_backend()[0], n_jobs)
+        return run_on_cluster(run, tasks, get_active_backend()[0], n_jobs)
     n_threads = effective_n_jobs(n_jobs)
-    return map(run, tasks) if n_threads == 1 else _by_threads(run, tasks, n_threads)
+    return map(run, tasks) if n_threads == 1 else _run_by_threads(run, tasks, n_threads)
 
 
 def cluster_width(n_jobs: int | None) -> int:
     """Return how many tasks a cluster would do at once; 0 where they are done here."""
-    if n_jobs == 1 or _taken() or cluster_of(get_active_backend()[0]) is None:
+    if n_jobs == 1 or _cores_are_busy() or detect_cluster(get_active_backend()[0]) is None:
         return 0
     return int(effective_n_jobs(n_jobs))
 
 
-def _taken() -> bool:
+def _cores_are_busy() -> bool:
     """Tell whether the cores are taken already: inside a worker, of joblib.Parallel as well."""
     return bool(get_active_backend()[0].nesting_level) or inside_worker()
 
 
-def _by_threads(
+def _run_by_threads(
     run: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int
 ) -> Iterator[Result]:
     """Yield the results in order, with a few tasks ahead so that the threads have work.

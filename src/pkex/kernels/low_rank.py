@@ -9,7 +9,7 @@ all entries. That needs kernels that are known to be positive definite and 1 for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from pkex._util.types import Floats
 from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.normal_form import Term
 
-__all__ = ["ACCEPTED", "root_of"]
+__all__ = ["ACCEPTED", "pivoted_cholesky", "root_of"]
 
 
 ACCEPTED = 2.0**-43
@@ -38,17 +38,40 @@ def root_of(terms: Sequence[Term], x: Floats, most: int) -> Floats | None:
     ):
         return None
     diagonal = sum(term.coefficient for term in terms)
-    root = np.zeros((len(x), min(most, len(x))), order="F")
-    left = np.full(len(x), diagonal)
-    for rank in range(root.shape[1] + 1):
+    limit = ACCEPTED * diagonal
+
+    def row_of(pivot: int) -> Floats:
+        row: Floats = sum(term.worth(x[pivot : pivot + 1], x)[0] for term in terms)
+        return row
+
+    root, left = pivoted_cholesky(np.full(len(x), diagonal), row_of, most, limit)
+    return None if left > limit else root
+
+
+def pivoted_cholesky(
+    diagonal: Floats, row_of: Callable[[int], Floats], most: int, accepted: float
+) -> tuple[Floats, float]:
+    """Return U with few columns, and the largest diagonal entry of ``K - U U'``.
+
+    Parameters
+    ----------
+    diagonal : array of shape (rows,)
+        Of K, a symmetric matrix.
+    row_of : callable
+        Returns a row of K.
+    most : int
+        Columns of U at most.
+    accepted : float
+        It ends when nothing larger is left on the diagonal.
+    """
+    root = np.zeros((len(diagonal), min(most, len(diagonal))), order="F")
+    left = diagonal.copy()
+    for rank in range(root.shape[1]):
         pivot = int(left.argmax())
-        if not left[pivot] > ACCEPTED * diagonal:
-            return root[:, :rank]
-        if rank == root.shape[1]:
-            return None
-        row = sum(term.worth(x[pivot : pivot + 1], x)[0] for term in terms)
-        row -= root[:, :rank] @ root[pivot, :rank]
+        if not left[pivot] > accepted:
+            return root[:, :rank], float(left[pivot])
+        row = row_of(pivot) - root[:, :rank] @ root[pivot, :rank]
         row /= np.sqrt(left[pivot])
         root[:, rank] = row
         left -= row * row
-    return None
+    return root, float(left.max())

@@ -175,7 +175,7 @@ def _by_number(X: Mapping[Any, Any], names: Sequence[str]) -> dict[int, Any]:
     return found
 
 
-class _Rule(NamedTuple):
+class _InputRule(NamedTuple):
     """Nodes and weights, and whether they stand for all numbers between them."""
 
     nodes: NDArray[Any]
@@ -183,7 +183,7 @@ class _Rule(NamedTuple):
     continuous: bool
 
 
-def _rule(given: Any, name: str, n_nodes: int, texts: bool) -> _Rule:
+def _rule(given: Any, name: str, n_nodes: int, texts: bool) -> _InputRule:
     """Return nodes and weights for what was given for a column."""
     if hasattr(given, "ppf") and hasattr(given, "support"):
         return _of_distribution(given, name, n_nodes)
@@ -197,11 +197,11 @@ def _rule(given: Any, name: str, n_nodes: int, texts: bool) -> _Rule:
                 f"the sample for {name!r} has more than {_VALUES} different values; pass a table "
                 "of rows, or fewer values."
             )
-        return _Rule(nodes, counts / len(values), False)
+        return _InputRule(nodes, counts / len(values), False)
     if values.ndim == 0:
-        return _Rule(values.reshape(1), np.ones(1), False)
+        return _InputRule(values.reshape(1), np.ones(1), False)
     t, weights = gauss_legendre(n_nodes)
-    return _Rule(values[0] + (values[1] - values[0]) * t, weights, True)
+    return _InputRule(values[0] + (values[1] - values[0]) * t, weights, True)
 
 
 def _values(given: Any, texts: bool) -> NDArray[Any] | None:
@@ -221,7 +221,7 @@ def _values(given: Any, texts: bool) -> NDArray[Any] | None:
     return None if values.shape == (2,) and not values[0] < values[1] else values
 
 
-def _of_distribution(given: Any, name: str, n_nodes: int) -> _Rule:
+def _of_distribution(given: Any, name: str, n_nodes: int) -> _InputRule:
     low, high = (float(end) for end in given.support())
     kind = getattr(getattr(given, "dist", None), "name", "")
     if kind == "uniform":
@@ -234,7 +234,7 @@ def _of_distribution(given: Any, name: str, n_nodes: int) -> _Rule:
                 "rows, or a continuous distribution."
             )
         values = np.arange(low, high + 1.0)
-        return _Rule(values, np.asarray(given.pmf(values), dtype=np.float64), False)
+        return _InputRule(values, np.asarray(given.pmf(values), dtype=np.float64), False)
     u = np.linspace(-_REACH, _REACH, n_nodes)
     below, above = (1.0 / (1.0 + np.exp(sign * np.pi * np.sinh(u))) for sign in (-1.0, 1.0))
     weights = np.pi * np.cosh(u) * below * above * (u[1] - u[0])
@@ -243,4 +243,4 @@ def _of_distribution(given: Any, name: str, n_nodes: int) -> _Rule:
         raise ValueError(
             f"the distribution of {name!r} has no finite quantiles; check its parameters."
         )
-    return _Rule(nodes, weights, True)
+    return _InputRule(nodes, weights, True)

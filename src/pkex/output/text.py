@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pkex._util.cells import cell_text
 from pkex._util.types import Floats
 from pkex._util.words import counted
-from pkex.output.view import Table, View
+from pkex.output.view import TableView, View
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
@@ -47,7 +47,7 @@ def draw_lines(view: View) -> list[str]:
     return [*view.lead, *view.notes, *tables, *below, *view.remarks]
 
 
-def _table(tables: Sequence[Table]) -> list[str]:
+def _table(tables: Sequence[TableView]) -> list[str]:
     """Return tables side by side, without a head above the names; none if they have no lines."""
     table = tables[0]
     width = max([table.width, *map(len, table.names)])

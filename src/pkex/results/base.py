@@ -18,7 +18,7 @@ from pkex._util.cells import label_text
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats, Indices, Players
 from pkex._util.validation import brief
-from pkex.games.sums import ranked
+from pkex.games.sums import sort_rules
 from pkex.kernels.algebra import Kernel
 from pkex.models.absent import CAUTION
 from pkex.output.files.codec import Codec
@@ -288,7 +288,7 @@ class Result:
             for name, axes in cls.AXES.items()
             if axes[0] == "row"
         }
-        changes["rules"] = ranked({rule for part in parts for rule in part.rules})
+        changes["rules"] = sort_rules({rule for part in parts for rule in part.rules})
         changes["residual"] = float(np.max([part.residual for part in parts]))
         return changes
 

@@ -14,7 +14,16 @@ from pkex._util.types import Floats
 from pkex.games.rules import Rule
 from pkex.output import frames, html, text
 from pkex.output.files.archive import Format
-from pkex.output.files.codec import ABOUT, ROWS, Codec, Entries, FloatArrays, Kernels, Rules, Table
+from pkex.output.files.codec import (
+    ABOUT,
+    ROWS,
+    CellTable,
+    Codec,
+    Entries,
+    FloatArrays,
+    Kernels,
+    Rules,
+)
 from pkex.output.files.header import as_number, as_text
 from pkex.output.interop import shap, shapiq
 from pkex.output.plots.accessors import ExplanationPlots
@@ -152,7 +161,7 @@ class Explanation(Result):
             Rules(),
             FloatArrays(("values", "base_values", "predictions")),
             FloatArrays(("error", "std", "cov"), optional=True),
-            Table(),
+            CellTable(),
         ),
     )
 

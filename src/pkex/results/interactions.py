@@ -18,7 +18,7 @@ from pkex.games.functionals import INDICES
 from pkex.games.rules import Rule
 from pkex.output import frames, html, text
 from pkex.output.files.archive import Format
-from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays, Kernels, Rules, Table
+from pkex.output.files.codec import ABOUT, CellTable, Codec, Entries, FloatArrays, Kernels, Rules
 from pkex.output.files.header import as_count, as_index, as_number, as_players, as_text, maybe
 from pkex.output.files.pieces import one_of
 from pkex.output.interop.shapiq import interactions_to_shapiq
@@ -156,7 +156,7 @@ class Interactions(Result):
             FloatArrays(
                 ("main", "pairs", "triples", "values", "error"), finite=True, optional=True
             ),
-            Table(optional=True),
+            CellTable(optional=True),
         ),
     )
 

@@ -16,7 +16,7 @@ from pkex.output import frames, html, text
 from pkex.output.files.archive import Format
 from pkex.output.files.codec import ABOUT, ROWS, Codec, Entries, FloatArrays, Kernels, Rules
 from pkex.output.files.header import as_names, as_number, as_text, maybe
-from pkex.output.files.sparse import SparseRows
+from pkex.output.files.sparse import SparseArrays
 from pkex.output.plots.sparse import SparsePlots
 from pkex.output.token_spans import Analyzed, Located
 from pkex.output.view.rows import sparse_sums, sparse_table
@@ -93,7 +93,7 @@ class SparseExplanation(Result):
             Rules(),
             FloatArrays(("rest", "base_values", "predictions"), finite=True),
             FloatArrays(("error",), finite=True, optional=True),
-            SparseRows(),
+            SparseArrays(),
         ),
     )
 

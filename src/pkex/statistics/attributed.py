@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index, tolerance
 from pkex.games.backend import game_class
-from pkex.games.players import Groups, players_of
+from pkex.games.players import Groups, parse_groups
 from pkex.games.rules import FULL_PRECISION
 from pkex.games.threads import check_n_jobs
 from pkex.kernels import Kernel
@@ -70,7 +70,7 @@ def attributed(
     check_n_jobs(n_jobs)
     numbers = codes(table)
     check_varies(numbers, "all columns are constant: there is nothing to attribute.")
-    players, names = players_of(groups, table.names)
+    players, names = parse_groups(groups, table.names)
     tol = tolerance(tol, FULL_PRECISION)
     chosen, by_itself = _resolve_kernel(kernel, table, numbers, players, removal, tol)
     source = BlockMean(

@@ -19,7 +19,7 @@ from pkex._util.lazy import lazy
 from pkex._util.progress import with_bar
 from pkex._util.types import Floats, Indices
 from pkex.games.backend import Backend
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.permutations import (
     ByPermutation,
     Filler,
@@ -29,11 +29,11 @@ from pkex.games.permutations import (
 )
 from pkex.games.plan import Plan
 from pkex.games.protocols import Game
-from pkex.games.reductions import ByPair, ByRow, Component, MeanFactors, weight_sums
+from pkex.games.reductions import ByPair, ByRow, Component, MeanFactors, sum_weights
 from pkex.games.rules import Rule
-from pkex.games.sources import Points, SameFactors
+from pkex.games.sources import PointSource, SameFactors
 from pkex.games.sums import GameSums
-from pkex.games.threads import cluster_width, in_order, single_blas
+from pkex.games.threads import cluster_width, run_in_order, single_blas
 from pkex.kernels.normal_form import Term
 from pkex.statistics.bounds import error_of, have_unit_factors, permuted_roundings
 from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pkex.games.interactions.reductions import InteractionSums
     from pkex.results.interactions import Interactions
 
-__all__ = ["Alone", "BlockMean", "ColumnTests", "Estimate", "Part"]
+__all__ = ["BlockMean", "ColumnTests", "Estimate", "Part", "UnivariateStatistics"]
 
 
 _ALL_ROWS = 2000  # rows on all of which single columns are tested
@@ -78,7 +78,7 @@ class Estimate:
     error : float
         How far each value, and their sum, may be from exact ones: proven.
     rules : tuple of Rule
-    alone : Alone or None
+    alone : UnivariateStatistics or None
         The statistic of each player by itself, where there are permutations.
     """
 
@@ -90,11 +90,11 @@ class Estimate:
     residual: float
     error: float
     rules: tuple[Rule, ...]
-    alone: Alone | None
+    alone: UnivariateStatistics | None
 
 
 @dataclass(frozen=True, eq=False)
-class Alone:
+class UnivariateStatistics:
     """The statistic of each player by itself, as it is and under permutations.
 
     Attributes
@@ -110,7 +110,7 @@ class Alone:
     rounding: Floats
 
     @classmethod
-    def mean(cls, parts: Sequence[PermutedSums]) -> Alone:
+    def mean(cls, parts: Sequence[PermutedSums]) -> UnivariateStatistics:
         """Return the mean over blocks."""
         sums = np.mean([part.sums for part in parts], axis=0)
         rounding = np.mean([part.rounding for part in parts], axis=0)
@@ -186,7 +186,9 @@ class BlockMean:
             source = self._source(games, rows, inner)
             with weights.held():
                 if bounded and not n_permutations:
-                    sums = reduced(ByPair(plan, source, weights), n_jobs=inner, progress=inner_bar)
+                    sums = run_reduction(
+                        ByPair(plan, source, weights), n_jobs=inner, progress=inner_bar
+                    )
                     roundings = 2.0 * len(rows) + sums.n_blocks + len(self.blocks) + 8.0
                     error = error_of(source, weights, sums, roundings, None)
                     return _Block(sums, np.zeros(plan.n_players), error, None)
@@ -200,7 +202,7 @@ class BlockMean:
                 if alone and by_itself is None:
                     filler = Together(source, PlayerKernels(by_player, source.x, source.x))
                 permuted = ByPermutation(filler, shuffled)
-                both: PermutedSums = reduced(permuted, n_jobs=inner, progress=inner_bar)
+                both: PermutedSums = run_reduction(permuted, n_jobs=inner, progress=inner_bar)
                 found, others = both.parts(source.n_values)
                 sums = found.of_games(plan, len(rows), shuffled.total)
                 if alone and by_itself is None:
@@ -214,13 +216,13 @@ class BlockMean:
         inner, inner_bar = (self.n_jobs, progress) if single else (1, False)
         tasks = list(zip(self.blocks, seeds, strict=True))
         with single_blas():
-            results = in_order(run, tasks, self.n_jobs)
+            results = run_in_order(run, tasks, self.n_jobs)
             if progress and not single:
                 sizes = [len(rows) for rows, _ in self.blocks]
                 results = with_bar(results, sizes, sum(sizes))
             parts = list(results)
         by_itself = [part.alone for part in parts if part.alone is not None]
-        return _mean(parts, Alone.mean(by_itself) if by_itself else None)
+        return _mean(parts, UnivariateStatistics.mean(by_itself) if by_itself else None)
 
     def test_columns(
         self,
@@ -250,7 +252,7 @@ class BlockMean:
                 (list(wanted[start : start + step]), seeds[list(wanted[start : start + step])])
                 for start in range(0, len(wanted), step)
             ]
-            found = in_order(test, groups, self.n_jobs) if width else map(test, groups)
+            found = run_in_order(test, groups, self.n_jobs) if width else map(test, groups)
             p_values[list(wanted)] = [p for group in found for p in group]
         return ColumnTests(p_values, sum(len(rows) for rows, _ in blocks))
 
@@ -263,8 +265,8 @@ class BlockMean:
             with weights.held():
                 shuffled = weights.shuffled(0, random(0))
                 kernels = ByPermutation(PlayerKernels(games, x, x), shuffled)
-                parts.append(reduced(kernels, n_jobs=self.n_jobs))
-        return Alone.mean(parts).values
+                parts.append(run_reduction(kernels, n_jobs=self.n_jobs))
+        return UnivariateStatistics.mean(parts).values
 
     def value(self, subset: Sequence[int]) -> float:
         """Return the statistic of some players, the others being absent."""
@@ -286,8 +288,8 @@ class BlockMean:
                 terms.append(replace(kept, coefficient=share * term.coefficient))
             # The weights sum to 0, so that a game of one player, neutral, has this value.
             plan = Plan.of(tuple(terms), players, self.tol, apart=False)
-            pairs = ByPair(plan, Points(plan.games(), source.x, source.x), weights)
-            sums: GameSums = reduced(pairs, n_jobs=self.n_jobs)
+            pairs = ByPair(plan, PointSource(plan.games(), source.x, source.x), weights)
+            sums: GameSums = run_reduction(pairs, n_jobs=self.n_jobs)
             sums.check("the statistic of these players")
             return float(sums.values[0, 0, 0])
 
@@ -301,7 +303,7 @@ class BlockMean:
 
         def of_block(rows: Indices, weights: Weights) -> float:
             source = self._source(games, rows, self.n_jobs)
-            found: float = reduced(Component(source, weights, subset), n_jobs=self.n_jobs)
+            found: float = run_reduction(Component(source, weights, subset), n_jobs=self.n_jobs)
             return found
 
         return self._mean_of(of_block)
@@ -324,7 +326,7 @@ class BlockMean:
                 source = self._source(games, rows, self.n_jobs)
                 with weights.held():
                     pairs = InteractionsByPair(recipe, source, weights)
-                    found.append(reduced(pairs, n_jobs=self.n_jobs, progress=progress))
+                    found.append(run_reduction(pairs, n_jobs=self.n_jobs, progress=progress))
         mean: InteractionSums = reduce(add, found).scaled(1.0 / len(found))
         return mean
 
@@ -334,18 +336,18 @@ class BlockMean:
         games = plan.games()
         for rows, weights in self.blocks:
             source = self._source(games, rows, self.n_jobs)
-            none = _worth_of_none(source) * weight_sums(weights, len(rows))
+            none = _worth_of_none(source) * sum_weights(weights, len(rows))
             by_row = ByRow(plan, source, weights, none[:, None])
-            sums: GameSums = reduced(by_row, n_jobs=self.n_jobs)
+            sums: GameSums = run_reduction(by_row, n_jobs=self.n_jobs)
             sums.check("the share of the row in the statistic")
             values[rows] = sums.values[:, :, 0] / len(self.blocks)
         return values
 
-    def _source(self, games: Sequence[Game], rows: Indices, n_jobs: int | None) -> Points:
+    def _source(self, games: Sequence[Game], rows: Indices, n_jobs: int | None) -> PointSource:
         """Return the pairs of some rows, under marginal removal with the means of their factors."""
         x = np.asfortranarray(self.X[rows])
-        absent = reduced(MeanFactors(games, x), n_jobs=n_jobs) if self.marginal else None
-        return Points(games, x, x, absent)
+        absent = run_reduction(MeanFactors(games, x), n_jobs=n_jobs) if self.marginal else None
+        return PointSource(games, x, x, absent)
 
     def _mean_of(self, of_block: Callable[[Indices, Weights], float]) -> float:
         return float(np.mean([of_block(rows, weights) for rows, weights in self.blocks]))
@@ -368,7 +370,7 @@ class _Block(NamedTuple):
     alone: PermutedSums | None
 
 
-def _worth_of_none(source: Points) -> float:
+def _worth_of_none(source: PointSource) -> float:
     """Return what a pair is worth without any player."""
     worth = 0.0
     for number, game in enumerate(source.games):
@@ -383,7 +385,7 @@ def _worth_of_none(source: Points) -> float:
 class _ColumnTest:
     """Tests some players on the rows of some blocks, given with their seeds."""
 
-    sources: Sequence[Points]
+    sources: Sequence[PointSource]
     weights: Sequence[Weights]
     n_permutations: int
     n_jobs: int | None
@@ -398,7 +400,7 @@ class _ColumnTest:
         of_players = [[each[place] for each in forms] for place in range(len(players))]
         test = partial(_p_value, n_permutations=self.n_permutations)
         tasks = list(zip(of_players, seeds, strict=True))
-        return list(in_order(test, tasks, self.n_jobs))
+        return list(run_in_order(test, tasks, self.n_jobs))
 
 
 def _p_value(task: tuple[list[list[QuadraticForm]], Indices], n_permutations: int) -> float:
@@ -422,7 +424,7 @@ def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list
     return chosen
 
 
-def _mean(parts: Sequence[_Block], alone: Alone | None) -> Estimate:
+def _mean(parts: Sequence[_Block], alone: UnivariateStatistics | None) -> Estimate:
     """Return the mean over blocks, with its standard error; check that the values add up."""
     sums = reduce(add, [part.sums for part in parts]).scaled(1.0 / len(parts))
     residual = sums.check("the statistic")

@@ -13,7 +13,7 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.games.protocols import Game, Task
-from pkex.games.sources import Points, SameFactors
+from pkex.games.sources import PointSource, SameFactors
 from pkex.games.sums import SMALLEST, GameSums
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.normal_form import Term, leaf_values
@@ -42,13 +42,13 @@ def permuted_roundings(tasks: Sequence[Task], weights: Weights, n_layers: int) -
 
 
 def error_of(
-    source: Points, weights: Weights, sums: GameSums, roundings: float, largest: float | None
+    source: PointSource, weights: Weights, sums: GameSums, roundings: float, largest: float | None
 ) -> float:
     """Return how far each value, and the statistic, may be from exact ones.
 
     Parameters
     ----------
-    source : Points
+    source : PointSource
         All pairs of some rows.
     weights : Weights
     sums : GameSums
@@ -119,7 +119,7 @@ def _target_sizes(kernel: Kernel, targets: Floats) -> tuple[float, float]:
     return largest, own
 
 
-def _reach(source: Points) -> float:
+def _reach(source: PointSource) -> float:
     """Return what the roundings of mean factors count for, summed over the players."""
     assert isinstance(source.absent, SameFactors)
     reach = 0.0

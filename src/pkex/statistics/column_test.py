@@ -32,10 +32,11 @@ import numpy as np
 
 from pkex._util.types import Floats, Indices
 from pkex.games.blocks import triangle
-from pkex.games.engine import reduced
+from pkex.games.engine import run_reduction
 from pkex.games.protocols import Game, Task
-from pkex.games.sources import Points
+from pkex.games.sources import PointSource
 from pkex.games.threads import raise_if_cancelled, workspace
+from pkex.kernels.low_rank import pivoted_cholesky
 from pkex.kernels.normal_form import Term
 from pkex.statistics.pair_weights import Weights
 
@@ -108,7 +109,7 @@ class QuadraticForm:
 
 
 def forms_of(
-    source: Points, weights: Weights, players: Sequence[int], *, n_jobs: int | None = 1
+    source: PointSource, weights: Weights, players: Sequence[int], *, n_jobs: int | None = 1
 ) -> list[list[QuadraticForm]]:
     """Return for each of some players the forms whose sum is its share, up to a constant.
 
@@ -125,7 +126,7 @@ def forms_of(
         if not taking_part:
             continue
         wanted = _Integrals(source, number, [players[k] for k in taking_part])
-        integrals: Floats = reduced(wanted, n_jobs=n_jobs)
+        integrals: Floats = run_reduction(wanted, n_jobs=n_jobs)
         for k, integral in zip(taking_part, integrals, strict=True):
             integral *= local
             kernel = _kernel(terms[k], game.players[players[k]], source.x, game)
@@ -164,7 +165,7 @@ def p_value(
 class _Integrals:
     """c Q_j of a term for some players and all pairs of rows, c the coefficient of the term."""
 
-    def __init__(self, source: Points, term: int, players: Sequence[int]) -> None:
+    def __init__(self, source: PointSource, term: int, players: Sequence[int]) -> None:
         self.source, self.term, self.players = source, term, players
         self.found: Floats | None = None  # not sent to workers, so made when the first tile comes
 
@@ -219,21 +220,13 @@ def _kernel(term: Term, player: Sequence[int], x: Floats, game: Game) -> Floats:
 def _root(kernel: Floats, accepted: float) -> Floats | None:
     """Return L with ``|K - L L'| <= accepted`` in every entry, of low rank; None if there is none.
 
-    Cholesky's factorisation with pivots: each step takes the row that is worst represented.
+    A kernel of the user's own need not be definite, so every entry is compared.
     """
     n_rows = len(kernel)
-    root = np.zeros((n_rows, min(_RANK, n_rows)))
-    left = kernel.diagonal().copy()
-    for rank in range(root.shape[1]):
-        pivot = int(left.argmax())
-        if not left[pivot] > 0.5 * accepted:
-            root = root[:, :rank]
-            break
-        column = kernel[:, pivot] - root[:, :rank] @ root[pivot, :rank]
-        root[:, rank] = column / np.sqrt(left[pivot])
-        left -= root[:, rank] ** 2
+    root, _ = pivoted_cholesky(kernel.diagonal(), kernel.__getitem__, _RANK, 0.5 * accepted)
+    root = np.ascontiguousarray(root)  # whose rows are permuted
     step = max(1, _ENTRIES // n_rows)
-    for start in range(0, n_rows, step):  # a kernel of the user's own need not be definite
+    for start in range(0, n_rows, step):
         some = slice(start, start + step)
         if not (np.abs(root[some] @ root.T - kernel[some]) <= accepted).all():
             return None

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pkex._util.p_values import enough_permutations
 from pkex._util.random import RandomState, generator
 from pkex._util.validation import brief, default_names, is_index, number, refuse_dask
-from pkex.games.players import Groups, players_of
+from pkex.games.players import Groups, parse_groups
 from pkex.kernels import Kernel
 from pkex.results.attribution import Attribution
 from pkex.statistics.mmd import mmd_of_tables
@@ -106,7 +106,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"max_reference must be an integer of at least 2, got {brief(wanted)}."
             )
-        players_of(self.groups, table.names)  # refuses columns that are not there
+        parse_groups(self.groups, table.names)  # refuses columns that are not there
         if wanted is not None and len(table) > wanted:
             rows = generator(self.random_state).choice(len(table), wanted, replace=False)
             table = table.take(np.sort(rows))

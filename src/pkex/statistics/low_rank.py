@@ -22,7 +22,7 @@ import numpy as np
 
 from pkex._util.types import Floats, Indices
 from pkex.games.permutations import EQUAL, PermutedSums
-from pkex.games.threads import in_order, raise_if_cancelled
+from pkex.games.threads import raise_if_cancelled, run_in_order
 from pkex.kernels.low_rank import ACCEPTED, root_of
 from pkex.kernels.normal_form import Term
 from pkex.statistics.pair_weights import Factored, Shuffled
@@ -101,7 +101,7 @@ def _sums(
 
     step = max(1, _ENTRIES // (n_units * table.shape[1]))
     tasks = [slice(start, start + step) for start in range(0, n_sets, step)]
-    sums = np.concatenate(list(in_order(run, tasks, n_jobs)), axis=1)
+    sums = np.concatenate(list(run_in_order(run, tasks, n_jobs)), axis=1)
     # as in `ByPermutation`, and what the factors leave out of kernels and of weights
     rounding = EQUAL * shuffled.total / len(roots[0]) ** 2 * totals
     rounding += ACCEPTED * shuffled.total * diagonal.max(axis=0) + error * totals

@@ -16,7 +16,7 @@ def add_chosen(recipe: Recipe, portion: Portion, tally: Tally) -> None:
     """Add some pairs at some nodes to the values of chosen subsets."""
     assert recipe.subsets is not None
     pairs, weights, where, nodes, shares, order = portion
-    drops, own = pairs.drops[:, order], weights[order]
+    drops, pair_weights = pairs.drops[:, order], weights[order]
     start = 1.0 if pairs.start is None else pairs.start[:, None, order]
     factors = workspace("chosen", len(drops), len(nodes), len(order))
     np.multiply(nodes[None, :, None], drops[:, None, :], out=factors)
@@ -37,7 +37,7 @@ def add_chosen(recipe: Recipe, portion: Portion, tally: Tally) -> None:
             for degree, weight in orders.items():
                 outside += weight * series[degree]
         together = (-1.0) ** len(subset) * np.multiply.reduce(drops[list(subset)], axis=0)
-        tally.chosen[place] += (together * outside) @ own
+        tally["chosen"][place] += (together * outside) @ pair_weights
 
 
 def _taylor(factors: Floats, drops: Floats, order: int) -> list[Floats]:

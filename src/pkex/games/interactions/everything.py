@@ -29,22 +29,26 @@ def _add_gram(ratios: Ratios, portion: Portion, tally: Tally) -> bool:
     pairs, weights, where, nodes, shares, order = portion
     if weights.shape[1] > 1 or not {0, 1, 2}.issuperset(shares):
         return False
-    own, found = weights[:, 0], dict[int, Floats]()
+    pair_weights, sums_by_size = weights[:, 0], dict[int, Floats]()
     if 2 in shares:
-        if pairs.lowest < 0.0 or not has_one_sign(own) or not has_one_sign(shares[2]):
+        if pairs.lowest < 0.0 or not has_one_sign(pair_weights) or not has_one_sign(shares[2]):
             return False
-        product, found[2] = ratios.gram(pairs, order, nodes, shares[2], own)
-        if (own.min() < 0.0) != (shares[2].min() < 0.0):
+        product, sums_by_size[2] = ratios.gram(pairs, order, nodes, shares[2], pair_weights)
+        if (pair_weights.min() < 0.0) != (shares[2].min() < 0.0):
             product = -product
-        tally.add(where, 2, product[None])
+        tally.add_array((where, 2), product[None])
     for size in (0, 1):
         if size not in shares:
             continue
-        known = [k for k in found if np.array_equal(shares[k], shares[size])]
-        sums = found[known[0]] if known else ratios.sums(pairs, order, nodes, shares[size], own)
-        found[size] = sums
+        known = [k for k in sums_by_size if np.array_equal(shares[k], shares[size])]
+        sums = (
+            sums_by_size[known[0]]
+            if known
+            else ratios.sums(pairs, order, nodes, shares[size], pair_weights)
+        )
+        sums_by_size[size] = sums
         # single players by absent minus present factors
-        tally.add(where, size, sums[-1:].copy() if size == 0 else -sums[:-1, None])
+        tally.add_array((where, size), sums[-1:].copy() if size == 0 else -sums[:-1, None])
     return True
 
 
@@ -55,15 +59,15 @@ def _add_plain(ratios: Ratios, portion: Portion, tally: Tally) -> None:
     products, table = ratios.plain(pairs, order, nodes)
     lacking = -len(weights) % ratios.width
     padded = np.pad(weights, ((0, lacking), (0, 0))) if lacking else weights
-    own = padded.reshape(-1, ratios.width, n_sets)[order]
-    own = own.reshape(len(products), 1, products.shape[2], n_sets)
+    pair_weights = padded.reshape(-1, ratios.width, n_sets)[order]
+    pair_weights = pair_weights.reshape(len(products), 1, products.shape[2], n_sets)
     local: Floats = np.empty(0)
     used = None
     for size, share in shares.items():
         if used is None or not np.array_equal(used, share):
             used = share
             scaled = products * share[:, None]
-            local = (scaled[:, :, :, None] * own).reshape(-1, n_sets)
+            local = (scaled[:, :, :, None] * pair_weights).reshape(-1, n_sets)
         sums: Floats
         if size == 0:
             sums = local.sum(axis=0)
@@ -73,7 +77,7 @@ def _add_plain(ratios: Ratios, portion: Portion, tally: Tally) -> None:
             sums = np.stack([_gram(table, local[:, i]) for i in range(n_sets)])
         else:
             sums = -np.stack([_cube(table, local[:, i]) for i in range(n_sets)])
-        tally.add(where, size, sums)
+        tally.add_array((where, size), sums)
 
 
 def _gram(ratios: Floats, weights: Floats) -> Floats:
@@ -86,9 +90,9 @@ def _gram(ratios: Floats, weights: Floats) -> Floats:
 def _cube(ratios: Floats, weights: Floats) -> Floats:
     """Return ``sum_e w_e R_ie R_je R_ke`` for all i < j < k, in their order."""
     n_players = len(ratios)
-    found = []
+    parts = []
     for i in range(n_players - 2):
         rest = ratios[i + 1 :]
         product = (rest * (weights * ratios[i])) @ rest.T
-        found.append(product[np.triu_indices(len(rest), 1)])
-    return np.concatenate(found) if found else np.zeros(0)
+        parts.append(product[np.triu_indices(len(rest), 1)])
+    return np.concatenate(parts) if parts else np.zeros(0)

@@ -94,7 +94,12 @@ class Recipe:
 
     @lazy
     def rules(self) -> Ladder:
-        """The rules for the integrals, looked up at lam + `more_players`."""
+        """The rules for the integrals, looked up at lam + `more_players`.
+
+        For s players ``G_S`` has the factors of the n - s others, and a density of degree q acts
+        like q more. A ladder for d players is one for products of all factors but one, d - 1 of
+        them, so that ``d = n + 1 + q - s``, with the largest q - s of all sizes.
+        """
         sizes = [one.more_players - size for size, one in self.integrated.items()]
         n_players = max(1, self.n_players + 1 + max(sizes, default=0))
         if not self.general and all(one.vanishes_at_one for one in self.integrated.values()):
@@ -104,13 +109,13 @@ class Recipe:
     @lazy
     def nodes(self) -> dict[float, tuple[int, ...]]:
         """The nodes of the points, each with the sizes of subsets that are summed there."""
-        found: dict[float, set[int]] = {}
+        sizes_at: dict[float, set[int]] = {}
         every = {**self.functionals, **({} if self.for_none is None else {0: self.for_none})}
         for size, one in every.items():
             for node, order, _ in one.points:
                 if size + order <= self.n_players:  # else the derivative is 0
-                    found.setdefault(node, set()).add(size + order)
-        return {node: tuple(sorted(sizes)) for node, sizes in sorted(found.items())}
+                    sizes_at.setdefault(node, set()).add(size + order)
+        return {node: tuple(sorted(sizes)) for node, sizes in sorted(sizes_at.items())}
 
     def shares(self, rule: Rule) -> dict[int, Floats]:
         """Return the weights of the nodes of a rule under the densities, for every size."""

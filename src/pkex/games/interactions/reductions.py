@@ -8,32 +8,30 @@ other, so that no more is held than what is returned and the blocks under way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from pkex._util.types import Floats, Indices
-from pkex.errors import AdditivityError
+from pkex.games.accumulator import Accumulator
 from pkex.games.blocks import rectangle, triangle
-from pkex.games.engine import reduced
-from pkex.games.interactions.batch import batch
+from pkex.games.engine import run_reduction
+from pkex.games.interactions.batch import add_batch
 from pkex.games.interactions.everything import has_one_sign
 from pkex.games.interactions.recipe import Recipe
 from pkex.games.interactions.tally import Tally
-from pkex.games.layout import by_column
+from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints
-from pkex.games.protocols import Factors, Task
-from pkex.games.reductions import PairWeights, Totals, without_self
+from pkex.games.protocols import BlockSums, Factors, Task
+from pkex.games.reductions import PairWeights, exclude_self
 from pkex.games.rules import Rule
-from pkex.games.sources import EachRow, Points
-from pkex.games.sums import ranked
+from pkex.games.sources import EachRow, PointSource
+from pkex.games.sums import Sums, check_additivity, sort_rules
 from pkex.games.threads import single_blas
 
-__all__ = ["InteractionSums", "InteractionsByPair", "InteractionsByRow", "interactions_of"]
+__all__ = ["InteractionSums", "InteractionsByPair", "InteractionsByRow", "sum_interactions"]
 
 
-_SUMS = ("main", "pairs", "triples", "chosen", "none", "totals", "sizes", "allowed", "error")
 _FACTORS = 2**19  # of a block that are held at once
 _SCENARIOS = 2**17  # of these of background rows, which stay in cache
 _SPLIT = 24  # players from which on pairs are told apart by the sign of their weight
@@ -41,7 +39,7 @@ _RESULTS = 2**20  # numbers that a block returns, unless a single row has more
 
 
 @dataclass(frozen=True, eq=False)
-class InteractionSums:
+class InteractionSums(Sums):
     """The values of an index, for rows of a table, or one row for a statistic.
 
     Attributes
@@ -64,69 +62,20 @@ class InteractionSums:
     rules : tuple of Rule
     """
 
+    NUMBERS = ("main", "pairs", "triples", "chosen", "none", "totals")
+    SIZES = ("sizes", "allowed", "error")
+
     recipe: Recipe
+    rules: tuple[Rule, ...]
     main: Floats
-    pairs: Floats | None
-    triples: Floats | None
     chosen: Floats
-    none: Floats | None
     totals: Floats
     sizes: Floats
     allowed: Floats
     error: Floats
-    rules: tuple[Rule, ...]
-
-    @classmethod
-    def zeros(cls, recipe: Recipe, n_rows: int, n_sets: int) -> InteractionSums:
-        """Return room for the values of some rows."""
-        d = recipe.n_players
-        everything = recipe.subsets is None
-        totals, sizes, allowed, error = np.zeros((4, n_rows, n_sets))
-        n_triples = d * (d - 1) * (d - 2) // 6
-        return cls(
-            recipe,
-            np.zeros((n_rows, d if everything else 0, n_sets)),
-            np.zeros((n_rows, d, d, n_sets)) if everything and recipe.most > 1 else None,
-            np.zeros((n_rows, n_triples, n_sets)) if everything and recipe.most > 2 else None,
-            np.zeros((n_rows, len(recipe.subsets or ()), n_sets)),
-            None if recipe.for_none is None else np.zeros((n_rows, n_sets)),
-            totals,
-            sizes,
-            allowed,
-            error,
-            (),
-        )
-
-    def put(self, row: int, tally: Tally, roundings: float) -> None:
-        """Set the values of a row."""
-        self.totals[row], self.sizes[row] = tally.totals, tally.sizes
-        self.allowed[row], self.error[row] = tally.allowed(roundings), tally.error(roundings)
-        self.chosen[row] = tally.chosen
-        if self.none is not None and self.recipe.subsets is None:
-            self.none[row] = tally.values(0)
-        if self.recipe.subsets is None:
-            self.main[row] = tally.values(1)
-        if self.pairs is not None and self.recipe.n_players > 1:
-            self.pairs[row] = np.moveaxis(tally.values(2), 0, -1)
-        if self.triples is not None and self.recipe.n_players > 2:
-            self.triples[row] = tally.values(3).T
-
-    def __add__(self, other: InteractionSums) -> InteractionSums:
-        def both(name: str) -> Any:
-            found = getattr(self, name)
-            return None if found is None else found + getattr(other, name)
-
-        rules = ranked({*self.rules, *other.rules})
-        return replace(self, **{name: both(name) for name in _SUMS}, rules=rules)
-
-    def scaled(self, share: float) -> InteractionSums:
-        """Return the sums times a positive number."""
-
-        def times(name: str) -> Any:
-            found = getattr(self, name)
-            return None if found is None else share * found
-
-        return replace(self, **{name: times(name) for name in _SUMS})
+    pairs: Floats | None = None
+    triples: Floats | None = None
+    none: Floats | None = None
 
     def explained(self) -> Floats:
         """Return the sum of the values of all subsets but the empty one, shape (rows, sets)."""
@@ -145,26 +94,48 @@ class InteractionSums:
         if not self.recipe.index.efficient or self.recipe.subsets is not None:
             return float("nan")
         with np.errstate(over="ignore", invalid="ignore"):
-            explained, expected = self.explained(), self.totals - bases
-            size = np.abs(explained - expected)
-        wrong = ~(size <= self.allowed)  # NaN is wrong
-        if not wrong.any():
-            return float(size.max(initial=0.0))
-        row, output = np.argwhere(wrong)[0]
-        if not np.isfinite(self.allowed[row, output]):
-            raise ValueError(
-                f"the products of the kernel's factors overflow in row {row}, so they have no "
-                "values in double precision; scale the kernel or the data."
-            )
-        raise AdditivityError(
-            f"the {self.recipe.index.name} of row {row}, output {output} sum to "
-            f"{explained[row, output]:.17g}, but {whole} is {expected[row, output]:.17g}; rounding "
-            f"explains at most {self.allowed[row, output]:.1e}. Please report this with the kernel "
-            "and the data."
-        )
+            explained = self.explained()
+            residual = explained - (self.totals - bases)
+        return check_additivity(explained, residual, self.allowed, self.recipe.index.name, whole)
 
 
-def interactions_of(
+def _room(recipe: Recipe, n_rows: int, n_sets: int) -> Accumulator:
+    """Return room for the arrays of an `InteractionSums`."""
+    d, everything = recipe.n_players, recipe.subsets is None
+    shapes: dict[str, tuple[int, ...]] = {
+        "main": (n_rows, d if everything else 0, n_sets),
+        "chosen": (n_rows, len(recipe.subsets or ()), n_sets),
+        **dict.fromkeys(("totals", "sizes", "allowed", "error"), (n_rows, n_sets)),
+    }
+    if everything and recipe.most > 1:
+        shapes["pairs"] = (n_rows, d, d, n_sets)
+    if everything and recipe.most > 2:
+        shapes["triples"] = (n_rows, d * (d - 1) * (d - 2) // 6, n_sets)
+    if recipe.for_none is not None:
+        shapes["none"] = (n_rows, n_sets)
+    return Accumulator(**shapes)
+
+
+def _add_row(sums: Accumulator, row: int, tally: Tally, roundings: float) -> None:
+    """Add the values of a row, whose tally is complete."""
+    recipe, arrays = tally.recipe, {name: tally[name] for name in ("totals", "sizes", "chosen")}
+    arrays |= {"allowed": tally.allowed(roundings), "error": tally.error(roundings)}
+    if recipe.subsets is None:
+        arrays["main"] = tally.values(1)
+        if "none" in sums.arrays:
+            arrays["none"] = tally.values(0)
+        if "pairs" in sums.arrays and recipe.n_players > 1:
+            arrays["pairs"] = np.moveaxis(tally.values(2), 0, -1)
+        if "triples" in sums.arrays and recipe.n_players > 2:
+            arrays["triples"] = tally.values(3).T
+    sums.add(arrays, at=row, rules=tally.rules)
+
+
+def _finish(recipe: Recipe, sums: Accumulator) -> InteractionSums:
+    return InteractionSums(recipe, sort_rules(sums.rules), **sums.arrays)
+
+
+def sum_interactions(
     points: WeightedPoints,
     X: Floats,
     recipe: Recipe,
@@ -176,36 +147,37 @@ def interactions_of(
 
     Terms of a single player add to that player alone: every functional of a constant is 1 there.
     """
-    x, games = by_column(X), points.plan.games()
+    x, games = as_column_major(X), points.plan.games()
     n_sets = points.weights.shape[-1]
-    found = InteractionSums.zeros(recipe, len(x), n_sets)
+    sums = _finish(recipe, _room(recipe, len(x), n_sets))
     if games and len(x):
         source = points.source(games, x)
         by_row = InteractionsByRow(recipe, source, points.weights, points.roundings)
         with single_blas():
-            found = reduced(by_row, n_jobs=n_jobs, progress=progress)
+            sums = run_reduction(by_row, n_jobs=n_jobs, progress=progress)
     # a value is a sum of 2^s worths, and with derivatives one of the values of larger subsets
     worths = 2.0**recipe.most * recipe.weight
     worths *= float(recipe.n_players) ** (recipe.most - 1) if recipe.has_derivatives else 1.0
-    found.error[...] += worths * points.missed(x)
+    sums.error[...] += worths * points.bound_missed(x)
     if not points.plan.singles:
-        return found
-    singles = Totals.zeros(len(x), recipe.n_players, n_sets)
+        return sums
+    singles = Accumulator(**BlockSums.shapes(len(x), recipe.n_players, n_sets))
     points.add_others(x, singles)
+    values, totals, magnitudes = singles["values"], singles["totals"], singles["magnitudes"]
     if recipe.subsets is None:
-        found.main[...] += singles.values
-    without = singles.totals - singles.values.sum(axis=1)
+        sums.main[...] += values
+    without = totals - values.sum(axis=1)
     for place, subset in enumerate(recipe.subsets or ()):
         if len(subset) < 2:
-            found.chosen[:, place] += singles.values[:, subset[0]] if subset else without
-    if found.none is not None:
-        found.none[...] += without
-    found.totals[...] += singles.totals
-    found.sizes[...] += singles.magnitudes
-    rounding = (points.roundings + len(points.z)) * 2.0**-53 * singles.magnitudes
-    found.allowed[...] += rounding
-    found.error[...] += rounding
-    return found
+            sums.chosen[:, place] += values[:, subset[0]] if subset else without
+    if sums.none is not None:
+        sums.none[...] += without
+    sums.totals[...] += totals
+    sums.sizes[...] += magnitudes
+    rounding = (points.roundings + len(points.z)) * 2.0**-53 * magnitudes
+    sums.allowed[...] += rounding
+    sums.error[...] += rounding
+    return sums
 
 
 class InteractionsByRow:
@@ -214,18 +186,19 @@ class InteractionsByRow:
     Parameters
     ----------
     recipe : Recipe
-    source : Points
+    source : PointSource
     weights : array of shape (points, sets)
     roundings : float
         How many units of rounding a value of a pair carries at most.
     """
 
-    def __init__(self, recipe: Recipe, source: Points, weights: Floats, roundings: float) -> None:
+    def __init__(
+        self, recipe: Recipe, source: PointSource, weights: Floats, roundings: float
+    ) -> None:
         self.recipe, self.source, self.weights = recipe, source, weights
         self.roundings = roundings
-        self.found = InteractionSums.zeros(recipe, source.shape[0], weights.shape[1])
-        self.under_way: dict[int, tuple[int, Tally | None]] = {}
-        self.rules: set[Rule] = set()
+        self.sums = _room(recipe, source.shape[0], weights.shape[1])
+        self.n_added, self.under_way = 0, list[Tally]()  # of rows that lack blocks
 
     def tasks(self) -> Sequence[Task]:
         """Return blocks of pairs; all those of some rows come one after the other."""
@@ -233,7 +206,7 @@ class InteractionsByRow:
         d, n_sets = self.recipe.n_players, self.weights.shape[1]
         width = max(1, min(n_points, _FACTORS // d))
         step = max(1, min(_FACTORS // (d * width), _RESULTS // (d * d * n_sets)))
-        self.blocks = -(-n_points // width) * self.source.n_terms
+        self.n_blocks = -(-n_points // width) * self.source.n_terms  # of some rows
         return [
             Task(rows, points, term)
             for rows, _ in rectangle(n_rows, 1, step)
@@ -248,36 +221,35 @@ class InteractionsByRow:
         weights = game.term.coefficient * self.weights[points]
         x, n_sets = self.source.x[rows], weights.shape[1]
         tallies = [Tally(self.recipe, n_sets) for _ in range(len(x))]
-        for some in _by_sign(weights, self.recipe):
+        for some in _split_by_sign(weights, self.recipe):
             z = self.source.z[points][some]
-            present, own = game.factors(x, z), weights[some]
+            present, point_weights = game.factors(x, z), weights[some]
             for absent, shares in _scenarios(self.source, term, points, some):
-                local = own
+                local = point_weights
                 if shares is not None:
-                    local = (shares[:, None, None] * own).reshape(-1, n_sets)
+                    local = (shares[:, None, None] * point_weights).reshape(-1, n_sets)
                 for row, tally in enumerate(tallies):
                     here = Factors(*(part[:, row] for part in present))
-                    batch(self.recipe, game, here, absent, local, tally)
+                    add_batch(self.recipe, game, here, absent, local, tally)
         return rows, tallies
 
     def add(self, part: tuple[slice, list[Tally]]) -> None:
         """Add the sums of a block to those of its rows, and finish rows that have all."""
         rows, tallies = part
-        for row, tally in zip(range(rows.start, rows.stop), tallies, strict=True):
-            count, total = self.under_way.pop(row, (0, None))
-            if total is None:
-                total = tally
-            else:
-                total.plus(tally)
-            if count + 1 < self.blocks:
-                self.under_way[row] = count + 1, total
-                continue
-            self.rules |= total.rules
-            self.found.put(row, total, self.roundings)
+        if not self.under_way:
+            self.under_way = tallies
+        else:
+            for total, tally in zip(self.under_way, tallies, strict=True):
+                total.merge(tally)
+        self.n_added += 1
+        if self.n_added % self.n_blocks == 0:
+            for row, total in zip(range(rows.start, rows.stop), self.under_way, strict=True):
+                _add_row(self.sums, row, total, self.roundings)
+            self.under_way = []
 
     def result(self) -> InteractionSums:
         """Return the values of all rows."""
-        return replace(self.found, rules=ranked(self.rules))
+        return _finish(self.recipe, self.sums)
 
 
 class InteractionsByPair:
@@ -286,15 +258,15 @@ class InteractionsByPair:
     Parameters
     ----------
     recipe : Recipe
-    source : Points
+    source : PointSource
         Its rows are its points; absent factors are the same for all pairs, or 1.
     weights : PairWeights
         They sum to 0.
     """
 
-    def __init__(self, recipe: Recipe, source: Points, weights: PairWeights) -> None:
+    def __init__(self, recipe: Recipe, source: PointSource, weights: PairWeights) -> None:
         self.recipe, self.source, self.weights = recipe, source, weights
-        self.total = Tally(recipe, 1)
+        self.sums = Tally(recipe, 1)
 
     def tasks(self) -> Sequence[Task]:
         """Return strips of rows, each with all points from its first row on."""
@@ -305,45 +277,45 @@ class InteractionsByPair:
     def run(self, task: Task) -> Tally:
         """Return the sums of a strip, over all terms."""
         rows, points, _ = task
-        local = 2.0 * without_self(self.weights, rows, points)
+        local = 2.0 * exclude_self(self.weights, rows, points)
         local[:, : len(local)] *= 0.5  # here both (i, k) and (k, i) are met
         total = Tally(self.recipe, 1)
         for term, game in enumerate(self.source.games):
-            present = _flat(self.source.factors(term, rows, points))
+            present = _flatten(self.source.factors(term, rows, points))
             absent = self.source.absent_at(term, points)
             if absent is not None:  # the same for all rows
                 absent = Factors(*(np.tile(part, (1, len(local))) for part in absent))
             weights = game.term.coefficient * local.reshape(-1, 1)
-            for some in _by_sign(weights, self.recipe):
-                here = _at(present, some)
-                there = None if absent is None else _at(absent, some)
-                batch(self.recipe, game, here, there, weights[some], total)
+            for some in _split_by_sign(weights, self.recipe):
+                here = _select(present, some)
+                there = None if absent is None else _select(absent, some)
+                add_batch(self.recipe, game, here, there, weights[some], total)
         return total
 
     def add(self, part: Tally) -> None:
         """Add the sums of a strip."""
-        self.total.plus(part)
+        self.sums.merge(part)
 
     def result(self) -> InteractionSums:
         """Return the values, as those of one row."""
         n_rows = self.source.shape[0]
-        found = InteractionSums.zeros(self.recipe, 1, 1)
+        sums = _room(self.recipe, 1, 1)
         # as in `pkex.games.sums.sum_tolerance`
-        found.put(0, self.total, 16.0 * (self.recipe.n_players + n_rows + 16.0))
-        return replace(found, rules=ranked(self.total.rules))
+        _add_row(sums, 0, self.sums, 16.0 * (self.recipe.n_players + n_rows + 16.0))
+        return _finish(self.recipe, sums)
 
 
-def _flat(factors: Factors) -> Factors:
+def _flatten(factors: Factors) -> Factors:
     """Return factors of shape (players, rows, points) as those of pairs."""
     return Factors(*(part.reshape(len(part), -1) for part in factors))
 
 
-def _at(factors: Factors, some: slice | Indices) -> Factors:
+def _select(factors: Factors, some: slice | Indices) -> Factors:
     """Return the factors of some pairs."""
     return Factors(*(part[:, some] for part in factors))
 
 
-def _by_sign(weights: Floats, recipe: Recipe) -> list[slice | Indices]:
+def _split_by_sign(weights: Floats, recipe: Recipe) -> list[slice | Indices]:
     """Return where the weights of one sign stand, if telling them apart halves the products."""
     everything: list[slice | Indices] = [slice(None)]
     pays = recipe.subsets is None and recipe.most == 2 and recipe.n_players >= _SPLIT
@@ -354,16 +326,16 @@ def _by_sign(weights: Floats, recipe: Recipe) -> list[slice | Indices]:
 
 
 def _scenarios(
-    source: Points, term: int, points: slice, some: slice | Indices
+    source: PointSource, term: int, points: slice, some: slice | Indices
 ) -> Iterator[tuple[Factors | None, Floats | None]]:
     """Yield the factors of absent players at some points, and shares where there are several."""
     absent = source.absent
     if not isinstance(absent, EachRow):
         here = source.absent_at(term, points)
-        yield None if here is None else _at(here, some), None
+        yield None if here is None else _select(here, some), None
         return
     game, z = source.games[term], source.z[points][some]
     step = max(1, _SCENARIOS // (source.n_players * len(z)))
     for start in range(0, len(absent.rows), step):
         more = slice(start, start + step)
-        yield _flat(game.factors(absent.rows[more], z)), absent.weights[more]
+        yield _flatten(game.factors(absent.rows[more], z)), absent.weights[more]

@@ -2,101 +2,84 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from pkex._util.types import Floats, Indices
-from pkex.games.interactions.recipe import Recipe, Where
-from pkex.games.rules import Rule
+from pkex.games.accumulator import Accumulator
+from pkex.games.interactions.recipe import Recipe
 
 __all__ = ["Tally", "all_triples"]
 
 
-@dataclass(eq=False)
-class Tally:
+class Tally(Accumulator):
     """Sums for one row, or for a statistic.
 
-    Attributes
+    What is in `arrays`:
+
+    - at a node, or None for the integral, and a size the sums of all subsets of that size: shapes
+      (sets,), (players, sets), (sets, players, players) and (sets, triples); their diagonals mean
+      nothing;
+    - ``chosen``, of shape (subsets, sets), the values of chosen subsets;
+    - ``totals``, ``sizes`` and ``reach``, of shape (sets,), sums of the products of all factors, of
+      the largest size of a value of a pair, and of the reach of a pair.
+
+    A block is what is added up at once; `largest` is the most numbers that were.
+
+    Parameters
     ----------
     recipe : Recipe
     n_sets : int
         Number of sets of weights.
-    parts : dict
-        For a node, or None for the integral, and a size the sums of all subsets of that size:
-        shapes (sets,), (players, sets), (sets, players, players) and (sets, triples); their
-        diagonals mean nothing.
-    chosen : array of shape (subsets, sets)
-        The values of chosen subsets.
-    totals, sizes, reach : arrays of shape (sets,)
-        Sums of the products of all factors, of the largest size of a value of a pair, and of the
-        reach of a pair.
-    rules : set of Rule
-    longest, n_chunks : int
-        How many numbers were added up at once at most, and how many such sums were added up.
     """
 
-    recipe: Recipe
-    n_sets: int
-    parts: dict[tuple[Where, int], Floats] = field(default_factory=dict)
-    rules: set[Rule] = field(default_factory=set)
-    longest: int = 0
-    n_chunks: int = 0
+    def __init__(self, recipe: Recipe, n_sets: int) -> None:
+        shapes = dict.fromkeys(("totals", "sizes", "reach"), (n_sets,))
+        super().__init__(chosen=(len(recipe.subsets or ()), n_sets), **shapes)
+        self.recipe, self.n_sets = recipe, n_sets
 
-    def __post_init__(self) -> None:
-        self.totals, self.sizes, self.reach = np.zeros((3, self.n_sets))
-        self.chosen = np.zeros((len(self.recipe.subsets or ()), self.n_sets))
-
-    def add(self, where: Where, size: int, sums: Floats) -> None:
-        """Add sums to those of all subsets of a size."""
-        known = self.parts.get((where, size))
-        if known is None:
-            self.parts[where, size] = sums
-        else:
-            known += sums
-
-    def plus(self, other: Tally, scale: float = 1.0) -> None:
-        """Add other sums, times a number."""
-        for (where, size), sums in other.parts.items():
-            self.add(where, size, scale * sums)
-        self.chosen += scale * other.chosen
-        self.totals += scale * other.totals
-        self.sizes += abs(scale) * other.sizes
-        self.reach += abs(scale) * other.reach
-        self.rules |= other.rules
-        self.longest = max(self.longest, other.longest)
-        self.n_chunks += other.n_chunks
+    def __getstate__(self) -> dict[str, object]:
+        """Return everything, as a worker sends it back."""
+        return self.__dict__
 
     def values(self, size: int) -> Floats:
-        """Return the values of all subsets of a size, shaped as in `parts`; diagonals are 0."""
+        """Return the values of all subsets of a size, shaped as in `arrays`; diagonals are 0."""
         recipe = self.recipe
         functional = recipe.functionals[size] if size else recipe.for_none
         assert functional is not None
         shape = _shape(size, recipe.n_players, self.n_sets)
         total = np.zeros(shape)
-        if functional.density and (None, size) in self.parts:
-            total += self.parts[None, size]
+        if functional.density and (None, size) in self.arrays:
+            total += self.arrays[None, size]
         for node, order, weight in functional.points:
-            part = self.parts.get((node, size + order))
+            part = self.arrays.get((node, size + order))
             if part is not None:
-                total += weight * _summed(part, size + order, size, recipe.n_players)
+                total += weight * _sum_supersets(part, size + order, size, recipe.n_players)
         if size == 2:
             total[:, np.arange(recipe.n_players), np.arange(recipe.n_players)] = 0.0
         return total
 
     def allowed(self, roundings: float) -> Floats:
         """Return how far the sum of all values may be from the worth of all minus that of none."""
-        return self._rate(roundings) * self.reach
+        return self._rate(roundings) * self["reach"]
 
     def error(self, roundings: float) -> Floats:
         """Return how far a value may be from what exact arithmetic gives, shape (sets,)."""
-        sizes = self.reach if self.recipe.has_derivatives else self.sizes
+        sizes = self["reach"] if self.recipe.has_derivatives else self["sizes"]
         return self._rate(roundings) * sizes
 
     def _rate(self, roundings: float) -> float:
+        """Return the error relative to sizes: of the rule, and units of rounding.
+
+        `roundings` are those of a value of a pair, with its d factors and nodes. A value of s
+        players has s ratios beside P, each of a difference, a factor at a node (2), the bound away
+        from 0 and a quotient: 5 roundings, and at most 4 where it is multiplied by the root of a
+        weight. 16 for each ratio, for P and for the weight leave room. A sum of `largest` numbers
+        costs as many units, and so does that of `n_blocks` such sums.
+        """
         of_rule = max((rule.relative_error for rule in self.rules), default=0.0)
-        count = roundings + self.longest + self.n_chunks + 16.0 * (self.recipe.most + 2)
+        count = roundings + self.largest + self.n_blocks + 16.0 * (self.recipe.most + 2)
         return self.recipe.mass * of_rule + self.recipe.weight * count * 2.0**-53
 
 
@@ -109,16 +92,16 @@ def _shape(size: int, n_players: int, n_sets: int) -> tuple[int, ...]:
 @lru_cache(maxsize=4)
 def all_triples(n_players: int) -> Indices:
     """Return all ``i < j < k`` in their order, shape (triples, 3)."""
-    found = []
+    parts = []
     for i in range(n_players - 2):
         j, k = np.triu_indices(n_players - i - 1, 1)
-        found.append(np.column_stack([np.full(len(j), i), i + 1 + j, i + 1 + k]))
-    triples = np.concatenate(found) if found else np.zeros((0, 3), dtype=np.intp)
+        parts.append(np.column_stack([np.full(len(j), i), i + 1 + j, i + 1 + k]))
+    triples = np.concatenate(parts) if parts else np.zeros((0, 3), dtype=np.intp)
     triples.flags.writeable = False
     return triples
 
 
-def _summed(part: Floats, size: int, wanted: int, n_players: int) -> Floats:
+def _sum_supersets(part: Floats, size: int, wanted: int, n_players: int) -> Floats:
     """Return for every subset of a size the sum over the larger subsets that contain it."""
     if size == wanted:
         return part
@@ -132,12 +115,12 @@ def _summed(part: Floats, size: int, wanted: int, n_players: int) -> Floats:
     elif wanted == 0:
         total = part.sum(axis=1)
     else:
-        total = np.stack([_of_triples(one, wanted, n_players) for one in part])
+        total = np.stack([_sum_triples(one, wanted, n_players) for one in part])
         total = total.T if wanted == 1 else total
     return total
 
 
-def _of_triples(values: Floats, wanted: int, n_players: int) -> Floats:
+def _sum_triples(values: Floats, wanted: int, n_players: int) -> Floats:
     """Return the sums of triples that contain each player, or each pair of players."""
     i, j, k = all_triples(n_players).T
     if wanted == 1:

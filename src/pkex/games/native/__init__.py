@@ -1,4 +1,4 @@
-"""The hot loop in C++: a `Game` as in `pkex.games.numpy_backend`, as fast as looking at factors.
+"""The hot loop in C++: the `Game` of `pkex.games.numpy_backend`, as fast as looking at factors.
 
 What does not depend on the data is packed once, into a *program* for the compiled module: one entry
 per column factor, in the order of evaluation, with its kind and its parameters in the form that the
@@ -24,7 +24,7 @@ import numpy as np
 import pkex.games.native._kernel as _kernel
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Players
-from pkex.games.factors import Absent, Factors, both_by_column, by_column, mean_factors
+from pkex.games.factors import Absent, Factors, evaluate_both_forms, evaluate_columns, mean_factors
 from pkex.games.native.ratios import NativeRatios
 from pkex.games.protocols import Added, BlockSums
 from pkex.games.rules import Ladder, Rule
@@ -33,7 +33,7 @@ from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
-__all__ = ["Game", "config", "look_up"]
+__all__ = ["NativeGame", "config", "look_up"]
 
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
 
@@ -86,7 +86,7 @@ def _code(leaf: ColumnKernel) -> Coded:
 
 
 @dataclass(frozen=True)
-class Game:
+class NativeGame:
     """The games of one term, explained by the compiled hot loop: see `pkex.games.protocols.Game`.
 
     Parameters
@@ -231,8 +231,10 @@ class Game:
         if not leaves:
             return None, None
         if not general:
-            return np.concatenate([by_column(leaf, leaf.deficits, x, z) for leaf in leaves]), None
-        both = [both_by_column(leaf, x, z) for leaf in leaves]
+            return np.concatenate(
+                [evaluate_columns(leaf, leaf.deficits, x, z) for leaf in leaves]
+            ), None
+        both = [evaluate_both_forms(leaf, x, z) for leaf in leaves]
         values, deficits = (np.concatenate(blocks) for blocks in zip(*both, strict=True))
         return deficits, values
 

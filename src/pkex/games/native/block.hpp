@@ -26,7 +26,9 @@ using pkex::Evaluated;
 using pkex::Pairs;
 using pkex::Status;
 
-constexpr Index kHitsPerMiss = 8;  // of series, for trying them again
+// Of series, for trying them again: a choice by time, of rows with tiles of both kinds. To measure
+// it, compare `python -m benchmarks.before` at other values.
+constexpr Index kHitsPerMiss = 8;
 
 inline double sum_of_lanes(Vec value) {
     double sum = lane(value, 0);
@@ -138,7 +140,26 @@ public:
     }
 
 private:
-    enum class Way { kBoth, kNearOne, kRatios };  // how a tile is solved
+    // How the tile at hand is solved, and what `space_` holds of it. It is chosen anew for every
+    // tile, with a background for every tile and background row; `one_set` and `keep` read it.
+    //
+    //   kBoth     by a sweep over nodes. `halves` has the half deficits, in the general game
+    //             `factors` the factors as well, and with a background `other_halves` and
+    //             `other_factors` those of the background row.
+    //   kNearOne  neutral game, by series (near_one.hpp). `halves` has exponents.
+    //   kRatios   general game, by the ratios of its factors (near_ratio.hpp), in `ratios`.
+    //
+    //   prepare:  -> kBoth, and if series are promising and a rule covers the tile -> kNearOne or
+    //             kRatios. If none does, kBoth stays, and what it needs is made: half deficits from
+    //             the exponents in place, or both forms are evaluated.
+    //   against_rows: series not promising: both forms once, then `stand_in` -> kBoth for each
+    //             background row. Else `tile_by_ratios`: `near_row` -> kRatios, or both forms, once
+    //             for the tile, and `stand_in` -> kBoth.
+    //
+    // A tile that is solved by series is a hit, one that was tried in vain a miss; a row whose
+    // misses are more than 1 / kHitsPerMiss of its hits tries no more (`promising`), and `begin`
+    // forgets both. So a tile that is not tried changes neither.
+    enum class Way { kBoth, kNearOne, kRatios };
 
     // The pairs of a row, where absent players have one factor for each pair.
     Status against_one(Index row) {

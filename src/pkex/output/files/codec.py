@@ -42,6 +42,7 @@ from pkex.output.files.pieces import (
 __all__ = [
     "ABOUT",
     "ROWS",
+    "CellTable",
     "Codec",
     "Content",
     "Entries",
@@ -50,7 +51,6 @@ __all__ = [
     "Kernels",
     "Piece",
     "Rules",
-    "Table",
 ]
 
 Made = TypeVar("Made")
@@ -190,7 +190,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Table:
+class CellTable:
     """A table of data: an array of numbers, or rows of cells in the header."""
 
     name: str = "data"

@@ -17,11 +17,11 @@ from pkex.output.files.header import as_flag
 from pkex.output.files.pieces import fits
 from pkex.output.token_spans import Located
 
-__all__ = ["SparseRows"]
+__all__ = ["SparseArrays"]
 
 
 @dataclass(frozen=True)
-class SparseRows:
+class SparseArrays:
     """The fields `values`, `data` and `spans` of a `SparseExplanation`."""
 
     def pack(self, result: Any, content: Content) -> None:

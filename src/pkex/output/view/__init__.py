@@ -10,7 +10,7 @@ import numpy as np
 
 from pkex._util.words import counted
 
-__all__ = ["OUTPUTS", "Chip", "Column", "Table", "View", "more", "spread", "titled"]
+__all__ = ["OUTPUTS", "Chip", "Column", "TableView", "View", "more", "spread", "titled"]
 
 OUTPUTS = 3  # of which a table has columns
 
@@ -52,7 +52,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableView:
     """Names, what they are, and columns beside them.
 
     Attributes
@@ -100,7 +100,7 @@ class View:
     headline: str
     lead: Sequence[str] = ()
     notes: Sequence[str] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[TableView] = ()
     more: str = ""
     remarks: Sequence[str] = ()
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pkex._util.p_values import lowest_adjusted, needed_permutations
 from pkex._util.types import Floats
 from pkex._util.words import counted
-from pkex.output.view import Column, Table, View, more, titled
+from pkex.output.view import Column, TableView, View, more, titled
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -76,7 +76,7 @@ def attribution(result: Attribution, count: int) -> View:
 
 def shares(
     result: Attribution, count: int, write: Callable[[Any], list[str]], style: str, alone: bool
-) -> Table:
+) -> TableView:
     """Return the largest shares and their p-values; `alone` also what features do by themselves.
 
     `write` makes numbers text, and `style` is that of p-values.
@@ -94,7 +94,7 @@ def shares(
     if alone:
         columns.append(Column("alone", write(np.asarray(result.alone)[order])))
     columns += p_values(result.p_alone_holm)
-    return Table("feature", [result.feature_names[i] for i in order], columns)
+    return TableView("feature", [result.feature_names[i] for i in order], columns)
 
 
 def _four_digits(numbers: Any) -> list[str]:

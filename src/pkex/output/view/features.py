@@ -9,7 +9,7 @@ import numpy as np
 
 from pkex._util.words import counted
 from pkex.output.spread import importance_notes
-from pkex.output.view import OUTPUTS, Column, Table, View, more, spread, titled
+from pkex.output.view import OUTPUTS, Column, TableView, View, more, spread, titled
 
 if TYPE_CHECKING:
     from pkex.results.importance import Importance
@@ -43,7 +43,9 @@ def importance(result: Importance, count: int | None = None) -> View:
     )
 
 
-def importance_tables(result: Importance, titles: Sequence[str], count: int | None) -> list[Table]:
+def importance_tables(
+    result: Importance, titles: Sequence[str], count: int | None
+) -> list[TableView]:
     """Return the means of each of the first outputs, and centred ones of neutral removal."""
     order, names = result.order[:count], result.feature_names
     arrays = (result.values, result.standard_errors, result.centred)
@@ -57,7 +59,7 @@ def importance_tables(result: Importance, titles: Sequence[str], count: int | No
         if result.neutral:
             cells = [f"{mean:.4g}" for mean in centred[order, k]]
             columns.append(Column("centred", cells, width=11))
-        tables.append(Table("feature", shown, columns, width=width))
+        tables.append(TableView("feature", shown, columns, width=width))
     return tables
 
 
@@ -88,7 +90,7 @@ def sensitivity_tables(
     titles: Sequence[str],
     style: str,
     noun: str = "input",
-) -> list[Table]:
+) -> list[TableView]:
     """Return the indices of each output, whose title is its name and variance."""
     order, names = result.order[:count], result.feature_names
     arrays = (result.first_order, result.shapley, result.total_order)
@@ -107,7 +109,7 @@ def sensitivity_tables(
         ]
         variance = float(np.reshape(result.variance, -1)[k])
         title = f"{output}: variance {variance:.4g}" if output else ""
-        tables.append(Table(noun, shown, columns, title, output, width))
+        tables.append(TableView(noun, shown, columns, title, output, width))
     return tables
 
 
@@ -140,7 +142,7 @@ def interactions(result: Interactions, count: int, where: str = "") -> View:
     return View(
         _headline(result),
         notes=_notes(result),
-        tables=[Table("players", [" & ".join(entry.players) for entry in top], columns)],
+        tables=[TableView("players", [" & ".join(entry.players) for entry in top], columns)],
         more=more(total - len(top), where=where) if where else "",
     )
 

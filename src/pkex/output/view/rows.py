@@ -13,7 +13,7 @@ from pkex._util.words import NOISE, counted
 from pkex.models.classes import apart, elsewhere, meaning
 from pkex.output.spread import POSTERIOR
 from pkex.output.text import leaves_out, most_important, raw_text
-from pkex.output.view import Chip, Column, Table, View, more, titled
+from pkex.output.view import Chip, Column, TableView, View, more, titled
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
@@ -252,7 +252,7 @@ def _table(
     ends = Column("base value", base), Column("prediction", predictions, bold=True)
     lines = [*first, ends[0], *columns, ends[1]]
     return {
-        "tables": [Table("row", [names[row] for row, _ in places], lines)],
+        "tables": [TableView("row", [names[row] for row, _ in places], lines)],
         "more": more(n_rows - len(names), "row"),
     }
 
