@@ -71,7 +71,7 @@ def sensitivity(request: SensitivityRequest, dialect: Dialect, session: Session)
     def report(path: Path) -> None:
         from pkex.output.report import write
 
-        details = {"Model": f"{request.model} ({kind})", "TableView": str(request.data)}
+        details = {"Model": f"{request.model} ({kind})", "Table": str(request.data)}
         write(found, path, details=details)
 
     session.finish(summary, _values(found), _grid(found), report)
