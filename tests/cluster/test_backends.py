@@ -61,13 +61,13 @@ def backend(request, monkeypatch):
     """Inside of the backend, with small blocks, so that there are several."""
     monkeypatch.setattr(sources, "_BLOCK", 2**15)
     sent = []
-    send = cluster._by_joblib
+    send = cluster._run_by_joblib
 
     def counting(run, tasks, n_jobs):
         sent.append(len(tasks))
         return send(run, tasks, n_jobs)
 
-    monkeypatch.setattr(cluster, "_by_joblib", counting)
+    monkeypatch.setattr(cluster, "_run_by_joblib", counting)
     with joblib.parallel_config(backend=request.getfixturevalue(request.param), n_jobs=2):
         yield sent
 

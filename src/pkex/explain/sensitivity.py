@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from pkex._util.floats import usual_errors
 from pkex._util.types import Floats
-from pkex._util.validation import brief, column_names, default_names
+from pkex._util.validation import brief, column_names, default_names, refuse_dask
 from pkex.errors import PrecisionWarning
 from pkex.explain.problem import Problem, read_model
 from pkex.games.atoms import Atoms
@@ -114,6 +114,7 @@ def sensitivity(
     1.0
     """
     check_n_jobs(n_jobs)
+    refuse_dask(X, "X")
     if order not in (1, 2) or isinstance(order, bool):
         raise ValueError(f"order must be 1 or 2, got {brief(order)}.")
     fitted = read_model(model, outputs)
