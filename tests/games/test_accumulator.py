@@ -30,6 +30,17 @@ def test_blocks_are_added_in_their_order():
     assert (sums.rules, sums.largest, sums.n_blocks) == ({exact(2), exact(3)}, 8.0, 9)
 
 
+def test_a_first_block_may_be_read_only():
+    """As arrays are that come from another process, by Ray for one."""
+    block = np.ones(2)
+    block.flags.writeable = False
+    sums = Accumulator()
+    sums.add({"values": block})
+    sums.add({"values": block})
+    assert sums["values"].tolist() == [2.0, 2.0]
+    assert block.tolist() == [1.0, 1.0]
+
+
 def test_one_without_a_shape_takes_that_of_the_first_block():
     sums, other = Accumulator(), Accumulator()
     sums.add({("any", 1): np.ones(2)})

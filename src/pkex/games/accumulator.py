@@ -68,8 +68,8 @@ class Accumulator:
     def add_array(self, name: Any, array: Any) -> None:
         """Add an array that is no block of its own."""
         known = self.arrays.get(name)
-        if known is None:
-            self.arrays[name] = array
+        if known is None:  # what comes from another process may be read-only
+            self.arrays[name] = np.require(array, requirements="W")
         else:
             known += array
 
