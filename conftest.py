@@ -19,6 +19,8 @@ except ImportError:
 if find_spec("gpytorch") is None:  # see `make torch`
     collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/readers/test_torch.py"]
     collect_ignore_glob += ["tests/_support/torch_models/*.py", "docs/tutorials/botorch.md"]
+if find_spec("optuna") is None or find_spec("pyHSICLasso") is None:  # not for lowest versions
+    collect_ignore_glob += ["tests/test_experiments*.py"]
 if find_spec("skopt") is None or find_spec("bayes_opt") is None:  # see `make torch`
     collect_ignore_glob += [
         "tests/readers/test_optimisers.py",

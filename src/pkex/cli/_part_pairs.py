@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 import pkex
 from pkex._util.files import write_whole
 from pkex.games.sums import sort_rules
+from pkex.output.files.archive import write_arrays
 from pkex.results.totals import PairTotals
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class PartPairs:
             "error": np.array(np.nan if totals.error is None else totals.error),
             "drawn": np.array(self.drawn),
         }
-        write_whole(path, lambda file: np.savez(file, **arrays), path.name)
+        write_whole(path, lambda file: write_arrays(file, arrays), path.name)
 
     @classmethod
     def load(cls, path: Path, sample: Path) -> PartPairs:

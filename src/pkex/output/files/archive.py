@@ -27,7 +27,7 @@ from pkex._util.files import write_whole
 from pkex._util.validation import brief
 from pkex.output.files.header import as_count, typed
 
-__all__ = ["Arrays", "Format", "Header"]
+__all__ = ["Arrays", "Format", "Header", "write_arrays"]
 
 Arrays = dict[str, NDArray[Any]]
 Header = dict[str, Any]
@@ -63,11 +63,7 @@ class Format:
 
     def save(self, path: str | os.PathLike[str], packed: Arrays) -> None:
         """Write the arrays to `path`, whole or not at all."""
-
-        def write(file: BinaryIO) -> None:
-            np.savez(file, **packed)  # type: ignore[arg-type]
-
-        write_whole(path, write, "name.npz")
+        write_whole(path, lambda file: write_arrays(file, packed), "name.npz")
 
     def load(
         self, path: str | os.PathLike[str], unpack: Callable[[Header, Arrays], Result]
@@ -114,6 +110,20 @@ class Format:
         if name != f"pkex.{self.name}" or as_count(header["version"]) < 1:
             raise ValueError(f"its format is {brief(name)}")
         return header, arrays
+
+
+def write_arrays(file: BinaryIO, arrays: Arrays) -> None:
+    """Write arrays as `numpy.savez` does, and close the archive where a write fails.
+
+    Until NumPy 2.1 `savez` leaves it open, and Python complains when it is thrown away.
+    """
+    archive = zipfile.ZipFile(file, "w")
+    try:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+    finally:
+        archive.close()
 
 
 def _array(content: bytes, limit: int) -> NDArray[Any]:
