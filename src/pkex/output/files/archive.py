@@ -115,7 +115,7 @@ class Format:
 def write_arrays(file: BinaryIO, arrays: Arrays) -> None:
     """Write arrays as `numpy.savez` does, and close the archive where a write fails.
 
-    Until NumPy 2.1 `savez` leaves it open, and Python complains when it is thrown away.
+    `savez` of NumPy 2.0 leaves it open, and Python complains when it is thrown away.
     """
     archive = zipfile.ZipFile(file, "w")
     try:
