@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from pkex._util.lazy import lazy
 from pkex._util.types import Players
 from pkex.kernels.algebra import Kernel
 
@@ -74,6 +76,11 @@ class About:
         columns = [column for player in self.players for column in player]
         if columns and not 0 <= min(columns) <= max(columns) < n_columns:
             raise ValueError(f"players must consist of columns 0 to {n_columns - 1} of the data.")
+
+    @lazy
+    def shapes(self) -> dict[Any, tuple[tuple[str, tuple[int, ...]], ...]]:
+        """A cache: what shapes the arrays of results have, by their class and sizes."""
+        return {}
 
     @property
     def kernel(self) -> Kernel | None:

@@ -71,25 +71,38 @@ class Result:
     about: About
 
     def __post_init__(self) -> None:
-        sizes, held = self._sizes(), self.__dict__
-        for name, axes in self.AXES.items():
+        held = self.__dict__
+        for name, expected in self._shapes():
             array = held[name]
             if array is None or callable(array):  # a deferred one is not known yet
                 continue
-            expected = tuple([sizes[axis] for axis in axes if axis in sizes])
             if array.shape != expected:
                 raise ValueError(
-                    f"{name} must have shape {expected}, for its axes {', '.join(axes)}; got "
-                    f"{array.shape}."
+                    f"{name} must have shape {expected}, for its axes "
+                    f"{', '.join(self.AXES[name])}; got {array.shape}."
                 )
-        names, sides = self.about.output_names, self.about.sides
+
+    def _shapes(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Return the shapes that the arrays must have; looked up, as a row takes little longer."""
+        sizes = self._sizes()
+        key = (type(self), *sizes.values())
+        known = self.about.shapes.get(key)
+        if known is not None:
+            return known
         n_outputs = sizes.get("output", 1)
-        for word, entries in (("output_names", names), ("sides", sides)):
+        for word in ("output_names", "sides"):
+            entries = getattr(self.about, word)
             if entries is not None and len(entries) != n_outputs:
                 raise ValueError(
                     f"{word} must have shape {(n_outputs,)}, one for each output; got "
                     f"{(len(entries),)}."
                 )
+        known = tuple(
+            (name, tuple(sizes[axis] for axis in axes if axis in sizes))
+            for name, axes in self.AXES.items()
+        )
+        self.about.shapes[key] = known
+        return known
 
     def _sizes(self) -> dict[str, int]:
         """Return the length of each axis; "output" is there where there are several."""
