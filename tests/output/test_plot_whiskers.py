@@ -126,7 +126,7 @@ def test_what_is_drawn_around_a_value_is_named(draw):
     drawn = any(whisker_lines(ax) for ax in shown.figure_.axes)
     drawn |= any(text.startswith("±") for text in said)
     assert drawn == any(NAMED.search(text) for text in said)
-    banded = getattr(getattr(shown, "attribution", None), "null_band", None) is not None
+    banded = getattr(shown.result, "null_band", None) is not None
     if banded and shown.ax_.get_xlabel().startswith("share of"):
         assert "95 % of permutations" in said
 
