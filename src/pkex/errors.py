@@ -5,22 +5,19 @@
 True
 """
 
-from __future__ import annotations
-
-__all__ = [
-    "AdditivityError",
-    "PerformanceWarning",
-    "PrecisionWarning",
-    "UnsupportedModelError",
-]
+__all__ = ["AdditivityError", "PerformanceWarning", "PrecisionWarning", "UnsupportedModelError"]
 
 
 class AdditivityError(RuntimeError):
     """Values and base value do not add up to the prediction: an error of pkex or of a kernel.
 
+    See Also
+    --------
+    pkex.Explainer : Explains a model.
+
     Examples
     --------
-    A kernel that is not the one the model was fitted with is found out:
+    A kernel other than the one that the model was fitted with is noticed:
 
     >>> import pkex
     >>> from sklearn.metrics.pairwise import rbf_kernel
@@ -28,12 +25,16 @@ class AdditivityError(RuntimeError):
     >>> model = SVR(kernel=rbf_kernel).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
     >>> pkex.as_expansion(model, kernel=pkex.kernels.RBF(2.0))
     Traceback (most recent call last):
-    pkex.errors.AdditivityError: the expansion that was read predicts ...
+    pkex.errors.AdditivityError: the converted model predicts ...
     """
 
 
 class PerformanceWarning(UserWarning):
     """A call is going to take longer than a minute; the message says how long.
+
+    See Also
+    --------
+    pkex.Explainer : Explains a model.
 
     Examples
     --------
@@ -49,8 +50,12 @@ class PerformanceWarning(UserWarning):
 class PrecisionWarning(UserWarning):
     """Coefficients are so large that rounding shows in the predictions, and so in the values.
 
-    The values are right to `Explanation.error`, but that is more than a millionth of the standard
-    deviation of the model's predictions.
+    The values are right to `Explanation.error_bound`, but that is more than a millionth of the
+    standard deviation of the model's predictions.
+
+    See Also
+    --------
+    pkex.Explainer : Explains a model.
 
     Examples
     --------
@@ -65,7 +70,11 @@ class PrecisionWarning(UserWarning):
 
 
 class UnsupportedModelError(TypeError):
-    """The model is no kernel expansion that pkex can explain, or none that it can read.
+    """The model is not a kernel expansion that pkex can explain or convert.
+
+    See Also
+    --------
+    pkex.Explainer : Explains a model.
 
     Examples
     --------
@@ -74,5 +83,5 @@ class UnsupportedModelError(TypeError):
     >>> model = SVR(kernel="sigmoid").fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
     >>> pkex.Explainer(model)
     Traceback (most recent call last):
-    pkex.errors.UnsupportedModelError: the kernel of SVR(kernel='sigmoid') is a tanh of a sum ...
+    pkex.errors.UnsupportedModelError: the kernel of SVR(kernel='sigmoid') does not factor ...
     """

@@ -1,31 +1,51 @@
-"""What plots return: the displays of `pkex.output`; and the style of figures drawn by hand."""
+"""``result.plot`` of each result, the displays that plots return, and the style of figures."""
 
-from __future__ import annotations
-
+from pkex.output.plots.accessors import (
+    AttributionPlots,
+    ChangePlots,
+    EffectsPlots,
+    ExplanationPlots,
+    ImportancePlots,
+    InteractionPlots,
+    SensitivityPlots,
+)
 from pkex.output.plots.bars import AttributionDisplay, ImportanceDisplay, MarginalsDisplay
 from pkex.output.plots.beeswarm import BeeswarmDisplay
+from pkex.output.plots.change import ChangeDisplay
 from pkex.output.plots.cohorts import CohortsDisplay
-from pkex.output.plots.decision import DecisionDisplay
 from pkex.output.plots.dependence import DependenceDisplay
 from pkex.output.plots.display import Display
+from pkex.output.plots.effects import EffectsDisplay
+from pkex.output.plots.gradients import GradientsDisplay
 from pkex.output.plots.heatmap import HeatmapDisplay
-from pkex.output.plots.interactions import InteractionsDisplay, NetworkDisplay
-from pkex.output.plots.pair import PairDisplay
+from pkex.output.plots.influence import InfluenceDisplay
+from pkex.output.plots.interactions import InteractionsDisplay, NetworkDisplay, PairDisplay
 from pkex.output.plots.panel import ExplanationDisplay
 from pkex.output.plots.sensitivity import PairsDisplay, SensitivityDisplay
+from pkex.output.plots.sparse import SparsePlots, TextPlot
 from pkex.output.plots.theme import style
-from pkex.output.plots.waterfall import RowDisplay, WaterfallDisplay
+from pkex.output.plots.waterfall import DecisionDisplay, RowDisplay, WaterfallDisplay
 
 __all__ = [
     "AttributionDisplay",
+    "AttributionPlots",
     "BeeswarmDisplay",
+    "ChangeDisplay",
+    "ChangePlots",
     "CohortsDisplay",
     "DecisionDisplay",
     "DependenceDisplay",
     "Display",
+    "EffectsDisplay",
+    "EffectsPlots",
     "ExplanationDisplay",
+    "ExplanationPlots",
+    "GradientsDisplay",
     "HeatmapDisplay",
     "ImportanceDisplay",
+    "ImportancePlots",
+    "InfluenceDisplay",
+    "InteractionPlots",
     "InteractionsDisplay",
     "MarginalsDisplay",
     "NetworkDisplay",
@@ -33,6 +53,9 @@ __all__ = [
     "PairsDisplay",
     "RowDisplay",
     "SensitivityDisplay",
+    "SensitivityPlots",
+    "SparsePlots",
+    "TextPlot",
     "WaterfallDisplay",
     "style",
 ]

@@ -39,7 +39,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats, as_matrix, brief, is_index
-from pkex.kernels.algebra import has_neutral_removal
 from pkex.kernels.messages import no_neutral_removal
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ Subset: TypeAlias = Iterable[int | str]
 
 
 def brute_force(factors: ArrayLike, weights: ArrayLike) -> Floats:
-    r"""By definition, :math:`\phi_j = \sum_{S \not\ni j} \mu(|S|)\,(v(S \cup j) - v(S))`.
+    r"""Compute the definition, :math:`\phi_j = \sum_{S \not\ni j} \mu(|S|)\,(v(S \cup j) - v(S))`.
 
     Parameters
     ----------
@@ -72,6 +71,11 @@ def brute_force(factors: ArrayLike, weights: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of shape (d,)
+        The Shapley values.
+
+    See Also
+    --------
+    prefix_suffix : The same values in polynomial time.
 
     Examples
     --------
@@ -100,12 +104,29 @@ def brute_force(factors: ArrayLike, weights: ArrayLike) -> Floats:
 
 @np.errstate(over="ignore", invalid="ignore")  # beyond its digits it may overflow
 def newton(factors: ArrayLike, weights: ArrayLike) -> Floats:
-    r"""Theorem 1: elementary symmetric polynomials by Newton's identities, feature by feature.
+    r"""Compute Theorem 1: elementary symmetric polynomials by Newton's identities.
 
     .. math:: e_q = \tfrac1q \sum_{r=1}^q (-1)^{r-1} e_{q-r} p_r, \quad p_r = \sum_{i \ne j} z_i^r
 
     The sum alternates, and its terms outgrow its value exponentially in d: factors near 1 leave
     three digits at d = 50 and none at d = 60, uniform ones seven at d = 60 and none at d = 100.
+
+    Parameters
+    ----------
+    factors : array-like of shape (n, d)
+        Kernel factors z_ij.
+    weights : array-like of shape (n,)
+        Coefficients alpha_i.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        The Shapley values.
+
+    See Also
+    --------
+    prefix_suffix : Keeps all digits.
+    brute_force : The definition.
 
     Examples
     --------
@@ -129,7 +150,7 @@ def newton(factors: ArrayLike, weights: ArrayLike) -> Floats:
 
 
 def prefix_suffix(factors: ArrayLike, weights: ArrayLike) -> Floats:
-    r"""Propositions 3 and 4: tables of prefixes and suffixes, right at every d for factors >= 0.
+    r"""Compute Propositions 3 and 4: tables of prefixes and suffixes, right for factors >= 0.
 
     With :math:`\Gamma_{j,t} = e_t(z_1, \dots, z_j)` and
     :math:`G_{j+1,t} = \sum_u \mu(t+u)\, e_u(z_{j+1}, \dots, z_d)` the inner sum of (1) is
@@ -149,6 +170,23 @@ def prefix_suffix(factors: ArrayLike, weights: ArrayLike) -> Floats:
 
     For factors in [0, 1] all entries lie in [0, 1] and nothing is subtracted. Both triangular
     tables are stored, as in Proposition 4: 8 d^2 n bytes.
+
+    Parameters
+    ----------
+    factors : array-like of shape (n, d)
+        Kernel factors z_ij.
+    weights : array-like of shape (n,)
+        Coefficients alpha_i.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        The Shapley values.
+
+    See Also
+    --------
+    brute_force : The definition.
+    newton : The same sum by Newton's identities.
 
     Examples
     --------
@@ -178,12 +216,29 @@ def prefix_suffix(factors: ArrayLike, weights: ArrayLike) -> Floats:
 
 @np.errstate(over="ignore", invalid="ignore")  # beyond its digits it may overflow
 def fft(factors: ArrayLike, weights: ArrayLike) -> Floats:
-    r"""Appendix, Fourier: :math:`H_j(y) = \prod_{i \ne j} (1 + z_i y)` at the d-th roots of unity.
+    r"""Compute :math:`H_j(y) = \prod_{i \ne j} (1 + z_i y)` at roots of unity (appendix, Fourier).
 
     The coefficients of :math:`H_j` are the :math:`e_q`, so its values are :math:`g_j = F e`, and
     :math:`\mu^\top e = \mu^\top F^* g_j / d = N^\top g_j` with N = DFT(mu) / d. They grow like
     :math:`\prod_i (1 + z_i)`, up to 2^d, while the sum is at most 1, so their rounding errors take
     over: factors near 1 leave three digits at d = 50 and none at d = 60, uniform ones none at 90.
+
+    Parameters
+    ----------
+    factors : array-like of shape (n, d)
+        Kernel factors z_ij.
+    weights : array-like of shape (n,)
+        Coefficients alpha_i.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        The Shapley values.
+
+    See Also
+    --------
+    prefix_suffix : Keeps all digits.
+    chebyshev : The same at Chebyshev points.
 
     Examples
     --------
@@ -198,11 +253,28 @@ def fft(factors: ArrayLike, weights: ArrayLike) -> Floats:
 
 @np.errstate(over="ignore", invalid="ignore")  # beyond its digits it may overflow
 def chebyshev(factors: ArrayLike, weights: ArrayLike) -> Floats:
-    r"""Appendix, Chebyshev: as `fft`, at the points :math:`y_\ell = \cos(\pi \ell / (d-1))`.
+    r"""Compute as `fft`, at :math:`y_\ell = \cos(\pi \ell / (d-1))` (appendix, Chebyshev).
 
     Here :math:`g_j = V e`, :math:`V_{\ell q} = y_\ell^q`, and :math:`N^\top g_j = \mu^\top e` for
     the solution of :math:`V^\top N = \mu`. The condition number of V and the values of :math:`H_j`
     both grow exponentially: factors near 1 leave one digit at d = 30, and at d = 40 none is left.
+
+    Parameters
+    ----------
+    factors : array-like of shape (n, d)
+        Kernel factors z_ij.
+    weights : array-like of shape (n,)
+        Coefficients alpha_i.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        The Shapley values.
+
+    See Also
+    --------
+    prefix_suffix : Keeps all digits.
+    fft : The same at roots of unity.
 
     Examples
     --------
@@ -217,10 +289,24 @@ def chebyshev(factors: ArrayLike, weights: ArrayLike) -> Floats:
 
 
 def shapley_weights(d: int) -> Floats:
-    r"""Weights :math:`\mu(q) = q!\,(d-q-1)!/d!` for q = 0, ..., d - 1, of shape (d,).
+    r"""Return the weights :math:`\mu(q) = q!\,(d-q-1)!/d!` for q = 0, ..., d - 1.
 
     By :math:`\mu(q) = \mu(q-1)\, q/(d-q)` up to the middle and by symmetry after it: no factorial
     is formed, and at d > 1000, where the middle underflows to 0, the upper half is still right.
+
+    Parameters
+    ----------
+    d : int
+        Number of features.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        The weights.
+
+    See Also
+    --------
+    brute_force : The definition, which uses them.
 
     Examples
     --------
@@ -235,26 +321,34 @@ def shapley_weights(d: int) -> Floats:
 
 
 def value(expansion: KernelExpansion, x: ArrayLike, subset: Subset) -> float | Floats:
-    r"""Value of a coalition, :math:`v(S) = \sum_i \alpha_i k_S(x, x^{(i)}) + \text{offset}`.
+    r"""Return the value of a coalition, :math:`v(S) = \sum_i \alpha_i k_S(x, x^{(i)}) + b`.
 
     Unlike Proposition 2 this does not subtract :math:`f_\emptyset`, so v(all) is the prediction and
-    v(empty) the base value. For a kernel that is a sum of products, the terms' games are added; one
-    with a linear part is refused, as no factor of it could become 1.
+    v(empty) the base value. For a kernel that is a sum of products, the terms' games are added.
+    A kernel with a dot-product part is not supported, as no factor of it could become 1.
 
     Parameters
     ----------
     expansion : KernelExpansion
+        The model.
     x : array-like of shape (d,)
-    subset : iterable of column indices (int) or feature names (str)
+        The explained row.
+    subset : iterable of int or str
+        The features of the coalition, by index or name.
 
     Returns
     -------
-    float, or ndarray of shape (outputs,)
+    float or ndarray of shape (outputs,)
+        The value v(S), intercept b included.
+
+    See Also
+    --------
+    components : What a coalition adds to its subsets.
 
     Examples
     --------
     >>> from pkex import KernelExpansion, kernels
-    >>> expansion = KernelExpansion([[1.0, 2.0]], [-0.5], kernels.RBF(), offset=0.25)
+    >>> expansion = KernelExpansion([[1.0, 2.0]], [-0.5], kernels.RBF(), 0.25)
     >>> value(expansion, [0.0, 0.0], []), round(value(expansion, [0.0, 0.0], [0, 1]), 6)
     (-0.25, 0.208958)
     """
@@ -262,15 +356,33 @@ def value(expansion: KernelExpansion, x: ArrayLike, subset: Subset) -> float | F
 
 
 def components(expansion: KernelExpansion, x: ArrayLike, subset: Subset) -> float | Floats:
-    r"""Component :math:`f_S = \sum_i \alpha_i \prod_{j \in S} (k_j - 1)` of Proposition 1.
+    r"""Return :math:`f_S = \sum_i \alpha_i \prod_{j \in S} (k_j - 1)`, a component (Proposition 1).
 
-    The empty set's component is the base value, offset included, and the components of all subsets
-    of S add up to the `value` of S. Parameters and result as there.
+    The empty set's component is the base value, intercept included, and the components of all
+    subsets of S add up to the `value` of S.
+
+    Parameters
+    ----------
+    expansion : KernelExpansion
+        The model.
+    x : array-like of shape (d,)
+        The explained row.
+    subset : iterable of int or str
+        The features of the set, by index or name.
+
+    Returns
+    -------
+    float or ndarray of shape (outputs,)
+        The component of S.
+
+    See Also
+    --------
+    value : The sum of the components of all subsets.
 
     Examples
     --------
     >>> from pkex import KernelExpansion, kernels
-    >>> expansion = KernelExpansion([[1.0]], [-0.5], kernels.RBF(), offset=0.25)
+    >>> expansion = KernelExpansion([[1.0]], [-0.5], kernels.RBF(), 0.25)
     >>> components(expansion, [0.0], []), round(components(expansion, [0.0], [0]), 6)
     (-0.25, 0.196735)
     """
@@ -294,9 +406,9 @@ def _summed(f: KernelExpansion, x: ArrayLike, subset: Subset, removed: float) ->
     if getattr(f, "preparation", None) is not None or not hasattr(f, "points"):
         raise TypeError(
             "value and components take a KernelExpansion without a preparation; for a pipeline "
-            "read its last step, and pass the row as that step sees it."
+            "convert its last step, and pass the row as that step receives it."
         )
-    if not has_neutral_removal(f.kernel):
+    if not f.kernel.has_neutral_removal:
         raise no_neutral_removal(f.kernel)
     columns = _columns(f, subset)
     d = f.points.shape[1]
@@ -307,18 +419,16 @@ def _summed(f: KernelExpansion, x: ArrayLike, subset: Subset, removed: float) ->
     for term in f.kernel.terms(d):
         factors = term.factors(row[None, :], f.points)[0][:, columns]
         kernel += term.coefficient * np.prod(factors - removed, axis=1)
-    offset = 0.0 if removed and columns else f.offset
-    total: Floats = kernel @ f.coefficients + offset
+    intercept = 0.0 if removed and columns else f.intercept
+    total: Floats = kernel @ f.coefficients + intercept
     return total if np.ndim(total) else float(total)
 
 
 def _columns(expansion: KernelExpansion, subset: Subset) -> list[int]:
     if isinstance(subset, str) or not isinstance(subset, Iterable):
         raise TypeError(f"subset is {brief(subset)}; pass a list of columns, as [0, 2].")
-    names = expansion.feature_names
-    position: dict[int | str, int] = {name: j for j, name in enumerate(names)}
-    position |= {j: j for j in range(len(names))}
-    columns: list[int] = []
+    names, columns = expansion.feature_names, list[int]()
+    position = {key: j for j, name in enumerate(names) for key in (j, name)}
     for member in subset:
         if not (isinstance(member, str) or is_index(member)):
             raise TypeError(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["install_command", "optional"]
+__all__ = ["import_optional", "install_command"]
 
 
-def optional(module: str, requirement: str) -> Any:
+def import_optional(module: str, requirement: str) -> Any:
     """Import a module that is needed only here, or say how to install it."""
     try:
         return import_module(module)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-__all__ = ["keep_mode", "kind_of_file", "write_whole"]
+__all__ = ["copy_mode", "file_kind", "write_atomically"]
 
 
-def write_whole(
+def write_atomically(
     path: str | os.PathLike[str], write: Callable[[BinaryIO], object], example: str
 ) -> None:
     """Let `write` fill a file beside `path`, which then takes its name.
@@ -32,13 +32,13 @@ def write_whole(
     OSError
         With `path` as its file name, when the disk is full or the like.
     """
-    kind = kind_of_file(path)
+    kind = file_kind(path)
     if kind == "directory":
         raise ValueError(f"{path} is a directory; give the name of a file, e.g. {path}/{example}.")
     if kind not in (None, "file"):
         raise ValueError(
-            f"{path} is a {kind}, which would be lost: give the name of a regular file, or of one "
-            "that is not there."
+            f"{path} is a {kind}, which would be overwritten: give the name of a regular file, or "
+            "of a new one."
         )
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
@@ -49,7 +49,7 @@ def write_whole(
     try:
         with beside.open("xb") as file:
             if kind == "file":
-                keep_mode(beside, target)  # before there is anything to read in it
+                copy_mode(beside, target)  # before there is anything to read in it
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -62,12 +62,12 @@ def write_whole(
         beside.unlink(missing_ok=True)
 
 
-def kind_of_file(path: str | os.PathLike[str]) -> str | None:
+def file_kind(path: str | os.PathLike[str]) -> str | None:
     """Return what is at a path, behind links: "file", "directory", ...; None if nothing is.
 
     Examples
     --------
-    >>> kind_of_file(os.curdir), kind_of_file(os.devnull)
+    >>> file_kind(os.curdir), file_kind(os.devnull)
     ('directory', 'device')
     """
     try:
@@ -90,10 +90,10 @@ _KINDS: dict[str, Callable[[int], bool]] = {
 }
 
 
-def keep_mode(new: Path, old: Path) -> None:
+def copy_mode(new: Path, old: Path) -> None:
     """Give a file the permissions of the one that it replaces, and its owner where allowed."""
-    found = old.stat()
+    status = old.stat()
     if hasattr(os, "chown"):
         with suppress(PermissionError):
-            os.chown(new, found.st_uid, found.st_gid)
-    os.chmod(new, stat.S_IMODE(found.st_mode) & 0o777)
+            os.chown(new, status.st_uid, status.st_gid)
+    os.chmod(new, stat.S_IMODE(status.st_mode) & 0o777)

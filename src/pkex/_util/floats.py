@@ -13,13 +13,13 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-__all__ = ["usual_errors"]
+__all__ = ["default_errstate"]
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def usual_errors(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def default_errstate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Return the function with NumPy's default treatment of errors inside."""
 
     @wraps(function)

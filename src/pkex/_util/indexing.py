@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pkex._util.validation import brief, is_index
 
-__all__ = ["Axis", "select", "subset_of"]
+__all__ = ["Axis", "parse_subset", "select"]
 
 Positions = NDArray[np.intp]
 
@@ -58,14 +58,15 @@ def select(key: object, axes: Sequence[Axis]) -> list[Positions]:
     return chosen
 
 
-def subset_of(parts: Iterable[Any], names: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the players that names or numbers choose, sorted."""
-    [found] = select(list(parts), [Axis("feature", len(names), names)])
-    subset = tuple(sorted(int(j) for j in found))
+def parse_subset(parts: Iterable[Any], names: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the features that names or numbers choose, sorted."""
+    [positions] = select(list(parts), [Axis("feature", len(names), names)])
+    subset = tuple(sorted(int(j) for j in positions))
     if len(set(subset)) < len(subset):
-        raise ValueError(f"a subset has each player once, got {brief([names[j] for j in subset])}.")
+        chosen = brief([names[j] for j in subset])
+        raise ValueError(f"a subset must name each feature once, got {chosen}.")
     if not subset:
-        raise ValueError("a subset has one player at least.")
+        raise ValueError("a subset must have at least one feature.")
     return subset
 
 

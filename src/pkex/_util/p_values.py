@@ -1,7 +1,7 @@
 """P-values of permutations, adjusted where there are many, and one test of all.
 
-The smallest p-value of B permutations is ``1 / (B + 1)``. For k players it is adjusted to at least
-``k / (B + 1)``, by either method as long as one player alone stands out: with 60 columns and 999
+The smallest p-value of B permutations is ``1 / (B + 1)``. For k features it is adjusted to at least
+``k / (B + 1)``, by either method as long as only one feature stands out: with 60 columns and 999
 permutations nothing is below 0.06, however clear it is.
 """
 
@@ -15,14 +15,15 @@ import numpy as np
 from pkex._util.types import Floats
 
 __all__ = [
-    "enough_permutations",
+    "benjamini_hochberg",
+    "choose_n_permutations",
+    "combined_p",
     "holm",
-    "lowest_adjusted",
     "needed_permutations",
-    "p_by_permutation",
-    "p_of_any",
-    "slack",
-    "step_up",
+    "permutation_p",
+    "smallest_adjusted_p_value",
+    "step_down_max",
+    "tie_tolerance",
 ]
 
 
@@ -31,13 +32,13 @@ _UNIT = 1e-6  # standard deviations that are told apart
 _FEW, _MANY = 999, 9999  # permutations of a test that chooses their number
 
 
-def p_by_permutation(values: Any, null: Floats, rounding: Any) -> Any:
+def permutation_p(values: Any, null: Floats, rounding: Any) -> Any:
     """Return ``(k + 1) / (B + 1)`` for each column of `null`, equal values counted in k."""
-    exceeding = (null >= values - slack(values, null, rounding)).sum(axis=0)
+    exceeding = (null >= values - tie_tolerance(values, null, rounding)).sum(axis=0)
     return (exceeding + 1.0) / (len(null) + 1.0)
 
 
-def slack(values: Any, null: Floats, rounding: Any) -> Any:
+def tie_tolerance(values: Any, null: Floats, rounding: Any) -> Any:
     """Return the differences up to which numbers count as equal."""
     return np.maximum(_TIE * np.maximum(np.abs(values), np.abs(null).max(axis=0)), rounding)
 
@@ -55,12 +56,12 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
-def step_up(p_values: Floats) -> Floats:
+def benjamini_hochberg(p_values: Floats) -> Floats:
     """Return p-values adjusted by Benjamini and Hochberg's method, which bounds the false share.
 
     `scipy.stats` has it as well, and takes more than a second to import.
 
-    >>> step_up(np.array([0.01, 0.04, 0.03]))
+    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03]))
     array([0.03, 0.04, 0.04])
     """
     order, count = np.argsort(p_values), len(p_values)
@@ -70,34 +71,34 @@ def step_up(p_values: Floats) -> Floats:
     return adjusted
 
 
-def lowest_adjusted(n_players: int, n_permutations: int) -> float:
-    """Return the smallest adjusted p-value that a single player can have.
+def smallest_adjusted_p_value(n_features: int, n_permutations: int) -> float:
+    """Return the smallest adjusted p-value that a single feature can have.
 
-    >>> lowest_adjusted(60, 999)
+    >>> smallest_adjusted_p_value(60, 999)
     0.06
     """
-    return min(1.0, n_players / (n_permutations + 1))
+    return min(1.0, n_features / (n_permutations + 1))
 
 
-def needed_permutations(n_players: int, alpha: float) -> int:
+def needed_permutations(n_features: int, alpha: float) -> int:
     """Return permutations that leave room below the level: the lowest p-value is half of it.
 
     >>> needed_permutations(60, 0.05)
     2399
     """
-    return math.ceil(2 * n_players / alpha) - 1
+    return math.ceil(2 * n_features / alpha) - 1
 
 
-def enough_permutations(n_players: int, alpha: float) -> int:
-    """Return how many permutations to take for so many players where nobody said.
+def choose_n_permutations(n_features: int, alpha: float) -> int:
+    """Return how many permutations to take for so many features where nobody said.
 
-    >>> enough_permutations(20, 0.05), enough_permutations(60, 0.05), enough_permutations(900, 0.05)
-    (999, 2399, 9999)
+    >>> [choose_n_permutations(n_features, 0.05) for n_features in (20, 60, 900)]
+    [999, 2399, 9999]
     """
-    return min(_MANY, max(_FEW, needed_permutations(n_players, alpha)))
+    return min(_MANY, max(_FEW, needed_permutations(n_features, alpha)))
 
 
-def p_of_any(together: Floats, each: Floats, slack: Floats) -> float:
+def combined_p(together: Floats, each: Floats, slack: Floats) -> float:
     """Return the p-value of the question whether there is anything, in one column or in all.
 
     One change among many columns is diluted in a statistic of all of them; a little in each of many
@@ -110,9 +111,9 @@ def p_of_any(together: Floats, each: Floats, slack: Floats) -> float:
     ----------
     together : array of shape (permutations + 1,)
         The statistic, as it is in the first place and then under the permutations.
-    each : array of shape (permutations + 1, players)
-        That of each player by itself, under the same permutations.
-    slack : array of shape (1 + players,)
+    each : array of shape (permutations + 1, features)
+        That of each feature by itself, under the same permutations.
+    slack : array of shape (1 + features,)
         Differences up to which two numbers count as equal.
 
     Examples
@@ -120,7 +121,7 @@ def p_of_any(together: Floats, each: Floats, slack: Floats) -> float:
     >>> rng = np.random.default_rng(0)
     >>> together, each = rng.normal(size=200), rng.normal(size=(200, 30))
     >>> each[0, 7] = 5.0
-    >>> p_of_any(together, each, np.zeros(31))
+    >>> combined_p(together, each, np.zeros(31))
     0.01
     """
     of_all = _p_of_rows(together[:, None], slack[:1])[:, 0]
@@ -129,8 +130,43 @@ def p_of_any(together: Floats, each: Floats, slack: Floats) -> float:
     return float(np.mean(smaller <= smaller[0]))
 
 
+def step_down_max(statistics: Floats) -> Floats:
+    """Return the p-values of many tests, adjusted by the maxima of Westfall and Young.
+
+    The chance of any false alarm is bounded, as by Holm, but by what the permutations themselves
+    say of the largest statistic: the smallest p-value is ``1 / (B + 1)`` for any number of tests,
+    and tests that depend on each other cost less. Statistics are compared in standard deviations
+    over all B + 1 labellings. The observed one is among these, so all are treated alike and the
+    test of the largest statistic is exact. A test whose statistic never varies has the p-value 1.
+
+    Parameters
+    ----------
+    statistics : array of shape (permutations + 1, tests)
+        Large where something is there; the observed ones first, then those under permutations.
+
+    Examples
+    --------
+    >>> statistics = np.random.default_rng(0).normal(size=(200, 30))
+    >>> statistics[0, 7] = 5.0
+    >>> adjusted = step_down_max(statistics)
+    >>> float(adjusted[7]), bool(np.delete(adjusted, 7).min() > 0.05)
+    (0.005, True)
+    """
+    centre, deviation = statistics.mean(axis=0), statistics.std(axis=0)
+    varies = deviation > _TIE * np.abs(statistics).max(axis=0)
+    scaled = (statistics - centre) / np.where(varies, deviation, 1.0)
+    heights = np.where(varies, scaled, -np.inf)
+    order = np.argsort(-heights[0], kind="stable")
+    # for each test the largest height among it and those that stand out less, in each labelling
+    largest = np.maximum.accumulate(heights[:, order[::-1]], axis=1)[:, ::-1]
+    reached = largest >= largest[0] - _TIE * np.maximum(1.0, np.abs(largest[0]))
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate(reached.mean(axis=0))
+    return adjusted
+
+
 def _standing_out(each: Floats, slack: Floats) -> Floats:
-    """Return how far each permutation stands out in one of its players; ranks, but for scale.
+    """Return how far each permutation stands out in one of its features; ranks, but for scale.
 
     Many permutations are the largest in some column. Standard deviations tell these apart; they
     are rounded, as numbers that differ by rounding are equal.

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pkex._util.extras import install_command
 
-__all__ = ["LONG", "Forecast", "row_bar", "with_bar"]
+__all__ = ["LONG", "Forecast", "row_bar", "show_progress"]
 
 Result = TypeVar("Result")
 
@@ -41,7 +41,7 @@ def _room() -> dict[str, int]:
     return {} if known else {"ncols": columns, "nrows": rows}
 
 
-def with_bar(blocks: Iterator[Result], sizes: Sequence[int], n_rows: int) -> Iterator[Result]:
+def show_progress(blocks: Iterator[Result], sizes: Sequence[int], n_rows: int) -> Iterator[Result]:
     """Show a progress bar over rows when they take longer than two seconds.
 
     `sizes` are the shares of the blocks in the work, in any unit: a row counts as done where that

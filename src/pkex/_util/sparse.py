@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pkex._util.random import generator
+from pkex._util.random import as_generator
 from pkex._util.types import Floats
+from pkex._util.validation import check_columns
 
-__all__ = ["as_csr", "is_sparse", "same_table", "some_sparse_rows", "to_dense"]
+__all__ = ["as_csr", "equal_tables", "is_sparse", "sample_sparse_rows", "to_dense"]
 
 
 def is_sparse(value: object) -> bool:
@@ -43,29 +44,23 @@ def as_csr(
 
     if is_sparse(value) and value.dtype.kind not in "buif":
         raise TypeError(f"{name} has dtype {value.dtype}; only real numbers are supported.")
-    found = sparse.csr_array(value, dtype=np.float64, copy=True)
-    if n_columns is not None and found.shape[1] != n_columns:
-        raise ValueError(
-            f"{name} has {found.shape[1]} columns, but {n_columns} are expected: the columns of "
-            "the points the model was built from, in the same order."
-        )
-    if 0 in found.shape:
-        raise ValueError(f"{name} is empty (shape {found.shape}); at least one row is needed.")
-    found.sum_duplicates()  # which sorts the columns
-    bad = np.flatnonzero(~np.isfinite(found.data))
+    table = sparse.csr_array(value, dtype=np.float64, copy=True)
+    check_columns(table.shape, name, n_columns)
+    table.sum_duplicates()  # which sorts the columns
+    bad = np.flatnonzero(~np.isfinite(table.data))
     if len(bad):
-        row = int(np.searchsorted(found.indptr, bad[0], side="right")) - 1
-        column = int(found.indices[bad[0]])
-        said = repr(names[column]) if names and column < len(names) else column
+        row = int(np.searchsorted(table.indptr, bad[0], side="right")) - 1
+        column = int(table.indices[bad[0]])
+        title = repr(names[column]) if names and column < len(names) else column
         raise ValueError(
-            f"{name} contains NaN or infinity ({len(bad)} of {found.nnz} stored entries, the first "
-            f"in row {row}, column {said}). Impute or drop such rows first."
+            f"{name} contains NaN or infinity ({len(bad)} of {table.nnz} stored entries, the first "
+            f"in row {row}, column {title}). Impute or drop such rows first."
         )
-    found.eliminate_zeros()
-    return found
+    table.eliminate_zeros()
+    return table
 
 
-def same_table(first: Any, second: Any) -> bool:
+def equal_tables(first: Any, second: Any) -> bool:
     """Tell whether two tables, sparse or not, have the same entries."""
     if is_sparse(first) != is_sparse(second) or first.shape != second.shape:
         return False
@@ -74,8 +69,8 @@ def same_table(first: Any, second: Any) -> bool:
     return first is second or (first != second).nnz == 0
 
 
-def some_sparse_rows(table: Any, max_rows: int, random_state: int) -> Any:
-    """Return the rows that `pkex._util.random.some_rows` would choose of the same table made dense.
+def sample_sparse_rows(table: Any, max_rows: int, random_state: int) -> Any:
+    """Return the rows that `pkex._util.random.sample_rows` chooses of the same table made dense.
 
     That sorts rows from their last column to the first. A row is compared by its entries in that
     order: of two rows the one with the later entry is larger if that is positive, else smaller.
@@ -90,5 +85,5 @@ def some_sparse_rows(table: Any, max_rows: int, random_state: int) -> Any:
         return [(j + 1 if v > 0.0 else -j - 1, v) for j, v in entries] + [(0, 0.0)]
 
     order = np.array(sorted(range(table.shape[0]), key=key))
-    chosen = generator(random_state).choice(table.shape[0], max_rows, replace=False)
+    chosen = as_generator(random_state).choice(table.shape[0], max_rows, replace=False)
     return table[order[chosen]]

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-__all__ = ["has_blocks", "plain", "printable", "put", "wrapped"]
+__all__ = ["escape_controls", "has_blocks", "print_text", "transliterate", "wrap_lines"]
 
 _IN_ASCII = {
     "±": "+/-",
@@ -22,12 +22,12 @@ _IN_ASCII = {
 }
 
 
-def printable(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Return `text` with control characters spelled out, so that data cannot steer a terminal.
 
     Examples
     --------
-    >>> print(printable("age\x1b[2J"))
+    >>> print(escape_controls("age\x1b[2J"))
     age\x1b[2J
     """
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
@@ -41,37 +41,24 @@ def has_blocks(encoding: str | None) -> bool:
     >>> has_blocks("utf-8"), has_blocks("cp437"), has_blocks("latin-1"), has_blocks("ascii")
     (True, True, False, False)
     """
-    return plain("█▌▐", encoding) == "█▌▐"
+    return transliterate("█▌▐", encoding) == "█▌▐"
 
 
-def plain(text: str, encoding: str | None) -> str:
+def transliterate(text: str, encoding: str | None) -> str:
     """Return text with letters that an encoding has.
 
     Examples
     --------
-    >>> plain("MMD² = 0.1 ± 0.02", "ascii"), plain("Łódź", "latin-1")
+    >>> transliterate("MMD² = 0.1 ± 0.02", "ascii"), transliterate("Łódź", "latin-1")
     ('MMD^2 = 0.1 +/- 0.02', '?ód?')
     """
     name = encoding or "ascii"
-    try:
-        text.encode(name)
-    except UnicodeEncodeError:
-        spelled = "".join(
-            letter if _has(letter, name) else _IN_ASCII.get(letter, letter) for letter in text
-        )
-        return spelled.encode(name, "replace").decode(name)
-    return text
+    lacking = {letter for letter in set(text) if not letter.encode(name, "ignore")}
+    spelled = text.translate({ord(letter): _IN_ASCII.get(letter, "?") for letter in lacking})
+    return spelled.encode(name, "replace").decode(name) if lacking else text
 
 
-def _has(letter: str, encoding: str) -> bool:
-    try:
-        letter.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def wrapped(text: str, stream: Any) -> str:
+def wrap_lines(text: str, stream: Any) -> str:
     """Return text in lines that fit into a terminal, broken between words; as it is for a pipe.
 
     A line that begins with spaces goes on two spaces further in.
@@ -79,26 +66,20 @@ def wrapped(text: str, stream: Any) -> str:
     if not stream.isatty():
         return text
     from shutil import get_terminal_size
-    from textwrap import fill
+    from textwrap import TextWrapper
 
-    lines = []
+    width, lines = get_terminal_size().columns, []
+    wrapper = TextWrapper(width, break_long_words=False, break_on_hyphens=False)
     for line in text.split("\n"):
-        inner = " " * (len(line) - len(line.lstrip()) + 2) if line.startswith(" ") else ""
-        lines.append(
-            fill(
-                line,
-                get_terminal_size().columns,
-                subsequent_indent=inner,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
+        indent = len(line) - len(line.lstrip()) + 2 if line.startswith(" ") else 0
+        wrapper.subsequent_indent = " " * indent
+        lines.append(wrapper.fill(line))
     return "\n".join(lines)
 
 
-def put(text: str) -> None:
+def print_text(text: str) -> None:
     """Print to stdout; a reader that has left, such as ``head``, is no error."""
     try:
-        print(plain(text, getattr(sys.stdout, "encoding", None) or "utf-8"), flush=True)
+        print(transliterate(text, getattr(sys.stdout, "encoding", None) or "utf-8"), flush=True)
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # for what is left

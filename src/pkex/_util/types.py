@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Protocol
 
-__all__ = ["Floats", "Indices", "Players"]
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Floats", "Indices", "Players", "SparseTable", "TableLike"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Players = tuple[tuple[int, ...], ...]
 """The columns of each feature or group of features."""
+
+
+class SparseTable(Protocol):
+    """A sparse matrix or array of scipy."""
+
+    def tocsr(self) -> Any:
+        """Return it by rows."""
+
+
+TableLike = ArrayLike | SparseTable
+"""What has rows and columns: an array, nested lists, a data frame, a sparse matrix."""

@@ -15,27 +15,28 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pkex._util.cells import is_missing
-from pkex._util.types import Floats
+from pkex._util.types import Floats, TableLike
 
 __all__ = [
     "as_floats",
     "as_matrix",
     "brief",
+    "check_columns",
+    "check_number",
+    "check_positive",
+    "check_tolerance",
+    "check_unique_names",
     "column_names",
     "default_names",
     "first_rounded",
     "first_rows",
     "is_dask",
     "is_index",
-    "number",
-    "positive",
     "refuse_dask",
     "refuse_masked",
-    "tolerance",
-    "unique_names",
 ]
 
 
@@ -48,7 +49,7 @@ _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxset = _SHORT.maxfrozenset = _SHORT.
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 2 * _LETTERS  # cut below, all alike
 
 
-def as_floats(value: ArrayLike, name: str, names: Sequence[str] | None = None) -> Floats:
+def as_floats(value: TableLike, name: str, names: Sequence[str] | None = None) -> Floats:
     """Return `value`, which may be sparse, as a finite dense float64 array of any shape.
 
     `names` are column names, used to say where the first bad entry stands.
@@ -134,10 +135,10 @@ def first_rounded(cells: NDArray[Any]) -> tuple[int, int] | None:
     if cells.dtype == object:
         for place, cell in enumerate(cells):
             if isinstance(cell, Decimal):
-                whole = cell.is_finite() and cell == cell.to_integral_value()
+                is_integer = cell.is_finite() and cell == cell.to_integral_value()
             else:
-                whole = isinstance(cell, Integral)
-            value = int(cell) if whole else 0
+                is_integer = isinstance(cell, Integral)
+            value = int(cell) if is_integer else 0
             if abs(value) > _EXACT and (value.bit_length() > 1024 or int(float(value)) != value):
                 return place, value
     return None
@@ -155,7 +156,7 @@ def _converted(raw: NDArray[Any]) -> Floats:
 
 
 def as_matrix(
-    value: ArrayLike,
+    value: TableLike,
     name: str,
     n_columns: int | None = None,
     names: Sequence[str] | None = None,
@@ -167,14 +168,19 @@ def as_matrix(
         raise ValueError(
             f"{name} must be two-dimensional (rows, columns), got shape {array.shape}.{hint}"
         )
-    if n_columns is not None and array.shape[1] != n_columns:
+    check_columns(array.shape, name, n_columns)
+    return array
+
+
+def check_columns(shape: tuple[int, ...], name: str, n_columns: int | None) -> None:
+    """Refuse a table that is empty, or has another number of columns than a model takes."""
+    if n_columns is not None and shape[1] != n_columns:
         raise ValueError(
-            f"{name} has {array.shape[1]} columns, but {n_columns} are expected: the columns of "
+            f"{name} has {shape[1]} columns, but {n_columns} are expected: the columns of "
             "the points the model was built from, in the same order."
         )
-    if 0 in array.shape:
-        raise ValueError(f"{name} is empty (shape {array.shape}); at least one row is needed.")
-    return array
+    if 0 in shape:
+        raise ValueError(f"{name} is empty (shape {shape}); at least one row is needed.")
 
 
 def column_names(value: object, name: str = "X") -> tuple[str, ...] | None:
@@ -206,7 +212,7 @@ def default_names(prefix: str, count: int) -> tuple[str, ...]:
     return tuple(f"{prefix}{i}" for i in range(count))
 
 
-def unique_names(value: Iterable[str], name: str, count: int) -> tuple[str, ...]:
+def check_unique_names(value: Iterable[str], name: str, count: int) -> tuple[str, ...]:
     """Return `value` as a tuple of `count` different strings."""
     if isinstance(value, str):
         raise TypeError(
@@ -245,7 +251,7 @@ def is_index(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
-def number(value: object, name: str) -> float:
+def check_number(value: Any, name: str) -> float:
     """Return `value` as a finite float."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
@@ -257,16 +263,16 @@ def number(value: object, name: str) -> float:
     return result
 
 
-def positive(value: object, name: str) -> float | tuple[float, ...]:
+def check_positive(value: object, name: str) -> float | tuple[float, ...]:
     """Return one positive finite number, or a tuple of them (one per column)."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        entries = tuple(number(entry, f"{name}[{i}]") for i, entry in enumerate(value))
+        entries = tuple(check_number(entry, f"{name}[{i}]") for i, entry in enumerate(value))
         if not entries:
             raise ValueError(f"{name} is empty; give one number, or one per column.")
     else:
-        entries = (number(value, name),)
+        entries = (check_number(value, name),)
     for entry in entries:
         if entry <= 0.0:
             raise ValueError(
@@ -276,14 +282,14 @@ def positive(value: object, name: str) -> float | tuple[float, ...]:
     return entries if isinstance(value, Sequence | np.ndarray) else entries[0]
 
 
-def tolerance(value: object, least: float) -> float | None:
+def check_tolerance(value: object, least: float) -> float | None:
     """Return an accepted relative error from `least` up to 1 as a float, or None as it is."""
     if value is None:
         return None
-    tol = number(value, "tol")
+    tol = check_number(value, "tol")
     if not least <= tol < 1.0:
         raise ValueError(
-            f"tol must be at least {least:.2g}, which double precision certifies, and below 1; got "
-            f"{tol!r}. None asks for full double precision."
+            f"tol must be at least {least:.2g}, the smallest error bound in double precision, and "
+            f"below 1; got {tol!r}. None asks for full double precision."
         )
     return tol
