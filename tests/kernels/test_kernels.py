@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import pickle
 import re
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from pkex.kernels import (
 )
 from tests._support import naive
 from tests._support.cases import COLUMN_KERNELS, KERNELS, Tent, assert_close, cosine, sample, scales
+from tests._support.unchecked import unchecked
 
 RNG = np.random.default_rng(5)
 X, Z = sample(RNG, 6, 4), sample(RNG, 5, 4)
@@ -132,7 +134,7 @@ def test_repr_reads_as_the_expression():
         "Categorical(mismatch=0.25, columns=(4,)) + ProductMatern(length_scale=(1.0, 2.0), nu=2.5)"
     )
     assert eval(shown) == kernel
-    assert len(repr(RBF(np.ones(1000)))) < 80
+    assert len(repr(RBF(unchecked(np.ones(1000))))) < 80
     assert repr(Custom(cosine, columns=[1])) == "Custom(function=cosine, columns=(1,))"
 
 
@@ -158,25 +160,36 @@ def test_files_name_kernels_by_their_public_path():
 
 
 def test_examples_are_found_by_that_path():
-    """Those of methods as well: a tool that looks for examples takes them for the package's own."""
+    """Those of methods as well: a tool that looks for examples takes them for the package's own.
+
+    Those of base classes are found where they are written, and with what overrides a method.
+    """
     folder = Path(pkex.kernels.__file__).parent
-    private = {"entries.py", "mixtures.py"}  # these have no public names
+    private = {"data.py", "entries.py", "mixtures.py"}  # these have no public names
     files = [path for path in folder.glob("*.py") if path.name not in private]
-    written = sum(path.read_text("utf-8").count(">>> ") for path in files)
-    found = doctest.DocTestFinder().find(pkex.kernels)
-    assert sum(len(test.examples) for test in found) == written > 30
+    text = "\n".join(path.read_text("utf-8") for path in files)
+    written = re.findall(r"^ *>>> (.+)$", text, re.MULTILINE)
+
+    def found(*modules):
+        tests = [test for module in modules for test in doctest.DocTestFinder().find(module)]
+        return {one.source.split("\n")[0] for test in tests for one in test.examples}
+
+    assert len(found(pkex.kernels)) > 30
+    names = ("algebra", "leaves", "columns", "radial", "splitting", "derivatives")
+    bases = [import_module(f"pkex.kernels.{name}") for name in names]
+    assert found(pkex.kernels, *bases) == set(written)
 
 
 def test_kernels_are_immutable():
     with pytest.raises(AttributeError):
-        RBF().length_scale = 2.0
+        unchecked(RBF()).length_scale = 2.0
 
 
 def test_columns_limit_a_kernel():
     kernel = RBF([1.0, 2.0]).on(0, 3) * Categorical().on([1])
     expected = RBF([1.0, 2.0])(X[:, [0, 3]], Z[:, [0, 3]]) * (X[:, None, 1] == Z[None, :, 1])
     assert_close(kernel(X, Z), expected, 1e-15)
-    assert RBF().on(np.array([2, 0])).columns == (2, 0)
+    assert RBF().on(unchecked(np.array([2, 0]))).columns == (2, 0)
     assert Tent().on(1) == Tent(columns=[1])
 
 
@@ -189,7 +202,7 @@ def test_columns_limit_a_kernel():
         (lambda: RBF([]), ValueError, "empty"),
         (lambda: RBF(np.nan), ValueError, "finite"),
         (lambda: RBF(np.inf), ValueError, "finite"),
-        (lambda: RBF("wide"), TypeError, "must be a number"),
+        (lambda: RBF(unchecked("wide")), TypeError, "must be a number"),
         (lambda: RBF(True), TypeError, "must be a number"),
         (lambda: RBF(None), TypeError, "must be a number"),
         (lambda: RBF.from_gamma(0.0), ValueError, "gamma must be positive"),
@@ -198,27 +211,31 @@ def test_columns_limit_a_kernel():
         (lambda: Periodic(periodicity=0.0), ValueError, "periodicity must be positive"),
         (lambda: Categorical(1.0), ValueError, "below 1"),
         (lambda: Categorical(-0.1), ValueError, "at least 0"),
-        (lambda: Categorical("a"), TypeError, "must be a number"),
+        (lambda: Categorical(unchecked("a")), TypeError, "must be a number"),
         (lambda: Categorical([]), ValueError, "empty"),
-        (lambda: Custom(3), TypeError, "needs a function"),
+        (lambda: Custom(unchecked(3)), TypeError, "needs a function"),
         (lambda: RBF(columns=[]), ValueError, "at least one"),
         (lambda: RBF(columns=[-1]), ValueError, "count from 0"),
         (lambda: RBF(columns=[1, 1]), ValueError, "different"),
-        (lambda: RBF(columns=["a"]), TypeError, "must be integers"),
-        (lambda: RBF(columns="ab"), TypeError, "sequence of integers"),
+        (lambda: RBF(columns=[unchecked("a")]), TypeError, "must be integers"),
+        (lambda: RBF(columns=unchecked("ab")), TypeError, "sequence of integers"),
         (lambda: 0.0 * RBF(), ValueError, "must be positive"),
         (lambda: -1 * RBF(), ValueError, "must be positive"),
-        (lambda: RBF() + 1.0, TypeError, "unsupported operand"),
+        (lambda: RBF() + unchecked(1.0), TypeError, "unsupported operand"),
         (lambda: Sum(()), ValueError, "at least one"),
-        (lambda: Product((RBF(), 2.0)), TypeError, "needs kernels"),
-        (lambda: Scale(1.0, "RBF"), TypeError, "needs a kernel"),
+        (lambda: Product((RBF(), unchecked(2.0))), TypeError, "needs kernels"),
+        (lambda: Scale(1.0, unchecked("RBF")), TypeError, "needs a kernel"),
         (lambda: RBF([1.0, 2.0])(X), ValueError, "covers 4 columns"),
         (lambda: RBF().on(9)(X), ValueError, "only 4 columns"),
         (lambda: Chi2()(-X), ValueError, "non-negative"),
         (lambda: RBF()(X, Z[:, :2]), ValueError, "2 columns, but 4"),
-        (lambda: Custom(lambda x, z: 1.0)(X), ValueError, "elementwise"),
+        (lambda: Custom(unchecked(lambda x, z: 1.0))(X), ValueError, "elementwise"),
         (lambda: Custom(lambda x, z: np.exp(1j * (x - z)))(X), TypeError, "complex128.*np.real"),
-        (lambda: Custom(lambda x, z: 1j * x).deficits(X, X), TypeError, "factors are real"),
+        (
+            lambda: Custom(unchecked(lambda x, z: 1j * x)).deficits(X, X),
+            TypeError,
+            "factors are real",
+        ),
         (lambda: Custom(lambda x, z: np.sqrt(x - z))(X), ValueError, "NaN or infinite factors"),
         (lambda: Custom(lambda x, z: np.inf + x * z)(X), ValueError, "NaN or infinite factors"),
     ],
@@ -251,4 +268,4 @@ def test_a_subclass_with_an_init_of_its_own_is_refused():
 def test_the_bases_cannot_be_used_themselves():
     for base in (Kernel, ColumnKernel):
         with pytest.raises(TypeError, match="abstract"):
-            base()
+            unchecked(base)()

@@ -129,7 +129,7 @@ def test_products_that_overflow_name_the_column(kernel):
         lambda: f.predict(HUGE[0]),
         lambda: pkex.Explainer(f, HUGE[0]),
         lambda: pkex.Explainer(f, X[:3])(HUGE[0]),
-        lambda: pkex.Explainer(f, X[:3], removal="marginal")(HUGE[0]),
+        lambda: pkex.Explainer(f, X[:3], removal="product-of-marginals")(HUGE[0]),
         lambda: pkex.sensitivity(f, HUGE[0]),
         lambda: pkex.mmd(frame(HUGE[0]), frame(HUGE[1]), kernel=kernel),
         lambda: pkex.hsic(frame(HUGE[0]), X[:, 0], kernel=kernel),
@@ -176,7 +176,7 @@ def test_the_command_line_names_the_column(tmp_path, monkeypatch, capsys):
     for name, rows in zip(("a.csv", "b.csv"), HUGE, strict=True):
         frame(rows).to_csv(name, index=False)
     frame(HUGE[0]).assign(target=X[:, 0]).to_csv("table.csv", index=False)
-    for call in (["drift", "a.csv", "b.csv"], ["depend", "table.csv", "--target", "target"]):
+    for call in (["drift", "a.csv", "b.csv"], ["dependence", "table.csv", "--target", "target"]):
         assert main([*call, "--out", "out"]) == 2
         said = " ".join(capsys.readouterr().err.split())
         assert "a value of 1e+308 in column 'income'" in said

@@ -10,27 +10,28 @@ column kernel to some columns, and the columns it leaves out have the factor 1:
 
 `normal_form` is what the engine works on, `algebra` has the nodes, `leaves` the base of column
 kernels and `columns` those that there are. `heuristic` chooses a kernel for given data, from the
-median distances that `bandwidth` finds. Each file uses those before it; none knows of games.
+median distances that `bandwidth` finds. `derivatives` differentiates kernels, `paths` integrates
+that along straight lines, by `gaussian_paths` or `path_rules`, and `splitting` separates columns.
+`data` turns kernels into data for files and back. None of them knows of games.
 """
 
 from types import FunctionType
 from typing import Any
 
-from pkex.kernels.algebra import Constant, Kernel, Product, Scale, Sum
+from pkex.kernels.algebra import Kernel, Product, Scale, Sum
 from pkex.kernels.columns import (
     RBF,
     Categorical,
     Cauchy,
     Chi2,
-    Custom,
     Laplacian,
-    Linear,
     Periodic,
-    ProductMatern,
 )
+from pkex.kernels.constant import Constant
 from pkex.kernels.heuristic import median_rbf
-from pkex.kernels.leaves import ColumnKernel
-from pkex.kernels.polynomial import Polynomial
+from pkex.kernels.leaves import ColumnKernel, Custom
+from pkex.kernels.polynomial import Linear, Polynomial
+from pkex.kernels.product_matern import ProductMatern
 from pkex.kernels.radial import Matern, RationalQuadratic
 
 __all__ = [
@@ -60,13 +61,15 @@ def _publish(thing: Any) -> None:
     """Give a class or function, and the methods of the class, the path of this package.
 
     Model files name kernels by their path, and it must not change when the files here do. Examples
-    of methods are looked for where their class says that it is.
+    of methods are looked for where their class says that it is. A method that overrides another
+    has the docstring of that one.
     """
     thing.__module__ = __name__
-    for part in vars(thing).values():
+    for name, part in vars(thing).items():
         function = getattr(part, "__func__", part)
         if isinstance(function, FunctionType):
             function.__module__ = __name__
+            function.__doc__ = part.__doc__ or getattr(super(thing, thing), name, part).__doc__
 
 
 for _name in __all__:

@@ -18,23 +18,29 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pkex._util.floats import usual_errors
+from pkex._util.floats import default_errstate
 from pkex._util.types import Floats
-from pkex._util.validation import as_matrix, number
+from pkex._util.validation import as_matrix, check_number
+from pkex.kernels.derivatives import Differentiable, Gradient, Jet
 from pkex.kernels.messages import two_distances
 from pkex.kernels.normal_form import Expansion, NormalForm, Split, Summand, Term
 
-__all__ = ["Constant", "Kernel", "Product", "Scale", "Sum", "has_neutral_removal"]
+__all__ = ["Kernel", "Product", "Scale", "Sum"]
 
 
 _MATRIX_BLOCK = 2**21  # factors that Kernel.__call__ evaluates at once: 16 MiB
 
 
-class Kernel(ABC):
+class Kernel(Differentiable, ABC):
     """A sum of product kernels. Combine with ``+``, ``*`` and positive numbers.
 
-    A kernel is a function of two tables that returns their kernel matrix, so that scikit-learn
-    takes it as it is: ``SVC(kernel=RBF(2.0))``.
+    A kernel is a function of two tables that returns their kernel matrix. Pass it to scikit-learn
+    as it is: ``SVC(kernel=RBF(2.0))``.
+
+    See Also
+    --------
+    ColumnKernel : Base class of custom kernels.
+    RBF : The Gaussian kernel.
 
     Examples
     --------
@@ -48,7 +54,8 @@ class Kernel(ABC):
 
     __array_ufunc__ = None  # so that numpy_number * kernel reaches __rmul__
 
-    _neutral: ClassVar[bool] = True  # or a property: whether absent factors can become 1
+    has_neutral_removal: ClassVar[bool] = True
+    """Whether every part is a product of factors that can become 1; a property of combinations."""
 
     def __add__(self, other: Kernel) -> Kernel:
         return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
@@ -67,18 +74,21 @@ class Kernel(ABC):
             return Scale(other, self)
         return NotImplemented
 
-    @usual_errors
+    @default_errstate
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> Floats:
-        """Return the kernel matrix, so that a kernel can serve scikit-learn as a callable.
+        """Return the kernel matrix of two tables, as scikit-learn calls a kernel.
 
         Parameters
         ----------
         X : array of shape (n_rows, n_columns)
-        Z : array of shape (n_points, n_columns), by default `X`
+            The rows.
+        Z : array of shape (n_points, n_columns), optional
+            The points; `X` by default.
 
         Returns
         -------
-        array of shape (n_rows, n_points); for two single rows, as KernelRidge calls it, a number
+        array of shape (n_rows, n_points)
+            The kernel matrix; for two single rows, as KernelRidge calls it, a number.
 
         Raises
         ------
@@ -95,36 +105,102 @@ class Kernel(ABC):
             return self(np.atleast_2d(X), np.atleast_2d(Z))[0, 0]  # type: ignore[no-any-return]
         x = as_matrix(X, "X")
         z = x if Z is None else as_matrix(Z, "Z", x.shape[1])
-        self.normal_form(x.shape[1])  # refuses columns that are not there
-        self.check(x, "X")
-        self.check(z, "Z")
+        form = self.normal_form(x.shape[1])  # refuses columns that are not there
+        form.check(x, "X")
+        form.check(z, "Z")
+        return self.matrix(x, z)
+
+    def matrix(self, x: Floats, z: Floats) -> Floats:
+        """Return the kernel matrix of tables that were checked.
+
+        Parameters
+        ----------
+        x, z : array of shape (n_rows, n_columns), array of shape (n_points, n_columns)
+            The rows and the points.
+
+        Returns
+        -------
+        array of shape (n_rows, n_points)
+            The kernel matrix.
+
+        See Also
+        --------
+        terms : The products that the kernel is a sum of.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pkex.kernels import Linear
+        >>> Linear().matrix(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+        array([[11.]])
+        """
         matrix = np.zeros((len(x), len(z)))
-        step = max(1, _MATRIX_BLOCK // z.size)
+        step = max(1, _MATRIX_BLOCK // max(1, z.size))
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
             matrix[rows] = self._worth(x[rows], z)
         return matrix
 
     def terms(self, n_columns: int, tol: float | None = None) -> tuple[Term, ...]:
-        """Return the normal form for data of `n_columns` columns; check that it fits them.
+        """Return the kernel as a sum of products over columns; check that it fits the data.
 
-        A kernel of a distance is a sum of products only up to an error, which its terms tell; with
-        a larger `tol` they are fewer.
+        A radial kernel is a sum of products only up to an error. Its terms have that error, and
+        with a larger `tol` they are fewer.
+
+        Parameters
+        ----------
+        n_columns : int
+            Number of columns of the data.
+        tol : float, optional
+            Accepted error of a radial kernel.
+
+        Returns
+        -------
+        tuple of Term
+            The products.
+
+        See Also
+        --------
+        normal_form : The same, with powers of sums left as they are.
+
+        Examples
+        --------
+        >>> from pkex.kernels import RBF, Laplacian
+        >>> [term.coefficient for term in (0.5 * RBF() + Laplacian()).terms(3)]
+        [0.5, 1.0]
         """
         expansion = self._expand(n_columns, tol)
         return tuple(Term(c, leaves, n_columns, *rest) for c, leaves, *rest in expansion)
 
     def normal_form(self, n_columns: int, tol: float | None = None) -> NormalForm:
-        """Return the terms, with powers of sums over columns apart, not multiplied out."""
+        """Return the terms, with powers of sums over columns apart, not multiplied out.
+
+        Parameters
+        ----------
+        n_columns : int
+            Number of columns of the data.
+        tol : float, optional
+            Accepted error of a radial kernel.
+
+        Returns
+        -------
+        NormalForm
+            The products and the powers.
+
+        See Also
+        --------
+        terms : All as products.
+
+        Examples
+        --------
+        >>> from pkex.kernels import RBF, Polynomial
+        >>> form = (RBF() + Polynomial(3)).normal_form(2)
+        >>> len(form.terms), len(form.powers)
+        (1, 1)
+        """
         expansion, powers = self._split(n_columns, tol)
         terms = tuple(Term(c, leaves, n_columns, *rest) for c, leaves, *rest in expansion)
         return NormalForm(terms, tuple(powers))
-
-    def check(self, X: Floats, name: str) -> None:
-        """Raise a ValueError where a column kernel is not defined on the values of `X`."""
-        for term in self._split(X.shape[1], None).expansion:
-            for leaf in term.leaves:
-                leaf.check_values(X if leaf.columns is None else X[:, leaf.columns], name)
 
     def _worth(self, x: Floats, z: Floats) -> Floats:
         """Return the kernel matrix of tables that were checked."""
@@ -132,6 +208,11 @@ class Kernel(ABC):
         for term in self.terms(x.shape[1]):
             matrix += term.worth(x, z)
         return matrix
+
+    @property
+    def _constant(self) -> float | None:
+        """The value of a kernel that is the same everywhere; None for others."""
+        return None
 
     @abstractmethod
     def _expand(self, n_columns: int, tol: float | None) -> Expansion:
@@ -142,9 +223,56 @@ class Kernel(ABC):
         return Split(self._expand(n_columns, tol), [])
 
 
+class _Composite(Kernel):
+    """The base of kernels that are made of others."""
+
+    @property
+    @abstractmethod
+    def _inside(self) -> tuple[Kernel, ...]: ...
+
+    @property
+    def has_neutral_removal(self) -> bool:  # type: ignore[override]
+        """Whether neutral removal is defined: whether every part has factors that can become 1.
+
+        See Also
+        --------
+        Linear : A kernel without neutral removal.
+
+        Examples
+        --------
+        >>> from pkex.kernels import RBF, Linear
+        >>> (RBF() + Linear()).has_neutral_removal
+        False
+        """
+        return all(kernel.has_neutral_removal for kernel in self._inside)
+
+
 @dataclass(frozen=True, repr=False)
-class Sum(Kernel):
+class _Combination(_Composite):
+    """The base of sums and products."""
+
+    kernels: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", _flat(self.kernels, type(self)))
+
+    @property
+    def _inside(self) -> tuple[Kernel, ...]:
+        return self.kernels
+
+
+class Sum(_Combination):
     """``k_1 + k_2 + ...``; sums inside are flattened.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        The summands.
+
+    See Also
+    --------
+    Product : ``k_1 * k_2 * ...``.
+    Scale : ``factor * kernel``.
 
     Examples
     --------
@@ -153,20 +281,17 @@ class Sum(Kernel):
     True
     """
 
-    kernels: tuple[Kernel, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kernels", _flat(self.kernels, Sum))
-
-    @property
-    def _neutral(self) -> bool:  # type: ignore[override]
-        return all(kernel._neutral for kernel in self.kernels)
-
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.kernels))
 
     def _worth(self, x: Floats, z: Floats) -> Floats:
         return reduce(np.add, [kernel._worth(x, z) for kernel in self.kernels])
+
+    def gradient(self, x: Floats, z: Floats) -> Gradient:
+        return reduce(Gradient.plus, [kernel.gradient(x, z) for kernel in self.kernels])
+
+    def jet(self, x: Floats) -> Jet:
+        return reduce(Jet.plus, [kernel.jet(x) for kernel in self.kernels])
 
     def _expand(self, n_columns: int, tol: float | None) -> Expansion:
         return [term for kernel in self.kernels for term in kernel._expand(n_columns, tol)]
@@ -176,9 +301,18 @@ class Sum(Kernel):
         return Split([t for p in parts for t in p.expansion], [w for p in parts for w in p.powers])
 
 
-@dataclass(frozen=True, repr=False)
-class Product(Kernel):
+class Product(_Combination):
     """``k_1 * k_2 * ...``; products inside are flattened.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        The kernels that are multiplied.
+
+    See Also
+    --------
+    Sum : ``k_1 + k_2 + ...``.
+    Scale : ``factor * kernel``.
 
     Examples
     --------
@@ -187,20 +321,17 @@ class Product(Kernel):
     True
     """
 
-    kernels: tuple[Kernel, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kernels", _flat(self.kernels, Product))
-
-    @property
-    def _neutral(self) -> bool:  # type: ignore[override]
-        return all(kernel._neutral for kernel in self.kernels)
-
     def __repr__(self) -> str:
-        return " * ".join(_grouped(kernel) for kernel in self.kernels)
+        return " * ".join(_parenthesise(kernel) for kernel in self.kernels)
 
     def _worth(self, x: Floats, z: Floats) -> Floats:
         return reduce(np.multiply, [kernel._worth(x, z) for kernel in self.kernels])
+
+    def gradient(self, x: Floats, z: Floats) -> Gradient:
+        return reduce(Gradient.times, [kernel.gradient(x, z) for kernel in self.kernels])
+
+    def jet(self, x: Floats) -> Jet:
+        return reduce(Jet.times, [kernel.jet(x) for kernel in self.kernels])
 
     def _expand(self, n_columns: int, tol: float | None) -> Expansion:
         expansion: Expansion = [Summand(1.0, ())]
@@ -212,16 +343,28 @@ class Product(Kernel):
         return expansion
 
     def _split(self, n_columns: int, tol: float | None) -> Split:
-        others = [kernel for kernel in self.kernels if not isinstance(kernel, Constant)]
+        others = [kernel for kernel in self.kernels if kernel._constant is None]
         if len(others) != 1:
             return super()._split(n_columns, tol)
-        constants = [kernel.value for kernel in self.kernels if isinstance(kernel, Constant)]
-        return others[0]._split(n_columns, tol).scaled(math.prod(constants))
+        constants = [kernel._constant for kernel in self.kernels if kernel._constant is not None]
+        return others[0]._split(n_columns, tol).scale(math.prod(constants))
 
 
 @dataclass(frozen=True, repr=False)
-class Scale(Kernel):
+class Scale(_Composite):
     """``factor * kernel`` with a positive factor; a factor inside is multiplied in.
+
+    Parameters
+    ----------
+    factor : float
+        Positive.
+    kernel : Kernel
+        The kernel that is scaled.
+
+    See Also
+    --------
+    Sum : ``k_1 + k_2 + ...``.
+    Product : ``k_1 * k_2 * ...``.
 
     Examples
     --------
@@ -234,7 +377,7 @@ class Scale(Kernel):
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        factor = number(self.factor, "the factor of a kernel")
+        factor = check_number(self.factor, "the factor of a kernel")
         if factor <= 0.0:
             raise ValueError(f"the factor of a kernel must be positive, got {factor!r}.")
         if not isinstance(self.kernel, Kernel):
@@ -245,50 +388,30 @@ class Scale(Kernel):
         object.__setattr__(self, "factor", factor)
 
     @property
-    def _neutral(self) -> bool:  # type: ignore[override]
-        return self.kernel._neutral
+    def _inside(self) -> tuple[Kernel, ...]:
+        return (self.kernel,)
 
     def __repr__(self) -> str:
-        return f"{self.factor!r} * {_grouped(self.kernel)}"
+        return f"{self.factor!r} * {_parenthesise(self.kernel)}"
 
     def _worth(self, x: Floats, z: Floats) -> Floats:
         return self.factor * self.kernel._worth(x, z)
+
+    def gradient(self, x: Floats, z: Floats) -> Gradient:
+        return self.kernel.gradient(x, z).scale(self.factor)
+
+    def jet(self, x: Floats) -> Jet:
+        return self.kernel.jet(x).scale(self.factor)
 
     def _expand(self, n_columns: int, tol: float | None) -> Expansion:
         scale = Summand(self.factor, ())
         return [scale.times(term) for term in self.kernel._expand(n_columns, tol)]
 
     def _split(self, n_columns: int, tol: float | None) -> Split:
-        return self.kernel._split(n_columns, tol).scaled(self.factor)
+        return self.kernel._split(n_columns, tol).scale(self.factor)
 
 
-@dataclass(frozen=True)
-class Constant(Kernel):
-    """The constant kernel, which no column takes part in.
-
-    >>> from pkex.kernels import RBF, Constant
-    >>> (Constant(2.0) + RBF())([[0.0]], [[0.0]])
-    array([[3.]])
-    """
-
-    value: float = 1.0
-
-    def __post_init__(self) -> None:
-        value = number(self.value, "Constant value")
-        if value <= 0.0:
-            raise ValueError(f"Constant value must be positive, got {value!r}.")
-        object.__setattr__(self, "value", value)
-
-    def _expand(self, n_columns: int, tol: float | None) -> Expansion:  # noqa: ARG002
-        return [Summand(self.value, ())]
-
-
-def has_neutral_removal(kernel: Kernel) -> bool:
-    """Tell whether every part of the kernel is a product of factors that can become 1."""
-    return kernel._neutral
-
-
-def _flat(kernels: Sequence[Kernel], node: type[Sum] | type[Product]) -> tuple[Kernel, ...]:
+def _flat(kernels: Sequence[Kernel], node: type[_Combination]) -> tuple[Kernel, ...]:
     flat: list[Kernel] = []
     for kernel in kernels:
         if not isinstance(kernel, Kernel):
@@ -299,5 +422,5 @@ def _flat(kernels: Sequence[Kernel], node: type[Sum] | type[Product]) -> tuple[K
     return tuple(flat)
 
 
-def _grouped(kernel: Kernel) -> str:
+def _parenthesise(kernel: Kernel) -> str:
     return f"({kernel!r})" if isinstance(kernel, Sum) else repr(kernel)

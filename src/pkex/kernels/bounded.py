@@ -1,4 +1,4 @@
-"""Kernels of a distance that is bounded, as sums of few Gaussian kernels, with a proven error.
+"""Radial kernels of bounded distances as sums of few Gaussian kernels, with a proven error.
 
 The mixtures of `pkex.kernels.mixtures` hold for every squared distance q. Over rows and points that
 are known, q is at most a `reach`, and a sum of as few terms can be orders of magnitude closer: wide
@@ -73,7 +73,7 @@ def within(kernel: Kernel, x: Floats, z: Floats, tol: float) -> Kernel:
 
 @dataclass(frozen=True, eq=False)
 class _Bounded(Kernel):
-    """A kernel of a distance with a mixture of its own."""
+    """A radial kernel with its own mixture."""
 
     kernel: Radial
     mixture: Mixture
@@ -94,17 +94,17 @@ def _fewest(kernel: Radial, reach: float, tol: float) -> Mixture:
     wanted = np.exp(-fine.scales * q[:, None]) @ fine.weights
 
     def best(size: int) -> tuple[float, Floats, Floats]:
-        found = [rule.shortened(size) for rule in rules]
-        misses = [np.abs(np.exp(-t * q[:, None]) @ w - wanted).max() for t, w in found]
+        shorter = [rule.shorten(size) for rule in rules]
+        misses = [np.abs(np.exp(-t * q[:, None]) @ w - wanted).max() for t, w in shorter]
         k = int(np.argmin(misses))
-        return float(misses[k]), *found[k]
+        return float(misses[k]), *shorter[k]
 
     low, high, chosen = 1, most, best(most)
     while low < high and chosen[0] <= _GOAL:
         middle = (low + high) // 2
-        found = best(middle)
-        if found[0] <= _GOAL:
-            chosen, high = found, middle
+        shorter = best(middle)
+        if shorter[0] <= _GOAL:
+            chosen, high = shorter, middle
         else:
             low = middle + 1
     error = proven_error(fine, *chosen[1:], reach)
@@ -138,7 +138,7 @@ class _Rule:
             for _ in range(2):  # once more for what rounding leaves
                 vector = vector - (basis[: k + 1] @ vector) @ basis[: k + 1]
 
-    def shortened(self, size: int) -> tuple[Floats, Floats]:
+    def shorten(self, size: int) -> tuple[Floats, Floats]:
         """Return scales and weights of the rule of so many nodes."""
         nodes, vectors = np.linalg.eigh(self.jacobi[:size, :size])  # which reads the lower half
         t = np.clip(nodes[::-1], 1e-30, 1.0)  # which rounding may miss

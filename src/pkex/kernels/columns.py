@@ -3,38 +3,36 @@
 Besides the factor ``k_j`` a column kernel gives the *deficit* ``u_j = 1 - k_j``, the quantity the
 Shapley values are made of. The kernels here compute it without the cancellation of ``1 - k_j``, so
 that attributions keep their digits when a length scale is so wide that every factor is nearly 1.
-
-`Linear` is no product over columns but a sum; it expands into one term for each of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex._util.validation import brief, number, positive
-from pkex.kernels.algebra import Kernel
-from pkex.kernels.leaves import ColumnKernel, Dot
-from pkex.kernels.normal_form import Summand
+from pkex._util.validation import check_number, check_positive
+from pkex.kernels.derivatives import Gradient, place_columns
+from pkex.kernels.leaves import ColumnKernel
+from pkex.kernels.messages import rough_paths
 
 __all__ = [
     "RBF",
     "Categorical",
     "Cauchy",
     "Chi2",
-    "Custom",
+    "Exponential",
     "Laplacian",
-    "Linear",
     "Periodic",
-    "ProductMatern",
     "Stationary",
+    "kinked_slopes",
 ]
 
-Parameter = float | tuple[float, ...]
+Parameter = float | Sequence[float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,8 +44,8 @@ class Stationary(ColumnKernel):
     unit = True
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         _make_positive(self, "length_scale")
+        super().__post_init__()
 
     def _scaled(self, x: Floats, z: Floats) -> Floats:
         scaled: Floats = np.asarray(x - z)
@@ -56,7 +54,48 @@ class Stationary(ColumnKernel):
 
 
 @dataclass(frozen=True, repr=False)
-class RBF(Stationary):
+class Exponential(ColumnKernel):
+    """A column kernel ``exp(-e)`` with exponents that are not negative."""
+
+    unit = True
+
+    @abstractmethod
+    def exponents(self, x: Floats, z: Floats) -> Floats:
+        """Return ``-log`` of the factors.
+
+        Parameters
+        ----------
+        x, z : array
+            Values that broadcast, columns along the last axis.
+
+        Returns
+        -------
+        array
+            The exponents, 0 where the factor is 1.
+
+        See Also
+        --------
+        factors : The kernel factors.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pkex.kernels import Laplacian
+        >>> Laplacian(2.0).exponents(np.array([0.0, 1.0]), np.array([1.0, 1.0]))
+        array([0.5, 0. ])
+        """
+
+    def factors(self, x: Floats, z: Floats) -> Floats:
+        return np.exp(-self.exponents(x, z))
+
+    def deficits(self, x: Floats, z: Floats) -> Floats:
+        return -np.expm1(-self.exponents(x, z))
+
+    factors.__doc__, deficits.__doc__ = ColumnKernel.factors.__doc__, ColumnKernel.deficits.__doc__
+
+
+@dataclass(frozen=True, repr=False)
+class RBF(Exponential, Stationary):
     """Gaussian kernel ``exp(-(x - z)^2 / (2 l^2))`` per column.
 
     Parameters
@@ -66,6 +105,11 @@ class RBF(Stationary):
     columns : sequence of int, optional
         The columns it is limited to; all by default.
 
+    See Also
+    --------
+    Laplacian : Less smooth, and robust to outliers.
+    median_rbf : Choose the length scale from data.
+
     Examples
     --------
     >>> from pkex.kernels import RBF
@@ -74,33 +118,63 @@ class RBF(Stationary):
     """
 
     @classmethod
-    def from_gamma(cls, gamma: float | tuple[float, ...]) -> RBF:
+    def from_gamma(cls, gamma: Parameter) -> RBF:
         """Return ``exp(-gamma (x - z)^2)``, the kernel as scikit-learn's SVMs write it.
 
+        Parameters
+        ----------
+        gamma : float or sequence of float
+            One rate for all columns, or one per column.
+
+        Returns
+        -------
+        RBF
+            The kernel with ``length_scale = 1 / sqrt(2 gamma)``.
+
+        See Also
+        --------
+        median_rbf : Choose the length scale from data.
+
+        Examples
+        --------
+        >>> from pkex.kernels import RBF
         >>> RBF.from_gamma(0.5)
         RBF(length_scale=1.0)
         """
-        rates = positive(gamma, "RBF gamma")
+        rates = check_positive(gamma, "RBF gamma")
         if isinstance(rates, tuple):
             return cls(tuple(math.sqrt(0.5 / rate) for rate in rates))
         return cls(math.sqrt(0.5 / rates))
 
     def exponents(self, x: Floats, z: Floats) -> Floats:
-        """Return ``-log`` of the factors."""
         exponents = self._scaled(x, z)
         exponents *= exponents
         exponents *= 0.5
         return exponents
 
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        return np.exp(-self.exponents(x, z))
+    def slopes(self, x: Floats, z: Floats) -> Floats:
+        scaled = self._scaled(x, z)
+        slopes: Floats = -scaled / np.asarray(self.length_scale) * np.exp(-0.5 * scaled * scaled)
+        return slopes
 
-    def deficits(self, x: Floats, z: Floats) -> Floats:
-        return -np.expm1(-self.exponents(x, z))
+    def curvatures(self, x: Floats) -> Floats:
+        return np.ones_like(x) / np.square(self.length_scale)
+
+    def gradient(self, x: Floats, z: Floats) -> Gradient:
+        # one exponential for a pair, where a product over columns takes one for each of them
+        n_columns = x.shape[-1]
+        if self.columns is not None:
+            x, z = x[..., self.columns], z[..., self.columns]
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = self._scaled(x, z)
+            worth = np.exp(-0.5 * np.einsum("...k,...k->...", scaled, scaled))
+            scaled *= -worth[..., None]
+        scaled /= np.asarray(self.length_scale)
+        return Gradient(worth, place_columns(scaled, self.columns, n_columns))
 
 
 @dataclass(frozen=True, repr=False)
-class Laplacian(Stationary):
+class Laplacian(Exponential, Stationary):
     """Laplace kernel ``exp(-|x - z| / l)`` per column.
 
     Parameters
@@ -110,6 +184,11 @@ class Laplacian(Stationary):
     columns : sequence of int, optional
         The columns it is limited to; all by default.
 
+    See Also
+    --------
+    RBF : The Gaussian kernel.
+    ProductMatern : Between the two in smoothness.
+
     Examples
     --------
     >>> from pkex.kernels import Laplacian
@@ -118,14 +197,13 @@ class Laplacian(Stationary):
     """
 
     def exponents(self, x: Floats, z: Floats) -> Floats:
-        """Return ``-log`` of the factors."""
         return np.abs(self._scaled(x, z))
 
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        return np.exp(-self.exponents(x, z))
+    def slopes(self, x: Floats, z: Floats) -> Floats:
+        return kinked_slopes(self._scaled(x, z), self.length_scale)
 
-    def deficits(self, x: Floats, z: Floats) -> Floats:
-        return -np.expm1(-self.exponents(x, z))
+    def curvatures(self, x: Floats) -> Floats:  # noqa: ARG002
+        raise rough_paths(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,6 +216,11 @@ class Cauchy(Stationary):
         One length scale for all columns, or one per column.
     columns : sequence of int, optional
         The columns it is limited to; all by default.
+
+    See Also
+    --------
+    RBF : The Gaussian kernel.
+    RationalQuadratic : The radial kernel of this form.
 
     Examples
     --------
@@ -153,69 +236,17 @@ class Cauchy(Stationary):
         # s / (1 + s), written so that s = 0 and s = inf come out as 0 and 1
         return 1.0 / (1.0 + 1.0 / self._scaled(x, z) ** 2)
 
+    def slopes(self, x: Floats, z: Floats) -> Floats:
+        scaled = self._scaled(x, z)
+        slopes: Floats = -2.0 * scaled / (1.0 + scaled**2) ** 2 / np.asarray(self.length_scale)
+        return slopes
 
-@dataclass(frozen=True, repr=False)
-class ProductMatern(Stationary):
-    """Product of one-dimensional Matern kernels, one for each column.
-
-    With ``a = sqrt(2 nu) |x - z| / l`` the factor is ``exp(-a)``, ``(1 + a) exp(-a)`` or
-    ``(1 + a + a^2/3) exp(-a)``. The kernel of a Euclidean distance, as scikit-learn has it, is
-    `Matern`.
-
-    Parameters
-    ----------
-    length_scale : float or sequence of float
-        One length scale for all columns, or one per column.
-    nu : {0.5, 1.5, 2.5}
-        Smoothness.
-    columns : sequence of int, optional
-        The columns it is limited to; all by default.
-
-    Examples
-    --------
-    >>> from pkex.kernels import ProductMatern
-    >>> ProductMatern(nu=2.5)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
-    array([[0.2746]])
-    """
-
-    nu: float = 1.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        nu = number(self.nu, "ProductMatern nu")
-        if nu not in (0.5, 1.5, 2.5):
-            raise ValueError(f"ProductMatern nu must be 0.5, 1.5 or 2.5, got {nu!r}.")
-        object.__setattr__(self, "nu", nu)
-
-    def _distance(self, x: Floats, z: Floats) -> Floats:
-        distance = math.sqrt(2.0 * self.nu) * np.abs(self._scaled(x, z))
-        return np.minimum(distance, 1000.0)  # exp(-1000) is 0, while inf * 0 would be NaN
-
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        return self._factors(self._distance(x, z))
-
-    def _factors(self, a: Floats) -> Floats:
-        if self.nu == 0.5:
-            return np.exp(-a)
-        return (1.0 + a if self.nu == 1.5 else 1.0 + a * (1.0 + a / 3.0)) * np.exp(-a)
-
-    def deficits(self, x: Floats, z: Floats) -> Floats:
-        a = self._distance(x, z)
-        if self.nu == 0.5:
-            return -np.expm1(-a)
-        # Below a = 1: exp(-a) (exp(a) - polynomial) with the leading powers cancelled by hand,
-        # a series of positive terms; above, 1 - factors loses nothing.
-        small = np.minimum(a, 1.0)
-        series = np.zeros_like(small)
-        for k in range(19, 2, -1):
-            series = series * small + 1.0 / math.factorial(k)
-        leading = 1.0 / 2.0 if self.nu == 1.5 else 1.0 / 6.0
-        near = np.exp(-small) * (small * small) * (leading + small * series)
-        return np.where(a < 1.0, near, 1.0 - self._factors(a))
+    def curvatures(self, x: Floats) -> Floats:
+        return 2.0 * np.ones_like(x) / np.square(self.length_scale)
 
 
 @dataclass(frozen=True, repr=False)
-class Chi2(ColumnKernel):
+class Chi2(Exponential):
     """Chi-squared kernel ``exp(-gamma (x - z)^2 / (x + z))`` per column, for non-negative data.
 
     As in scikit-learn, two zeros have the factor 1.
@@ -227,6 +258,10 @@ class Chi2(ColumnKernel):
     columns : sequence of int, optional
         The columns it is limited to; all by default.
 
+    See Also
+    --------
+    Laplacian : A kernel for values of any sign.
+
     Examples
     --------
     >>> from pkex.kernels import Chi2
@@ -235,8 +270,6 @@ class Chi2(ColumnKernel):
     """
 
     gamma: Parameter = 1.0
-
-    unit = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -250,21 +283,30 @@ class Chi2(ColumnKernel):
             )
 
     def exponents(self, x: Floats, z: Floats) -> Floats:
-        """Return ``-log`` of the factors."""
         # halves, so that the largest doubles do not overflow
         difference, mean = 0.5 * x - 0.5 * z, 0.5 * x + 0.5 * z
         ratio = np.divide(difference, mean, out=np.zeros_like(mean), where=mean > 0.0)
         return np.asarray(self.gamma) * (2.0 * difference * ratio)
 
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        return np.exp(-self.exponents(x, z))
+    def slopes(self, x: Floats, z: Floats) -> Floats:
+        difference, mean = 0.5 * x - 0.5 * z, 0.5 * x + 0.5 * z
+        # two zeros have the limit from above, as there are no negative values
+        ratio = np.divide(difference, mean, out=np.ones_like(mean), where=mean > 0.0)
+        slopes: Floats = -np.asarray(self.gamma) * ratio * (2.0 - ratio) * self.factors(x, z)
+        return slopes
 
-    def deficits(self, x: Floats, z: Floats) -> Floats:
-        return -np.expm1(-self.exponents(x, z))
+    def curvatures(self, x: Floats) -> Floats:
+        if not x.all():
+            raise ValueError(
+                "the gradient has no standard deviation under Chi2 where a value is 0: its prior "
+                "variance is infinite there. Leave out return_std, or rows with zeros."
+            )
+        curvatures: Floats = np.asarray(self.gamma) / x
+        return curvatures
 
 
 @dataclass(frozen=True, repr=False)
-class Periodic(Stationary):
+class Periodic(Exponential, Stationary):
     """Periodic kernel ``exp(-2 sin^2(pi (x - z) / p) / l^2)`` per column.
 
     For one column this is scikit-learn's ``ExpSineSquared``.
@@ -277,6 +319,10 @@ class Periodic(Stationary):
         One period for all columns, or one per column.
     columns : sequence of int, optional
         The columns it is limited to; all by default.
+
+    See Also
+    --------
+    RBF : The Gaussian kernel.
 
     Examples
     --------
@@ -292,22 +338,27 @@ class Periodic(Stationary):
         _make_positive(self, "periodicity")
 
     def exponents(self, x: Floats, z: Floats) -> Floats:
-        """Return ``-log`` of the factors."""
         cycles = (x - z) / np.asarray(self.periodicity)
         sine = np.sin(np.pi * (cycles - np.rint(cycles))) / np.asarray(self.length_scale)
         exponents: Floats = 2.0 * sine * sine
         return exponents
 
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        return np.exp(-self.exponents(x, z))
+    def slopes(self, x: Floats, z: Floats) -> Floats:
+        cycles = (x - z) / np.asarray(self.periodicity)
+        sine = np.sin(2.0 * np.pi * (cycles - np.rint(cycles)))
+        rate = 2.0 * np.pi / (np.asarray(self.periodicity) * np.square(self.length_scale))
+        slopes: Floats = -rate * sine * self.factors(x, z)
+        return slopes
 
-    def deficits(self, x: Floats, z: Floats) -> Floats:
-        return -np.expm1(-self.exponents(x, z))
+    def curvatures(self, x: Floats) -> Floats:
+        rate = 2.0 * np.pi / (np.asarray(self.periodicity) * np.asarray(self.length_scale))
+        curvatures: Floats = np.ones_like(x) * np.square(rate)
+        return curvatures
 
 
 @dataclass(frozen=True, repr=False)
 class Categorical(ColumnKernel):
-    """1 where two category codes are equal, `mismatch` where they are not.
+    """Categorical kernel: 1 where two category codes are equal, `mismatch` where they are not.
 
     Codes are compared as doubles, which tell integers apart up to 2^53.
 
@@ -317,6 +368,10 @@ class Categorical(ColumnKernel):
         At least 0 and below 1; one number for all columns, or one per column.
     columns : sequence of int, optional
         The columns it is limited to; all by default.
+
+    See Also
+    --------
+    RBF : The Gaussian kernel, for columns of numbers.
 
     Examples
     --------
@@ -333,7 +388,7 @@ class Categorical(ColumnKernel):
         super().__post_init__()
         given = np.asarray(self.mismatch)
         name = "Categorical mismatch"
-        values = tuple(number(value, name) for value in np.atleast_1d(given).tolist())
+        values = tuple(check_number(value, name) for value in np.atleast_1d(given).tolist())
         if not values:
             raise ValueError(f"{name} is empty; give one number, or one per column.")
         for value in values:
@@ -348,61 +403,13 @@ class Categorical(ColumnKernel):
         return np.where(x == z, 0.0, 1.0 - np.asarray(self.mismatch))
 
 
-@dataclass(frozen=True, repr=False)
-class Custom(ColumnKernel):
-    """A kernel of your own from a function that gives the factor of each column.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(x, z)`` gets arrays that broadcast, columns along the last axis, and returns
-        the factors elementwise. It may return any finite real numbers. A function defined at the
-        top of a module can be pickled.
-    columns : sequence of int, optional
-        The columns it is limited to; all by default.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pkex.kernels import Custom
-    >>> cosine = Custom(lambda x, z: np.cos(x - z))
-    >>> cosine([[0.0, 0.0]], [[np.pi, np.pi / 3]]).round(4)
-    array([[-0.5]])
-    """
-
-    function: Callable[[Floats, Floats], Floats]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not callable(self.function):
-            raise TypeError(
-                f"Custom needs a function(x, z) that returns factors, got {brief(self.function)}."
-            )
-
-    def factors(self, x: Floats, z: Floats) -> Floats:
-        return self.function(x, z)
-
-
-@dataclass(frozen=True)
-class Linear(Kernel):
-    """Linear kernel ``sum_j x_j z_j``: a sum over columns, where the others are products.
-
-    It has no neutral removal, as there is no factor that could become 1; with a background its
-    values are those of a linear model.
-
-    Examples
-    --------
-    >>> from pkex.kernels import Linear
-    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
-    array([[11.]])
-    """
-
-    _neutral = False
-
-    def _expand(self, n_columns: int, tol: float | None) -> list[Summand]:  # noqa: ARG002
-        return [Summand(1.0, (Dot(columns=(j,)),)) for j in range(n_columns)]
+def kinked_slopes(scaled: Floats, length_scale: Parameter) -> Floats:
+    """Return the slopes of ``exp(-|x - z| / l)``, which has none where x = z."""
+    signs = np.where(scaled == 0.0, np.nan, np.sign(scaled))
+    slopes: Floats = -signs / np.asarray(length_scale) * np.exp(-np.abs(scaled))
+    return slopes
 
 
 def _make_positive(kernel: ColumnKernel, name: str) -> None:
-    value = positive(getattr(kernel, name), f"{type(kernel).__name__} {name}")
+    value = check_positive(getattr(kernel, name), f"{type(kernel).__name__} {name}")
     object.__setattr__(kernel, name, value)

@@ -26,7 +26,6 @@ from pkex.kernels.normal_form import Term, as_real
 
 __all__ = [
     "MOST",
-    "check_table",
     "exponents",
     "fits_sparse",
     "in_columns",
@@ -48,7 +47,7 @@ def fits_sparse(kernel: Kernel, n_columns: int) -> bool:
     >>> fits_sparse(RBF(), 3), fits_sparse(Linear(), 3)
     (True, False)
     """
-    if not kernel._neutral:
+    if not kernel.has_neutral_removal:
         return False
     terms, powers = kernel.normal_form(n_columns)
     leaves = {leaf for term in terms for leaf in term.leaves}
@@ -59,16 +58,6 @@ def _is_one_at_zeros(leaf: ColumnKernel, n_columns: int) -> bool:
     zeros = np.zeros(n_columns if leaf.columns is None else len(leaf.columns))
     with np.errstate(all="ignore"):
         return not as_real(leaf.deficits(zeros, zeros), leaf).any()
-
-
-def check_table(kernel: Kernel, table: Any, name: str) -> None:
-    """Raise a ValueError where a column kernel is not defined on a table, sparse or not."""
-    if not hasattr(table, "tocsr"):
-        kernel.check(table, name)
-        return
-    for leaf in {leaf for term in kernel.terms(table.shape[1]) for leaf in term.leaves}:
-        covered = table if leaf.columns is None else table[:, list(leaf.columns)]
-        leaf.check_values(np.append(covered.data, 0.0)[:, None], name)
 
 
 def exponents(term: Term, columns: Indices, x: Any, z: Any) -> Floats:
@@ -106,8 +95,8 @@ def _exponents(leaf: Any, x: Floats, z: Floats) -> Floats:
 
 def _at(leaf: ColumnKernel, columns: Indices) -> ColumnKernel:
     """Return the kernel with the parameters of these columns, one for each."""
-    own = [f.name for f in fields(leaf) if f.name != "columns"]
-    several = [name for name in own if isinstance(getattr(leaf, name), tuple)]
+    parameters = [f.name for f in fields(leaf) if f.name != "columns"]
+    several = [name for name in parameters if isinstance(getattr(leaf, name), tuple)]
     if not several:
         return leaf
     place = columns
@@ -141,8 +130,8 @@ def matrix_rounding(kernel: Kernel, x: Any, z: Any) -> Floats:
     rounding = np.zeros((x.shape[0], z.shape[0]))
     by_column, counts = z.tocsc(), np.add.outer(np.diff(x.indptr), np.diff(z.indptr)) + 12.0
     for term in kernel.terms(z.shape[1]):
-        q, *alone = _sums(term, x, by_column)
-        units = counts * (2.0 * np.add.outer(*alone) + q) + 4.0
+        q, *of_each = _sums(term, x, by_column)
+        units = counts * (2.0 * np.add.outer(*of_each) + q) + 4.0
         rounding += abs(term.coefficient) * units * np.exp(-q)
     return 2.0**-53 * rounding
 
@@ -153,17 +142,17 @@ def _sums(term: Term, x: Any, by_column: Any) -> tuple[Floats, Floats, Floats]:
     sums, rows = np.empty((n_rows, n_points)), np.empty(n_rows)
     columns = np.repeat(np.arange(by_column.shape[1]), np.diff(by_column.indptr))
     of_points = exponents(term, columns, 0.0, by_column.data)
-    alone = np.bincount(by_column.indices, of_points, n_points).astype(np.float64)
+    of_each = np.bincount(by_column.indices, of_points, n_points).astype(np.float64)
     for row in range(n_rows):
         here = slice(x.indptr[row], x.indptr[row + 1])
-        own = exponents(term, x.indices[here], x.data[here], 0.0)
+        of_row = exponents(term, x.indices[here], x.data[here], 0.0)
         entries, place = in_columns(by_column.indptr, x.indices[here])
         both = exponents(term, columns[entries], x.data[here][place], by_column.data[entries])
-        both -= of_points[entries] + own[place]
+        both -= of_points[entries] + of_row[place]
         shared = np.bincount(by_column.indices[entries], both, n_points)
-        rows[row] = own.sum()
-        sums[row] = alone + rows[row] + shared
-    return sums, rows, alone
+        rows[row] = of_row.sum()
+        sums[row] = of_each + rows[row] + shared
+    return sums, rows, of_each
 
 
 def in_columns(indptr: Indices, columns: Sequence[int] | Indices) -> tuple[Indices, Indices]:

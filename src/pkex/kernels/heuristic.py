@@ -1,7 +1,7 @@
 """The median heuristic: a kernel for given data, as wide as its rows are apart.
 
-`mmd` and `hsic` choose it when they are given none. Every column gets a width of its own, so that
-the unit of a column does not matter: an RBF with the median distance of two rows in that column as
+`mmd` and `hsic` choose it when they are given none. Every column gets its own width, and the
+unit of a column does not matter: an RBF with the median distance of two rows in that column as
 a length scale, times the root of the number of columns, or for categories a `Categorical` factor.
 Both are chosen so that the exponent of a typical pair of rows is 1/2 for all columns together. The
 paper's heuristic, one length scale for all columns from the median Euclidean distance, goes by the
@@ -15,13 +15,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pkex._util.floats import usual_errors
-from pkex._util.lazy import lazy
+from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState
 from pkex._util.types import Floats
 from pkex._util.validation import as_matrix, brief, column_names, is_index
@@ -41,7 +39,6 @@ NAMES = ("median-per-column", "median")
 MAX_ROWS = 1000  # that are looked at
 
 
-@dataclass(frozen=True, eq=False)
 class Heuristic:
     """The median heuristic on a table.
 
@@ -52,18 +49,32 @@ class Heuristic:
     categorical : tuple of bool
         Which columns hold categories.
     per_column : bool
-        Whether columns have widths of their own; else there is one length scale.
+        Whether every column has its width; else there is one length scale.
     max_rows : int
         Of more rows the median is over the distances of a subsample.
     random_state : int, Generator, RandomState or None
         Chooses the subsample; by default always the same, so that values do not vary.
     """
 
-    numbers: Floats
-    categorical: tuple[bool, ...]
-    per_column: bool = True
-    max_rows: int = MAX_ROWS
-    random_state: RandomState = 0
+    def __init__(
+        self,
+        numbers: Floats,
+        categorical: tuple[bool, ...],
+        per_column: bool = True,
+        max_rows: int = MAX_ROWS,
+        random_state: RandomState = 0,
+    ) -> None:
+        self.numbers, self.categorical, self.per_column = numbers, categorical, per_column
+        self.max_rows, self.random_state = max_rows, random_state
+        self._distances = np.ones(len(categorical))  # of two rows in a column of numbers: medians
+        self._mismatches = np.ones(len(categorical))  # probability of two different categories
+        is_number = ~np.array(categorical)
+        if per_column and is_number.any():
+            columns = numbers[:, is_number]
+            self._distances[is_number] = median_distances(columns, max_rows, random_state)
+        for j in np.flatnonzero(~is_number):
+            shares = np.unique(numbers[:, j], return_counts=True)[1] / len(numbers)
+            self._mismatches[j] = 1.0 - (shares**2).sum()
 
     @property
     def kernel(self) -> Kernel:
@@ -71,14 +82,14 @@ class Heuristic:
         leaves = self._leaves([range(len(self.categorical))])
         return leaves[0] if len(leaves) == 1 else leaves[0] * leaves[1]
 
-    def alone(self, players: Sequence[Sequence[int]]) -> Term:
-        """Return a product in which the factors of each player are its kernel by itself."""
-        return Term(1.0, tuple(self._leaves(players)), len(self.categorical))
+    def univariate_term(self, groups: Sequence[Sequence[int]]) -> Term:
+        """Return a product in which the factors of each feature are its kernel by itself."""
+        return Term(1.0, tuple(self._leaves(groups)), len(self.categorical))
 
-    def _leaves(self, players: Sequence[Sequence[int]]) -> list[ColumnKernel]:
-        """Return the factors of all columns, as wide as suits each player by itself."""
+    def _leaves(self, groups: Sequence[Sequence[int]]) -> list[ColumnKernel]:
+        """Return the factors of all columns, as wide as suits each feature by itself."""
         widths = np.empty(len(self.categorical))
-        for columns in players:
+        for columns in groups:
             widths[list(columns)] = self._widths(list(columns))
         leaves: list[ColumnKernel] = []
         for kind, node in ((False, RBF), (True, Categorical)):
@@ -113,26 +124,6 @@ class Heuristic:
         """Return the median distance of two rows in some columns together."""
         return median_distance(self.numbers[:, columns], self.max_rows, self.random_state)
 
-    @lazy
-    def _distances(self) -> Floats:
-        """The median distance in every column of numbers."""
-        numeric = ~np.array(self.categorical)
-        distances = np.ones(len(numeric))
-        if numeric.any():
-            numbers = self.numbers[:, numeric]
-            distances[numeric] = median_distances(numbers, self.max_rows, self.random_state)
-        return distances
-
-    @lazy
-    def _mismatches(self) -> Floats:
-        """The probability that two random rows have different categories, for such columns."""
-        odds = np.ones(len(self.categorical))
-        for j, is_category in enumerate(self.categorical):
-            if is_category:
-                shares = np.unique(self.numbers[:, j], return_counts=True)[1] / len(self.numbers)
-                odds[j] = 1.0 - (shares**2).sum()
-        return odds
-
 
 def check_widths(numbers: Floats, name: str, names: Sequence[str] | None) -> None:
     """Raise a ValueError where a width of the heuristic, or a difference, might overflow."""
@@ -140,7 +131,7 @@ def check_widths(numbers: Floats, name: str, names: Sequence[str] | None) -> Non
     check_sizes(numbers, limits, name, names)
 
 
-@usual_errors
+@default_errstate
 def median_rbf(
     X: ArrayLike,
     *,
@@ -155,13 +146,22 @@ def median_rbf(
     X : array of shape (n_rows, n_columns)
         For two samples both of them, one above the other.
     per_column : bool, default False
-        Whether every column has a length scale of its own: its median distance times the square
-        root of the number of columns, so that the kernel is about as wide as with a single length
-        scale on standardised columns. Then units of columns do not matter.
+        Whether every column has its length scale: its median distance times the square root of
+        the number of columns. The kernel is then about as wide as with a single length scale on
+        standardised columns, and units of columns do not matter.
     max_rows : int, default 1000
-        Of more rows a random subsample of this size is taken.
+        A larger table is subsampled to this many rows.
     random_state : int, Generator, RandomState or None, default 0
         Chooses the subsample; by default always the same one.
+
+    Returns
+    -------
+    RBF
+        The kernel.
+
+    See Also
+    --------
+    RBF : The kernel with a given length scale.
 
     Examples
     --------

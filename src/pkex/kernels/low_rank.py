@@ -10,14 +10,17 @@ all entries. That needs kernels that are known to be positive definite and 1 for
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from pkex._util.types import Floats
-from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
+from pkex._util.types import Floats, Indices
+from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic
+from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term
+from pkex.kernels.product_matern import ProductMatern
 
-__all__ = ["ACCEPTED", "pivoted_cholesky", "root_of"]
+__all__ = ["ACCEPTED", "find_root", "find_roots", "is_definite", "pivoted_cholesky"]
 
 
 ACCEPTED = 2.0**-43
@@ -27,51 +30,138 @@ ACCEPTED = 2.0**-43
 _DEFINITE = (RBF, Laplacian, Cauchy, ProductMatern, Chi2, Periodic, Categorical)
 
 
-def root_of(terms: Sequence[Term], x: Floats, most: int) -> Floats | None:
+def is_definite(terms: Sequence[Term]) -> bool:
+    """Tell whether a sum of terms is known to be positive definite and constant for equal rows."""
+    return all(
+        term.coefficient >= 0.0 and all(type(leaf) in _DEFINITE for leaf in term.leaves)
+        for term in terms
+    )
+
+
+def find_root(terms: Sequence[Term], x: Floats, most: int) -> Floats | None:
     """Return U with ``K = U U'``, of shape (rows, at most `most`), for the sum of the terms.
 
     None where the rank is larger, or where the kernel is not known to be positive definite.
     """
-    if not all(
-        term.coefficient >= 0.0 and all(type(leaf) in _DEFINITE for leaf in term.leaves)
-        for term in terms
-    ):
+    if not is_definite(terms):
         return None
-    diagonal = sum(term.coefficient for term in terms)
-    limit = ACCEPTED * diagonal
-
-    def row_of(pivot: int) -> Floats:
-        row: Floats = sum(term.worth(x[pivot : pivot + 1], x)[0] for term in terms)
-        return row
-
-    root, left = pivoted_cholesky(np.full(len(x), diagonal), row_of, most, limit)
-    return None if left > limit else root
+    [root] = find_roots(terms, [range(x.shape[1])], x, most)
+    return root
 
 
-def pivoted_cholesky(
-    diagonal: Floats, row_of: Callable[[int], Floats], most: int, accepted: float
-) -> tuple[Floats, float]:
-    """Return U with few columns, and the largest diagonal entry of ``K - U U'``.
+def find_roots(
+    terms: Sequence[Term],
+    groups: Sequence[Sequence[int]],
+    x: Floats,
+    most: int,
+    accepted: float = ACCEPTED,
+) -> list[Floats | None]:
+    """Return for each group U with ``K = U U'``, K the sum of the terms over its columns alone.
 
     Parameters
     ----------
-    diagonal : array of shape (rows,)
-        Of K, a symmetric matrix.
-    row_of : callable
-        Returns a row of K.
+    terms : sequence of Term
+        Known to be positive definite: see `is_definite`.
+    groups : sequence of sequences of int
+        Their columns; no column belongs to two.
+    x : array of shape (rows, columns)
+    most : int
+        Columns of a U at most; in its place is None where these are too few.
+    accepted : float
+        How far an entry of ``U U'`` may be from that of K, relative to the diagonal of K.
+    """
+    diagonal = sum(term.coefficient for term in terms)
+    matrices = _Matrices.of(terms, groups, x)
+    diagonals = np.full((len(groups), len(x)), diagonal)
+    with np.errstate(over="ignore", divide="ignore", under="ignore", invalid="ignore"):
+        return pivoted_cholesky(diagonals, matrices.rows, most, accepted * diagonal)
+
+
+@dataclass(frozen=True, eq=False)
+class _Matrices:
+    """The kernel matrices of several groups, of which rows are evaluated together.
+
+    Attributes
+    ----------
+    x : array of shape (rows, columns of the groups, one group after the other)
+    owners : integer array
+        The group of each of these columns.
+    starts : integer array
+        The first of these columns of each group.
+    products : sequence of (coefficient, leaves)
+        The terms. A leaf comes with its places among these columns, and with the rows there.
+    """
+
+    x: Floats
+    owners: Indices
+    starts: Indices
+    products: Sequence[tuple[float, Sequence[tuple[ColumnKernel, Indices, Floats]]]]
+
+    @classmethod
+    def of(cls, terms: Sequence[Term], groups: Sequence[Sequence[int]], x: Floats) -> _Matrices:
+        columns = [column for group in groups for column in group]
+        sizes = [len(group) for group in groups]
+        place = {column: number for number, column in enumerate(columns)}
+        rows = np.asfortranarray(x[:, columns])
+        products = []
+        for term in terms:
+            leaves = []
+            for leaf in term.restrict(place).leaves:
+                covered = range(term.n_columns) if leaf.columns is None else leaf.columns
+                places = np.array([place[column] for column in covered])
+                leaves.append((leaf, places, np.asfortranarray(rows[:, places])))
+            products.append((term.coefficient, leaves))
+        owners = np.repeat(np.arange(len(groups)), sizes)
+        starts = np.cumsum([0, *sizes[:-1]])
+        return cls(rows, owners, starts, products)
+
+    def rows(self, pivots: Indices) -> Floats:
+        """Return a row of each group's matrix, shape (groups, rows)."""
+        chosen = self.x[pivots[self.owners], np.arange(len(self.owners))]
+        total = np.zeros((len(self.starts), len(self.x)))
+        for coefficient, leaves in self.products:
+            factors = np.ones((len(self.owners), len(self.x)))
+            for leaf, places, x in leaves:
+                factors[places] *= leaf.factors(chosen[places], x).T
+            total += coefficient * np.multiply.reduceat(factors, self.starts, axis=0)
+        return total
+
+
+def pivoted_cholesky(
+    diagonals: Floats, rows_of: Callable[[Indices], Floats], most: int, accepted: float
+) -> list[Floats | None]:
+    """Return for each of several matrices K a factor U with few columns, or None.
+
+    Parameters
+    ----------
+    diagonals : array of shape (matrices, rows)
+        Of the K, symmetric matrices.
+    rows_of : callable
+        Returns a row of each K, chosen by an array of shape (matrices,).
     most : int
         Columns of U at most.
     accepted : float
-        It ends when nothing larger is left on the diagonal.
+        It ends when nothing larger is left on the diagonal of ``K - U U'``; where it does not,
+        there is None.
     """
-    root = np.zeros((len(diagonal), min(most, len(diagonal))), order="F")
-    left = diagonal.copy()
-    for rank in range(root.shape[1]):
-        pivot = int(left.argmax())
-        if not left[pivot] > accepted:
-            return root[:, :rank], float(left[pivot])
-        row = row_of(pivot) - root[:, :rank] @ root[pivot, :rank]
-        row /= np.sqrt(left[pivot])
-        root[:, rank] = row
-        left -= row * row
-    return root, float(left.max())
+    count, n_rows = diagonals.shape
+    every = np.arange(count)
+    roots = np.empty((count, min(most, n_rows), n_rows))
+    left, ranks = diagonals.copy(), np.zeros(count, dtype=np.intp)
+    for rank in range(roots.shape[1]):
+        pivots = left.argmax(axis=1)
+        heights = left[every, pivots]
+        is_left = heights > accepted
+        if not is_left.any():
+            break
+        before = roots[:, :rank]
+        rows = rows_of(pivots) - np.matmul(before[every, :, pivots][:, None], before)[:, 0]
+        rows *= np.where(is_left, 1.0 / np.sqrt(np.where(is_left, heights, 1.0)), 0.0)[:, None]
+        roots[:, rank] = rows
+        left -= rows * rows
+        ranks[is_left] = rank + 1
+    is_done = left.max(axis=1) <= accepted
+    return [
+        root[:rank].T if done else None
+        for root, rank, done in zip(roots, ranks, is_done, strict=True)
+    ]

@@ -1,4 +1,4 @@
-"""Kernels of a distance as sums of Gaussian kernels, with a proven error.
+"""Radial kernels as sums of Gaussian kernels, with a proven error bound.
 
 Let q be a squared distance. A function ``psi(q)`` with ``psi(0) = 1`` is a kernel in any number of
 columns if and only if it is a mixture of Gaussians (Schoenberg 1938):

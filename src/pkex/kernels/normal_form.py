@@ -8,7 +8,8 @@ explained term by term.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -50,6 +51,15 @@ class NormalForm(NamedTuple):
     terms: tuple[Term, ...]
     powers: tuple[Power, ...]
 
+    def check(self, table: Any, name: str) -> None:
+        """Raise a ValueError where a column kernel is not defined on a table, sparse or not."""
+        for term in self.terms:
+            for leaf in term.leaves:
+                values = table if leaf.columns is None else table[:, list(leaf.columns)]
+                if hasattr(table, "tocsr"):
+                    values = np.append(values.data, 0.0)[:, None]
+                leaf.check_values(values, name)
+
 
 class Split(NamedTuple):
     """A normal form before it meets data."""
@@ -57,7 +67,7 @@ class Split(NamedTuple):
     expansion: Expansion
     powers: list[Power]
 
-    def scaled(self, factor: float) -> Split:
+    def scale(self, factor: float) -> Split:
         """Return it times a number."""
         scale = Summand(factor, ())
         powers = [p._replace(coefficient=factor * p.coefficient) for p in self.powers]
@@ -108,19 +118,24 @@ class Term:
     error: float = 0.0
     slack: float = 1.0
 
-    def __post_init__(self) -> None:
-        for leaf in self.leaves:
-            leaf.check_width(self.n_columns)
+    def restrict(self, columns: Collection[int], coefficient: float | None = None) -> Term:
+        """Return the term in which the factors of all columns but these are 1.
 
-    def restricted(self, columns: Collection[int]) -> Term:
-        """Return the term in which the factors of all columns but these are 1."""
+        With a coefficient that takes the place of its own.
+        """
         leaves = []
         for leaf in self.leaves:
             covered = range(self.n_columns) if leaf.columns is None else leaf.columns
             kept = tuple(column in columns for column in covered)
-            if any(kept):
-                leaves.append(leaf._restricted(tuple(covered), kept))
-        return replace(self, leaves=tuple(leaves))
+            if all(kept):
+                leaves.append(leaf)
+            elif any(kept):
+                leaves.append(leaf._restrict(tuple(covered), kept))
+        part = copy(self)  # whose leaves fit the data as these do
+        object.__setattr__(part, "leaves", tuple(leaves))
+        if coefficient is not None:
+            object.__setattr__(part, "coefficient", coefficient)
+        return part
 
     def worth(self, x: Floats, z: Floats) -> Floats:
         """Return the coefficient times all factors, shape (rows, points)."""

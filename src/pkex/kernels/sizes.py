@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex.kernels.algebra import Kernel
 from pkex.kernels.columns import Stationary
 from pkex.kernels.leaves import Dot
+from pkex.kernels.normal_form import NormalForm
 from pkex.kernels.polynomial import Monomial
 
 __all__ = ["LARGEST", "check_sizes", "size_limits"]
@@ -27,7 +27,7 @@ LARGEST = 2.0**1023
 _PRODUCTS = 305.0  # decimal exponent of the largest product over columns, or power of a sum
 
 
-def size_limits(kernel: Kernel, points: Any) -> Floats:
+def size_limits(form: NormalForm, points: Any) -> Floats:
     """Return how large values of each column may be beside `points`, shape (n_columns,).
 
     Without rows in `points` only differences count; of sparse ones as well, whose kernels have no
@@ -35,7 +35,6 @@ def size_limits(kernel: Kernel, points: Any) -> Floats:
     p-th root of what the product may be.
     """
     n_columns = int(points.shape[1])
-    form = kernel.normal_form(n_columns)
     limits, rates = np.full(n_columns, np.inf), np.zeros(n_columns)
     leaves = [leaf for term in form.terms for leaf in term.leaves]
     for columns in {leaf.columns for leaf in leaves if isinstance(leaf, Stationary)}:
@@ -67,9 +66,9 @@ def check_sizes(X: Any, limits: Any, name: str, names: Sequence[str] | None = No
         return
     place = np.argwhere(~right)[0]
     column = int(X.indices[place[0]] if stored else place[1])
-    said = repr(names[column]) if names is not None and column < len(names) else column
+    title = repr(names[column]) if names is not None and column < len(names) else column
     raise ValueError(
-        f"a value of {sizes[tuple(place)]:.2g} in column {said} of {name} is too large for double "
+        f"a value of {sizes[tuple(place)]:.2g} in column {title} of {name} is too large for double "
         "precision: its differences from other rows, or products with them, overflow. Rescale the "
         "column, for example with StandardScaler."
     )
