@@ -10,15 +10,16 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pkex
 from pkex._util.lazy import lazy
-from pkex.games import backend, numpy_backend, plan, sources
-from pkex.games import threads as _threads
-from pkex.statistics import attributed
+from pkex.games import backend, blas, numpy_backend, plan, sources
+from pkex.statistics import attribution
+from tests._support.unchecked import unchecked
 
 
 def test_numpy_can_be_forced(monkeypatch):
@@ -110,9 +111,9 @@ def test_the_backend_is_chosen_once_for_a_call(background, monkeypatch):
     f = pkex.KernelExpansion(rng.normal(size=(30, 3)), np.ones(30), pkex.kernels.RBF())
     rows = None if background is None else rng.normal(size=(background, 3))
     explain = pkex.Explainer(f, rows, n_jobs=2)
-    asked = []
+    asked: Any = []
     chosen = backend.game_class()
-    for module in (plan, attributed):
+    for module in (plan, attribution):
         monkeypatch.setattr(module, "game_class", lambda: asked.append(1) or chosen)
     monkeypatch.setattr(sources, "_BLOCK", 300)  # so that there are many blocks
     explain(rng.normal(size=(40, 3)))
@@ -127,7 +128,7 @@ def test_the_backend_is_chosen_once_for_a_call(background, monkeypatch):
 FORKS = """
 import os, threading
 import numpy as np, pkex
-from pkex.games.threads import single_blas
+from pkex.games.blas import single_blas
 rng = np.random.default_rng(0)
 X = rng.normal(size=(2, 3))
 f = pkex.KernelExpansion(rng.normal(size=(5, 3)), np.ones(5), pkex.kernels.RBF())
@@ -173,11 +174,11 @@ def test_a_process_can_be_forked_while_threads_explain():
 def test_a_forked_process_does_not_inherit_the_lock_of_a_thread():
     """A fork waits for the lock; BLAS is limited by a thread that the child does not have."""
     code = FORKS + (
-        "from pkex.games import threads as _threads\n"
+        "from pkex.games import blas\n"
         "held = threading.Event()\n"
         "def hold():\n"
         "    with single_blas():\n"
-        "        with _threads._blas_lock:\n"
+        "        with blas._lock:\n"
         "            held.set()\n"
         "            stop.wait(1)\n"
         "        stop.wait()\n"
@@ -185,13 +186,13 @@ def test_a_forked_process_does_not_inherit_the_lock_of_a_thread():
         "thread.start()\n"
         "held.wait()\n"
         "def unlimited():\n"
-        "    assert _threads._blas_lock.acquire(timeout=30)\n"
-        "    _threads._blas_lock.release()\n"
+        "    assert blas._lock.acquire(timeout=30)\n"
+        "    blas._lock.release()\n"
         "    with single_blas():\n"
-        "        assert _threads._blas_users == 1\n"
-        "    assert _threads._blas_limits is None\n"
+        "        assert blas._users == 1\n"
+        "    assert blas._limits is None\n"
         "    child()\n"
-        "print(forked(unlimited), _threads._blas_lock.locked())\n"
+        "print(forked(unlimited), blas._lock.locked())\n"
         "stop.set()\n"
     )
     assert in_a_new_process(code, PYTHONWARNINGS="ignore") == "0 False\n"
@@ -199,16 +200,16 @@ def test_a_forked_process_does_not_inherit_the_lock_of_a_thread():
 
 def test_libraries_are_looked_for_once(monkeypatch):
     """The system's loader has a lock meanwhile, which a process that is forked then would keep."""
-    monkeypatch.setattr(_threads, "_blas", None)
-    looked = []
-    real = _threads.ThreadpoolController
+    monkeypatch.setattr(blas, "_libraries", None)
+    looked: Any = []
+    real = unchecked(blas).ThreadpoolController
     monkeypatch.setattr(
-        _threads,
+        blas,
         "ThreadpoolController",
-        lambda: looked.append(_threads._blas_lock.locked()) or real(),
+        lambda: looked.append(blas._lock.locked()) or real(),
     )
     for _ in range(3):
-        with _threads.single_blas():
+        with blas.single_blas():
             limits = {lib["num_threads"] for lib in real().info() if lib["user_api"] == "blas"}
             assert limits <= {1}
     assert looked == [True]  # with the lock, which a fork waits for
@@ -217,11 +218,11 @@ def test_libraries_are_looked_for_once(monkeypatch):
 @needs_fork
 def test_a_fork_inside_a_call_leaves_the_call_in_order():
     code = FORKS + (
-        "from pkex.games import threads as _threads\n"
+        "from pkex.games import blas\n"
         "def inside():\n"
         "    with single_blas():\n"
         "        pid = os.fork()\n"
-        "    assert (_threads._blas_users, _threads._blas_limits) == (0, None)\n"
+        "    assert (blas._users, blas._limits) == (0, None)\n"
         "    os._exit(0) if pid == 0 else os._exit(os.waitpid(pid, 0)[1])\n"
         "print(forked(inside))"
     )
@@ -288,7 +289,7 @@ def test_the_configuration_is_printed(capsys):
     for name in ("pkex", "backend", "compiler", "instruction set", "numpy"):
         assert name in printed
     with pytest.raises(ValueError, match="mode must be"):
-        pkex.show_config("yaml")
+        pkex.show_config(unchecked("yaml"))
 
 
 # Where tests run in the background, interrupts are ignored, and what they start inherits that.

@@ -15,13 +15,13 @@ import pytest
 from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 
-from pkex import Explainer, KernelExpansion
 from pkex.games import numpy_backend, rules
 from pkex.games.backend import game_class
 from pkex.games.protocols import Factors
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Custom, Laplacian, Periodic, ProductMatern
 from tests._support import naive
 from tests._support.cases import COLUMN_KERNELS, KERNELS, alone, assert_close, sample, scales
+from tests._support.pairwise import pairwise
 
 pytestmark = pytest.mark.digits
 
@@ -72,9 +72,7 @@ def as_mpf(number):
 PLAYERS = {"columns": None, "groups": ((0, 3), (1,), (5, 4, 2))}
 
 
-@both_games
-@pytest.mark.parametrize("players", PLAYERS.values(), ids=PLAYERS)
-@pytest.mark.parametrize("case", KERNELS, ids=str)
+@pairwise(case=KERNELS, players=PLAYERS, kind=GAMES)
 def test_factors_are_the_products_of_the_columns(case, players, kind):
     rng = np.random.default_rng(len(case.name))
     x, z = sample(rng, 3, 6), sample(rng, 41, 6)
@@ -94,9 +92,11 @@ def test_factors_are_the_products_of_the_columns(case, players, kind):
         assert_close(means.deficits / size, (1.0 - expected) / size, 1e-14)
 
 
-@both_games
-@pytest.mark.parametrize("width", [1e-2, 1.0, 1e6])
-@pytest.mark.parametrize("case", [c for c in COLUMN_KERNELS if c.name != "custom"], ids=str)
+@pairwise(
+    case=[c for c in COLUMN_KERNELS if c.name != "custom"],
+    width=[1e-2, 1.0, 1e6],
+    kind=GAMES,
+)
 def test_both_forms_keep_their_digits(case, width, kind):
     """Relative to the value itself, for single factors, groups of three and means of rows."""
     rng = np.random.default_rng(5)
@@ -189,7 +189,10 @@ def test_every_number_of_points_and_block(n_points, kind, monkeypatch):
     assert values.shape == (3, 5, n_points)
     expected = np.tensordot(shares, values, axes=(0, 1))
     for budget in (1, 60, 2**19):
-        monkeypatch.setattr(kind, "entries", budget)
+        if hasattr(kind, "entries"):
+            monkeypatch.setattr(kind, "entries", budget)
+        else:  # a field of the frozen game
+            object.__setattr__(game, "entries", budget)
         found = game.mean_factors(x, z, shares)
         assert_close(found.values, expected, 1e-14 * (1.0 + np.abs(values).max(initial=0.0)))
         assert_close(found.values + found.deficits, np.ones((3, n_points)), 1e-13)
@@ -239,8 +242,8 @@ def test_a_player_without_columns_takes_the_integral_of_the_others(d, kind):
     present = general(kind, term).factors(x, z).values
     for j in range(d):
         # as a player in its place whose column no kernel covers, or as one more player
-        without = general(kind, term.restricted(set(range(d)) - {j}))
-        more = general(kind, term.restricted(set(range(d)) - {j}), (*alone(d), ()))
+        without = general(kind, term.restrict(set(range(d)) - {j}))
+        more = general(kind, term.restrict(set(range(d)) - {j}), (*alone(d), ()))
         for game, at in ((without, j), (more, d)):
             values = np.concatenate([means.values, np.ones((1, 9))])[: len(game.players)]
             deficits = np.concatenate([means.deficits, np.zeros((1, 9))])[: len(game.players)]
@@ -258,9 +261,7 @@ def test_a_player_without_columns_takes_the_integral_of_the_others(d, kind):
                 assert_close(added[at, row, point], exact, 1e-15)
 
 
-@both_games
-@pytest.mark.parametrize("n_sets", [1, 3])
-@pytest.mark.parametrize("case", KERNELS, ids=str)
+@pairwise(case=KERNELS, n_sets=[1, 3], kind=GAMES)
 def test_rows_in_place_of_absent_players(case, n_sets, kind):
     """As the sum over the rows of games with their factors."""
     rng = np.random.default_rng(len(case.name))
@@ -281,174 +282,3 @@ def test_rows_in_place_of_absent_players(case, n_sets, kind):
                 parts = (w * getattr(b, name) for w, b in zip(shares, blocks, strict=True))
                 assert_close(getattr(found, name) / scale, sum(parts) / scale, 1e-14)
             assert {r.size for r in found.rules} == {r.size for b in blocks for r in b.rules}
-
-
-# ------------------------------------------------------------------------------- in many digits
-
-# Scales that put points three apart some tens of powers of e away from each other.
-FAR = {
-    "rbf": 0.3,
-    "laplacian": 0.1,
-    "cauchy": 1e-5,
-    "matern-0.5": 0.1,
-    "matern-1.5": 0.1,
-    "matern-2.5": 0.1,
-    "chi2": 0.05,
-    "periodic": 0.2,
-    "categorical": 1e-10,
-}
-
-
-def exact_factors(case, spread, x, z, players):
-    """Return the players' factors in the working precision, shape (players, rows, points)."""
-    factors = np.empty((x.shape[1], len(x), len(z)), dtype=object)
-    for j, b, i in np.ndindex(factors.shape):
-        name, params = case.oracle(spread[j])
-        factors[j, b, i] = 1 - naive.kernel_deficit(name, x[b, j], z[i, j], digits=350, **params)
-    return np.stack([factors[list(columns)].prod(axis=0) for columns in players])
-
-
-def check_digits(case, spread, rows, points, background, removal, players, groups):
-    """Compare values and base with those in many digits.
-
-    A value may be off by some roundings of min(a + p, (1 - a) + (1 - p)), the smaller form of its
-    player's factors, times the largest worth of the others.
-    """
-    alpha = np.linspace(0.5, 1.5, len(points))
-    expansion = KernelExpansion(points, alpha, case.build(spread))
-    options = {} if groups is None else {"groups": groups}
-    explain = Explainer(expansion, background, removal=removal, n_jobs=1, **options)
-    explanation = explain(rows)
-    with mp.workdps(400):
-        digits = mpf(2e-13)
-        present = exact_factors(case, spread, rows, points, players)
-        others = exact_factors(case, spread, background, points, players)
-        share = mpf(1) / len(background)
-        if removal == "marginal":
-            scenarios = [(mpf(1), others.sum(axis=1) * share)]
-        else:
-            scenarios = [(share, others[:, b]) for b in range(len(background))]
-        for r in range(len(rows)):
-            values, size, base = [mpf(0)] * len(players), [mpf(0)] * len(players), mpf(0)
-            for w, absent in scenarios:
-                for i, weight in enumerate(alpha):
-                    p, a, scale = present[:, r, i], absent[:, i], w * mpf(weight)
-                    base += scale * a.prod()
-                    larger = np.maximum(p, a)
-                    for j, phi in enumerate(product_game(p, a, 400)):
-                        values[j] += scale * phi
-                        smaller = min(p[j] + a[j], (1 - p[j]) + (1 - a[j]))
-                        size[j] += scale * smaller * np.delete(larger, j).prod()
-            for j, value in enumerate(explanation.values[r]):
-                assert abs(mpf(value) - values[j]) <= digits * size[j]
-            assert abs(mpf(explanation.base_values[r]) - base) <= digits * base
-    return explanation
-
-
-def column_cases():
-    return [case for case in COLUMN_KERNELS if case.name in FAR]
-
-
-both_backends = pytest.mark.parametrize("backend", GAMES)
-both_removals = pytest.mark.parametrize("removal", ["interventional", "marginal"])
-ways = pytest.mark.parametrize("groups", [None, {"pair": [1, 3]}], ids=["columns", "groups"])
-
-
-def parse_groups(groups):
-    return alone(5) if groups is None else ((0,), (1, 3), (2,), (4,))
-
-
-@both_backends
-@both_removals
-@ways
-@pytest.mark.parametrize("case", column_cases(), ids=str)
-def test_values_far_out_keep_their_digits(case, groups, removal, backend, monkeypatch):
-    """Rows and background are far from all points, so that every worth is tiny."""
-    monkeypatch.setenv("PKEX_BACKEND", backend)
-    rng = np.random.default_rng(3)
-    points = rng.uniform(0.0, 0.3, size=(4, 5))
-    rows, background = (3.0 + rng.uniform(0.0, 0.3, size=(n, 5)) for n in (2, 3))
-    spread = FAR[case.name] * rng.uniform(0.9, 1.1, size=5)
-    explanation = check_digits(
-        case, spread, rows, points, background, removal, parse_groups(groups), groups
-    )
-    assert np.abs(explanation.values).max() < 1e-30
-
-
-@both_backends
-@both_removals
-@ways
-@pytest.mark.parametrize("case", column_cases(), ids=str)
-@pytest.mark.filterwarnings("ignore::pkex.PrecisionWarning")  # of predictions that hardly vary
-def test_values_of_wide_kernels_keep_their_digits(case, groups, removal, backend, monkeypatch):
-    monkeypatch.setenv("PKEX_BACKEND", backend)
-    rng = np.random.default_rng(4)
-    points, rows, background = (rng.uniform(0.0, 3.0, size=(n, 5)) for n in (4, 2, 3))
-    spread = 1e6 * rng.uniform(0.9, 1.1, size=5)
-    explanation = check_digits(
-        case, spread, rows, points, background, removal, parse_groups(groups), groups
-    )
-    assert np.abs(explanation.values).max() < 1e-5
-
-
-@both_backends
-@both_removals
-@pytest.mark.parametrize("case", column_cases(), ids=str)
-def test_values_with_tiny_and_plain_factors_keep_their_digits(case, removal, backend, monkeypatch):
-    """Ties, zeros, and columns of every width from 1/100 to 1e8."""
-    monkeypatch.setenv("PKEX_BACKEND", backend)
-    rng = np.random.default_rng(5)
-    points, rows, background = (sample(rng, n, 5) for n in (4, 2, 3))
-    spread = np.array([1e-2, 0.3, 1.0, 1e4, 1e8])
-    check_digits(case, spread, rows, points, background, removal, alone(5), None)
-
-
-@both_games
-@pytest.mark.parametrize("d", [40, 101])
-def test_the_rule_of_a_tail_is_right_beside_its_worth(d, kind):
-    """Factors from 0.02 to 0.98: lam is moderate, and the largest worth far below rounding."""
-    rng = np.random.default_rng(d)
-    present, values = rng.uniform(0.02, 0.98, size=(2, d, 3))
-    absent = Factors(values, 1.0 - values)
-    (term,) = Custom(lambda x, z: x * z).terms(d)
-    for n_nodes in (None, 1e-6):
-        game = kind(term, alone(d), rules.general_ladder(d, n_nodes))
-        block = game.explain(np.ones((1, d)), present.T.copy(), np.eye(3), absent)
-        worth = np.maximum(present, values).prod(axis=0)
-        assert (worth < 1e-5).all()
-        assert (block.magnitudes[0] <= worth * (1.0 + 2.0 * d)).all()
-        error = max(rule.relative_error for rule in block.rules) + 1e-15 * d
-        for i in range(3):
-            exact = np.array([float(v) for v in product_game(present[:, i], values[:, i])])
-            assert_close(block.values[0, :, i] / worth[i], exact / worth[i], error)
-
-
-@both_games
-def test_tails_of_zeros_and_of_underflow(kind):
-    """Factors that are 0, whose products underflow, or that differ by hundreds of powers."""
-    d, tiny = 8, 1e-60
-    (term,) = Custom(lambda x, z: x * z).terms(d)
-    cases = [
-        (np.zeros(d), np.zeros(d)),
-        (np.zeros(d), np.full(d, tiny)),
-        (np.full(d, tiny), np.full(d, 2.0 * tiny)),
-        (np.full(d, 5e-324), np.full(d, 5e-324)),
-        (np.array([0.0, 1e-9, *np.full(d - 2, 0.3)]), np.array([0.0, 1e-12, *np.full(d - 2, 0.2)])),
-        (np.array([-1e-9, *np.full(d - 1, 0.3)]), np.array([1e-9, *np.full(d - 1, -0.2)])),
-        (np.array([1e-9, *np.full(d - 1, 2.0)]), np.array([1e-9, *np.full(d - 1, 3.0)])),
-    ]
-    present, values = (np.stack(part, axis=1) for part in zip(*cases, strict=True))
-    n = len(cases)
-    absent = Factors(values, 1.0 - values)
-    game = general(kind, term)
-    block = game.explain(np.ones((1, d)), present.T.copy(), np.eye(n), absent)
-    added = np.zeros((d + 1, 1, n))
-    game.add_pairs(np.ones((1, d)), present.T.copy(), added, absent)
-    assert np.isfinite(block.magnitudes).all()
-    assert (block.magnitudes > 0.0).all()
-    for i, (p, a) in enumerate(cases):
-        exact = np.array([float(v) for v in product_game(p, a, 400)])
-        worth = max(1e-290, np.maximum(np.abs(p), np.abs(a)).prod())
-        assert_close(block.values[0, :, i] / worth, exact / worth, 1e-14)
-        assert_close(added[:-1, 0, i] / worth, exact / worth, 1e-14)
-        assert_close(block.totals[0, i] / worth, p.prod() / worth, 1e-14)

@@ -4,6 +4,7 @@ without division in long doubles, and beside each other."""
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,13 +15,16 @@ from pkex.games.gauss import gauss_legendre
 from pkex.games.numpy_ratios import NumPyRatios
 from pkex.games.protocols import Factors
 from pkex.kernels import RBF
+from tests._support.pairwise import pairwise
+from tests._support.unchecked import unchecked
 
-BACKENDS = {"numpy": NumPyRatios}
+BACKENDS: dict[str, Any] = {"numpy": NumPyRatios}
 if _compiled.GAME is not None:
-    from pkex.games.native import _kernel
+    from pkex.games import native
     from pkex.games.native.ratios import NativeRatios
 
-    BACKENDS |= {isa: partial(NativeRatios, isa) for isa in _kernel.config()["isas"]}
+    isas = unchecked(native)._kernel.config()["isas"]
+    BACKENDS |= {isa: partial(NativeRatios, isa) for isa in isas}
 
 # players, points, repeats: one of everything, parts of vectors and groups, and beyond the size up
 # to which the compiled loop forms products itself
@@ -63,9 +67,7 @@ def scale_of(present, absent, shares, weights):
     return float(np.abs(shares).sum() * (sizes * np.abs(weights)).sum())
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("backend", BACKENDS)
+@pairwise(backend=list(BACKENDS), kind=KINDS, size=SIZES)
 def test_products_of_ratios_are_products_without_division(backend, kind, size):
     """A few dozen roundings, which grow with the number of players."""
     present, absent, weights = problem(kind, *size)
@@ -106,15 +108,14 @@ def test_products_of_ratios_are_products_without_division(backend, kind, size):
             assert abs(-gram[i, j] - truth) <= near
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("backend", list(BACKENDS)[1:])
+@pairwise(backend=list(BACKENDS)[1:], kind=KINDS, size=SIZES)
 def test_pairs_are_measured_alike(backend, kind, size):
     present, absent, _ = problem(kind, *size)
     term = RBF().terms(size[0])[0]
     expected = NumPyRatios().measured(term, present, absent, 0.0)
     actual = BACKENDS[backend]().measured(term, present, absent, 0.0)
-    for name, one, other in zip(expected._fields, expected, actual, strict=True):
+    named: Any = zip(expected._fields, expected, actual, strict=True)
+    for name, one, other in named:
         if one is None:
             assert other is None
         else:
@@ -133,7 +134,7 @@ def test_what_is_no_number_is_refused(backend):
 
 
 @pytest.mark.skipif(len(BACKENDS) == 1, reason="pkex was installed without its native kernel")
-@pytest.mark.parametrize("removal", ["neutral", "marginal", "interventional"])
+@pytest.mark.parametrize("removal", ["neutral", "product-of-marginals", "interventional"])
 @pytest.mark.parametrize("n_players", [9, 40])
 def test_backends_agree_within_their_errors(removal, n_players, monkeypatch):
     """With signs of weights told apart, as there are many players, and not."""
@@ -149,7 +150,7 @@ def test_backends_agree_within_their_errors(removal, n_players, monkeypatch):
                 explain = pkex.Explainer(f, background, removal=removal)
                 found[backend] = explain.interactions(points[:2] + 0.1, index=index)
             one, other = found["native"], found["numpy"]
-            bound = one.error + other.error
+            bound = one.error_bound + other.error_bound
             assert bound.max() < 1e-9
             assert (np.abs(one.pairs - other.pairs).max(axis=(1, 2)) <= bound).all()
             assert (np.abs(one.main - other.main).max(axis=1) <= bound).all()

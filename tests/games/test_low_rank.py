@@ -1,14 +1,17 @@
 """Kernel matrices of low rank, players by themselves made of them, and weights looked up."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from pkex.games import lookup
 from pkex.games.backend import native
 from pkex.kernels import RBF, Categorical, Cauchy, Custom, Laplacian, Linear, Matern, Polynomial
-from pkex.kernels.low_rank import ACCEPTED, root_of
-from pkex.statistics.low_rank import sums_alone
-from pkex.statistics.pair_weights import HSICWeights, MMDWeights
+from pkex.kernels.low_rank import ACCEPTED, find_root
+from pkex.statistics.low_rank import univariate_sums
+from pkex.statistics.pair_weights import MMDWeights
+from pkex.statistics.target_weights import HSICWeights
 
 RANDOM = np.random.default_rng(5)
 X = RANDOM.normal(size=(480, 4))
@@ -24,9 +27,9 @@ SMOOTH = [
 @pytest.mark.parametrize("kernel", SMOOTH, ids=repr)
 def test_a_root_gives_every_entry(kernel):
     for player in ([0], [3]):
-        terms = [term.restricted(player) for term in kernel.terms(4)]
+        terms = [term.restrict(player) for term in kernel.terms(4)]
         exact = sum(term.worth(X, X) for term in terms)
-        root = root_of(terms, X, 64)
+        root = find_root(terms, X, 64)
         assert root is not None
         assert root.shape[1] < 40
         # what is left of the diagonal, and rounding of a sum of a few dozen products
@@ -34,18 +37,18 @@ def test_a_root_gives_every_entry(kernel):
 
 
 def test_there_is_no_root_where_ranks_are_large_or_nothing_is_known():
-    few = root_of(RBF(1.5).terms(1), X[:, :1], 64)
-    assert root_of(RBF(1.5).terms(1), X[:, :1], few.shape[1]) is not None
-    assert root_of(RBF(1.5).terms(1), X[:, :1], few.shape[1] - 1) is None
-    assert root_of(Laplacian(1.0).terms(1), X[:, :1], 64) is None
+    few = find_root(RBF(1.5).terms(1), X[:, :1], 64)
+    assert find_root(RBF(1.5).terms(1), X[:, :1], few.shape[1]) is not None
+    assert find_root(RBF(1.5).terms(1), X[:, :1], few.shape[1] - 1) is None
+    assert find_root(Laplacian(1.0).terms(1), X[:, :1], 64) is None
     # 1 for equal values and symmetric, but of a user's own
-    assert root_of(Custom(lambda x, z: np.exp(-((x - z) ** 2))).terms(1), X[:, :1], 64) is None
-    assert root_of(Linear().terms(1), X[:, :1], 64) is None
+    assert find_root(Custom(lambda x, z: np.exp(-((x - z) ** 2))).terms(1), X[:, :1], 64) is None
+    assert find_root(Linear().terms(1), X[:, :1], 64) is None
 
     class Mine(RBF):
         pass
 
-    assert root_of(Mine(1.5).terms(1), X[:, :1], 64) is None
+    assert find_root(Mine(1.5).terms(1), X[:, :1], 64) is None
 
 
 def weights_of(n_rows, kind, with_self):
@@ -63,7 +66,7 @@ def test_players_by_themselves(kind, with_self, monkeypatch):
     """Against sums over all pairs with permuted weights; units of several rows are met as well."""
     monkeypatch.setattr("pkex.statistics.pair_weights.UNITS", 128)
     monkeypatch.setattr("pkex.statistics.pair_weights._FEWEST_UNITS", 16)
-    monkeypatch.setattr("pkex.statistics.pair_weights._FEWEST_OF_CLASS", 4)
+    monkeypatch.setattr("pkex.statistics.target_weights._FEWEST_OF_CLASS", 4)
     monkeypatch.setattr("pkex.statistics.low_rank._ROOTS", 300)  # players in several parts
     monkeypatch.setattr("pkex.statistics.low_rank._ENTRIES", 300)  # and few sets at once
     weights = weights_of(len(X), kind, with_self)
@@ -72,7 +75,7 @@ def test_players_by_themselves(kind, with_self, monkeypatch):
     # wide, as ranks must be small beside the number of rows
     kernel = RBF(40.0).on(0, 1, 2) * Categorical(0.25).on(3)
     players = [(0,), (1, 2), (3,)] if kind != "target" else [(0,), (1,), (3,)]
-    found = sums_alone(kernel.terms(4), players, X, shuffled)
+    found = univariate_sums(kernel.terms(4), players, X, shuffled)
     factored = shuffled.factored
     assert factored.table.shape[1] == {"mmd": 1, "classes": 4}.get(kind, factored.table.shape[1])
     assert found.sums.shape == (len(players), 6)
@@ -80,7 +83,7 @@ def test_players_by_themselves(kind, with_self, monkeypatch):
     example = {kind: unit for unit, kind in enumerate(factored.kinds[0])}
     every = weights.block(slice(0, len(X)), slice(0, len(X)))
     for place, player in enumerate(players):
-        matrix = sum(term.restricted(player).worth(X, X) for term in kernel.terms(4))
+        matrix: Any = sum(term.restrict(player).worth(X, X) for term in kernel.terms(4))
         if not with_self:
             np.fill_diagonal(matrix, 0.0)
         for b, kinds in enumerate(factored.kinds):
@@ -91,7 +94,7 @@ def test_players_by_themselves(kind, with_self, monkeypatch):
             expected = (every[np.ix_(stands_for, stands_for)] * matrix).sum()
             assert abs(found.sums[place, b] - expected) <= found.rounding[place]
     assert (found.rounding <= 1e-11 * shuffled.total).all()
-    again = sums_alone(kernel.terms(4), players, X, shuffled, n_jobs=2)
+    again = univariate_sums(kernel.terms(4), players, X, shuffled, n_jobs=2)
     np.testing.assert_array_equal(found.sums, again.sums)
 
 
@@ -100,7 +103,7 @@ def test_other_targets_take_a_pass_over_all_pairs(kernel):
     y = RANDOM.normal(size=(400, 1))
     shuffled = HSICWeights(y, kernel, False).shuffled(2, np.random.default_rng(0))
     assert shuffled.factored is None
-    assert sums_alone(RBF(9.0).terms(4), [(0,), (1,)], X, shuffled) is None
+    assert univariate_sums(RBF(9.0).terms(4), [(0,), (1,)], X, shuffled) is None
 
 
 @pytest.mark.parametrize("backend", ["native", "numpy"])

@@ -190,5 +190,5 @@ def test_the_default_explainer_takes_these_means():
             for j in range(4):
                 product *= exact(kernel, X[:, j], X[i, j], shares)[0]
             base += product
-        error = explainer(X[:1]).error[0]
+        error = explainer(X[:1]).error_bound[0]
         assert abs(mpf(explainer.expected_value) - base) <= min(error, 1e-13)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -15,6 +16,7 @@ import pkex
 from pkex.games import Banzhaf, BetaShapley, Shapley
 from pkex.games.measures import parse_measure
 from tests._support.cases import KERNELS, assert_close, sample, scales
+from tests._support.pairwise import pairwise
 
 MEASURES = [
     Banzhaf(),
@@ -25,7 +27,7 @@ MEASURES = [
     BetaShapley(64, 64),
 ]
 BETAS = [measure for measure in MEASURES if isinstance(measure, BetaShapley)]
-REMOVALS = ("neutral", "marginal", "interventional")
+REMOVALS = ("neutral", "product-of-marginals", "interventional")
 
 
 def named(measure):
@@ -71,7 +73,7 @@ def game_of(expansion, row, removal, background):
         for term in terms:
             present = term.factors(row[None], points)[0].copy()
             absent = np.ones_like(present)
-            if removal == "marginal":
+            if removal == "product-of-marginals":
                 absent = term.factors(background, points).mean(axis=0)
             chosen = absent.copy()
             chosen[:, inside] = present[:, inside]
@@ -81,9 +83,7 @@ def game_of(expansion, row, removal, background):
     return worth
 
 
-@pytest.mark.parametrize("removal", REMOVALS)
-@pytest.mark.parametrize("measure", MEASURES, ids=named)
-@pytest.mark.parametrize("case", KERNELS, ids=str)
+@pairwise(case=KERNELS, measure={named(m): m for m in MEASURES}, removal=REMOVALS)
 def test_values_equal_the_definition(case, measure, removal):
     rng = np.random.default_rng([len(case.name), 3])
     d = 5
@@ -105,12 +105,13 @@ def test_values_equal_the_definition(case, measure, removal):
 def test_values_equal_shapiq(measure):
     """Which has no Beta-Shapley values but these."""
     shapiq = pytest.importorskip("shapiq")
+    base: Any = shapiq.Game
     rng = np.random.default_rng(0)
     points, others = rng.normal(size=(8, 6)), rng.normal(size=(5, 6))
     expansion = pkex.KernelExpansion(points, rng.normal(size=8), pkex.kernels.RBF(2.0), 0.3)
     row = points[0] + 0.1
 
-    class Game(shapiq.Game):
+    class Game(base):
         def value_function(self, coalitions):
             worths = []
             for coalition in coalitions:
@@ -203,7 +204,7 @@ def test_values_that_do_not_add_up_are_not_said_to(index, tmp_path):
     rows = rng.normal(size=(3, 4))
     found = pkex.Explainer(f, index=index)(rows)
     assert not found.efficient
-    assert math.isnan(found.residual)
+    assert math.isnan(found.additivity_error)
     assert np.abs(found.base_values + found.values.sum(axis=1) - found.predictions).max() > 1e-3
     assert_close(found.predictions, f.predict(rows), 1e-12)
     text = str(found)
@@ -212,7 +213,8 @@ def test_values_that_do_not_add_up_are_not_said_to(index, tmp_path):
     assert found.index in found._repr_html_()
     with pytest.raises(ValueError, match=r"do not add up.*no waterfall"):
         found.plot.waterfall(0)
-    again = type(found).load(found.save(tmp_path / "values.npz") or tmp_path / "values.npz")
+    found.save(tmp_path / "values.npz")
+    again = type(found).load(tmp_path / "values.npz")
     assert again.index == found.index
     assert not again.efficient
     assert np.array_equal(again.values, found.values)

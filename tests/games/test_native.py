@@ -95,13 +95,13 @@ def test_the_general_game(n_players):
     rng = np.random.default_rng(n_players)
     x, z = rng.normal(size=(3, n_players)), rng.normal(size=(29, n_players))
     ladder = rules.general_ladder(n_players)
-    for absent in (
+    for present in (
         rng.uniform(-1.0, 1.0, size=(n_players, 29)),
         rng.uniform(-1.0, 1.0, size=(29, n_players)).T,
         np.ones((n_players, 29)),
         rng.normal(size=(n_players, 29)),  # out of range: the fallback
     ):
-        absent = Factors(absent, 1.0 - absent)
+        absent = Factors(present, 1.0 - present)
         for n_sets in (1, 3):
             check(RBF(1.5), x, z, rng.normal(size=(29, n_sets)), absent=absent, ladder=ladder)
     cosine = Custom(lambda x, z: np.cos(x - z))

@@ -16,6 +16,7 @@ from tests._support import naive
 from tests._support.cases import alone, assert_close
 from tests._support.native_games import ISAS, ByNodes, native
 from tests._support.native_games import check as check_against_numpy
+from tests._support.pairwise import pairwise
 
 pytestmark = pytest.mark.digits
 
@@ -103,9 +104,7 @@ def exact_pair(kind, x, z, b, scale):
         return sizes, float(mpmath.fprod(p) / worth), float(worth)
 
 
-@pytest.mark.parametrize("kind", ["rbf", "laplacian"])
-@pytest.mark.parametrize("width", [30.0, 3.0, 1.5, 1.0, 0.8, 0.5])
-@pytest.mark.parametrize("d", [9, 20, 60])
+@pairwise(d=[9, 20, 60], width=[30.0, 3.0, 1.5, 1.0, 0.8, 0.5], kind=["rbf", "laplacian"])
 def test_every_value_of_a_pair_is_right_relative_to_the_largest_worth(d, width, kind):
     rng = np.random.default_rng([d, int(10 * width)])
     x, z, b = rng.normal(size=(3, 1, d))
@@ -181,9 +180,7 @@ def check(kernel, x, z, weights, background, players=None):
     assert added.largest <= more.largest * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("n_points", [1, 3, 8, 9, 16, 17, 31, 40])
-@pytest.mark.parametrize("n_sets", [1, 3])
-@pytest.mark.parametrize("width", [9.0, 4.0, 1.0])
+@pairwise(width=[9.0, 4.0, 1.0], n_sets=[1, 3], n_points=[1, 3, 8, 9, 16, 17, 31, 40])
 def test_every_number_of_points(n_points, n_sets, width):
     rng = np.random.default_rng(n_points)
     x, z, background = (rng.normal(size=(n, 40)) for n in (2, n_points, 3))

@@ -13,6 +13,7 @@ from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Periodic, ProductMat
 from tests._support import naive
 from tests._support.cases import alone, assert_close
 from tests._support.native_games import ISAS, check, native
+from tests._support.pairwise import pairwise
 
 pytestmark = pytest.mark.digits
 
@@ -65,9 +66,11 @@ def test_there_are_none_for_nodes_that_are_too_close_to_the_ends():
     assert series(np.array([0.0])) == []
 
 
-@pytest.mark.parametrize("kind", ["rbf", "laplacian"])
-@pytest.mark.parametrize("width", [30.0, 5.0, 3.0, 2.0, 1.5, 1.2, 1.0, 0.8, 0.6])
-@pytest.mark.parametrize("d", [24, 60, 200])
+@pairwise(
+    d=[24, 60, 200],
+    width=[30.0, 5.0, 3.0, 2.0, 1.5, 1.2, 1.0, 0.8, 0.6],
+    kind=["rbf", "laplacian"],
+)
 def test_every_value_of_a_pair_keeps_its_digits(d, width, kind):
     rng = np.random.default_rng([d, int(10 * width)])
     x, z = rng.normal(size=(2, 1, d))

@@ -5,21 +5,22 @@ from, what is integrated, and what is done with the values. The other files, in 
 call meets them:
 
 - `players`: columns, or groups of columns, that act as one;
-- `measures`: Shapley, Banzhaf and Beta-Shapley values; `rules` and `gauss`: quadrature rules with
-  proven errors;
+- `measures`: semivalues (Shapley, Banzhaf, Beta-Shapley); `rules` and `gauss`: quadrature rules
+  with proven error bounds;
 - `plan`: the games of a kernel, before they see data; `single_player`: terms without a game;
 - `sources`: where the factors of a block come from; `points`: what a model is, weighted points;
 - `means`: factors averaged over a background, with `gauss_means` and `laplace_means`;
 - `reductions` and `permutations`: sums by row, by pair, by permutation; `engine`: the one loop over
   blocks; `blocks`, `threads` and `layout`: how work is cut and shared, how tables lie in memory;
-- `atoms`: the products that a function is a sum of; `covariance`, `quadratic` and `moments`: the
-  reductions for the posterior of values, for quadratic forms, and for the variance of a function;
+- `atoms`: the products that a function is a sum of; `covariance`, `quadratic`, `moments` and
+  `squares`: the reductions for the posterior of values, for quadratic forms, for the variance of a
+  function, and for its square;
 - `factors`: factors in two forms, and what is made of them;
-- `backend`: which hot loop runs, `numpy_backend`, with `near_one` and `tree_products`, or
+- `backend`: which backend runs, `numpy_backend`, with `near_one` and `tree_products`, or
   `pkex.games.native`; `lookup`: entries of a matrix for many permutations;
 - `accumulator`: what blocks are added to; `sums`: the result, and whether it adds up.
 
-The measures and the quadrature rules are public:
+The semivalues and the quadrature rules are public:
 
 >>> import pkex
 >>> pkex.games.BetaShapley(16, 1).index
@@ -33,9 +34,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pkex.games import rules
-    from pkex.games.measures import Alone, Banzhaf, BetaShapley, Last, Shapley
+    from pkex.games.measures import Banzhaf, BetaShapley, FirstIn, LastIn, Shapley
 
-__all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley", "rules"]
+__all__ = ["Banzhaf", "BetaShapley", "FirstIn", "LastIn", "Shapley", "rules"]
 
 if not TYPE_CHECKING:  # not before they are used, as they need SciPy
 

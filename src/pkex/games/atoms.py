@@ -23,7 +23,7 @@ from pkex.games.protocols import Factors, Game
 from pkex.games.single_player import SinglePlayer
 from pkex.kernels.normal_form import Term, as_real
 
-__all__ = ["Atoms", "diagonal_factors"]
+__all__ = ["Atoms", "diagonal_factors", "join_factors"]
 
 
 class Atoms:
@@ -100,6 +100,23 @@ class Atoms:
         unit = SinglePlayer(Term(1.0, single.term.leaves, single.term.n_columns), single.player)
         values[single.player] = unit.worth(x, self.z[points])
         deficits[single.player] = unit.drop(x, self.z[points])
+
+
+def join_factors(parts: Sequence[tuple[Atoms, Floats]], rows: slice, wanted: slice) -> Factors:
+    """Return the factors of some atoms of all parts, counted on, at some rows.
+
+    A part comes with the rows as it has prepared them; players are the same in all.
+    """
+    factors: list[Factors] = []
+    start = 0
+    for atoms, x in parts:
+        first, last = max(wanted.start, start), min(wanted.stop, start + atoms.count)
+        if first < last:
+            factors.append(atoms.factors(x[rows], slice(first - start, last - start)))
+        start += atoms.count
+    if len(factors) == 1:
+        return factors[0]
+    return Factors(*(np.concatenate(part, axis=2) for part in zip(*factors, strict=True)))
 
 
 def diagonal_factors(term: Term, players: Sequence[Sequence[int]], x: Floats) -> Factors:

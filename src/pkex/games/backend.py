@@ -1,8 +1,7 @@
-"""Which hot loop runs: the native kernel where it was compiled, else the one in NumPy.
+"""Which backend runs: the compiled one where there is one, else NumPy.
 
-``PKEX_BACKEND=numpy`` forces NumPy, ``PKEX_BACKEND=native`` refuses to go on without the native
-kernel; it is read once for every sum over pairs, so a test can switch. `show_config` tells what is
-in use.
+``PKEX_BACKEND=numpy`` forces NumPy, ``PKEX_BACKEND=native`` raises without the compiled backend; it
+is read once for every sum over pairs, so a test can switch. `show_config` prints what is in use.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, Literal, overload
 
@@ -29,7 +29,7 @@ Backend = Callable[[Term, Players, Ladder], Game]
 
 
 def game_class() -> Backend:
-    """Return the class whose `explain` is the hot loop."""
+    """Return the class of games of the backend in use."""
     compiled = native()
     return numpy_backend.NumPyGame if compiled is None else compiled.GAME
 
@@ -43,16 +43,21 @@ def native() -> Any:
         )
     if choice == "numpy":
         return None
-    from pkex.games import _compiled  # not before it is asked for
-
-    if _compiled.GAME is not None:
-        return _compiled
+    compiled = _load_compiled()
+    if compiled.GAME is not None:
+        return compiled
     if choice == "native":
         raise ImportError(
-            "PKEX_BACKEND asks for the native kernel, but pkex was installed without it; "
+            "PKEX_BACKEND asks for the compiled backend, but pkex was installed without it; "
             "install it again where a C++17 compiler is found, or unset PKEX_BACKEND."
-        ) from _compiled.MISSING
+        ) from compiled.MISSING
     return None
+
+
+@cache
+def _load_compiled() -> Any:
+    """Return the module of what was compiled, which is not imported before it is asked for."""
+    return import_module("pkex.games._compiled")
 
 
 @overload
@@ -66,6 +71,15 @@ def show_config(mode: Literal["stdout", "dicts"] = "stdout") -> Config | None:
     ----------
     mode : {"stdout", "dicts"}
         Whether to print or to return, as in `numpy.show_config`.
+
+    Returns
+    -------
+    dict or None
+        Names and values with ``mode="dicts"``; else nothing.
+
+    See Also
+    --------
+    numpy.show_config : The same for NumPy.
 
     Examples
     --------

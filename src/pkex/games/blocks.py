@@ -1,10 +1,36 @@
-"""How pairs are cut into blocks, which do not depend on the number of threads."""
+"""How pairs are cut into blocks, which do not depend on the number of threads.
+
+Blocks are of much the same size, so that all cores have work to the end, and there are many of
+them, about `MANY`, unless they would become so small that handing them over takes time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["rectangle", "triangle"]
+__all__ = ["MANY", "SMALLEST_PART", "balance", "cut_points", "even_step", "rectangle", "triangle"]
+
+MANY = 64  # blocks of a call that is large enough
+SMALLEST_PART = 4  # the smallest block is this part of the largest
+
+
+def balance(total: int, most: int) -> int:
+    """Return how large blocks of some work should be, where they may have `most` of it each."""
+    return max(1, min(most, max(total // MANY, most // SMALLEST_PART)))
+
+
+def cut_points(n_points: int, pairs: int) -> int:
+    """Return how many points a block has, where it may have so many pairs; whatever the rows are.
+
+    What is kept for points is then found again by every call.
+    """
+    return even_step(n_points, pairs // SMALLEST_PART)
+
+
+def even_step(total: int, step: int) -> int:
+    """Return the step, not above this one, that cuts a range into parts of much the same size."""
+    step = max(1, step)
+    return -(-total // max(1, -(-total // step)))
 
 
 def rectangle(n_rows: int, n_points: int, pairs: int) -> Iterator[tuple[slice, slice]]:

@@ -27,6 +27,8 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
 
+from pkex.games.blas import single_blas
+
 __all__ = ["detect_cluster", "inside_worker", "run_on_cluster", "working"]
 
 Task = TypeVar("Task")
@@ -147,8 +149,6 @@ def _hold(sent: Any) -> Any:
 
 def _work(run: Any, tasks: Any) -> tuple[float, list[Any]]:
     """Do some tasks, in a worker, with one thread; return the seconds and the results."""
-    from pkex.games.threads import single_blas
-
     start = time.perf_counter()
     with working(), single_blas():
         run, tasks = _unwrap(run), _unwrap(tasks)

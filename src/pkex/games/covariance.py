@@ -26,12 +26,13 @@ errs by at most four times its certificate in each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
+from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import diagonal_factors
@@ -42,12 +43,14 @@ from pkex.games.points import Background, WeightedPoints
 from pkex.games.protocols import Factors, Game, Task
 from pkex.games.rules import Ladder, Rule
 from pkex.games.single_player import SinglePlayer
+from pkex.games.threads import raise_if_cancelled
 
 __all__ = ["PriorCovariance"]
 
 
 _NODES = 2**17  # factors at nodes that are held at once: 1 MiB
 _PAIRS = 2**22  # factors of pairs of background rows that are held at once
+_BLOCKS = 16  # of rows; those of a block share the pairs of background rows
 _DERIVATIVE = 2.0  # what a derivative in the other variable adds to lam
 
 
@@ -87,24 +90,24 @@ class _Corners(NamedTuple):
         return 1.0 - min(float(part.min()) for part in self)
 
 
-@dataclass(frozen=True)
-class _Square:
-    """The tensor product of a rule with itself."""
+class _Square(NamedTuple):
+    """The tensor product of a rule with itself: what corners are multiplied by at its nodes."""
 
-    rule: Rule
+    at: Floats
+    in_t: Floats
+    in_s: Floats
+    weights: Floats
 
-    @property
-    def size(self) -> int:
-        return self.rule.size**2
 
-    def parts(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return what the corners are multiplied by, for f, its two derivatives; and weights."""
-        t, s = (part.ravel() for part in np.meshgrid(*[self.rule.nodes] * 2, indexing="ij"))
-        weights = np.outer(self.rule.weights, self.rule.weights).ravel()
-        at = np.stack([t * s, t * (1.0 - s), (1.0 - t) * s, (1.0 - t) * (1.0 - s)])
-        in_t = np.stack([s, 1.0 - s, -s, s - 1.0])
-        in_s = np.stack([t, -t, 1.0 - t, t - 1.0])
-        return at, in_t, in_s, weights
+@lru_cache(maxsize=32)
+def _square(rule: Rule) -> _Square:
+    """Return the nodes for f and for its two derivatives, of shape (4, nodes), and the weights."""
+    t, s = (part.ravel() for part in np.meshgrid(*[rule.nodes] * 2, indexing="ij"))
+    weights = np.outer(rule.weights, rule.weights).ravel()
+    at = np.stack([t * s, t * (1.0 - s), (1.0 - t) * s, (1.0 - t) * (1.0 - s)])
+    in_t = np.stack([s, 1.0 - s, -s, s - 1.0])
+    in_s = np.stack([t, -t, 1.0 - t, t - 1.0])
+    return _Square(at, in_t, in_s, weights)
 
 
 class PriorCovariance:
@@ -129,44 +132,40 @@ class PriorCovariance:
         self.sums = Accumulator(matrices=(len(x), *self.shape), error=(len(x),))
 
     def tasks(self) -> Sequence[Task]:
-        """Return strips of background rows for each term and row, or some rows if marginal."""
+        """Return some rows for each term, with strips of background rows unless marginal."""
         n_terms, n_rows = len(self.games), len(self.x)
         n_background = len(self.background.rows)
+        most = max(1, _PAIRS // (self.plan.n_players * n_background))
+        step = min(most, -(-n_rows // _BLOCKS))
+        blocks = [rows for rows, _ in rectangle(n_rows, 1, step)]
+        strips = [slice(0, n_background)]
         if self.background.marginal:
-            step = max(1, _PAIRS // (self.plan.n_players * n_background))
-            blocks = [rows for rows, _ in rectangle(n_rows, 1, step)]
-            every = slice(0, n_background)
-            return [Task(rows, every, term) for term in range(n_terms) for rows in blocks]
-        step = max(1, _PAIRS // (self.plan.n_players * n_background))
-        strips = [rows for rows, _ in rectangle(n_background, 1, step)]
+            _ = self._means_of_pairs  # once, for all threads
+        else:
+            strips = [rows for rows, _ in rectangle(n_background, 1, most)]
         return [
-            Task(slice(row, row + 1), strip, term)
+            Task(rows, strip, term)
             for term in range(n_terms)
             for strip in strips
-            for row in range(n_rows)
+            for rows in blocks
         ]
 
     def run(self, task: Task) -> tuple[slice, Floats, Floats]:
-        """Return the matrices of some rows, or what a strip of the background adds to one."""
+        """Return the matrices of some rows, or what a strip of the background adds to them."""
         game, x = self.games[task.term], self.x[task.rows]
         diagonal = diagonal_factors(game.term, self.plan.players, x).deficits
+        pairs: Iterator[tuple[_Corners, Floats]]
         if self.background.marginal:
-            corners = self._means(game, x, diagonal)
-            integrals, error = zip(
-                *(
-                    self._integrals(game.ladder, corners.cut(slice(i, i + 1)), np.ones(1))
-                    for i in range(len(x))
-                ),
-                strict=True,
-            )
-            matrices, worst = np.stack(integrals), np.array(error)
+            means = self._means(task.term, x, diagonal)
+            pairs = ((means.cut(slice(i, i + 1)), np.ones(1)) for i in range(len(x)))
         else:
-            corners, shares = self._strip(game, x, diagonal, task.points)
-            matrix, off = self._integrals(game.ladder, corners, shares)
-            worst = np.array([off])
-            if self.full:  # of (b, c) and of (c, b)
-                matrix = 0.5 * (matrix + matrix.T)
-            matrices = matrix[None]
+            pairs = self._strips(game, x, diagonal, task.points)
+        matrices, worst = np.empty((len(x), *self.shape)), np.empty(len(x))
+        for i, (corners, shares) in enumerate(pairs):
+            raise_if_cancelled()
+            matrices[i], worst[i] = self._integrals(game.ladder, corners, shares)
+        if self.full and not self.background.marginal:  # of (b, c) and of (c, b)
+            matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
         scale = game.term.coefficient
         return task.rows, scale * matrices, abs(scale) * worst + 4.0 * game.term.error
 
@@ -184,36 +183,48 @@ class PriorCovariance:
                 self.sums["matrices"][place] += self._single(single)
         return self.sums["matrices"], self.sums["error"]
 
-    def _means(self, game: Game, x: Floats, diagonal: Floats) -> _Corners:
+    def _means(self, term: int, x: Floats, diagonal: Floats) -> _Corners:
         """Return the corners of rows under marginal removal, one pair for each row."""
         rows, shares = self.background.rows, self.background.weights
-        beside = mean_factors(game, rows, x, shares).deficits
-        between = np.zeros(len(diagonal))
-        step = max(1, _PAIRS // (len(diagonal) * len(rows)))
-        for start in range(0, len(rows), step):
-            some = slice(start, start + step)
-            means = mean_factors(game, rows, rows[some], shares).deficits
-            between += means @ shares[some]
-        none = np.broadcast_to(between[:, None], diagonal.shape)
+        beside = mean_factors(self.games[term], rows, x, shares).deficits
+        none = np.broadcast_to(self._means_of_pairs[term][:, None], diagonal.shape)
         return _Corners(diagonal, beside, beside, none)
 
-    def _strip(
-        self, game: Game, x: Floats, diagonal: Floats, strip: slice
-    ) -> tuple[_Corners, Floats]:
-        """Return the corners of a row and pairs of background rows, each unordered pair once."""
+    @lazy
+    def _means_of_pairs(self) -> list[Floats]:
+        """For each term the mean deficits of the players over all pairs of background rows."""
         rows, shares = self.background.rows, self.background.weights
-        beside = game.factors(x, rows).deficits[:, 0]
+        step = max(1, _PAIRS // (self.plan.n_players * len(rows)))
+        means = []
+        for game in self.games:
+            total = np.zeros(self.plan.n_players)
+            for start in range(0, len(rows), step):
+                some = slice(start, start + step)
+                total += mean_factors(game, rows, rows[some], shares).deficits @ shares[some]
+            means.append(total)
+        return means
+
+    def _strips(
+        self, game: Game, x: Floats, diagonal: Floats, strip: slice
+    ) -> Iterator[tuple[_Corners, Floats]]:
+        """Yield for each row its corners with pairs of background rows, and weights of the pairs.
+
+        Each unordered pair is met once.
+        """
+        rows, shares = self.background.rows, self.background.weights
+        every = game.factors(x, rows).deficits
         between: Factors = game.factors(rows[strip], rows[strip.start :])
         first, second = np.triu_indices(strip.stop - strip.start, m=len(rows) - strip.start)
-        weights = shares[strip.start + first] * shares[strip.start + second]
+        none = between.deficits[:, first, second]
+        first, second = first + strip.start, second + strip.start
+        weights = shares[first] * shares[second]
         weights[first != second] *= 2.0
-        corners = _Corners(
-            np.broadcast_to(diagonal, (len(diagonal), len(first))),
-            beside[:, strip.start + second],
-            beside[:, strip.start + first],
-            between.deficits[:, first, second],
-        )
-        return corners, weights
+        for i in range(len(x)):
+            beside, both = every[:, i], diagonal[:, i : i + 1]
+            corners = _Corners(
+                np.broadcast_to(both, none.shape), beside[:, second], beside[:, first], none
+            )
+            yield corners, weights
 
     def _single(self, single: SinglePlayer) -> Floats:
         """Return the variance of the value of a term of one player: of ``f(x) - mean f(b)``."""
@@ -233,19 +244,18 @@ class PriorCovariance:
         outside = low < ladder.lower - 2.0**-40 or high > 1.0 + 2.0**-40
         step = int(np.searchsorted(ladder.limits, corners.lam + _DERIVATIVE))
         rule = ladder.fallback if outside else ladder.rules[step]
-        square, n_players = _Square(rule), self.plan.n_players
-        step = max(1, _NODES // (n_players * square.size))
+        square, n_players = _square(rule), self.plan.n_players
+        step = max(1, _NODES // (n_players * len(square.weights)))
         total = np.zeros(self.shape)
-        parts = square.parts()
         for start in range(0, len(shares), step):
             pairs = slice(start, start + step)
             some = corners.cut(pairs)
             if not self.full:
-                total += _variances(some, parts) @ shares[pairs]
+                total += _variances(some, square) @ shares[pairs]
             elif low >= 0.0:
-                total += _covariances(some, parts, shares[pairs])
+                total += _covariances(some, square, shares[pairs])
             else:
-                total += _any_covariances(some, parts, shares[pairs])
+                total += _any_covariances(some, square, shares[pairs])
         return total, 8.0 * rule.relative_error * float(shares.sum())
 
 
@@ -257,9 +267,9 @@ def _at(corners: _Corners, basis: Floats, start: float) -> Floats:
     return at_nodes.reshape(len(stacked), -1)
 
 
-def _variances(corners: _Corners, parts: tuple[Any, ...]) -> Floats:
+def _variances(corners: _Corners, square: _Square) -> Floats:
     """Return the integrals of the diagonal for each pair, shape (players, pairs)."""
-    at, _, _, weights = parts
+    at, _, _, weights = square
     f, n_pairs = _at(corners, at, 1.0), corners.both.shape[1]
     others = _leave_one_out(f, np.tile(weights, n_pairs))
     integrals = others.reshape(len(f), n_pairs, -1).sum(axis=2)
@@ -268,9 +278,9 @@ def _variances(corners: _Corners, parts: tuple[Any, ...]) -> Floats:
     return variances
 
 
-def _covariances(corners: _Corners, parts: tuple[Any, ...], shares: Floats) -> Floats:
+def _covariances(corners: _Corners, square: _Square, shares: Floats) -> Floats:
     """Return the weighted sum of the whole matrices, for factors that are not negative."""
-    at, in_t, in_s, weights = parts
+    at, in_t, in_s, weights = square
     f = _at(corners, at, 1.0)
     worth = np.multiply.reduce(f, axis=0) * np.outer(shares, weights).ravel()
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -278,13 +288,13 @@ def _covariances(corners: _Corners, parts: tuple[Any, ...], shares: Floats) -> F
     left = _at(corners, in_t, 0.0) * inverse
     left *= worth
     matrix: Floats = left @ (_at(corners, in_s, 0.0) * inverse).T
-    np.fill_diagonal(matrix, _variances(corners, parts) @ shares)
+    np.fill_diagonal(matrix, _variances(corners, square) @ shares)
     return matrix
 
 
-def _any_covariances(corners: _Corners, parts: tuple[Any, ...], shares: Floats) -> Floats:
+def _any_covariances(corners: _Corners, square: _Square, shares: Floats) -> Floats:
     """Return the same for any factors, leaving out two players without a division."""
-    at, in_t, in_s, weights = parts
+    at, in_t, in_s, weights = square
     f, left, right = _at(corners, at, 1.0), _at(corners, in_t, 0.0), _at(corners, in_s, 0.0)
     weight = np.outer(shares, weights).ravel()
     matrix = np.empty((len(f), len(f)))
@@ -292,7 +302,7 @@ def _any_covariances(corners: _Corners, parts: tuple[Any, ...], shares: Floats) 
         rest = f.copy()
         rest[j] = 1.0
         matrix[j] = (_leave_one_out(rest, weight * left[j]) * right).sum(axis=1)
-    np.fill_diagonal(matrix, _variances(corners, parts) @ shares)
+    np.fill_diagonal(matrix, _variances(corners, square) @ shares)
     return matrix
 
 

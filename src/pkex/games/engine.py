@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkex._util.progress import Forecast, with_bar
+from pkex._util.progress import Forecast, show_progress
 from pkex.games.protocols import Reduction
 from pkex.games.threads import run_in_order
 
@@ -41,7 +41,7 @@ def run_reduction(
         if forecast is not None:
             parts = forecast.watch(parts, pairs)
         if progress:
-            parts = with_bar(parts, pairs, max(task.rows.stop for task in tasks))
+            parts = show_progress(parts, pairs, max(task.rows.stop for task in tasks))
     for part in parts:
         reduction.add(part)
     return reduction.result()

@@ -231,14 +231,15 @@ class _Interpolated:
         cell = np.clip(where, 0.0, cells.number - 1.0).astype(np.intp)
         self._at = (cell + cells.number * np.arange(len(z))[:, None]).reshape(-1)
         self._weights = weights
-        apart = z.reshape(-1, 1) - nodes.reshape(-1, cells.terms)[self._at]
+        apart = nodes.reshape(-1, cells.terms).take(self._at, axis=0)
+        np.subtract(z.reshape(-1, 1), apart, out=apart)
         self._hits = np.nonzero(apart == 0.0)  # points that are nodes
         apart[self._hits] = 1.0
         self._inverse = np.divide(1.0, apart, out=apart)
         self._total = self._sum(weights)
 
     def _sum(self, numbers: Floats) -> Floats:
-        rows = numbers.reshape(-1, numbers.shape[-1])[self._at]
+        rows = numbers.reshape(-1, numbers.shape[-1]).take(self._at, axis=0)
         total: Floats = np.einsum("ij,ij->i", rows, self._inverse)
         return total
 

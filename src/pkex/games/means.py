@@ -24,10 +24,11 @@ from pkex.games.gauss_means import gauss_means
 from pkex.games.laplace_means import laplace_means
 from pkex.games.layout import as_column_major
 from pkex.games.protocols import Factors, Game
-from pkex.games.threads import raise_if_cancelled
-from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
+from pkex.games.threads import raise_if_cancelled, run_in_order
+from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term
+from pkex.kernels.product_matern import ProductMatern
 
 __all__ = ["mean_factors", "mean_over_pairs", "mean_roundings"]
 
@@ -38,6 +39,7 @@ _ACCEPTED = 1024.0  # roundings, where sums over few rows would have less
 _BLOCK = 32  # rows added up before they are added to the others: fewer roundings
 _LAPLACIAN = 2**17  # pairs from which on sums from left to right are worth it
 _REPEATED = 2**21  # and looking for equal values is
+_CELLS = 2**18  # numbers whose means over all pairs are four tasks
 _FEW = 64  # different values of a column
 _LOOKED_AT = 3 * _FEW // 2  # rows that show whether there may be so few
 _OTHERS = 4.0  # the factors of a row with all rows, where that with itself may be taken off
@@ -75,7 +77,7 @@ def mean_factors(game: Game, x: Floats, z: Floats, shares: Floats) -> Factors:
     return means
 
 
-def mean_over_pairs(game: Game, x: Floats) -> Factors | None:
+def mean_over_pairs(game: Game, x: Floats, n_jobs: int | None = 1) -> Factors | None:
     """Return the means over all pairs of different rows, shape (players,).
 
     Or None where nothing is gained over adding up the pairs, or digits would be lost: a row and
@@ -85,20 +87,19 @@ def mean_over_pairs(game: Game, x: Floats) -> Factors | None:
     if not _is_large(n, n) or places is None:
         return None
     table = _Table(game, places, x, x, np.full(n, 1.0 / n))
-    means = Factors(np.ones((len(places), n)), np.zeros((len(places), n)))
+    means = Factors(np.ones(len(places)), np.zeros(len(places)))
     left = np.array([j for j, place in enumerate(places) if place is not None], dtype=np.intp)
     if not all(type(table.place(j).leaf) in (RBF, Laplacian) for j in left):
         return None
-    for add in (table.add_few_values, table.add_gaussian, table.add_laplacian):
-        left = add(left, means)
-    if left.size:
-        return None
-    values, deficits = (n * part.mean(axis=1) for part in means)
-    if (values < _OTHERS).any():
-        return None
-    deficits /= n - 1.0
-    values = np.where(deficits < 0.5, 1.0 - deficits, (values - 1.0) / (n - 1.0))
-    return Factors(values, deficits)
+    # in fours, so that threads have as much to do; steps of few numbers would wait for each other
+    n_parts = 4 * (len(left) * n // _CELLS) or 1
+    step = max(1, -(-len(left) // n_parts))
+    tasks = [left[start : start + step] for start in range(0, len(left), step)]
+    for players, part in zip(tasks, run_in_order(table.over_pairs, tasks, n_jobs), strict=True):
+        if part is None:
+            return None
+        _fill(means, players, part)
+    return means
 
 
 def _is_large(n_rows: int, n_points: int) -> bool:
@@ -144,6 +145,26 @@ class _Table:
         self.in_order = columns == list(range(game.term.n_columns))
         self.x, self.z = (x, z) if self.in_order else (x[:, columns], z[:, columns])
         self.allowed = mean_roundings(len(x), len(z))
+
+    def over_pairs(self, players: Indices) -> Factors | None:
+        """Return the means of some players over all pairs of different rows, where they are proven.
+
+        The points are the rows, all with the same share.
+        """
+        raise_if_cancelled()
+        n = len(self.x)
+        means = Factors(np.ones((len(self.places), n)), np.zeros((len(self.places), n)))
+        left = players
+        for add in (self.add_few_values, self.add_gaussian, self.add_laplacian):
+            left = add(left, means)
+        if left.size:
+            return None
+        values, deficits = (n * part[players].mean(axis=1) for part in means)
+        if (values < _OTHERS).any():
+            return None
+        deficits /= n - 1.0
+        values = np.where(deficits < 0.5, 1.0 - deficits, (values - 1.0) / (n - 1.0))
+        return Factors(values, deficits)
 
     def add_few_values(self, players: Indices, means: Factors) -> Indices:
         """Fill in the means of columns with few different values."""

@@ -1,4 +1,4 @@
-"""What is integrated over t: Shapley, Banzhaf, and Beta-Shapley values.
+"""Semivalues, by what is integrated over t: Shapley, Banzhaf, and Beta-Shapley values.
 
 A semivalue weighs what a player adds to a coalition S of the n - 1 others by a number that depends
 on ``|S|``, the probability that exactly S is present when every other player is so with probability
@@ -31,7 +31,7 @@ from pkex._util.validation import brief
 from pkex.games.protocols import Measure
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 
-__all__ = ["Alone", "Banzhaf", "BetaShapley", "Last", "Shapley", "parse_measure"]
+__all__ = ["Banzhaf", "BetaShapley", "FirstIn", "LastIn", "Shapley", "parse_measure"]
 
 Extended = NDArray[np.longdouble]
 
@@ -41,7 +41,12 @@ _ROUNDING = 2.0**-52 if np.finfo(np.longdouble).eps < 2.0**-60 else 2.0**-48  # 
 
 @dataclass(frozen=True)
 class Shapley:
-    """Shapley values, which add up.
+    """Shapley values, which add up to the worth of all players minus that of none.
+
+    See Also
+    --------
+    Banzhaf : Weighs all coalitions alike.
+    BetaShapley : Weighs small or large coalitions more.
 
     Examples
     --------
@@ -52,16 +57,63 @@ class Shapley:
 
     @property
     def index(self) -> str:
-        """The name of the values."""
+        """The name of the values.
+
+        See Also
+        --------
+        pkex.Explainer : Takes it as ``index=``.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> pkex.games.Shapley().index
+        'SV'
+        """
         return "SV"
 
     @property
     def efficient(self) -> bool:
-        """They sum to the worth of all players minus that of none."""
+        """Whether the values sum to the worth of all players minus that of none: they do.
+
+        See Also
+        --------
+        pkex.Explanation.additivity_error : How far the computed values are from it.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> pkex.games.Shapley().efficient
+        True
+        """
         return True
 
     def ladder(self, n_players: int, tol: float | None, *, general: bool) -> Ladder:
-        """Return the rules of `pkex.games.rules`."""
+        """Return the quadrature rules with proven error bounds.
+
+        Parameters
+        ----------
+        n_players : int
+            Number of players.
+        tol : float or None
+            Accepted relative error; None for full double precision.
+        general : bool
+            Whether factors of removed players may differ from 1.
+
+        Returns
+        -------
+        Ladder
+            The quadrature rules, cheapest first.
+
+        See Also
+        --------
+        pkex.games.rules : The quadrature rules.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> len(pkex.games.Shapley().ladder(4, None, general=False).rules) > 0
+        True
+        """
         return general_ladder(n_players, tol) if general else ladder(n_players, tol)
 
 
@@ -80,7 +132,32 @@ class _AtNode:
         *,
         general: bool,  # noqa: ARG002
     ) -> Ladder:
-        """Return the one node."""
+        """Return the rule of one node, which is exact.
+
+        Parameters
+        ----------
+        n_players : int
+            Number of players.
+        tol : float or None
+            Accepted relative error; None for full double precision.
+        general : bool
+            Whether factors of removed players may differ from 1.
+
+        Returns
+        -------
+        Ladder
+            The quadrature rules, cheapest first.
+
+        See Also
+        --------
+        pkex.games.rules : The quadrature rules.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> len(pkex.games.Banzhaf().ladder(4, None, general=False).rules) > 0
+        True
+        """
         nodes, weights = np.array([self._node]), np.array([1.0])
         return _single_rule_ladder(
             Rule(self._name, nodes, weights, 2**63 - 1, math.inf, True, 0.0), n_players
@@ -90,6 +167,10 @@ class _AtNode:
 @dataclass(frozen=True)
 class Banzhaf(_AtNode):
     """Banzhaf values: every other player is present with probability 1/2. They do not add up.
+
+    See Also
+    --------
+    Shapley : The values that add up.
 
     Examples
     --------
@@ -105,31 +186,45 @@ class Banzhaf(_AtNode):
 
 
 @dataclass(frozen=True)
-class Alone(_AtNode):
-    """What a player adds to nobody: t = 0. In a game of variances the first-order indices.
+class FirstIn(_AtNode):
+    """First-in values, t = 0: what a player adds to the empty coalition.
+
+    In a game of variances they are the first-order Sobol indices.
+
+    See Also
+    --------
+    LastIn : What a player adds to all the others.
+    Shapley : The mean over all orders.
 
     Examples
     --------
     >>> import pkex
-    >>> pkex.games.Alone().index
-    'alone'
+    >>> pkex.games.FirstIn().index
+    'first-in'
     """
 
-    index, _name, _node = "alone", "alone", 0.0
+    index, _name, _node = "first-in", "first-in", 0.0
 
 
 @dataclass(frozen=True)
-class Last(_AtNode):
-    """What a player adds to all the others: t = 1. In a game of variances the total indices.
+class LastIn(_AtNode):
+    """Last-in values, t = 1: what a player adds to all the others.
+
+    In a game of variances they are the total-order Sobol indices.
+
+    See Also
+    --------
+    FirstIn : What a player adds to the empty coalition.
+    Shapley : The mean over all orders.
 
     Examples
     --------
     >>> import pkex
-    >>> pkex.games.Last().index
-    'last'
+    >>> pkex.games.LastIn().index
+    'last-in'
     """
 
-    index, _name, _node = "last", "last", 1.0
+    index, _name, _node = "last-in", "last-in", 1.0
 
 
 @dataclass(frozen=True)
@@ -141,6 +236,11 @@ class BetaShapley:
     alpha, beta : float
         Positive, at most 64. The larger `alpha`, the more small coalitions count; the larger
         `beta`, the more large ones do. Both 1 give Shapley values.
+
+    See Also
+    --------
+    Shapley : The values that add up.
+    Banzhaf : Weighs all coalitions alike.
 
     Examples
     --------
@@ -167,16 +267,63 @@ class BetaShapley:
 
     @property
     def index(self) -> str:
-        """The name of the values."""
+        """The name of the values.
+
+        See Also
+        --------
+        pkex.Explainer : Takes it as ``index=``.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> pkex.games.BetaShapley(16, 1).index
+        'Beta(16, 1)'
+        """
         return f"Beta({self.alpha:g}, {self.beta:g})"
 
     @property
     def efficient(self) -> bool:
-        """Whether they sum to the worth of all players minus that of none: only Beta(1, 1) does."""
+        """Whether the values sum to the worth of all players minus that of none: Beta(1, 1) only.
+
+        See Also
+        --------
+        pkex.Explanation.additivity_error : How far the computed values are from it.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> pkex.games.BetaShapley(16, 1).efficient
+        False
+        """
         return self.alpha == 1.0 and self.beta == 1.0
 
     def ladder(self, n_players: int, tol: float | None, *, general: bool) -> Ladder:
-        """Return the Gauss-Jacobi rule that is exact for so many players, or Shapley's rules."""
+        """Return the Gauss-Jacobi rule that is exact for so many players, or Shapley's rules.
+
+        Parameters
+        ----------
+        n_players : int
+            Number of players.
+        tol : float or None
+            Accepted relative error; None for full double precision.
+        general : bool
+            Whether factors of removed players may differ from 1.
+
+        Returns
+        -------
+        Ladder
+            The quadrature rules, cheapest first.
+
+        See Also
+        --------
+        pkex.games.rules : The quadrature rules.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> len(pkex.games.BetaShapley(16, 1).ladder(4, None, general=False).rules) > 0
+        True
+        """
         if self.efficient:
             return Shapley().ladder(n_players, tol, general=general)
         return _single_rule_ladder(
@@ -185,7 +332,7 @@ class BetaShapley:
 
 
 def parse_measure(index: object) -> Measure:
-    """Return the measure that `index` names or is."""
+    """Return the semivalue that `index` names or is."""
     if isinstance(index, str):
         for measure in (Shapley(), Banzhaf()):
             if measure.index == index:
@@ -195,7 +342,7 @@ def parse_measure(index: object) -> Measure:
     ):
         return index  # type: ignore[return-value]
     raise ValueError(
-        f"index must be 'SV' (Shapley), 'BV' (Banzhaf), or a measure such as "
+        f"index must be 'SV' (Shapley), 'BV' (Banzhaf), or a semivalue such as "
         f"pkex.games.BetaShapley(16, 1); got {brief(index)}."
     )
 

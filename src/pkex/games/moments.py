@@ -15,15 +15,17 @@ player, all of it, and an equal share for each player. The part of a pair of pla
 
     sum_ac w_a w_c C_j C_m prod_{others} E[g_a] E[g_c],      C_j = E[g_aj g_cj] - E[g_aj] E[g_cj].
 
-The covariances ``C_j`` are matrix products over the rows of centred factors, and the present factor
-is absent factor plus covariance. An atom of a single player may be shifted by a constant, which
-changes no variance; it is centred.
+The covariances ``C_j`` are matrix products over the rows of centred factors, each times the root of
+the weight of its row, and the present factor is absent factor plus covariance. An atom of a single
+player may be shifted by a constant, which changes no variance; it is centred.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,19 +33,23 @@ from numpy.typing import NDArray
 
 from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
-from pkex.games.atoms import Atoms
-from pkex.games.blocks import triangle
-from pkex.games.measures import Alone, Last, Shapley
-from pkex.games.protocols import BlockSums, Factors, Task
+from pkex.games.atoms import Atoms, join_factors
+from pkex.games.backend import Backend, game_class
+from pkex.games.blocks import rectangle, triangle
+from pkex.games.measures import FirstIn, LastIn, Shapley
+from pkex.games.protocols import BlockSums, Factors, Game, Task
 from pkex.games.rules import Rule
 from pkex.games.sources import given_game
 from pkex.games.sums import GameSums, sort_rules, sum_tolerance
-from pkex.games.threads import raise_if_cancelled
+from pkex.games.threads import raise_if_cancelled, workspace
 
-__all__ = ["Bundles", "VarianceGame", "VarianceSums"]
+__all__ = ["AtomFactors", "Bundles", "CentredFactors", "VarianceGame", "VarianceSums"]
 
 
-_TILE = 2**20  # factors of a tile of pairs of atoms
+_TILE = 2**17  # factors of a tile of pairs of atoms, which a core's cache holds
+_LARGEST_TILE, _SIDE = 2**20, 32  # a tile may be larger where it has fewer atoms on a side
+_FEWEST_BLOCKS, _SHARED = 6, 100  # six blocks for the threads, if they have so many atoms each
+_STEP = 2**16  # factors of some rows and a block of atoms, which a core's cache holds
 _ROWS = 2**22  # factors of rows and atoms that are evaluated at once
 _KEPT = 2**25  # centred factors that are kept: 256 MiB
 
@@ -103,8 +109,33 @@ class VarianceSums(NamedTuple):
     rules: tuple[Rule, ...]
 
 
-class VarianceGame:
-    """The game of variances of functions that are sums of atoms: a reduction.
+class CentredFactors(NamedTuple):
+    """The factors of atoms under each bundle of inputs, as what they are on average and around it.
+
+    Attributes
+    ----------
+    means : Factors of shape (bundles, atoms)
+        Those of atoms of single players are 0, as these are shifted by their mean.
+    lacks : array of shape (bundles, atoms)
+        The means of the deficits before that shift.
+    centred : list of arrays of shape (bundles, rows, atoms of a block), or None
+        Factors minus their means, times the roots of the weights of the rows, block by block,
+        where they are few enough to be kept.
+    mean_of_singles : array of shape (outputs,)
+        What atoms of single players have in the mean of the functions.
+    unit : bool
+        Whether all factors lie in [0, 1].
+    """
+
+    means: Factors
+    lacks: Floats
+    centred: list[Floats] | None
+    mean_of_singles: Floats
+    unit: bool
+
+
+class AtomFactors:
+    """The factors of atoms at all rows, of which the means are taken: a reduction.
 
     Parameters
     ----------
@@ -114,47 +145,112 @@ class VarianceGame:
     weights : array of shape (atoms, outputs)
         Of the atoms of all parts.
     bundles : Bundles
+    """
+
+    def __init__(
+        self, parts: Sequence[tuple[Atoms, Floats]], weights: Floats, bundles: Bundles
+    ) -> None:
+        self.parts, self.weights, self.bundles = parts, weights, bundles
+        self.count = len(weights)
+        self.n_rows, self.n_bundles = bundles.weights.shape
+        self.roots = np.sqrt(bundles.weights).T[:, :, None]
+        small, large = (math.isqrt(size // self.n_bundles) for size in (_TILE, _LARGEST_TILE))
+        n_blocks = math.ceil(self.count / max(1, small, min(large, _SIDE)))
+        n_blocks = max(n_blocks, min(_FEWEST_BLOCKS, self.count // _SHARED))
+        self.side = math.ceil(self.count / n_blocks)  # atoms of a block, alike in all but the last
+        self.keep = self.n_bundles * self.n_rows * self.count <= _KEPT
+        self.sums = np.empty((2, self.n_bundles, self.count))
+        self.centred: list[Floats] = []
+        self.unit = True
+
+    def tasks(self) -> Sequence[Task]:
+        """Return blocks of atoms, each at all rows."""
+        rows = slice(0, self.n_rows)
+        return [Task(rows, atoms) for atoms, _ in rectangle(self.count, 1, self.side)]
+
+    def run(self, task: Task) -> tuple[slice, Floats, bool, Floats | None]:
+        """Return the means of factors and deficits of a block, and weighted factors if kept."""
+        atoms = task.points
+        width = atoms.stop - atoms.start
+        sums, unit = np.zeros((2, self.n_bundles, width)), True
+        centred = np.empty((self.n_bundles, self.n_rows, width)) if self.keep else None
+        step = max(1, _STEP // (self.n_bundles * width))
+        for start in range(0, self.n_rows, step):
+            if start:
+                raise_if_cancelled()
+            rows = slice(start, min(start + step, self.n_rows))
+            factors = self.evaluate(rows, atoms)
+            shares = self.bundles.weights[rows].T[:, None, :]
+            unit &= bool(factors.deficits.min() >= 0.0 and factors.deficits.max() <= 1.0)
+            for total, part in zip(sums, factors, strict=True):
+                total += (shares @ part)[:, 0]
+            if centred is not None:
+                centred[:, rows] = factors.deficits
+        if centred is not None:
+            np.subtract(sums[1][:, None], centred, out=centred)
+            centred *= self.roots
+        return atoms, sums, unit, centred
+
+    def add(self, part: tuple[slice, Floats, bool, Floats | None]) -> None:
+        """Take in what a task returned."""
+        atoms, sums, unit, centred = part
+        self.sums[:, :, atoms] = sums
+        self.unit &= unit
+        if centred is not None:
+            self.centred.append(centred)
+
+    def result(self) -> CentredFactors:
+        """Return the means and the centred factors."""
+        values, lacks = self.sums
+        values = np.where(np.abs(lacks) < 0.5, 1.0 - lacks, values)
+        deficits = lacks.copy()
+        single = np.concatenate([atoms.single for atoms, _ in self.parts])
+        alone = np.flatnonzero(single >= 0)
+        # a term of one player has no part in the worth of none, but in the mean of the function
+        mean_of_singles = values[single[alone], alone] @ self.weights[alone]
+        values[single[alone], alone] = 0.0
+        deficits[single[alone], alone] = 1.0
+        centred = self.centred if self.keep else None
+        return CentredFactors(Factors(values, deficits), lacks, centred, mean_of_singles, self.unit)
+
+    def evaluate(self, rows: slice, wanted: slice) -> Factors:
+        """Return the factors of some atoms of all parts at some rows."""
+        return join_factors(self.parts, rows, wanted)
+
+
+class VarianceGame:
+    """The game of variances of functions that are sums of atoms: a reduction.
+
+    Parameters
+    ----------
+    atoms : AtomFactors
+    factors : CentredFactors
+        Its result.
     pairs : bool
         Whether the parts of two players are wanted.
     """
 
-    def __init__(
-        self,
-        parts: Sequence[tuple[Atoms, Floats]],
-        weights: Floats,
-        bundles: Bundles,
-        *,
-        pairs: bool = False,
-    ) -> None:
-        self.parts, self.weights, self.bundles = parts, weights, bundles
-        self.count, n_outputs = weights.shape
-        n_players = bundles.n_players
-        self.n_rows, self.n_bundles = bundles.weights.shape
-        self.games = [
-            given_game(n_players, measure, general=True, tol=None)
-            for measure in (Alone(), Last(), Shapley())
-        ]
-        self.pairs = pairs
+    def __init__(self, atoms: AtomFactors, factors: CentredFactors, *, pairs: bool = False) -> None:
+        self.atoms, self.factors, self.pairs = atoms, factors, pairs
+        self.weights, self.bundles = atoms.weights, atoms.bundles
+        n_players, n_outputs = self.bundles.n_players, self.weights.shape[1]
+        self.games = _index_games(n_players, game_class())
         shapes = BlockSums.shapes(1, n_players, n_outputs)
         shapes["indices"] = (len(self.games), n_players, n_outputs)
         if pairs:
             shapes["pairs"] = (n_players, n_players, n_outputs)
         self.sums = Accumulator(**shapes)
-        self._unit = True  # whether all factors lie in [0, 1]; `_evaluate_means` looks
-        self.means, self._lacks, self._all_centred = self._evaluate_means()
-        absent = bundles.join(self.means)
-        self.worth: Floats = np.multiply.reduce(absent.values, axis=0) @ weights
-        self.absent = absent.values
+        self.absent = self.bundles.join(factors.means).values
+        self.worth: Floats = np.multiply.reduce(self.absent, axis=0) @ self.weights
 
     def tasks(self) -> Sequence[Task]:
         """Return tiles of pairs of atoms, each unordered pair once."""
-        side = max(1, min(self.count, int((_TILE / max(1, self.n_bundles)) ** 0.5)))
-        return [Task(*block) for block in triangle(self.count, side, side)]
+        side = self.atoms.side
+        return [Task(*block) for block in triangle(self.atoms.count, side, side)]
 
     def run(self, task: Task) -> tuple[list[BlockSums], Floats | None]:
         """Return the sums of a tile for each index, and those of pairs of players."""
         first, second = task.rows, task.points
-        raise_if_cancelled()
         weights = self.weights[first, None] * self.weights[None, second]
         if second.start != first.start:
             weights *= 2.0
@@ -179,99 +275,65 @@ class VarianceGame:
         """Return the indices in the units of the variance."""
         arrays, rules = self.sums.arrays, sort_rules(self.sums.rules)
         sizes, n_players = arrays["magnitudes"], self.bundles.n_players
-        tolerance = sum_tolerance(rules, n_players, self.count, sizes, True)
+        tolerance = sum_tolerance(rules, n_players, self.atoms.count, sizes, True)
         square = self.worth * self.worth
         sums = GameSums(arrays["values"], arrays["totals"], square, sizes, tolerance, rules)
         sums.check("the variance of the function")
         variance, pairs = sums.checked[0][0], arrays.get("pairs")
         first, total, shapley = arrays["indices"]
         size = sizes[0]
-        if self._unit:  # a pair has the deficits u + m v <= u + v
+        if self.factors.unit:  # a pair has the deficits u + m v <= u + v
             weights = np.abs(self.weights)
-            lacks = np.minimum(self.means.deficits.sum(axis=0), 1.0)
+            lacks = np.minimum(self.factors.means.deficits.sum(axis=0), 1.0)
             size = np.minimum(size, 2.0 * weights.sum(axis=0) * (lacks @ weights))
-        mean = self.worth + self._mean_of_singles
+        mean = self.worth + self.factors.mean_of_singles
         return VarianceSums(first, total, shapley, pairs, variance, mean, size, rules)
 
     def _factors(self, first: slice, second: slice) -> tuple[Factors, Factors]:
         """Return the present and absent factors of a tile, shape (players, pairs)."""
         covariances = self._covariances(first, second)
-        values, lacks = self.means
+        shape, (values, lacks) = covariances.shape, self.factors.means
         m, n = values[:, first, None], values[:, None, second]
         u, v = lacks[:, first, None], lacks[:, None, second]
-        absent = Factors(m * n, u + m * v)
-        deficits = absent.deficits - covariances
-        present = Factors(absent.values + covariances, deficits)
+        absent = Factors(
+            np.multiply(m, n, out=workspace("absent_values", *shape)),
+            np.multiply(m, v, out=workspace("absent_deficits", *shape)),
+        )
+        np.add(absent.deficits, u, out=absent.deficits)
+        present = Factors(
+            np.add(absent.values, covariances, out=workspace("present_values", *shape)),
+            np.subtract(absent.deficits, covariances, out=covariances),
+        )
         flat = (
-            Factors(*(part.reshape(self.n_bundles, -1) for part in one))
-            for one in (present, absent)
+            Factors(*(part.reshape(len(part), -1) for part in one)) for one in (present, absent)
         )
         joined = [self.bundles.join(one) for one in flat]
         return joined[0], joined[1]
 
     def _covariances(self, first: slice, second: slice) -> Floats:
         """Return those of the factors of a tile under each bundle, (bundles, atoms, atoms)."""
-        shares = self.bundles.weights.T[:, :, None]
-        if self._all_centred is not None:
-            left, right = self._all_centred[:, :, first], self._all_centred[:, :, second]
-            product: Floats = (left * shares).transpose(0, 2, 1) @ right
-            return product
+        centred, side = self.factors.centred, self.atoms.side
         widths = first.stop - first.start, second.stop - second.start
-        total = np.zeros((self.n_bundles, *widths))
-        step = max(1, _ROWS // (self.n_bundles * sum(widths)))
-        for start in range(0, self.n_rows, step):
+        total = workspace("covariances", self.atoms.n_bundles, *widths)
+        if centred is not None:
+            left, right = centred[first.start // side], centred[second.start // side]
+            return np.matmul(left.transpose(0, 2, 1), right, out=total)
+        n_rows, n_bundles = self.bundles.weights.shape
+        total[...] = 0.0
+        step = max(1, _ROWS // (n_bundles * sum(widths)))
+        for start in range(0, n_rows, step):
             raise_if_cancelled()
-            rows = slice(start, min(start + step, self.n_rows))
+            rows = slice(start, min(start + step, n_rows))
             left, right = self._centre(rows, first), self._centre(rows, second)
-            total += (left * shares[:, rows]).transpose(0, 2, 1) @ right
+            total += left.transpose(0, 2, 1) @ right
         return total
 
     def _centre(self, rows: slice, atoms: slice) -> Floats:
-        """Return factors minus their means, shape (bundles, rows, atoms)."""
-        deficits = self._evaluate(rows, atoms).deficits
-        centred: Floats = self._lacks[:, None, atoms] - deficits
+        """Return factors minus their means, times roots of weights, (bundles, rows, atoms)."""
+        deficits = self.atoms.evaluate(rows, atoms).deficits
+        centred: Floats = self.factors.lacks[:, None, atoms] - deficits
+        centred *= self.atoms.roots[:, rows]
         return centred
-
-    def _evaluate_means(self) -> tuple[Factors, Floats, Floats | None]:
-        """Return the means of the factors, of their deficits, and centred factors if they are few.
-
-        Means have shape (bundles, atoms). Those of the factors are 0 for atoms of single players,
-        which are shifted by their mean; centred factors (bundles, rows, atoms) are not.
-        """
-        sums, centred = np.zeros((2, self.n_bundles, self.count)), None
-        keep = self.n_bundles * self.n_rows * self.count <= _KEPT
-        step = self.n_rows if keep else max(1, _ROWS // (self.n_bundles * self.count))
-        for start in range(0, self.n_rows, step):
-            rows = slice(start, min(start + step, self.n_rows))
-            factors = self._evaluate(rows, slice(0, self.count))
-            shares = self.bundles.weights[rows].T[:, None, :]
-            self._unit &= bool(factors.deficits.min() >= 0.0 and factors.deficits.max() <= 1.0)
-            for total, part in zip(sums, factors, strict=True):
-                total += (shares @ part)[:, 0]
-            if keep:
-                centred = np.subtract(sums[1][:, None], factors.deficits, out=factors.deficits)
-        lacks = sums[1].copy()
-        values = np.where(np.abs(lacks) < 0.5, 1.0 - lacks, sums[0])
-        single = np.concatenate([atoms.single for atoms, _ in self.parts])
-        alone = np.flatnonzero(single >= 0)
-        # a term of one player has no part in the worth of none, but in the mean of the function
-        self._mean_of_singles = values[single[alone], alone] @ self.weights[alone]
-        values[single[alone], alone] = 0.0
-        sums[1][single[alone], alone] = 1.0
-        return Factors(values, sums[1]), lacks, centred
-
-    def _evaluate(self, rows: slice, wanted: slice) -> Factors:
-        """Return the factors of some atoms of all parts at some rows."""
-        factors: list[Factors] = []
-        start = 0
-        for atoms, x in self.parts:
-            first, last = max(wanted.start, start), min(wanted.stop, start + atoms.count)
-            if first < last:
-                factors.append(atoms.factors(x[rows], slice(first - start, last - start)))
-            start += atoms.count
-        if len(factors) == 1:
-            return factors[0]
-        return Factors(*(np.concatenate(part, axis=2) for part in zip(*factors, strict=True)))
 
     def _sum_pairs(self, change: Floats, first: slice, second: slice) -> Floats:
         """Return the sums over a tile of the parts of two players, (players, players, outputs)."""
@@ -287,6 +349,15 @@ class VarianceGame:
                 sums_of_j = twice * (inner * w[:, first]).sum(axis=1)
                 sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = sums_of_j
         return sums
+
+
+@lru_cache(maxsize=64)
+def _index_games(n_players: int, backend: Backend) -> tuple[Game, ...]:
+    """Return the games of the three indices for factors that are given, which know no data."""
+    return tuple(
+        given_game(n_players, measure, general=True, tol=None, backend=backend)
+        for measure in (FirstIn(), LastIn(), Shapley())
+    )
 
 
 def _all_but(factors: Floats, j: int) -> Floats:

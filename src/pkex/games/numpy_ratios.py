@@ -12,7 +12,6 @@ from pkex._util.types import Floats, Indices
 from pkex.games.extents import measure_extent
 from pkex.games.factors import compute_drops
 from pkex.games.protocols import NOTHING, TAU, Factors, Measured
-from pkex.games.threads import workspace
 from pkex.kernels.normal_form import Term
 
 __all__ = ["NumPyRatios"]
@@ -55,8 +54,7 @@ class NumPyRatios:
             some = slice(int(order[0]), int(order[-1]) + 1)
         drops = pairs.drops[:, None, some]
         start = 1.0 if pairs.start is None else pairs.start[:, None, some]
-        factors = workspace("ratios", len(drops), len(nodes), len(order))
-        np.multiply(nodes[None, :, None], drops, out=factors)
+        factors = nodes[None, :, None] * drops
         np.subtract(start, factors, out=factors)
         if not _stays_away(pairs, nodes, factors):
             largest = np.maximum(np.abs(start), np.abs(start - drops))

@@ -2,7 +2,8 @@
 
 It takes the values of a *tile* of pairs, once, and contracts them with all weights by matrix
 products. What a tile holds of each pair is up to its *filler*: the values of a source, or the
-kernel of each player by itself (`PlayerKernels`).
+kernel of each player by itself (`PlayerKernels`). Several fillers fill one tile, one after the
+other, so that weights are made once for all.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ __all__ = [
     "PermutedSums",
     "PermutedWeights",
     "PlayerKernels",
-    "Together",
 ]
 
 
@@ -121,47 +121,6 @@ class PlayerKernels:
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
-    """Two fillers of the same rows one after the other, so that weights are made once for both.
-
-    What `Added` tells is of the first.
-    """
-
-    first: Filler
-    second: Filler
-
-    @property
-    def n_values(self) -> int:
-        """Those of both."""
-        return self.first.n_values + self.second.n_values
-
-    @property
-    def x(self) -> Floats:
-        """The rows."""
-        return self.first.x
-
-    @property
-    def z(self) -> Floats:
-        """The points."""
-        return self.first.z
-
-    @property
-    def pairs(self) -> int:
-        """Pairs of a tile that suit both."""
-        return min(self.first.pairs, self.second.pairs)
-
-    def between(self, x: Floats, z: Floats) -> Together:
-        """Return both between other rows and points."""
-        return Together(self.first.between(x, z), self.second.between(x, z))
-
-    def add_values(self, rows: slice, points: slice, values: Floats) -> Added:
-        """Add the numbers of both to `values`."""
-        count = self.first.n_values
-        self.second.add_values(rows, points, values[count:])
-        return self.first.add_values(rows, points, values[:count])
-
-
-@dataclass(frozen=True, eq=False)
 class PermutedSums:
     """Sums over all pairs for all sets of weights.
 
@@ -181,7 +140,7 @@ class PermutedSums:
     rules: tuple[Rule, ...]
 
     def parts(self, count: int) -> tuple[PermutedSums, PermutedSums]:
-        """Return the first `count` values and the others, as `Together` has them."""
+        """Return the first `count` values and the others."""
         first, others = slice(count), slice(count, None)
         return (
             replace(self, sums=self.sums[first], rounding=self.rounding[first]),
@@ -205,6 +164,23 @@ class _Tile(NamedTuple):
     largest: float
 
 
+class _Filling(NamedTuple):
+    """A filler of two layers, and where its numbers stand in a tile."""
+
+    filler: Filler
+    here: slice
+
+    def fill(self, rows: slice, points: slice, tile: Floats) -> Added:
+        """Add what it has to a tile; later layers may end before the first does."""
+        filler = self.filler
+        rows = slice(rows.start, min(rows.stop, len(filler.x)))
+        points = slice(points.start, min(points.stop, len(filler.z)))
+        n_rows, n_points = rows.stop - rows.start, points.stop - points.start
+        if n_rows <= 0 or n_points <= 0:
+            return Added((), 0.0)
+        return filler.add_values(rows, points, tile[self.here, :n_rows, :n_points])
+
+
 class ByPermutation:
     """Weighted sums over all pairs of one sample for many sets of weights.
 
@@ -215,23 +191,33 @@ class ByPermutation:
 
     Parameters
     ----------
-    filler : Filler
+    fillers : Filler or sequence of Filler
+        Of the same rows. The rules and the largest magnitude are those of the first.
     shuffled : Shuffled
     """
 
-    def __init__(self, filler: Filler, shuffled: PermutedWeights) -> None:
-        self.shuffled, self.n_values, self.n_rows = shuffled, filler.n_values, len(filler.x)
-        layers = [np.asfortranarray(filler.x[rows]) for rows in shuffled.layers]
-        self.within = [filler.between(layer, layer) for layer in layers]
-        self.across = [filler.between(left, right) for left, right in permutations(layers, 2)]
-        self.pairs = min(filler.pairs, _TILE // self.n_values)
+    def __init__(self, fillers: Filler | Sequence[Filler], shuffled: PermutedWeights) -> None:
+        every = list(fillers) if isinstance(fillers, Sequence) else [fillers]
+        layers = [np.asfortranarray(every[0].x[rows]) for rows in shuffled.layers]
+        self.shuffled, self.n_rows, self.n_values = shuffled, len(every[0].x), 0
+        self.within: list[_Filling] = []
+        self.across: list[_Filling] = []
+        pairs = _TILE
+        for filler in every:
+            here = slice(self.n_values, self.n_values + filler.n_values)
+            self.n_values, pairs = here.stop, min(pairs, filler.pairs)
+            self.within += [_Filling(filler.between(layer, layer), here) for layer in layers]
+            for left, right in permutations(layers, 2):
+                self.across.append(_Filling(filler.between(left, right), here))
+        pairs = min(pairs, _TILE // self.n_values)
+        width = max(1, min(shuffled.width, pairs))
+        step = max(1, min(width, pairs // width))
+        self.tiles = [Task(*tile) for tile in triangle(len(layers[0]), step, width)]
         self.sums = Accumulator()
 
     def tasks(self) -> Sequence[Task]:
         """Return the tiles."""
-        width = max(1, min(self.shuffled.width, self.pairs))
-        step = max(1, min(width, self.pairs // width))
-        return [Task(*tile) for tile in triangle(len(self.shuffled.layers[0]), step, width)]
+        return self.tiles
 
     def run(self, task: Task) -> _Tile:
         """Return what one tile gives."""
@@ -243,8 +229,8 @@ class ByPermutation:
         rules, largest = set[Rule](), 0.0
         diagonal = points.start == rows.start
         for group in (self.within, self.across):
-            for filler in group:
-                added = _add_filler(filler, rows, points, tile)
+            for filling in group:
+                added = filling.fill(rows, points, tile)
                 rules.update(added.rules)
                 largest = max(largest, added.largest)
             if diagonal and group is self.within and not self.shuffled.with_self:
@@ -263,16 +249,7 @@ class ByPermutation:
     def result(self) -> PermutedSums:
         """Return the sums of all sets."""
         # the weights are about total / n^2 each, so this is about the sum of the absolute terms
-        rounding = EQUAL * self.shuffled.total / self.n_rows**2 * 2.0 * self.sums["sizes"]
-        sums = self.shuffled.finish(2.0 * self.sums["sums"])  # (i, k) and (k, i)
+        sums, sizes = self.sums.arrays["sums"], self.sums.arrays["sizes"]
+        rounding = EQUAL * self.shuffled.total / self.n_rows**2 * 2.0 * sizes
+        sums = self.shuffled.finish(2.0 * sums)  # (i, k) and (k, i)
         return PermutedSums(sums, rounding, self.sums.largest, tuple(self.sums.rules))
-
-
-def _add_filler(filler: Filler, rows: slice, points: slice, tile: Floats) -> Added:
-    """Add to a tile what a filler has of it; later layers may end before the first does."""
-    rows = slice(rows.start, min(rows.stop, len(filler.x)))
-    points = slice(points.start, min(points.stop, len(filler.z)))
-    n_rows, n_points = rows.stop - rows.start, points.stop - points.start
-    if n_rows <= 0 or n_points <= 0:
-        return Added((), 0.0)
-    return filler.add_values(rows, points, tile[:, :n_rows, :n_points])

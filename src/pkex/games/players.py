@@ -36,7 +36,7 @@ def parse_groups(
         if twice:
             raise ValueError(
                 f"column {names[min(twice)]!r} is in more than one group; a column can belong to "
-                "one player only."
+                "one group only."
             )
         grouped.update(columns)
         title = " + ".join(names[c] for c in columns) if name is None else str(name)
@@ -46,7 +46,7 @@ def parse_groups(
     titles = tuple(title for _, title in players)
     if len(set(titles)) < len(titles):
         twice_named = next(title for title in titles if titles.count(title) > 1)
-        raise ValueError(f"two players are named {twice_named!r}; give the group another name.")
+        raise ValueError(f"two features are named {twice_named!r}; give the group another name.")
     return tuple(columns for columns, _ in players), titles
 
 

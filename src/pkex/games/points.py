@@ -18,7 +18,7 @@ from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
 from pkex.games.approximation import bound_missed
-from pkex.games.blocks import rectangle
+from pkex.games.blocks import cut_points, rectangle
 from pkex.games.engine import run_reduction
 from pkex.games.factors import Absent
 from pkex.games.layout import as_column_major
@@ -111,18 +111,26 @@ class WeightedPoints:
         """
         x, plan, games = as_column_major(X), self.plan, self.plan.games()
         bases = self.bases
-        if len(games) == 1 and not progress and len(X) * self.z.size <= block_entries(games):
-            block = self._explain_at_once(games, x)  # nothing to cut or to add up
+        is_small = len(X) * self._work * len(games) <= block_entries(games)
+        if is_small and self._is_one_block and len(games) == 1 and not progress:
+            block = self._explain_at_once(games[0], x)  # nothing to cut or to add up
             if not (plan.powers or plan.singles):
                 return GameSums.of(block, plan, len(self.z), bases)
             sums = Accumulator()
             sums.add(block.arrays, rules=block.rules)
             self.add_others(x, sums)
             return GameSums.accumulated(sums, plan, len(self.z), bases)
+        n_jobs = 1 if is_small else n_jobs  # threads would take longer to start than they save
         also = partial(self.add_others, x)
         rows = ByRow(plan, self.source(games, x), self.weights, bases, also)
         result: GameSums = run_reduction(rows, n_jobs=n_jobs, progress=progress)
         return result
+
+    def with_weights(self, weights: Floats) -> WeightedPoints:
+        """Return the same points with other weights; what does not depend on them is shared."""
+        other = WeightedPoints(self.plan, self.z, weights, self.background)
+        other._kept = self._kept
+        return other
 
     def pair_values(self, X: Floats) -> Floats:
         """Return the values of every pair, without weights, shape (players, rows, points).
@@ -197,14 +205,32 @@ class WeightedPoints:
         """Return the pairs of rows and points, with what absent players have."""
         return PointSource(games, x, self.z, self._absent(games))
 
-    def _explain_at_once(self, games: Sequence[Game], x: Floats) -> BlockSums:
+    def _explain_at_once(self, game: Game, x: Floats) -> BlockSums:
         """Return the sums of a single game, one block."""
-        every = slice(0, len(self.z))
-        if self.background is None:
-            game = games[0]
-            block = game.explain(x, self.z, self.weights)
-            return block.scaled(game.term.coefficient, game.term.slack)
-        return self.source(games, x).explain(0, slice(0, len(x)), every, self.weights)
+        z, weights, background = self.z, self.weights, self.background
+        if background is None:
+            block = game.explain(x, z, weights)
+        elif background.marginal:
+            absent = self._mean_factors((game,), 0, slice(0, len(z)))
+            block = game.explain(x, z, weights, absent)
+        else:
+            scenarios = EachRow(background.rows, background.weights)
+            block = scenarios.explain(game, x, z, weights)
+        return block.scaled(game.term.coefficient, game.term.slack)
+
+    @lazy
+    def _work(self) -> int:
+        """Column factors of a row: with each row of a background, unless it is averaged."""
+        background = self.background
+        if background is None or background.marginal:
+            return int(self.z.size)
+        return int(self.z.size) * len(background.rows)
+
+    @lazy
+    def _is_one_block(self) -> bool:
+        """Whether the means of absent factors, which are kept, are those of all points."""
+        marginal = self.background is not None and self.background.marginal
+        return not marginal or len(self._blocks(self.plan.games())) == 1
 
     def _absent(self, games: Sequence[Game]) -> AbsentFactors | EachRow | None:
         background = self.background
@@ -218,8 +244,8 @@ class WeightedPoints:
         """Cut the points as the blocks of a long table are, so that means are used again."""
         marginal = self.background is not None and self.background.marginal
         entries = block_entries(games) if marginal else _ABSENT
-        pairs = max(1, entries // self.z.shape[1])
-        return [points for _, points in rectangle(1, len(self.z), pairs)]
+        width = cut_points(len(self.z), max(1, entries // self.z.shape[1]))
+        return [points for _, points in rectangle(1, len(self.z), width)]
 
     def _mean_factors(self, games: Sequence[Game], number: int, points: slice) -> Absent:
         """Return the mean factors of absent players on some points; kept while there is room."""

@@ -162,10 +162,7 @@ class Ratios(Protocol):
         """
 
     def plain(self, pairs: Measured, order: Indices, nodes: Floats) -> tuple[Floats, Floats]:
-        """Return P, by groups, nodes and pairs, and the ratios, of shape (players, columns).
-
-        What is returned may be memory of the thread, good until the next tile.
-        """
+        """Return P, by groups, nodes and pairs, and the ratios, of shape (players, columns)."""
 
     def gram(
         self, pairs: Measured, order: Indices, nodes: Floats, shares: Floats, weights: Floats
@@ -294,7 +291,7 @@ class Measure(Protocol):
         """Whether the values of all players sum to the worth of all minus that of none."""
 
     def ladder(self, n_players: int, tol: float | None, *, general: bool) -> Ladder:
-        """Return the certified rules for a number of players and a tolerance.
+        """Return rules with proven error bounds for a number of players and a tolerance.
 
         Under neutral removal absent players have the factor 1; else the game is `general`.
         """

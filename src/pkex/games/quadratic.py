@@ -8,12 +8,13 @@ has the same factors of a background row, one row after the other (interventiona
 over the rows (marginal), which is the mean of a product and no product of means.
 
 The kernel of a row with itself is a game as well where the kernel is not stationary:
-`explain_diagonal`.
+`explain_diagonal`. The square of a model, whose weights are a product, is in `pkex.games.squares`.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -29,20 +30,112 @@ from pkex.games.protocols import BlockSums, Factors, Task
 from pkex.games.reductions import ByRow
 from pkex.games.sources import GivenFactors, given_game
 from pkex.games.sums import GameSums
-from pkex.games.threads import raise_if_cancelled
+from pkex.games.threads import raise_if_cancelled, workspace
 
-__all__ = ["QuadraticGame", "explain_diagonal", "pairs_of", "tiles_of"]
+__all__ = [
+    "AtomPairs",
+    "QuadraticGame",
+    "explain_diagonal",
+    "multiply_pairs",
+    "pairs_of",
+    "tiles_of",
+]
 
 
 _FACTORS = 2**19  # of a tile of pairs of atoms, for `_ROWS` rows
 _ROWS = 8  # rows that a tile has room for
-_BLOCK = 64  # rows of a task, for which what absent players have in a tile is found once
+_BLOCK = 16  # rows of a task, for which what absent players have in a tile is found once
 
 
-class QuadraticGame:
-    """The values of a quadratic form of atoms at some rows: a reduction.
+class AtomPairs(ABC):
+    """The values of a weighted sum of products of two atoms at some rows: a reduction.
 
     Every unordered pair of atoms is met once.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the players and the measure.
+    n_atoms, n_rows, n_sets, n_background : int
+        Numbers of atoms, of rows, of sets of weights, and of background rows.
+    """
+
+    def __init__(
+        self, plan: Plan, n_atoms: int, n_rows: int, n_sets: int, n_background: int
+    ) -> None:
+        self.plan, self.n_atoms, self.n_rows = plan, n_atoms, n_rows
+        self.n_background = n_background
+        self.tiles = tiles_of(plan.n_players, n_atoms)
+        self.game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
+        shapes = BlockSums.shapes(n_rows, plan.n_players, n_sets)
+        self.sums = Accumulator(**shapes, bases=(n_sets,))
+
+    @abstractmethod
+    def present(self, rows: slice, first: slice, second: slice) -> Factors:
+        """Return the factors of pairs of atoms at some rows, shape (players, rows, pairs)."""
+
+    @abstractmethod
+    def absent(self, first: slice, second: slice) -> Iterator[tuple[float, Factors]]:
+        """Give shares and what absent players have in a tile, shape (players, pairs)."""
+
+    @abstractmethod
+    def pair_weights(self, first: slice, second: slice) -> Floats:
+        """Return the weights of ordered pairs of atoms, shape (atoms, atoms, sets)."""
+
+    def tasks(self) -> Sequence[Task]:
+        """Return some rows with the pairs of each tile, whose number is in the place of a term."""
+        blocks = [rows for rows, _ in rectangle(self.n_rows, 1, _BLOCK)]
+        tiles = [(number, slice(0, pairs_of(tile))) for number, tile in enumerate(self.tiles)]
+        return [Task(rows, pairs, number) for rows in blocks for number, pairs in tiles]
+
+    @property
+    def work(self) -> float:
+        """What a forecast counts: rows times pairs of atoms."""
+        return float(self.n_rows * sum(map(pairs_of, self.tiles)))
+
+    @property
+    def roundings(self) -> float:
+        """How many units of rounding a value carries at most, relative to the magnitudes.
+
+        As in "What a result may be off by" of docs/mathematics.md: 8 units for each of the four
+        factors of a player in a pair, the products and the rule, and one for each sum of a tile, of
+        tiles and of background rows.
+        """
+        count = max(map(pairs_of, self.tiles)) + len(self.tiles) + 2.0 * self.n_background
+        return float(68.0 * self.plan.n_players + 600.0 + count)
+
+    def run(self, task: Task) -> tuple[slice, BlockSums, Floats]:
+        """Return some rows, their sums of a tile, and those of the worth of no player."""
+        first, second = self.tiles[task.term]
+        weights = 2.0 * self.pair_weights(first, second)
+        if second.start == first.start:  # where both (a, c) and (c, a) are met
+            weights[:, : len(weights)] *= 0.5
+        weights = weights.reshape(-1, weights.shape[2])
+        present = self.present(task.rows, first, second)
+        total: BlockSums | None = None
+        base = np.zeros(weights.shape[1])
+        for share, absent in self.absent(first, second):
+            raise_if_cancelled()
+            block = self.game.explain_given(present, share * weights, absent)
+            total = block if total is None else total.plus(block)
+            base += share * (np.multiply.reduce(absent.values, axis=0) @ weights)
+        assert total is not None  # a background has rows
+        return task.rows, total, base
+
+    def add(self, part: tuple[slice, BlockSums, Floats]) -> None:
+        """Add the sums of a tile."""
+        rows, block, base = part
+        self.sums.add(block.arrays, at=rows, rules=block.rules)
+        if rows.start == 0:  # it is the same for all rows
+            self.sums.add_array("bases", base)
+
+    def result(self) -> GameSums:
+        """Return the sums of all rows."""
+        return GameSums.accumulated(self.sums, self.plan, self.n_atoms, self.sums["bases"])
+
+
+class QuadraticGame(AtomPairs):
+    """The values of a quadratic form of atoms at some rows: a reduction.
 
     Parameters
     ----------
@@ -54,80 +147,41 @@ class QuadraticGame:
     """
 
     def __init__(self, atoms: Atoms, weights: Floats, x: Floats, background: Background) -> None:
-        self.atoms, self.weights, self.x, self.background = atoms, weights, x, background
-        plan = self.plan = atoms.plan
-        self.tiles = tiles_of(atoms)
-        self.game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
-        self.sums = Accumulator(**BlockSums.shapes(len(x), plan.n_players, 1), bases=(1,))
+        super().__init__(atoms.plan, atoms.count, len(x), 1, len(background.rows))
+        self.weights, self.background = weights, background
         self.here = atoms.factors(x)
         self.there = atoms.factors(background.rows)
 
-    def tasks(self) -> Sequence[Task]:
-        """Return some rows with the pairs of each tile, whose number is in the place of a term."""
-        blocks = [rows for rows, _ in rectangle(len(self.x), 1, _BLOCK)]
-        tiles = [(number, slice(0, pairs_of(tile))) for number, tile in enumerate(self.tiles)]
-        return [Task(rows, pairs, number) for rows in blocks for number, pairs in tiles]
+    def present(self, rows: slice, first: slice, second: slice) -> Factors:
+        """Return the factors of pairs of atoms at some rows."""
+        left, right = (Factors(*(p[:, rows, some] for p in self.here)) for some in (first, second))
+        return multiply_pairs(left, right, "present_pairs")
 
-    @property
-    def roundings(self) -> float:
-        """How many units of rounding a value carries at most, relative to the magnitudes.
+    def pair_weights(self, first: slice, second: slice) -> Floats:
+        """Return a part of the matrix."""
+        return self.weights[first, second, None]
 
-        As in "What a result may be off by" of docs/mathematics.md: 8 units for each of the four
-        factors of a player in a pair, the products and the rule, and one for each sum of a tile, of
-        tiles and of background rows.
-        """
-        count = max(map(pairs_of, self.tiles)) + len(self.tiles) + 2.0 * len(self.background.rows)
-        return float(68.0 * self.plan.n_players + 600.0 + count)
-
-    def run(self, task: Task) -> tuple[slice, BlockSums, float]:
-        """Return some rows, their sums of a tile, and those of the worth of no player."""
-        first, second = self.tiles[task.term]
-        weights = 2.0 * self.weights[first, second]
-        if second.start == first.start:  # where both (a, c) and (c, a) are met
-            weights[:, : len(weights)] *= 0.5
-        weights = weights.reshape(-1, 1)
-        here = Factors(*(part[:, task.rows] for part in self.here))
-        present = _products(here, first, second)
-        total: BlockSums | None = None
-        base = 0.0
-        for share, absent in self._absent(first, second):
-            raise_if_cancelled()
-            block = self.game.explain_given(present, share * weights, absent)
-            total = block if total is None else total.plus(block)
-            base += share * float(np.multiply.reduce(absent.values, axis=0) @ weights[:, 0])
-        assert total is not None  # a background has rows
-        return task.rows, total, base
-
-    def add(self, part: tuple[slice, BlockSums, float]) -> None:
-        """Add the sums of a tile."""
-        rows, block, base = part
-        self.sums.add(block.arrays, at=rows, rules=block.rules)
-        if rows.start == 0:  # it is the same for all rows
-            self.sums.add_array("bases", base)
-
-    def result(self) -> GameSums:
-        """Return the sums of all rows."""
-        return GameSums.accumulated(self.sums, self.plan, self.atoms.count, self.sums["bases"])
-
-    def _absent(self, first: slice, second: slice) -> Iterator[tuple[float, Factors]]:
+    def absent(self, first: slice, second: slice) -> Iterator[tuple[float, Factors]]:
         """Give what absent players have in a tile, with shares: of each row, or the mean."""
         shares = self.background.weights
         if self.background.marginal:
             yield 1.0, _mean_products(self.there, shares, first, second)
             return
         for number, share in enumerate(shares):
-            row = Factors(*(part[:, number : number + 1] for part in self.there))
-            values, deficits = _products(row, first, second)
+            row = slice(number, number + 1)
+            left, right = (
+                Factors(*(p[:, row, some] for p in self.there)) for some in (first, second)
+            )
+            values, deficits = multiply_pairs(left, right, "absent_pairs")
             yield float(share), Factors(values[:, 0], deficits[:, 0])
 
 
-def tiles_of(atoms: Atoms) -> list[tuple[slice, slice]]:
+def tiles_of(n_players: int, n_atoms: int) -> list[tuple[slice, slice]]:
     """Return tiles of pairs of atoms."""
-    n_players = atoms.plan.n_players
     side = int((_FACTORS / (_ROWS * n_players)) ** 0.5)
-    side = max(1, min(side, atoms.count))
+    side = max(1, min(side, n_atoms))
     width = max(side, _FACTORS // (_ROWS * n_players * side))
-    return list(triangle(atoms.count, side, width))
+    return list(triangle(n_atoms, side, width))
 
 
 def pairs_of(tile: tuple[slice, slice]) -> int:
@@ -164,12 +218,21 @@ def explain_diagonal(plan: Plan, x: Floats, background: Background) -> tuple[Gam
     return sums, math.fsum(constants)
 
 
-def _products(factors: Factors, first: slice, second: slice) -> Factors:
-    """Return the products of the factors of pairs of atoms, shape (players, rows, pairs)."""
-    left, right = (part[:, :, first, None] for part in factors)
-    values, deficits = (part[:, :, None, second] for part in factors)
-    shape = (*factors.values.shape[:2], -1)
-    return Factors((left * values).reshape(shape), (right + left * deficits).reshape(shape))
+def multiply_pairs(first: Factors, second: Factors, memory: str) -> Factors:
+    """Return the factors of products of two atoms, shape (players, rows, pairs).
+
+    Both have shape (players, rows, atoms); the pairs are all of one of the first with one of the
+    second. In both forms: ``1 - g h = u + v - u v`` with the deficits u and v. They lie in the
+    `memory` of that name, until it is used again.
+    """
+    left, right = (part[:, :, :, None] for part in first)
+    shape = (*first.values.shape, second.values.shape[2])
+    values = workspace(f"{memory}_values", *shape)
+    deficits = workspace(f"{memory}_deficits", *shape)
+    np.multiply(left, second.values[:, :, None, :], out=values)
+    np.multiply(left, second.deficits[:, :, None, :], out=deficits)
+    deficits += right
+    return Factors(*(part.reshape(*shape[:2], -1) for part in (values, deficits)))
 
 
 def _mean_products(rows: Factors, shares: Floats, first: slice, second: slice) -> Factors:

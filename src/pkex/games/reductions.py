@@ -19,7 +19,7 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex.errors import AdditivityError
 from pkex.games.accumulator import Accumulator
-from pkex.games.blocks import rectangle, triangle
+from pkex.games.blocks import balance, cut_points, even_step, rectangle, triangle
 from pkex.games.means import mean_over_pairs, mean_roundings
 from pkex.games.plan import Plan
 from pkex.games.protocols import BlockSums, Factors, FactorSource, Game, Task
@@ -87,11 +87,14 @@ class ByRow:
 
     def tasks(self) -> Sequence[Task]:
         """Return the blocks of every term."""
-        pairs = self.source.pairs
+        n_rows, n_points = self.source.shape
+        pairs, n_terms = self.source.pairs, self.source.n_terms
         if not isinstance(self.weights, np.ndarray):
             pairs = min(pairs, _PAIRS)
-        blocks = list(rectangle(*self.source.shape, pairs))
-        return [Task(*block, term) for term in range(self.source.n_terms) for block in blocks]
+        width = cut_points(n_points, pairs)
+        step = even_step(n_rows, balance(n_rows * n_points * n_terms, pairs) // width)
+        blocks = list(rectangle(n_rows, n_points, step * width))
+        return [Task(*block, term) for term in range(n_terms) for block in blocks]
 
     def run(self, task: Task) -> tuple[slice, BlockSums]:
         """Return the sums of one block, and whose rows they are."""
@@ -139,18 +142,25 @@ class ByPair:
         return [Task(*block) for block in triangle(n_rows, step, n_rows)]
 
     def run(self, task: Task) -> list[BlockSums]:
-        """Return the sums of one strip for every term."""
+        """Return the sums of one strip over its rows, for every term."""
         rows, points, _ = task
-        local = 2.0 * exclude_self(self.weights, rows, points)
+        local = exclude_self(self.weights, rows, points)
+        local *= 2.0
         local[:, : len(local)] *= 0.5  # here both (i, k) and (k, i) are met
-        terms = range(self.source.n_terms)
-        return [self.source.explain(term, rows, points, local[:, :, None]) for term in terms]
+        parts = []
+        for term in range(self.source.n_terms):
+            values, totals, sizes, rules = self.source.explain(
+                term, rows, points, local[:, :, None]
+            )
+            parts.append(
+                BlockSums(values.sum(axis=0), totals.sum(axis=0), sizes.sum(axis=0), rules)
+            )
+        return parts
 
     def add(self, part: list[BlockSums]) -> None:
-        """Add the sums of a strip, over its rows."""
+        """Add the sums of a strip."""
         for block in part:
-            sums = {name: array.sum(axis=0) for name, array in block.arrays.items()}
-            self.sums.add(sums, rules=block.rules)
+            self.sums.add(block.arrays, rules=block.rules)
 
     def result(self) -> GameSums:
         """Return the sums, as those of one row."""
@@ -166,12 +176,14 @@ class MeanFactors:
     ----------
     games : sequence of Game
     x : array of shape (rows, columns), its columns contiguous
+    n_jobs : int or None
+        Threads for what `mean_over_pairs` has.
     """
 
-    def __init__(self, games: Sequence[Game], x: Floats) -> None:
+    def __init__(self, games: Sequence[Game], x: Floats, n_jobs: int | None = 1) -> None:
         self.games, self.x = games, x
         self.n_players = len(games[0].players)
-        self.known = [mean_over_pairs(game, x) for game in games]
+        self.known = [mean_over_pairs(game, x, n_jobs) for game in games]
         self.shape = (len(games), 2, self.n_players)
         self.sums = Accumulator(factors=self.shape)
 
@@ -223,7 +235,7 @@ class MeanFactors:
     def result(self) -> SameFactors:
         """Return the means, as what absent players have in all pairs."""
         n_rows = len(self.x)
-        sums = self.sums["factors"] / (0.5 * n_rows * (n_rows - 1.0))
+        sums = self.sums.arrays["factors"] / (0.5 * n_rows * (n_rows - 1.0))
         values, deficits = np.moveaxis(sums, 1, 0)
         # near 1 the mean of the deficits has the digits
         values = np.where(np.abs(deficits) < 0.5, 1.0 - deficits, values)

@@ -71,7 +71,7 @@ from typing import Any
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex._util.validation import brief, is_index, tolerance
+from pkex._util.validation import brief, check_tolerance, is_index
 from pkex.games.gauss import gauss_legendre
 
 __all__ = [
@@ -155,6 +155,8 @@ class Rule:
         return fits and (self.any_factors or not any_factors)
 
     def __repr__(self) -> str:
+        if not self.relative_error:  # a path integral, which has no nodes to speak of
+            return f"Rule({self.family})"
         domain = "" if self.max_players >= 2**62 else f", players <= {self.max_players}"
         domain += "" if math.isinf(self.max_lam) else f", lam <= {self.max_lam:.3g}"
         return (
@@ -285,7 +287,7 @@ def ellipse(size: int, n_players: int, tol: float | None = None) -> Rule:
     >>> rules.ellipse(8, n_players=50)
     Rule(ellipse gauss-legendre, 8 nodes, lam <= 2.56, relative error <= 7.3e-16)
     """
-    tol = tolerance(tol, FULL_PRECISION)
+    tol = check_tolerance(tol, FULL_PRECISION)
     accepted = _TIGHTEST
     limit = _ellipse_limit(_count(size, "size"), _TIGHTEST)
     if tol is not None:  # the rounding of the nodes, which grows with lam, takes the other half
@@ -345,7 +347,7 @@ def _count(value: int, name: str) -> int:
 
 def _level(tol: float | None) -> float:
     """Return the largest shipped tolerance that meets `tol`."""
-    tol = tolerance(tol, FULL_PRECISION)
+    tol = check_tolerance(tol, FULL_PRECISION)
     if tol is None:
         return _TIGHTEST
     return float(max(t for t in _data()["tolerances"] if t <= tol))

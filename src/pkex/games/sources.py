@@ -19,7 +19,8 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
-from pkex.games.backend import game_class
+from pkex.games.backend import Backend, game_class
+from pkex.games.blocks import SMALLEST_PART, even_step, rectangle
 from pkex.games.factors import TILE, Absent, Factors
 from pkex.games.measures import Shapley
 from pkex.games.protocols import Added, BlockSums, Game, Measure
@@ -42,8 +43,7 @@ __all__ = [
 _BLOCK = 2**22  # column factors of a block at most; a backend may want less
 _SCENARIOS = 2**24  # column factors that are evaluated between two looks at the keyboard
 _GIVEN = 2**19  # factors of a block that are computed before the hot loop
-_WORK = 2**26  # column factors of a block over all rows of a background: some tenths of a second
-_ROWS = 16  # that a block has with a background, as they share the factors of its rows
+_TOGETHER = 8  # rows of a background in a block at least, as they share the factors of its pairs
 
 
 class AbsentFactors(Protocol):
@@ -101,6 +101,10 @@ class EachRow:
     rows: Floats
     weights: Floats
 
+    def some(self, part: slice) -> EachRow:
+        """Return some of the rows, with their weights."""
+        return EachRow(self.rows[part], self.weights[part])
+
     def explain(self, game: Game, x: Floats, z: Floats, weights: Floats) -> BlockSums:
         """Return the mean over the rows of a block's sums, in parts that suit the block."""
         step = min(_SCENARIOS // len(x), game.entries) // (game.term.n_columns * len(z))
@@ -153,8 +157,18 @@ class PointSource:
 
     @property
     def n_terms(self) -> int:
-        """Number of terms."""
-        return len(self.games)
+        """Number of terms, each as often as the rows of a background are cut."""
+        return len(self.games) * len(self.scenarios)
+
+    @lazy
+    def scenarios(self) -> list[slice]:
+        """The rows of a background, cut so that a block is no long work; one part without any."""
+        if not isinstance(self.absent, EachRow):
+            return [slice(0, 1)]
+        n_rows = len(self.absent.rows)
+        few = block_entries(self.games) // SMALLEST_PART // max(1, len(self.x) * self.z.size)
+        step = even_step(n_rows, max(_TOGETHER, few))
+        return [part for part, _ in rectangle(n_rows, 1, step)]
 
     @property
     def n_players(self) -> int:
@@ -169,20 +183,18 @@ class PointSource:
     @property
     def pairs(self) -> int:
         """Pairs of a block that suit the backend, and make it no long work for one thread."""
-        n_columns = int(self.x.shape[1])
-        pairs = max(1, block_entries(self.games) // n_columns)
-        if isinstance(self.absent, EachRow):
-            most = _WORK // (n_columns * len(self.absent.rows))
-            pairs = min(pairs, max(most, _ROWS * len(self.z)))
-        return pairs
+        together = int(self.scenarios[0].stop)
+        entries = int(self.x.shape[1]) * together
+        return max(1, block_entries(self.games) // entries)
 
     def explain(self, term: int, rows: slice, points: slice, weights: Floats) -> BlockSums:
         """Return the weighted sums of a term over a block."""
+        part, term = divmod(term, len(self.games))
         game, x, z, absent = self.games[term], self.x[rows], self.z[points], self.absent
         if absent is None:
             sums = game.explain(x, z, weights)
         elif isinstance(absent, EachRow):
-            sums = absent.explain(game, x, z, weights)
+            sums = absent.some(self.scenarios[part]).explain(game, x, z, weights)
         else:
             sums = game.explain(x, z, weights, absent.at(term, points))
         return sums.scaled(game.term.coefficient, game.term.slack)
@@ -234,11 +246,19 @@ class _HandedOver(ColumnKernel):
         raise TypeError("these factors are given; there is no kernel to evaluate.")
 
 
-def given_game(n_players: int, measure: Measure, *, general: bool, tol: float | None) -> Game:
-    """Return the game of the backend in use for factors that are given."""
+def given_game(
+    n_players: int,
+    measure: Measure,
+    *,
+    general: bool,
+    tol: float | None,
+    backend: Backend | None = None,
+) -> Game:
+    """Return the game of a backend, by default that in use, for factors that are given."""
     term = Term(1.0, (_HandedOver(),), n_players)
     players = tuple((j,) for j in range(n_players))
-    return game_class()(term, players, measure.ladder(n_players, tol, general=general))
+    ladder = measure.ladder(n_players, tol, general=general)
+    return (backend or game_class())(term, players, ladder)
 
 
 @dataclass(frozen=True, eq=False)

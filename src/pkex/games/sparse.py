@@ -49,6 +49,7 @@ Hence the units are multiplied by the mean of that over the nodes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -56,12 +57,11 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
-from pkex.games.factors import compute_drops
 from pkex.games.protocols import Factors
 from pkex.games.rules import Rule
-from pkex.games.stored import AtEntries, Indices, Row, StoredPoints, split_rows
+from pkex.games.stored import AtEntries, Batch, Ends, Indices, Row, StoredPoints, split_rows
 from pkex.games.threads import raise_if_cancelled
-from pkex.kernels.entries import MOST, in_columns
+from pkex.kernels.entries import MOST
 
 __all__ = ["Scenarios", "SparseGame", "SparseSums"]
 
@@ -106,32 +106,6 @@ class SparseSums(NamedTuple):
     lam: float
 
 
-class _Ends(NamedTuple):
-    """Factors of present and of absent players, and their difference with all its digits."""
-
-    present: Floats
-    absent: Floats
-    change: Floats
-
-    @classmethod
-    def of(cls, exponents: Floats, absent: Factors | None) -> _Ends:
-        values, deficits = np.exp(-exponents), -np.expm1(-exponents)
-        if absent is None:
-            return cls(values, np.ones(1), -deficits)
-        return cls(values, absent.values, -compute_drops(Factors(values, deficits), absent))
-
-    @classmethod
-    def first(cls, exponents: Floats) -> _Ends:
-        """Return those of players whose factor is the same, present or absent."""
-        values = np.exp(-exponents)
-        return cls(values, values, np.zeros_like(values))
-
-    def at(self, t: Any) -> Floats:
-        """Return the factors f at a node."""
-        factors: Floats = (1.0 - t) * self.absent + t * self.present
-        return factors
-
-
 class _First(NamedTuple):
     """The first row at the nodes of a rule: log P' and G', shape (nodes, points)."""
 
@@ -163,18 +137,22 @@ class SparseGame:
         """Whether the rows of a background stand in one by one."""
         return self.scenarios is not None and not self.scenarios.marginal
 
-    def explain(self, row: Row, players: Indices) -> SparseSums:
-        """Return the sums of a row, with values of some players, among them all that it stores."""
+    def explain(self, rows: Sequence[Row], players: Sequence[Indices]) -> list[SparseSums]:
+        """Return the sums of rows, with values of some players, among them all that a row stores.
+
+        With a background each of its rows stands in for all rows in turn.
+        """
         if not self.each:
-            return self._explain(row, players, players, None)
+            return self._explain(rows, players, players, None)
         assert self.scenarios is not None
-        total: SparseSums | None = None
+        totals: list[SparseSums | None] = [None] * len(rows)
         for other, share in zip(self._others, self.scenarios.weights, strict=True):
-            both = np.union1d(players, self.stored.owners.of(other))
-            sums = self._explain(row, players, both, other)
-            total = _add_share(total, sums, float(share))
-        assert total is not None  # a background has rows
-        return total
+            raise_if_cancelled()
+            stored = self.stored.owners.of(other)
+            both = [np.union1d(wanted, stored) for wanted in players]
+            sums = self._explain(rows, players, both, other)
+            totals = [_add_share(t, s, float(share)) for t, s in zip(totals, sums, strict=True)]
+        return [total for total in totals if total is not None]  # all: a background has rows
 
     @lazy
     def bases(self) -> Floats:
@@ -198,58 +176,99 @@ class SparseGame:
         return split_rows(self.scenarios.rows)
 
     def _explain(
-        self, row: Row, players: Indices, corrected: Indices, other: Row | None
-    ) -> SparseSums:
-        """Return the sums of a row against one scenario; `corrected` are the players J."""
-        stored, weights = self.stored, self.weights
-        ids, place = in_columns(stored.starts, corrected)
-        points = stored.points[ids]
-        s = stored.at(row, corrected, ids, place)
-        r = None if other is None else stored.at(other, corrected, ids, place)
-        absent, without = self._absent(ids, corrected, r)
-        at_entries, at_empty = _Ends.of(s.entries, absent), _Ends.of(s.empty, without)
+        self,
+        rows: Sequence[Row],
+        players: Sequence[Indices],
+        corrected: Sequence[Indices],
+        other: Row | None,
+    ) -> list[SparseSums]:
+        """Return the sums of rows against one scenario; `corrected` are their players J."""
+        stored = self.stored
+        batch = stored.batch(corrected)
+        s = stored.at(rows, batch)
+        r = None if other is None else stored.at([other] * len(rows), batch)
+        absent, without = self._absent(batch.ids, batch.players, r)
+        ends = Ends.of(s.entries, absent), Ends.of(s.empty, without)
+        zeros = stored.zeros[batch.ids], np.zeros(len(batch.players))
         if self.each:
-            first_at_entries = _Ends.first(stored.zeros[ids])
-            first_at_empty = _Ends.first(np.zeros(len(corrected)))
+            first_ends = Ends.first(zeros[0]), Ends.first(zeros[1])
         else:
-            first_at_entries = _Ends.of(stored.zeros[ids], absent)
-            first_at_empty = _Ends.of(np.zeros(len(corrected)), without)
-        lam_empty = np.abs(at_empty.change) - np.abs(first_at_empty.change)
-        lam_entries = np.abs(at_entries.change) - np.abs(first_at_entries.change) - lam_empty[place]
-        largest = float((self._lam + stored.by_point(points, lam_entries)).max())
-        lam = largest + float(lam_empty.sum())
-        rule = self._rule(_SLACK * max(0.0, lam), len(corrected))
-        first, nodes = self._first(rule), rule.nodes[:, None]
-        f_empty, first_f_empty = at_empty.at(nodes), first_at_empty.at(nodes)  # (nodes, players)
-        g_empty, first_g_empty = at_empty.change / f_empty, first_at_empty.change / first_f_empty
-        log_ratios, ratios = np.log(f_empty / first_f_empty).sum(axis=1), first_f_empty / f_empty
-        values, rest = np.zeros((len(corrected), weights.shape[1])), np.zeros(weights.shape[1])
-        gains, first_gains = np.zeros((2, len(ids)))  # of the entries, without the weights
+            first_ends = Ends.of(zeros[0], absent), Ends.of(zeros[1], without)
+        in_entries, in_empty = (
+            np.abs(now.change) - np.abs(first.change)
+            for now, first in zip(ends, first_ends, strict=True)
+        )
+        in_entries = in_entries - in_empty[batch.place]
+        lam = (self._lam + stored.by_row_and_point(batch, in_entries)).max(axis=1)
+        lam += np.bincount(batch.rows, in_empty, len(rows))
+        worths = s.entries - stored.zeros[batch.ids] - s.empty[batch.place]
+        worths = stored.by_row_and_point(batch, worths) + stored.total
+        worths += np.bincount(batch.rows, s.empty, len(rows))[:, None]
+        totals, units = _weigh(np.exp(-worths), self.weights), self._units(batch, s, r)
+        by_rule: dict[Rule, list[int]] = {}
+        for number, wanted in enumerate(corrected):
+            rule = self._rule(_SLACK * max(0.0, float(lam[number])), len(wanted))
+            by_rule.setdefault(rule, []).append(number)
+        result: dict[int, SparseSums] = {}
+        for rule, numbers in by_rule.items():
+            some, of_player, of_entry = batch.select(np.array(numbers))
+            parts = [
+                now.select(mask)
+                for now, mask in zip((*ends, *first_ends), (of_entry, of_player) * 2, strict=True)
+            ]
+            values, rest = self._integrate(rule, some, *parts)
+            starts = np.cumsum(np.bincount(some.rows, minlength=len(numbers)))[:-1]
+            amplified = units[numbers] * _amplification(rule) + len(self.weights) + rule.size + 64.0
+            by_row = np.split(values, starts)
+            for at, number in enumerate(numbers):
+                shown, others = by_row[at], rest[at]
+                if self.each:  # what the other row alone stores is not told apart
+                    kept = np.isin(corrected[number], players[number])
+                    shown, others = shown[kept], others + shown[~kept].sum(axis=0)
+                sizes = float(amplified[at]), float(lam[number])
+                result[number] = SparseSums(shown, others, totals[number], {rule}, *sizes)
+        return [result[number] for number in range(len(rows))]
+
+    def _integrate(
+        self,
+        rule: Rule,
+        batch: Batch,
+        at_entries: Ends,
+        at_empty: Ends,
+        first_at_entries: Ends,
+        first_at_empty: Ends,
+    ) -> tuple[Floats, Floats]:
+        """Return the values of the players of rows with one rule, and the rest of each row."""
+        stored, weights, n_rows, place = self.stored, self.weights, batch.n_rows, batch.place
+        points, row_of_entry = stored.points[batch.ids], batch.rows[place]
+        n_sets = weights.shape[1]
+        values, rest = np.zeros((len(batch.players), n_sets)), np.zeros((n_rows, n_sets))
+        gains, first_gains = np.zeros((2, len(points)))  # of the entries, without the weights
+        first = self._first(rule)
         for node, (t, weight) in enumerate(zip(rule.nodes, rule.weights, strict=True)):
+            f_empty, first_f_empty = at_empty.at(t), first_at_empty.at(t)
+            g_empty, first_g_empty = (
+                at_empty.change / f_empty,
+                first_at_empty.change / first_f_empty,
+            )
             f, first_f = at_entries.at(t), first_at_entries.at(t)
-            sums = stored.by_point(points, np.log(f / first_f * ratios[node][place]))
-            product = weight * np.exp(first.log_products[node] + log_ratios[node] + sums)
-            here = product[points]
-            gains += (at_entries.change / f - g_empty[node][place]) * here
-            first_gains += (first_at_entries.change / first_f - first_g_empty[node][place]) * here
-            summed = product @ weights
-            values += g_empty[node][:, None] * summed
-            rest -= first_g_empty[node].sum() * summed
+            ratios = np.broadcast_to(first_f_empty / f_empty, g_empty.shape)
+            logs = stored.by_row_and_point(batch, np.log(f / first_f * ratios[place]))
+            logs += np.bincount(batch.rows, -np.log(ratios), n_rows)[:, None]
+            product = weight * np.exp(first.log_products[node] + logs)
+            here, summed = product[row_of_entry, points], _weigh(product, weights)
+            gains += (at_entries.change / f - g_empty[place]) * here
+            first_gains += (first_at_entries.change / first_f - first_g_empty[place]) * here
+            values += g_empty[:, None] * summed[batch.rows]
+            rest -= np.bincount(batch.rows, first_g_empty, n_rows)[:, None] * summed
             if first.changes is not None:
-                rest += (product * first.changes[node]) @ weights
+                rest += _weigh(product * first.changes[node], weights)
         at_points = weights[points]
-        for number in range(weights.shape[1]):
-            values[:, number] += np.bincount(place, gains * at_points[:, number], len(corrected))
-        rest -= first_gains @ at_points
-        worths = stored.by_point(points, s.entries - stored.zeros[ids] - s.empty[place])
-        totals = np.exp(-(stored.total + worths + s.empty.sum())) @ weights
-        units = self._units(points, place, s, r, len(corrected)) * _amplification(rule)
-        units += len(weights) + rule.size + 64.0
-        if self.each:  # what the other row alone stores is not told apart
-            kept = np.isin(corrected, players)
-            rest += values[~kept].sum(axis=0)
-            values = values[kept]
-        return SparseSums(values, rest, totals, {rule}, units, lam)
+        for number in range(n_sets):
+            column = at_points[:, number]
+            values[:, number] += np.bincount(place, gains * column, len(values))
+            rest[:, number] -= np.bincount(row_of_entry, first_gains * column, n_rows)
+        return values, rest
 
     def _absent(
         self, ids: Indices, players: Indices, r: AtEntries | None
@@ -266,10 +285,10 @@ class SparseGame:
     def _worths(self, row: Row, players: Indices) -> Floats:
         """Return the products of all factors of a row, for each point."""
         stored = self.stored
-        ids, place = in_columns(stored.starts, players)
-        s = stored.at(row, players, ids, place)
-        gained = s.entries - stored.zeros[ids] - s.empty[place]
-        total = stored.total + stored.by_point(stored.points[ids], gained) + s.empty.sum()
+        batch = stored.batch([players])
+        s = stored.at([row], batch)
+        gained = s.entries - stored.zeros[batch.ids] - s.empty[batch.place]
+        total = stored.total + stored.by_row_and_point(batch, gained)[0] + s.empty.sum()
         worths: Floats = np.exp(-total)
         return worths
 
@@ -294,8 +313,8 @@ class SparseGame:
                 raise_if_cancelled()
                 players = stored.owners.of(row)
                 stores[number, players] = True
-                ids, place = in_columns(stored.starts, players)
-                s = stored.at(row, players, ids, place)
+                batch = stored.batch([players])
+                ids, s = batch.ids, stored.at([row], batch)
                 values[ids] += share * np.exp(-s.entries)
                 deficits[ids] -= share * np.expm1(-s.entries)
                 without[players] += share * np.exp(-s.empty)
@@ -333,12 +352,12 @@ class SparseGame:
         return float(sizes.sum()) + self.stored.by_point(self.stored.points, at_stored)
 
     @property
-    def _first_ends(self) -> tuple[_Ends, _Ends]:
+    def _first_ends(self) -> tuple[Ends, Ends]:
         """The factors of a row of zeros, at all entries and at points without."""
         everything = np.arange(len(self.stored.points)), np.arange(self.stored.owners.n_players)
         absent, without = self._absent(*everything, None)
         zeros = np.zeros(self.stored.owners.n_players)
-        return _Ends.of(self.stored.zeros, absent), _Ends.of(zeros, without)
+        return Ends.of(self.stored.zeros, absent), Ends.of(zeros, without)
 
     def _first(self, rule: Rule) -> _First:
         """Return what the first row has at the nodes of a rule; kept for the next row."""
@@ -364,17 +383,18 @@ class SparseGame:
             changes[node] = g_empty.sum() + stored.by_point(stored.points, more)
         return _First(logs, changes)
 
-    def _units(
-        self, points: Indices, place: Indices, s: AtEntries, r: AtEntries | None, n_corrected: int
-    ) -> float:
-        """Return what rounding costs P and a change, in units of 2^-53: see the head."""
+    def _units(self, batch: Batch, s: AtEntries, r: AtEntries | None) -> Floats:
+        """Return what rounding costs P and a change, in units of 2^-53, by row: see the head."""
         n_background, n_logs, reach = self._first_rounding
         at_empty = s.empty if r is None else np.maximum(s.empty, r.empty)
         at_entries = s.entries if r is None else np.maximum(s.entries, r.entries)
-        both = self.stored.by_point(points, at_entries + at_empty[place])
-        total_reach = 2.0 * reach + float(at_empty.sum()) + float(both.max(initial=0.0))
+        both = self.stored.by_row_and_point(batch, at_entries + at_empty[batch.place])
+        total_reach = np.bincount(batch.rows, at_empty, batch.n_rows) + both.max(axis=1)
+        total_reach += 2.0 * reach
+        n_corrected = np.bincount(batch.rows, minlength=batch.n_rows)
         n_added = self.stored.most + n_corrected + 2.0 * n_background + 72.0
-        return 10.0 * (n_logs + 2.0 * n_corrected) + 2.0 * n_added * total_reach
+        units: Floats = 10.0 * (n_logs + 2.0 * n_corrected) + 2.0 * n_added * total_reach
+        return units
 
     @lazy
     def _first_rounding(self) -> tuple[int, float, float]:
@@ -387,12 +407,14 @@ class SparseGame:
         if len(empty) > 1:
             sizes = sizes + empty[stored.players]
         largest = float(stored.by_point(stored.points, sizes).max(initial=0.0))
-        n_logs = self._n_absent_terms + 6.0 * stored.most
+        n_logs = (0 if self.each else self._n_absent) + 6.0 * stored.most
         return n_background, n_logs, float(empty.sum()) + 2.0 * largest
 
-    @property
-    def _n_absent_terms(self) -> int:
-        return 0 if self.each else self._n_absent
+
+def _weigh(worths: Floats, weights: Floats) -> Floats:
+    """Return the weighted sums over points, (rows, sets): each row as if it were alone."""
+    sums: Floats = (worths[:, None, :] @ weights)[:, 0]
+    return sums
 
 
 def _amplification(rule: Rule) -> float:

@@ -17,25 +17,28 @@ import numpy as np
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
+from pkex.games.blocks import balance, even_step, rectangle
 from pkex.games.engine import run_reduction
 from pkex.games.plan import Plan
 from pkex.games.protocols import Task
 from pkex.games.rules import Rule, exact
 from pkex.games.sparse import Scenarios, SparseGame, SparseSums
 from pkex.games.stored import Indices, Owners, Row, StoredPoints
-from pkex.games.sums import SMALLEST, Sums, check_additivity, sort_rules
-from pkex.games.threads import raise_if_cancelled
+from pkex.games.sums import SMALLEST, RowSums, sort_rules
+from pkex.games.threads import jobs_of_short_steps
 
 __all__ = ["SparseByRow", "SparseGameSums", "SparsePoints"]
 
 
-_ROWS = 8  # of a block
+_ROWS = 128  # of a block at most
+_PAIRS = 2**16  # of a block that takes more rows than others need: 0.5 MiB
 _POINTS = 2**13  # of a block: what a first row has at all nodes is kept
 _UNIT = 2.0**-53
+_BOUNDS = ("lam", "units")
 
 
 @dataclass(frozen=True, eq=False)
-class SparseGameSums(Sums):
+class SparseGameSums(RowSums):
     """Weighted sums of the values of games of sparse rows, with what they may be off by.
 
     Attributes
@@ -57,10 +60,13 @@ class SparseGameSums(Sums):
         The largest bound first.
     efficient : bool
         Whether values add up at all.
+    magnitudes : array of shape (sets,)
+        What sums of the absolute worths of pairs are at most.
     """
 
     NUMBERS = ("values", "rest", "totals", "bases")
-    SIZES = ("error", "tolerance")
+    SIZES = ("error", "tolerance", "magnitudes")
+    VALUES = "values and rest"
 
     starts: Indices
     players: Indices
@@ -72,26 +78,12 @@ class SparseGameSums(Sums):
     tolerance: Floats
     rules: tuple[Rule, ...]
     efficient: bool
+    magnitudes: Floats
 
-    @lazy
-    def explained(self) -> Floats:
-        """The sums of values and rest, shape (rows, sets)."""
+    def add_up(self) -> Floats:
+        """Return the sums of values and rest, shape (rows, sets)."""
         rows = [self.values[a:b].sum(axis=0) for a, b in pairwise(self.starts)]
         return np.asarray(rows).reshape(self.rest.shape) + self.rest
-
-    @property
-    def residual(self) -> Floats:
-        """How far the sums are from totals - bases."""
-        residual: Floats = self.explained - (self.totals - self.bases)
-        return residual
-
-    def check(self) -> float:
-        """Return the largest residual, or raise where rounding does not explain it."""
-        if not self.efficient:
-            return float("nan")
-        whole = "prediction minus base value"
-        explained, residual = self.explained, self.residual
-        return check_additivity(explained, residual, self.tolerance, "values and rest", whole)
 
 
 class SparsePoints:
@@ -160,7 +152,7 @@ class SparsePoints:
         `players` are those whose values are wanted for each row, among them all that it stores.
         """
         sums: SparseGameSums = run_reduction(
-            SparseByRow(self, rows, players), n_jobs=n_jobs, progress=progress
+            SparseByRow(self, rows, players), n_jobs=jobs_of_short_steps(n_jobs), progress=progress
         )
         return sums
 
@@ -181,7 +173,9 @@ class SparseByRow:
     def tasks(self) -> Sequence[Task]:
         """Return the blocks of every term."""
         n_rows = len(self.rows)
-        cuts = [slice(at, min(at + _ROWS, n_rows)) for at in range(0, n_rows, _ROWS)]
+        most = _PAIRS // max(1, min(_POINTS, self.source.z.shape[0]))
+        step = even_step(n_rows, min(_ROWS, max(balance(n_rows, _ROWS), most)))
+        cuts = [rows for rows, _ in rectangle(n_rows, 1, step)]
         terms = range(len(self.games))
         return [
             Task(rows, at, term) for term in terms for rows in cuts for at in self.source.blocks
@@ -190,11 +184,7 @@ class SparseByRow:
     def run(self, task: Task) -> tuple[Task, list[SparseSums]]:
         """Return the sums of one block."""
         game = self.games[task.term][task.points.start // _POINTS]
-        sums = []
-        for number in range(task.rows.start, task.rows.stop):
-            raise_if_cancelled()
-            sums.append(game.explain(self.rows[number], self.players[number]))
-        return task, sums
+        return task, game.explain(self.rows[task.rows], self.players[task.rows])
 
     def add(self, part: tuple[Task, list[SparseSums]]) -> None:
         """Add the sums of one block, with what they may be off by."""
@@ -202,24 +192,29 @@ class SparseByRow:
         term, plan = self.source.plan.terms[task.term], self.source.plan
         size = np.abs(self.source.weights[task.points]).sum(axis=0)
         size = term.slack * abs(term.coefficient) * size
-        for row, sums in zip(range(task.rows.start, task.rows.stop), blocks, strict=True):
-            certified = max(rule.relative_error for rule in sums.rules)
-            spread = sums.lam if plan.general else 1.0
-            rounding = sums.units * _UNIT
-            stored = slice(self.starts[row], self.starts[row + 1])
-            self.sums["values"][stored] += term.coefficient * sums.values
-            arrays = {
-                "rest": term.coefficient * sums.rest,
-                "totals": term.coefficient * sums.totals,
-                "error": (2.0 * certified + rounding) * size + SMALLEST,
-                "tolerance": (spread * certified + (2.0 + sums.lam) * rounding) * size + SMALLEST,
-            }
-            self.sums.add(arrays, at=row, rules=sums.rules)
+        certified = np.array([max(r.relative_error for r in sums.rules) for sums in blocks])
+        lam, units = (np.array([getattr(sums, name) for sums in blocks]) for name in _BOUNDS)
+        spread, rounding = lam if plan.general else 1.0, units * _UNIT
+        error, tolerance = 2.0 * certified + rounding, spread * certified + (2.0 + lam) * rounding
+        values, rest, totals = (
+            term.coefficient * join([getattr(sums, name) for sums in blocks])
+            for name, join in (("values", np.concatenate), ("rest", np.stack), ("totals", np.stack))
+        )
+        stored = slice(self.starts[task.rows.start], self.starts[task.rows.stop])
+        self.sums["values"][stored] += values
+        arrays = {
+            "rest": rest,
+            "totals": totals,
+            "error": error[:, None] * size + SMALLEST,
+            "tolerance": tolerance[:, None] * size + SMALLEST,
+        }
+        self.sums.add(arrays, at=task.rows, rules=set[Rule]().union(*(s.rules for s in blocks)))
 
     def result(self) -> SparseGameSums:
         """Return the sums of all rows."""
         source, arrays = self.source, self.sums.arrays
-        missed = 2.0 * source.missed * np.abs(source.weights).sum(axis=0)
+        sizes = np.abs(source.weights).sum(axis=0)
+        worth = sum(abs(term.coefficient) for term in source.plan.terms)
         stored = np.concatenate([*self.players, np.empty(0, dtype=np.intp)])
         return SparseGameSums(
             self.starts,
@@ -228,8 +223,9 @@ class SparseByRow:
             arrays["rest"],
             arrays["totals"],
             source.bases,
-            arrays["error"] + missed,
+            arrays["error"] + 2.0 * source.missed * sizes,
             arrays["tolerance"],
             sort_rules(self.sums.rules or {exact(1)}),
             source.plan.measure.efficient,
+            worth * sizes,
         )

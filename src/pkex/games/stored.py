@@ -7,16 +7,19 @@ each entry that they have.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Indices, Players
+from pkex.games.factors import compute_drops
+from pkex.games.protocols import Factors
 from pkex.kernels.entries import MOST, exponents, in_columns
 from pkex.kernels.normal_form import Term
 
-__all__ = ["AtEntries", "Indices", "Owners", "Row", "StoredPoints", "split_rows"]
+__all__ = ["AtEntries", "Batch", "Ends", "Indices", "Owners", "Row", "StoredPoints", "split_rows"]
 
 
 class Row(NamedTuple):
@@ -70,6 +73,68 @@ class AtEntries(NamedTuple):
 
     empty: Floats
     entries: Floats
+
+
+class Ends(NamedTuple):
+    """Factors of present and of absent players, and their difference with all its digits."""
+
+    present: Floats
+    absent: Floats
+    change: Floats
+
+    @classmethod
+    def of(cls, exponents: Floats, absent: Factors | None) -> Ends:
+        """Return those of players with these exponents; absent factors are 1 if None."""
+        values, deficits = np.exp(-exponents), -np.expm1(-exponents)
+        if absent is None:
+            return cls(values, np.ones(1), -deficits)
+        return cls(values, absent.values, -compute_drops(Factors(values, deficits), absent))
+
+    @classmethod
+    def first(cls, exponents: Floats) -> Ends:
+        """Return those of players whose factor is the same, present or absent."""
+        values = np.exp(-exponents)
+        return cls(values, values, np.zeros_like(values))
+
+    def select(self, chosen: Any) -> Ends:
+        """Return some of them."""
+        parts = (part if len(part) == 1 < len(chosen) else part[chosen] for part in self)
+        return Ends(*parts)
+
+    def at(self, t: Any) -> Floats:
+        """Return the factors f at a node."""
+        factors: Floats = (1.0 - t) * self.absent + t * self.present
+        return factors
+
+
+class Batch(NamedTuple):
+    """The entries that players of some rows have, row by row, player by player.
+
+    Attributes
+    ----------
+    n_rows : int
+    rows, players : arrays of shape (players of all rows,)
+        The row that wants it, and the player, which ascend.
+    ids, place : arrays of shape (entries,)
+        The entries, and whose each is, as `in_columns` says.
+    """
+
+    n_rows: int
+    rows: Indices
+    players: Indices
+    ids: Indices
+    place: Indices
+
+    def select(self, chosen: Indices) -> tuple[Batch, Any, Any]:
+        """Return the batch of some rows, and which players and entries it has of this one."""
+        numbers = np.full(self.n_rows, -1)
+        numbers[chosen] = np.arange(len(chosen))
+        of_player = numbers[self.rows] >= 0
+        of_entry = of_player[self.place]
+        place = (np.cumsum(of_player) - 1)[self.place[of_entry]]
+        rows, players = numbers[self.rows[of_player]], self.players[of_player]
+        batch = Batch(len(chosen), rows, players, self.ids[of_entry], place)
+        return batch, of_player, of_entry
 
 
 class StoredPoints:
@@ -128,25 +193,49 @@ class StoredPoints:
         sums = np.bincount(points, entries, self.n_points)
         return sums.astype(np.float64, copy=False)  # which are integers where there are none
 
-    def at(self, row: Row, players: Indices, ids: Indices, place: Indices) -> AtEntries:
-        """Return the exponents of a row for some players, among them all that it stores.
+    def at(self, rows: Sequence[Row], batch: Batch) -> AtEntries:
+        """Return the exponents of rows for the players of a batch, among them all that they store.
 
-        `ids` are the entries of the players, and `place` says whose they are: see `in_columns`.
+        There is a row for each of the batch.
         """
         term, of_column = self.term, self.owners.of_column
-        alone = exponents(term, row.columns, row.values, 0.0)
-        who = np.searchsorted(players, of_column[row.columns])
+        columns = np.concatenate([row.columns for row in rows])
+        cells = np.concatenate([row.values for row in rows])
+        numbers = np.repeat(np.arange(len(rows)), [len(row.columns) for row in rows])
+        alone = exponents(term, columns, cells, 0.0)
+        n_players, players, place, ids = (
+            self.owners.n_players,
+            batch.players,
+            batch.place,
+            batch.ids,
+        )
+        keys = batch.rows * n_players + players  # which ascend, as players of a row do
+        who = np.searchsorted(keys, numbers * n_players + of_column[columns])
         empty = np.bincount(who, alone, len(players)).astype(np.float64, copy=False)
         if self.owners.are_columns:
-            cells = np.zeros(len(players))
-            cells[who] = row.values
-            at_entries = exponents(term, players[place], cells[place], self._cells[ids])
+            by_player = np.zeros(len(players))
+            by_player[who] = cells
+            at_entries = exponents(term, players[place], by_player[place], self._cells[ids])
             return AtEntries(empty, at_entries)
-        cell, of_row = in_columns(self._starts, row.columns)
-        both = exponents(term, row.columns[of_row], row.values[of_row], self._cells[cell])
-        entry = np.searchsorted(ids, self._entry[cell])
+        cell, of_row = in_columns(self._starts, columns)
+        both = exponents(term, columns[of_row], cells[of_row], self._cells[cell])
+        n_entries = len(self.points)
+        keys = batch.rows[place] * n_entries + ids
+        entry = np.searchsorted(keys, numbers[of_row] * n_entries + self._entry[cell])
         gains = np.bincount(entry, both - self._alone[cell] - alone[of_row], len(ids))
         at_entries = np.clip(self._sums[ids] + empty[place] + gains, 0.0, MOST)
-        single = self.owners.alone[of_column[row.columns]][of_row]
+        single = self.owners.alone[of_column[columns]][of_row]
         at_entries[entry[single]] = both[single]  # which no difference has to be formed for
         return AtEntries(np.minimum(empty, MOST), at_entries)
+
+    def batch(self, players: Sequence[Indices]) -> Batch:
+        """Return the entries of the players of some rows, one row after the other."""
+        rows = np.repeat(np.arange(len(players)), [len(one) for one in players])
+        every = np.concatenate([*players, np.empty(0, dtype=np.intp)])
+        return Batch(len(players), rows, every, *in_columns(self.starts, every))
+
+    def by_row_and_point(self, batch: Batch, entries: Floats) -> Floats:
+        """Return sums over the entries of a batch, shape (rows, points)."""
+        cells = batch.rows[batch.place] * self.n_points + self.points[batch.ids]
+        sums = np.bincount(cells, entries, batch.n_rows * self.n_points)
+        return sums.astype(np.float64, copy=False).reshape(batch.n_rows, self.n_points)

@@ -18,7 +18,15 @@ from pkex.games.rules import Rule, exact
 if TYPE_CHECKING:
     from pkex.games.plan import Plan
 
-__all__ = ["SMALLEST", "GameSums", "Sums", "check_additivity", "sort_rules", "sum_tolerance"]
+__all__ = [
+    "SMALLEST",
+    "GameSums",
+    "RowSums",
+    "Sums",
+    "check_additivity",
+    "sort_rules",
+    "sum_tolerance",
+]
 
 
 SMALLEST = 5e-324  # the rounding error of results that underflow
@@ -57,8 +65,53 @@ class Sums:
         return result
 
 
+class RowSums(Sums):
+    """Sums for rows, whose values should add up to ``totals - bases`` within `tolerance`."""
+
+    VALUES: ClassVar[str]  # what is added up, in words
+    totals: Floats
+    bases: Floats
+    magnitudes: Floats
+    tolerance: Floats
+    efficient: bool
+
+    def add_up(self) -> Floats:
+        """Return the sums of the values over all players, shape (rows, sets)."""
+        raise NotImplementedError
+
+    @lazy
+    def checked(self) -> tuple[Floats, Floats]:
+        """The sums of the values over all players, and how far they are from totals - bases.
+
+        Both have shape (rows, sets), and are NaN where something overflowed.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            explained = self.add_up()
+            return explained, explained - (self.totals - self.bases)
+
+    @property
+    def explained(self) -> Floats:
+        """The sums of the values over all players."""
+        return self.checked[0]
+
+    @property
+    def residual(self) -> Floats:
+        """How far the sums of the values are from totals - bases."""
+        return self.checked[1]
+
+    def check(self, whole: str = "prediction minus base value") -> float:
+        """Return the largest residual, or raise where rounding does not explain it.
+
+        NaN where values do not add up by their measure. `whole` says what they should sum to.
+        """
+        if not self.efficient:
+            return float("nan")
+        explained, residual = self.checked
+        return check_additivity(explained, residual, self.tolerance, self.VALUES, whole)
+
+
 @dataclass(frozen=True, eq=False)
-class GameSums(Sums):
+class GameSums(RowSums):
     """Weighted sums of the values of games, for rows of a table, or one row for a statistic.
 
     Attributes
@@ -84,6 +137,7 @@ class GameSums(Sums):
     NUMBERS = ("values", "totals", "bases")
     SIZES = ("magnitudes", "tolerance")
     COUNTS = ("n_blocks",)
+    VALUES = "values"
 
     values: Floats
     totals: Floats
@@ -101,7 +155,8 @@ class GameSums(Sums):
         """Return the sums of one block, or of several added up, with what they may miss."""
         values, totals, sizes, rules = block
         order = sort_rules(rules or (exact(1),))
-        tolerance = sum_tolerance(order, plan.n_players, n_points, sizes, plan.general, n_blocks)
+        n_players = len(plan.players)
+        tolerance = sum_tolerance(order, n_players, n_points, sizes, plan.general, n_blocks)
         efficient = plan.measure.efficient
         return cls(values, totals, bases, sizes, tolerance, order, efficient, n_blocks)
 
@@ -111,35 +166,10 @@ class GameSums(Sums):
         block = BlockSums(sums["values"], sums["totals"], sums["magnitudes"], tuple(sums.rules))
         return cls.of(block, plan, n_points, bases, sums.n_blocks or 1)
 
-    @lazy
-    def checked(self) -> tuple[Floats, Floats]:
-        """The sums of the values over all players, and how far they are from totals - bases.
-
-        Both have shape (rows, sets), and are NaN where something overflowed.
-        """
-        with np.errstate(over="ignore", invalid="ignore"):
-            explained: Floats = np.add.reduce(self.values, axis=1)
-            return explained, explained - (self.totals - self.bases)
-
-    @property
-    def explained(self) -> Floats:
-        """The sums of the values over all players."""
-        return self.checked[0]
-
-    @property
-    def residual(self) -> Floats:
-        """How far the sums of the values are from totals - bases."""
-        return self.checked[1]
-
-    def check(self, whole: str = "prediction minus base value") -> float:
-        """Return the largest residual, or raise where rounding does not explain it.
-
-        NaN where values do not add up by their measure. `whole` says what they should sum to.
-        """
-        if not self.efficient:
-            return float("nan")
-        explained, residual = self.checked
-        return check_additivity(explained, residual, self.tolerance, "values", whole)
+    def add_up(self) -> Floats:
+        """Return the sums of the values over all players."""
+        explained: Floats = np.add.reduce(self.values, axis=1)
+        return explained
 
 
 def check_additivity(
@@ -208,4 +238,4 @@ def sort_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     unsorted = tuple(rules)
     if len(unsorted) == 1:
         return unsorted
-    return tuple(sorted(set(unsorted), key=lambda rule: (-rule.relative_error, -rule.size)))
+    return tuple(sorted(set(unsorted), key=lambda rule: (-rule.relative_error, -len(rule.nodes))))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
-from threadpoolctl import ThreadpoolController
 
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
@@ -23,9 +20,9 @@ from pkex.games.cluster import detect_cluster, inside_worker, run_on_cluster
 __all__ = [
     "check_n_jobs",
     "cluster_width",
+    "jobs_of_short_steps",
     "raise_if_cancelled",
     "run_in_order",
-    "single_blas",
     "workspace",
 ]
 
@@ -33,10 +30,6 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _local = threading.local()
-_blas_lock = threading.Lock()
-_blas: Any = None  # the libraries, looked for once
-_blas_users = 0
-_blas_limits: Any = None
 
 
 def check_n_jobs(n_jobs: int | None) -> None:
@@ -64,6 +57,15 @@ def cluster_width(n_jobs: int | None) -> int:
     if n_jobs == 1 or _cores_are_busy() or detect_cluster(get_active_backend()[0]) is None:
         return 0
     return int(effective_n_jobs(n_jobs))
+
+
+def jobs_of_short_steps(n_jobs: int | None) -> int | None:
+    """Return how many jobs suit tasks of many short NumPy steps: one, unless a cluster does them.
+
+    Threads hand the interpreter's lock to each other between the steps. Two of them took 1.1 to 1.7
+    times as long as one for sparse rows and for posterior covariances (benchmarks.threads).
+    """
+    return n_jobs if cluster_width(n_jobs) else 1
 
 
 def _cores_are_busy() -> bool:
@@ -104,66 +106,6 @@ def raise_if_cancelled() -> None:
     stop: threading.Event | None = getattr(_local, "stop", None)
     if stop is not None and stop.is_set():
         raise CancelledError
-
-
-@contextmanager
-def single_blas() -> Iterator[None]:
-    """Keep BLAS to one thread while pkex has threads of its own.
-
-    The limit is one of the process: the first call that needs it sets it, the last one takes it
-    back, however calls in several threads overlap.
-    """
-    global _blas, _blas_users, _blas_limits
-    with _blas_lock:
-        if _blas is None:
-            _blas = ThreadpoolController()
-        if _blas_users == 0 and _blas_limits is None:
-            _blas_limits = _blas.limit(limits=1, user_api="blas")
-        _blas_users += 1
-    _local.blas_users = getattr(_local, "blas_users", 0) + 1
-    try:
-        yield
-    finally:
-        _local.blas_users -= 1
-        with _blas_lock:
-            _blas_users -= 1
-            if _blas_users == 0:
-                _restore_blas()
-
-
-def _restore_blas() -> None:
-    global _blas_limits
-    if _blas_limits is not None:
-        _blas_limits.restore_original_limits()
-        _blas_limits = None
-
-
-def _before_fork() -> None:
-    """Wait for threads that set the limit: the system's loader has a lock that a child keeps."""
-    _blas_lock.acquire()
-
-
-def _after_fork_in_parent() -> None:
-    _blas_lock.release()
-
-
-def _after_fork_in_child() -> None:
-    """Forget the other threads, which a forked process does not have.
-
-    The limit that they set is taken back when the next call leaves; BLAS is not touched here, as
-    it may have locks of its own.
-    """
-    global _blas_lock, _blas_users
-    _blas_lock = threading.Lock()
-    _blas_users = getattr(_local, "blas_users", 0)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
-    )
 
 
 def workspace(name: str, *shape: int) -> Floats:

@@ -40,8 +40,8 @@ those of at most k players to at most ``(1 + lam)^k``: the `reach` of a pair.
 
 from __future__ import annotations
 
-from pkex.games.interactions.batch import add_batch
+from pkex.games.interactions.batch import add_rows
 from pkex.games.interactions.recipe import Recipe, Subset
 from pkex.games.interactions.tally import Tally, all_triples
 
-__all__ = ["Recipe", "Subset", "Tally", "add_batch", "all_triples"]
+__all__ = ["Recipe", "Subset", "Tally", "add_rows", "all_triples"]

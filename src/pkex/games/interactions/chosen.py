@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pkex._util.types import Floats
 from pkex.games.interactions.recipe import Portion, Recipe
-from pkex.games.interactions.tally import Tally
-from pkex.games.threads import workspace
 
-__all__ = ["add_chosen"]
+__all__ = ["sum_chosen"]
 
 
-def add_chosen(recipe: Recipe, portion: Portion, tally: Tally) -> None:
-    """Add some pairs at some nodes to the values of chosen subsets."""
+def sum_chosen(recipe: Recipe, portions: Sequence[Portion]) -> Floats:
+    """Return the values of chosen subsets over pairs at some nodes, shape (subsets, sets)."""
     assert recipe.subsets is not None
-    pairs, weights, where, nodes, shares, order = portion
-    drops, pair_weights = pairs.drops[:, order], weights[order]
-    start = 1.0 if pairs.start is None else pairs.start[:, None, order]
-    factors = workspace("chosen", len(drops), len(nodes), len(order))
-    np.multiply(nodes[None, :, None], drops[:, None, :], out=factors)
-    np.subtract(start, factors, out=factors)
-    for place, subset in enumerate(recipe.subsets):
-        functional = recipe.functionals[len(subset)]
-        others = [j for j in range(recipe.n_players) if j not in subset]
-        if where is None:
-            if not functional.density:
-                continue
-            outside = shares[len(subset)] @ np.multiply.reduce(factors[others], axis=0)
-        else:
-            orders = {order: weight for node, order, weight in functional.points if node == where}
-            if not orders:
-                continue
-            series = _taylor(factors[others, 0], drops[others], max(orders))
-            outside = np.zeros(drops.shape[1])
-            for degree, weight in orders.items():
-                outside += weight * series[degree]
-        together = (-1.0) ** len(subset) * np.multiply.reduce(drops[list(subset)], axis=0)
-        tally["chosen"][place] += (together * outside) @ pair_weights
+    total = np.zeros((len(recipe.subsets), portions[0].weights.shape[1]))
+    for pairs, weights, where, nodes, shares, order in portions:
+        drops, pair_weights = pairs.drops[:, order], weights[order]
+        start = 1.0 if pairs.start is None else pairs.start[:, None, order]
+        factors = start - nodes[None, :, None] * drops[:, None, :]
+        for place, subset in enumerate(recipe.subsets):
+            functional = recipe.functionals[len(subset)]
+            others = [j for j in range(recipe.n_players) if j not in subset]
+            if where is None:
+                if not functional.density:
+                    continue
+                outside = shares[len(subset)] @ np.multiply.reduce(factors[others], axis=0)
+            else:
+                orders = {
+                    point.order: point.weight for point in functional.points if point.node == where
+                }
+                if not orders:
+                    continue
+                series = _taylor(factors[others, 0], drops[others], max(orders))
+                outside = np.zeros(drops.shape[1])
+                for degree, weight in orders.items():
+                    outside += weight * series[degree]
+            together = (-1.0) ** len(subset) * np.multiply.reduce(drops[list(subset)], axis=0)
+            total[place] += (together * outside) @ pair_weights
+    return total
 
 
 def _taylor(factors: Floats, drops: Floats, order: int) -> list[Floats]:

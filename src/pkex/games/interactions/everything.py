@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from pkex._util.types import Floats
 from pkex.games.interactions.recipe import Portion
-from pkex.games.interactions.tally import Tally
 from pkex.games.protocols import Ratios
-from pkex.games.threads import workspace
 
-__all__ = ["add_all", "has_one_sign"]
+__all__ = ["has_one_sign", "sum_all"]
 
 
-def add_all(ratios: Ratios, portion: Portion, tally: Tally) -> None:
-    """Add groups of pairs at some nodes to the sums of all subsets of some sizes."""
-    if not _add_gram(ratios, portion, tally):
-        _add_plain(ratios, portion, tally)
+Sums = dict[Any, Floats]  # by a node, or None for the integral, and a size of subsets
+
+
+def sum_all(ratios: Ratios, portions: Sequence[Portion]) -> Sums:
+    """Return the sums of all subsets of some sizes, over groups of pairs at some nodes."""
+    total: Sums = {}
+    for portion in portions:
+        sums = _sum_gram(ratios, portion) or _sum_plain(ratios, portion)
+        for size, array in sums.items():
+            key = portion.where, size
+            total[key] = total[key] + array if key in total else array
+    return total
 
 
 def has_one_sign(weights: Floats) -> bool:
@@ -24,19 +33,19 @@ def has_one_sign(weights: Floats) -> bool:
     return bool(weights.min() >= 0.0 or weights.max() <= 0.0)
 
 
-def _add_gram(ratios: Ratios, portion: Portion, tally: Tally) -> bool:
-    """Add players and pairs of players by ``T T'``, if all weights have one sign."""
-    pairs, weights, where, nodes, shares, order = portion
+def _sum_gram(ratios: Ratios, portion: Portion) -> Sums:
+    """Return players and pairs of players by ``T T'``; nothing where weights have both signs."""
+    pairs, weights, _, nodes, shares, order = portion
     if weights.shape[1] > 1 or not {0, 1, 2}.issuperset(shares):
-        return False
-    pair_weights, sums_by_size = weights[:, 0], dict[int, Floats]()
+        return {}
+    pair_weights, sums_by_size, result = weights[:, 0], dict[int, Floats](), Sums()
     if 2 in shares:
         if pairs.lowest < 0.0 or not has_one_sign(pair_weights) or not has_one_sign(shares[2]):
-            return False
+            return {}
         product, sums_by_size[2] = ratios.gram(pairs, order, nodes, shares[2], pair_weights)
         if (pair_weights.min() < 0.0) != (shares[2].min() < 0.0):
             product = -product
-        tally.add_array((where, 2), product[None])
+        result[2] = product[None]
     for size in (0, 1):
         if size not in shares:
             continue
@@ -48,13 +57,13 @@ def _add_gram(ratios: Ratios, portion: Portion, tally: Tally) -> bool:
         )
         sums_by_size[size] = sums
         # single players by absent minus present factors
-        tally.add_array((where, size), sums[-1:].copy() if size == 0 else -sums[:-1, None])
-    return True
+        result[size] = sums[-1:].copy() if size == 0 else -sums[:-1, None]
+    return result
 
 
-def _add_plain(ratios: Ratios, portion: Portion, tally: Tally) -> None:
-    """Add subsets of any weights."""
-    pairs, weights, where, nodes, shares, order = portion
+def _sum_plain(ratios: Ratios, portion: Portion) -> Sums:
+    """Return subsets of any weights."""
+    pairs, weights, _, nodes, shares, order = portion
     n_sets = weights.shape[1]
     products, table = ratios.plain(pairs, order, nodes)
     lacking = -len(weights) % ratios.width
@@ -62,28 +71,26 @@ def _add_plain(ratios: Ratios, portion: Portion, tally: Tally) -> None:
     pair_weights = padded.reshape(-1, ratios.width, n_sets)[order]
     pair_weights = pair_weights.reshape(len(products), 1, products.shape[2], n_sets)
     local: Floats = np.empty(0)
-    used = None
+    used, result = None, Sums()
     for size, share in shares.items():
         if used is None or not np.array_equal(used, share):
             used = share
             scaled = products * share[:, None]
             local = (scaled[:, :, :, None] * pair_weights).reshape(-1, n_sets)
-        sums: Floats
         if size == 0:
-            sums = local.sum(axis=0)
+            result[0] = local.sum(axis=0)
         elif size == 1:
-            sums = -(table @ local)  # these are absent minus present factors
+            result[1] = -(table @ local)  # these are absent minus present factors
         elif size == 2:
-            sums = np.stack([_gram(table, local[:, i]) for i in range(n_sets)])
+            result[2] = np.stack([_gram(table, local[:, i]) for i in range(n_sets)])
         else:
-            sums = -np.stack([_cube(table, local[:, i]) for i in range(n_sets)])
-        tally.add_array((where, size), sums)
+            result[3] = -np.stack([_cube(table, local[:, i]) for i in range(n_sets)])
+    return result
 
 
 def _gram(ratios: Floats, weights: Floats) -> Floats:
     """Return ``R diag(w) R'``."""
-    scaled = np.multiply(ratios, weights, out=workspace("halves", *ratios.shape))
-    product = scaled @ ratios.T
+    product = (ratios * weights) @ ratios.T
     return 0.5 * (product + product.T)
 
 

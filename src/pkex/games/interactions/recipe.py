@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +15,10 @@ from pkex.games.protocols import Measured
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 
 __all__ = ["Portion", "Recipe", "Subset", "Where"]
+
+# Choices by time, of `python -m benchmarks.interactions`:
+_WIDE = 512  # columns of a tile at least, as its product with itself costs a pass over d x d
+_TRIPLES = 4  # tiles for triples are wider by this, as a product is formed for each player
 
 Subset = tuple[int, ...]
 Where = float | None  # a node, or None for the integral
@@ -116,6 +120,45 @@ class Recipe:
                 if size + order <= self.n_players:  # else the derivative is 0
                     sizes_at.setdefault(node, set()).add(size + order)
         return {node: tuple(sorted(sizes)) for node, sizes in sorted(sizes_at.items())}
+
+    def portions(
+        self,
+        pairs: Measured,
+        weights: Floats,
+        groups: Sequence[tuple[Rule, Indices]],
+        width: int,
+        entries: int,
+    ) -> list[Portion]:
+        """Return what is summed for pairs at all nodes, in tiles that stay in cache.
+
+        Parameters
+        ----------
+        pairs : Measured
+        weights : array of shape (pairs, sets)
+        groups : sequence of (Rule, array of int)
+            Rules of the integrals, with the groups of pairs that take them.
+        width : int
+            Pairs of a group.
+        entries : int
+            Numbers of a tile that suit the backend.
+        """
+        work = [
+            Portion(pairs, weights, None, rule.nodes, self.shares(rule), order)
+            for rule, order in groups
+        ]
+        every = np.arange(-(-len(pairs.lam) // width))
+        for node, sizes in self.nodes.items():
+            shares = dict.fromkeys(sizes, np.ones(1))
+            work.append(Portion(pairs, weights, node, np.array([node]), shares, every))
+        n_columns = max(entries // self.n_players, _WIDE)
+        if self.subsets is None and self.most > 2:
+            n_columns *= _TRIPLES
+        portions = []
+        for portion in work:
+            step = max(1, n_columns // (width * len(portion.nodes)))
+            for first in range(0, len(portion.order), step):
+                portions.append(portion._replace(order=portion.order[first : first + step]))
+        return portions
 
     def shares(self, rule: Rule) -> dict[int, Floats]:
         """Return the weights of the nodes of a rule under the densities, for every size."""

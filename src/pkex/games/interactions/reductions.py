@@ -14,9 +14,10 @@ import numpy as np
 
 from pkex._util.types import Floats, Indices
 from pkex.games.accumulator import Accumulator
-from pkex.games.blocks import rectangle, triangle
+from pkex.games.blas import single_blas
+from pkex.games.blocks import MANY, even_step, rectangle, triangle
 from pkex.games.engine import run_reduction
-from pkex.games.interactions.batch import add_batch
+from pkex.games.interactions.batch import add_rows
 from pkex.games.interactions.everything import has_one_sign
 from pkex.games.interactions.recipe import Recipe
 from pkex.games.interactions.tally import Tally
@@ -27,12 +28,13 @@ from pkex.games.reductions import PairWeights, exclude_self
 from pkex.games.rules import Rule
 from pkex.games.sources import EachRow, PointSource
 from pkex.games.sums import Sums, check_additivity, sort_rules
-from pkex.games.threads import single_blas
 
 __all__ = ["InteractionSums", "InteractionsByPair", "InteractionsByRow", "sum_interactions"]
 
 
 _FACTORS = 2**19  # of a block that are held at once
+_SMALLEST = 2**15  # of a block at least: about a millisecond
+_WIDTHS = 4  # more than that in points, where there are many
 _SCENARIOS = 2**17  # of these of background rows, which stay in cache
 _SPLIT = 24  # players from which on pairs are told apart by the sign of their weight
 _RESULTS = 2**20  # numbers that a block returns, unless a single row has more
@@ -118,7 +120,8 @@ def _room(recipe: Recipe, n_rows: int, n_sets: int) -> Accumulator:
 
 def _add_row(sums: Accumulator, row: int, tally: Tally, roundings: float) -> None:
     """Add the values of a row, whose tally is complete."""
-    recipe, arrays = tally.recipe, {name: tally[name] for name in ("totals", "sizes", "chosen")}
+    recipe = tally.recipe
+    arrays = {name: tally.arrays[name] for name in ("totals", "sizes", "chosen")}
     arrays |= {"allowed": tally.allowed(roundings), "error": tally.error(roundings)}
     if recipe.subsets is None:
         arrays["main"] = tally.values(1)
@@ -149,12 +152,13 @@ def sum_interactions(
     """
     x, games = as_column_major(X), points.plan.games()
     n_sets = points.weights.shape[-1]
-    sums = _finish(recipe, _room(recipe, len(x), n_sets))
     if games and len(x):
         source = points.source(games, x)
         by_row = InteractionsByRow(recipe, source, points.weights, points.roundings)
         with single_blas():
-            sums = run_reduction(by_row, n_jobs=n_jobs, progress=progress)
+            sums: InteractionSums = run_reduction(by_row, n_jobs=n_jobs, progress=progress)
+    else:
+        sums = _finish(recipe, _room(recipe, len(x), n_sets))
     # a value is a sum of 2^s worths, and with derivatives one of the values of larger subsets
     worths = 2.0**recipe.most * recipe.weight
     worths *= float(recipe.n_players) ** (recipe.most - 1) if recipe.has_derivatives else 1.0
@@ -197,40 +201,44 @@ class InteractionsByRow:
     ) -> None:
         self.recipe, self.source, self.weights = recipe, source, weights
         self.roundings = roundings
-        self.sums = _room(recipe, source.shape[0], weights.shape[1])
+        self.sums = _room(recipe, len(source.x), weights.shape[1])
         self.n_added, self.under_way = 0, list[Tally]()  # of rows that lack blocks
 
     def tasks(self) -> Sequence[Task]:
         """Return blocks of pairs; all those of some rows come one after the other."""
         n_rows, n_points = self.source.shape
-        d, n_sets = self.recipe.n_players, self.weights.shape[1]
-        width = max(1, min(n_points, _FACTORS // d))
-        step = max(1, min(_FACTORS // (d * width), _RESULTS // (d * d * n_sets)))
-        self.n_blocks = -(-n_points // width) * self.source.n_terms  # of some rows
+        d, n_sets, n_terms = self.recipe.n_players, self.weights.shape[1], self.source.n_terms
+        together = self.source.scenarios[0].stop  # rows of a background
+        work = n_rows * n_points * n_terms * together * d
+        entries = max(min(work // MANY, _FACTORS), _SMALLEST)
+        width = even_step(n_points, min(_FACTORS, entries * _WIDTHS) // d)
+        step = min(entries // (d * width * together), _RESULTS // (d * d * n_sets))
+        step = even_step(n_rows, step)
+        cuts = [points for _, points in rectangle(1, n_points, width)]
+        terms = range(n_terms)
+        self.n_blocks = len(cuts) * len(terms)  # of some rows
         return [
             Task(rows, points, term)
             for rows, _ in rectangle(n_rows, 1, step)
-            for term in range(self.source.n_terms)
-            for _, points in rectangle(1, n_points, width)
+            for term in terms
+            for points in cuts
         ]
 
     def run(self, task: Task) -> tuple[slice, list[Tally]]:
         """Return the sums of the rows of a block."""
-        rows, points, term = task
-        game = self.source.games[term]
+        rows, points, number = task
+        game = self.source.games[number % len(self.source.games)]
         weights = game.term.coefficient * self.weights[points]
         x, n_sets = self.source.x[rows], weights.shape[1]
         tallies = [Tally(self.recipe, n_sets) for _ in range(len(x))]
         for some in _split_by_sign(weights, self.recipe):
             z = self.source.z[points][some]
             present, point_weights = game.factors(x, z), weights[some]
-            for absent, shares in _scenarios(self.source, term, points, some):
+            for absent, shares in _scenarios(self.source, number, points, some):
                 local = point_weights
                 if shares is not None:
                     local = (shares[:, None, None] * point_weights).reshape(-1, n_sets)
-                for row, tally in enumerate(tallies):
-                    here = Factors(*(part[:, row] for part in present))
-                    add_batch(self.recipe, game, here, absent, local, tally)
+                add_rows(self.recipe, game, present, absent, local, tallies)
         return rows, tallies
 
     def add(self, part: tuple[slice, list[Tally]]) -> None:
@@ -287,9 +295,9 @@ class InteractionsByPair:
                 absent = Factors(*(np.tile(part, (1, len(local))) for part in absent))
             weights = game.term.coefficient * local.reshape(-1, 1)
             for some in _split_by_sign(weights, self.recipe):
-                here = _select(present, some)
+                here = Factors(*(part[:, None, some] for part in present))
                 there = None if absent is None else _select(absent, some)
-                add_batch(self.recipe, game, here, there, weights[some], total)
+                add_rows(self.recipe, game, here, there, weights[some], [total])
         return total
 
     def add(self, part: Tally) -> None:
@@ -326,16 +334,21 @@ def _split_by_sign(weights: Floats, recipe: Recipe) -> list[slice | Indices]:
 
 
 def _scenarios(
-    source: PointSource, term: int, points: slice, some: slice | Indices
+    source: PointSource, number: int, points: slice, some: slice | Indices
 ) -> Iterator[tuple[Factors | None, Floats | None]]:
-    """Yield the factors of absent players at some points, and shares where there are several."""
+    """Yield the factors of absent players at some points, and shares where there are several.
+
+    They are those of a term and a part of a background, as `PointSource.explain` counts them.
+    """
+    part, term = divmod(number, len(source.games))
     absent = source.absent
     if not isinstance(absent, EachRow):
         here = source.absent_at(term, points)
         yield None if here is None else _select(here, some), None
         return
     game, z = source.games[term], source.z[points][some]
-    step = max(1, _SCENARIOS // (source.n_players * len(z)))
-    for start in range(0, len(absent.rows), step):
-        more = slice(start, start + step)
+    scenarios = source.scenarios[part]
+    step = max(1, _SCENARIOS // (len(game.players) * len(z)))
+    for start in range(scenarios.start, scenarios.stop, step):
+        more = slice(start, min(start + step, scenarios.stop))
         yield _flatten(game.factors(absent.rows[more], z)), absent.weights[more]

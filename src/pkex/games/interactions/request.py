@@ -6,12 +6,13 @@ Interactions of a model and of a statistic share it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
-from pkex._util.indexing import subset_of
+from pkex._util.indexing import parse_subset
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
-from pkex._util.words import counted
+from pkex._util.words import pluralise
 from pkex.games.functionals import INDICES
 from pkex.games.interactions.recipe import Recipe, Subset
 from pkex.games.interactions.reductions import InteractionSums
@@ -46,20 +47,20 @@ def check_request(index: Any, max_order: Any, chosen: Sequence[Subset] | None) -
         if max_order not in (2, 3):
             raise ValueError(
                 f"max_order must be 2 or 3, got {max_order}; larger subsets are chosen one by one, "
-                "as in players=[('a', 'b', 'c', 'd')]."
+                "as in subsets=[('a', 'b', 'c', 'd')]."
             )
         return index, int(max_order)
     largest = max(map(len, chosen))
     if largest > _LARGEST or max_order > _LARGEST:
         raise ValueError(
-            f"interactions of at most {_LARGEST} players are computed, got "
+            f"interactions of at most {_LARGEST} features are computed, got "
             f"{max(largest, int(max_order))}."
         )
     if not INDICES[index].by_order:
         return index, largest
     if largest > max_order:
         raise ValueError(
-            f"{index} of order {max_order} has no value for {largest} players: its values depend "
+            f"{index} of order {max_order} has no value for {largest} features: its values depend "
             f"on the largest order. Pass max_order={largest}, or an index that does not depend on "
             "it, such as 'SII'."
         )
@@ -70,18 +71,19 @@ def parse_subsets(players: Iterable[Any], names: tuple[str, ...]) -> tuple[Subse
     """Return chosen subsets by numbers."""
     if isinstance(players, str) or not isinstance(players, Iterable):
         raise TypeError(
-            "players must be a list of subsets, e.g. players=[('bmi', 's5')]; got "
+            "subsets must be a list of subsets, e.g. subsets=[('bmi', 's5')]; got "
             f"{brief(players)}."
         )
-    found: list[Subset] = []
+    subsets: list[Subset] = []
     for entry in players:
         one = [entry] if isinstance(entry, str) or not isinstance(entry, Iterable) else entry
-        found.append(subset_of(one, names))
-    if not found:
-        raise ValueError("players names no subset; leave it out for all of them.")
-    return tuple(dict.fromkeys(found))
+        subsets.append(parse_subset(one, names))
+    if not subsets:
+        raise ValueError("subsets names no subset; leave it out for all of them.")
+    return tuple(dict.fromkeys(subsets))
 
 
+@lru_cache(maxsize=32)
 def make_recipe(
     index: str,
     most: int,
@@ -90,7 +92,7 @@ def make_recipe(
     tol: float | None,
     chosen: tuple[Subset, ...] | None = None,
 ) -> Recipe:
-    """Return what is to be computed."""
+    """Return what is to be computed, the same for the same request: it keeps what it derives."""
     if chosen is not None and index == "FBII":
         chosen = ((), *chosen)  # its value of the empty set is none that is known
     return Recipe(INDICES[index], most, n_players, general, tol, chosen)
@@ -130,8 +132,9 @@ def check_room(recipe: Recipe, n_rows: int, n_outputs: int) -> None:
     for what, size, most in (("triples", triples, _TRIPLES), ("pairs", pairs, _PAIRS)):
         if size > most:
             raise ValueError(
-                f"all {what} of {d} players in {counted(n_rows, 'row')}"
-                f"{f' and {n_outputs} outputs' if n_outputs > 1 else ''} would take "
-                f"{size / 2**30:,.1f} GiB, and pkex holds at most {most / 2**30:g} GiB of them; "
-                "explain fewer rows at a time, form groups, or choose subsets by players=[...]."
+                f"all {what} of {d} features in "
+                f"{pluralise(n_rows, 'row')}{f' and {n_outputs} outputs' if n_outputs > 1 else ''} "
+                f"would take {size / 2**30:,.1f} GiB, and pkex holds at most {most / 2**30:g} GiB "
+                "of them; explain fewer rows at a time, form groups, or choose some with "
+                "subsets=[...]."
             )

@@ -62,11 +62,11 @@ class Tally(Accumulator):
 
     def allowed(self, roundings: float) -> Floats:
         """Return how far the sum of all values may be from the worth of all minus that of none."""
-        return self._rate(roundings) * self["reach"]
+        return self._rate(roundings) * self.arrays["reach"]
 
     def error(self, roundings: float) -> Floats:
         """Return how far a value may be from what exact arithmetic gives, shape (sets,)."""
-        sizes = self["reach"] if self.recipe.has_derivatives else self["sizes"]
+        sizes = self.arrays["reach" if self.recipe.has_derivatives else "sizes"]
         return self._rate(roundings) * sizes
 
     def _rate(self, roundings: float) -> float:

@@ -15,7 +15,7 @@ variable ``PKEX_ISA`` (v2, v3 or v4, read when it is first used) keeps it to a l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -102,15 +102,21 @@ class NativeGame:
     term: Term
     players: Players
     ladder: Ladder
+    entries: int = field(init=False, compare=False, repr=False)
+    """Column factors of a block that suit it: few where Python evaluates some of them."""
+    _coded: tuple[tuple[ColumnKernel, Coded], ...] = field(init=False, compare=False, repr=False)
+    _given_leaves: tuple[ColumnKernel, ...] = field(init=False, compare=False, repr=False)
     ratios = NativeRatios()
+
+    def __post_init__(self) -> None:
+        coded = tuple((leaf, _code(leaf)) for leaf in self.term.leaves)
+        given = tuple(leaf for leaf, (kind, _, _) in coded if kind == "given")
+        object.__setattr__(self, "_coded", coded)
+        object.__setattr__(self, "_given_leaves", given)
+        object.__setattr__(self, "entries", 2**19 if given else 2**22)
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the compiled tables, which are made again
         return type(self), (self.term, self.players, self.ladder)
-
-    @lazy
-    def entries(self) -> int:
-        """Column factors of a block that suit it: few where Python evaluates some of them."""
-        return 2**19 if any(kind == "given" for _, (kind, _, _) in self._coded) else 2**22
 
     def explain(
         self, x: Floats, z: Floats, weights: Floats, absent: Factors | None = None
@@ -253,14 +259,6 @@ class NativeGame:
         if used and used[-1] == len(rules):
             rules = (*rules, self.ladder.fallback)
         return tuple([rules[step] for step in used])
-
-    @lazy
-    def _coded(self) -> tuple[tuple[ColumnKernel, Coded], ...]:
-        return tuple((leaf, _code(leaf)) for leaf in self.term.leaves)
-
-    @lazy
-    def _given_leaves(self) -> tuple[ColumnKernel, ...]:
-        return tuple(leaf for leaf, (kind, _, _) in self._coded if kind == "given")
 
     @lazy
     def _program(self) -> _kernel.Game:

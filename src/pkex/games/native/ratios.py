@@ -16,7 +16,6 @@ import pkex.games.native._kernel as _kernel
 from pkex._util.types import Floats, Indices
 from pkex.games.extents import FLOOR, SLACK, TAIL
 from pkex.games.protocols import NOTHING, TAU, Factors, Measured
-from pkex.games.threads import workspace
 from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
@@ -46,13 +45,15 @@ class NativeRatios:
     ) -> Measured:
         """Return pairs and how large they are."""
         present = _by_rows(present)
+        start: Floats | None = None
         if absent is None:
-            drops, start = present.deficits, None
+            drops = present.deficits
             measures = np.empty((7, drops.shape[1]))
             _kernel.measure(*present, None, None, None, measures, TAIL, self.isa)
         else:
             absent = _by_rows(absent)
-            drops, start = workspace("drops", *absent.values.shape), absent.values
+            start = absent.values
+            drops = np.empty_like(absent.values)
             measures = np.empty((7, drops.shape[1]))
             _kernel.measure(*present, *absent, drops, measures, TAIL, self.isa)
         lam, relative, widest, worth, totals, lowest, highest = measures
@@ -99,7 +100,7 @@ class NativeRatios:
         """Return room for ratios, whose rows do not meet in the same places of the cache."""
         n_columns = len(order) * len(nodes) * self.width
         stride = n_columns + (8 if (n_columns // 8) % 2 == 0 else 0)
-        return workspace("ratios", len(pairs.drops), stride)[:, :n_columns]
+        return np.empty((len(pairs.drops), stride))[:, :n_columns]
 
     def _form(self, pairs: Measured, order: Indices, nodes: Floats, *others: Any) -> None:
         rest = (*others, pairs.lowest >= 0.0, TAU, NOTHING, self.isa)
