@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 from pkex import Explainer, Explanation, KernelExpansion, as_expansion
 from pkex.kernels import RBF
-from pkex.models.classes import elsewhere, meaning
+from pkex.models.classes import describe_output, largest_output_class
 from pkex.readers import Given, read
 from tests._support.cases import assert_close
 from tests._support.models.data import (
@@ -63,7 +64,7 @@ def test_the_values_of_a_class_sum_to_the_mean_of_its_signed_pair_functions(
 ):
     explain = Explainer(model, table[:9] if background else None)
     explanation = explain(table)
-    assert explanation.outputs == tuple(map(str, model.classes_))
+    assert explanation.output_names == tuple(map(str, model.classes_))
     size = np.abs(model.dual_coef_).sum()
     assert_close(explanation.predictions, signed_means(model, table), 1e-12 * size)
     total = explanation.base_values + explanation.values.sum(axis=1)
@@ -90,7 +91,7 @@ def test_interventional_values_of_classes_by_hybrids_through_the_models_own_func
 
 @pytest.mark.parametrize(("model", "table"), [(THREE, IRIS), (FOUR, DIGITS)])
 def test_scores_of_ovr_are_votes_and_a_squashed_copy_of_what_is_explained(model, table):
-    """As docs/howto/outputs.md says: sklearn.utils.multiclass._ovr_decision_function."""
+    """As docs/guide/classifiers.md says: sklearn.utils.multiclass._ovr_decision_function."""
     explained = Explainer(model, table[:5])(table).predictions
     ovo = pickle.loads(pickle.dumps(model)).set_params(decision_function_shape="ovo")
     k, votes = len(model.classes_), np.zeros_like(explained)
@@ -117,8 +118,8 @@ def test_a_row_whose_largest_output_is_another_class_says_so():
     largest = model.classes_[means.argmax(axis=1)]
     apart = np.flatnonzero(largest != own)
     assert 0 < len(apart) < len(table) / 2
-    assert explanation.predicted.tolist() == own.tolist()
-    other = elsewhere(explanation)
+    assert explanation.predicted_class.tolist() == own.tolist()
+    other = largest_output_class(explanation)
     assert np.flatnonzero(other != None).tolist() == apart.tolist()  # noqa: E711
     assert other[apart].tolist() == largest[apart].tolist()
     row = int(apart[0])
@@ -129,13 +130,13 @@ def test_a_row_whose_largest_output_is_another_class_says_so():
     agreed = int(np.flatnonzero(largest == own)[0])
     assert f"row 0: predicted {own[agreed]}\n" in str(explanation[agreed])
     assert "another class" not in str(explanation[agreed])
-    assert elsewhere(explanation[..., "a"]) is None
-    pairs = Explainer(model, table[:10], outputs="pairs")(table)
-    assert elsewhere(pairs) is None
-    assert pairs.predicted.tolist() == own.tolist()
+    assert largest_output_class(explanation[..., "a"]) is None
+    pairs = Explainer(model, table[:10], outputs="ovo")(table)
+    assert largest_output_class(pairs) is None
+    assert pairs.predicted_class.tolist() == own.tolist()
 
 
-@pytest.mark.parametrize("outputs", ["classes", "pairs"])
+@pytest.mark.parametrize("outputs", ["classes", "ovo"])
 def test_outputs_are_chosen_through_wrappers(outputs):
     plain = SVC().fit(WINE_FRAME, CULTIVAR)
     names = ("0", "1", "2") if outputs == "classes" else ("0 vs 1", "0 vs 2", "1 vs 2")
@@ -145,11 +146,11 @@ def test_outputs_are_chosen_through_wrappers(outputs):
         explanation = explain(WINE_FRAME[:5])
         assert explanation.output_names == names
         assert as_expansion(model, outputs=outputs).output_names == names
-        assert explanation.predicted.tolist() == model.predict(WINE_FRAME[:5]).tolist()
+        assert explanation.predicted_class.tolist() == model.predict(WINE_FRAME[:5]).tolist()
         assert explanation.classes == ("0", "1", "2")
 
 
-@pytest.mark.parametrize("outputs", ["classes", "pairs"])
+@pytest.mark.parametrize("outputs", ["classes", "ovo"])
 @pytest.mark.parametrize(
     ("model", "name"),
     [
@@ -173,13 +174,13 @@ def test_a_model_without_a_choice_of_outputs_says_so(model, name, outputs):
 @pytest.mark.parametrize("model", [THREE, SVR().fit(X, TARGET)])
 def test_what_is_no_choice_of_outputs_is_refused(model, outputs):
     for entry in (Explainer, as_expansion):
-        with pytest.raises(ValueError, match="outputs must be 'classes', 'pairs' or "):
+        with pytest.raises(ValueError, match="outputs must be 'classes', 'ovo' or "):
             entry(model, outputs=outputs)
 
 
-def test_the_sentence_says_what_the_number_is_and_for_whom_it_speaks():
+def test_the_sentence_says_what_the_number_is_and_towards_what_it_pushes():
     several = Explainer(THREE, IRIS[:5])(IRIS[:2])
-    pairs = Explainer(THREE, IRIS[:5], outputs="pairs")(IRIS[:2])
+    pairs = Explainer(THREE, IRIS[:5], outputs="ovo")(IRIS[:2])
     two = Explainer(SVC().fit(CANCER, np.where(MALIGNANT, "ill", "well")), CANCER[:5])(CANCER[:2])
     latent = Explainer(
         GaussianProcessClassifier(optimizer=None).fit(CANCER, MALIGNANT), CANCER[:5]
@@ -188,29 +189,29 @@ def test_the_sentence_says_what_the_number_is_and_for_whom_it_speaks():
     rest = Explainer(OneVsRestClassifier(SVC()).fit(IRIS, SPECIES), IRIS[:5])(IRIS[:2])
     for explanation, sentence in (
         (several, "mean decision function of each class against each other class: positive values "
-         "speak for the class, negative ones against it"),
+         "push towards the class, negative ones away from it"),
         (several[..., "setosa"], "mean decision function of each class against each other class: "
-         "positive values speak for setosa, negative ones against it"),
-        (pairs, "decision function of each pair of classes: positive values speak for the class "
+         "positive values push towards setosa, negative ones away from it"),
+        (pairs, "decision function of each pair of classes: positive values push towards the class "
          "named first"),
-        (pairs[..., 0], "decision function of each pair of classes: positive values speak for "
-         "setosa, negative ones for versicolor"),
-        (two, "decision function: positive values speak for well, negative ones for ill"),
-        (latent, "latent mean: positive values speak for 1, negative ones for 0"),
-        (one_class, "decision function: positive values speak for inlier, negative ones for "
+        (pairs[..., 0], "decision function of each pair of classes: positive values push towards "
+         "setosa, negative ones towards versicolor"),
+        (two, "decision function: positive values push towards well, negative ones towards ill"),
+        (latent, "latent mean: positive values push towards 1, negative ones towards 0"),
+        (one_class, "decision function: positive values push towards inlier, negative ones towards "
          "outlier"),
-        (rest, "decision function of each class against the rest: positive values speak for the "
-         "class, negative ones against it"),
+        (rest, "decision function of each class against the rest: positive values push towards the "
+         "class, negative ones away from it"),
     ):  # fmt: skip
-        assert meaning(explanation) == sentence
+        assert describe_output(explanation) == sentence
         assert sentence in repr(explanation)
         assert sentence in explanation._repr_html_()
-        told = f"predicted {explanation.predicted[0]}"
+        told = f"predicted {explanation.predicted_class[0]}"
         one = explanation.values.ndim == 2
         assert (f"row 0 ({told})" if one else f"row 0: {told}\n") in str(explanation[0])
-        assert str(explanation.predicted[0]) in explanation._repr_html_()
+        assert str(explanation.predicted_class[0]) in explanation._repr_html_()
     regression = Explainer(SVR().fit(X, TARGET), X[:5])(X[:2])
-    assert meaning(regression) is None
+    assert describe_output(regression) is None
     assert "predicted" not in repr(regression)
     assert ">predicted<" not in regression._repr_html_()
 
@@ -220,13 +221,13 @@ def test_the_sentence_says_what_the_number_is_and_for_whom_it_speaks():
 
 def test_the_class_is_asked_for_when_it_is_looked_at(monkeypatch):
     """A model takes longer to predict the class of a row than it takes to explain it."""
-    calls = []
+    calls: Any = []
     own = SVC.predict
     monkeypatch.setattr(SVC, "predict", lambda self, rows: calls.append(1) or own(self, rows))
     explanation = Explainer(THREE, IRIS[:5])(IRIS[:4])
     _ = explanation.values, explanation.importance(), explanation.predictions
     assert calls == []
-    assert explanation.predicted.tolist() == explanation.predicted.tolist()
+    assert explanation.predicted_class.tolist() == explanation.predicted_class.tolist()
     assert calls == [1]
 
 
@@ -240,7 +241,7 @@ def test_rows_that_are_changed_after_the_call_do_not_matter():
         expected = model.predict(table).tolist()
         explanation = Explainer(model, table[:5])(table)
         table[:] = 0.0
-        assert explanation.predicted.tolist() == expected
+        assert explanation.predicted_class.tolist() == expected
 
 
 def test_a_fit_after_the_reading_does_not_matter():
@@ -248,7 +249,7 @@ def test_a_fit_after_the_reading_does_not_matter():
     expected = model.predict(IRIS).tolist()
     explanation = Explainer(model, IRIS[:5])(IRIS)
     model.fit(IRIS, SPECIES[::-1])
-    assert explanation.predicted.tolist() == expected
+    assert explanation.predicted_class.tolist() == expected
 
 
 def test_pickles_and_files_have_the_class_and_not_the_model(tmp_path):
@@ -258,11 +259,11 @@ def test_pickles_and_files_have_the_class_and_not_the_model(tmp_path):
         assert b"SVC" not in data
         explanation.save(tmp_path / "e.npz")
         for again in (pickle.loads(data), Explanation.load(tmp_path / "e.npz")):
-            assert again.predicted.tolist() == explanation.predicted.tolist()
-            assert again.predicted.dtype.kind == explanation.predicted.dtype.kind
+            assert again.predicted_class.tolist() == explanation.predicted_class.tolist()
+            assert again.predicted_class.dtype.kind == explanation.predicted_class.dtype.kind
             assert again.classes == explanation.classes
-            assert again.sides == explanation.sides
-            assert again.number == explanation.number
+            assert again.output_classes == explanation.output_classes
+            assert again.output_kind == explanation.output_kind
             assert repr(again) == repr(explanation)
 
 
@@ -284,8 +285,8 @@ def test_arrays_and_frames_predict_alike_through_one_vs_rest():
     ):
         model.fit(frame, CULTIVAR)
         explain, own = Explainer(model, frame[:9]), model.predict(frame).tolist()
-        assert explain(frame).predicted.tolist() == own
-        assert explain(frame.to_numpy()).predicted.tolist() == own
+        assert explain(frame).predicted_class.tolist() == own
+        assert explain(frame.to_numpy()).predicted_class.tolist() == own
 
 
 def test_several_labels_of_a_row():
@@ -294,9 +295,9 @@ def test_several_labels_of_a_row():
     explanation = Explainer(model, IRIS[:9])(IRIS)
     own = model.predict(IRIS)
     expected = [" and ".join(np.array(["0", "1", "2"])[row > 0]) or "none" for row in own]
-    assert explanation.predicted.tolist() == expected
+    assert explanation.predicted_class.tolist() == expected
     assert "0 and 1" in expected
-    assert elsewhere(explanation) is None
+    assert largest_output_class(explanation) is None
 
 
 def test_regressors_that_tell_classes_apart_have_no_sides():
@@ -304,8 +305,8 @@ def test_regressors_that_tell_classes_apart_have_no_sides():
     for kind, names in ((OneVsRestClassifier, ("0", "1", "2")), (OneVsOneClassifier, None)):
         model = kind(SVR()).fit(IRIS, SPECIES)
         explanation = Explainer(model, IRIS[:5])(IRIS[:2])
-        assert explanation.number is None
-        assert explanation.predicted is None
+        assert explanation.output_kind is None
+        assert explanation.predicted_class is None
         assert explanation.output_names == (names or ("1 vs 0", "2 vs 0", "2 vs 1"))
 
 
@@ -324,9 +325,9 @@ def test_the_report_says_what_the_output_is_and_what_is_predicted(tmp_path):
     explanation = Explainer(model, table[:10])(table)
     explanation.report(tmp_path / "report.html")
     data = Page(tmp_path / "report.html").data
-    assert data["meaning"] == meaning(explanation)
-    assert data["predicted"] == model.predict(table).tolist()
-    assert data["largest"] == elsewhere(explanation).tolist()
+    assert data["meaning"] == describe_output(explanation)
+    assert data["predicted_class"] == model.predict(table).tolist()
+    assert data["largest_class"] == largest_output_class(explanation).tolist()
     facts = {fact["label"]: fact for fact in data["facts"]}
     assert facts["Output"]["value"].startswith("Mean decision function of each class against")
     assert facts["Classes"]["value"] == "a, b, c"
@@ -334,5 +335,5 @@ def test_the_report_says_what_the_output_is_and_what_is_predicted(tmp_path):
     regression = Explainer(SVR().fit(X, TARGET), X[:5])(X[:5])
     regression.report(tmp_path / "report.html")
     data = Page(tmp_path / "report.html").data
-    assert data["meaning"] is data["predicted"] is data["largest"] is None
+    assert data["meaning"] is data["predicted_class"] is data["largest_class"] is None
     assert not {"Output", "Classes"} & {fact["label"] for fact in data["facts"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from pkex import KernelExpansion, UnsupportedModelError
 from pkex.kernels import RBF, Categorical, Chi2, Laplacian, Linear
 from pkex.models import expansion, sums
 from tests._support.cases import assert_close
+from tests._support.unchecked import unchecked
 
 POINTS = np.arange(12.0).reshape(4, 3) / 5.0
 ALPHA = np.array([1.0, -2.0, 0.5, 3.0])
@@ -29,11 +31,12 @@ def test_predict_is_the_models_own():
     svr = SVR(C=100.0, gamma=5.0).fit(X, y)
     ridge = KernelRidge(kernel="laplacian", gamma=0.5).fit(X, np.stack([y, -y], axis=1))
     gp = GaussianProcessRegressor(gp_kernels.RBF(0.2), alpha=1.0, optimizer=None).fit(X, y)
-    for model, ours in [
+    models: list[tuple[Any, Any]] = [
         (svr, (svr.support_vectors_, svr.dual_coef_[0], RBF.from_gamma(5.0), svr.intercept_)),
         (ridge, (X, ridge.dual_coef_, Laplacian(2.0))),
         (gp, (X, gp.alpha_, RBF(0.2))),
-    ]:
+    ]
+    for model, ours in models:
         assert_close(KernelExpansion(*ours).predict(X), model.predict(X), 1e-9)
 
 
@@ -48,7 +51,7 @@ def test_one_output_is_never_a_column():
     for alpha, offset in ((ALPHA, 0.5), (ALPHA[:, None], [0.5])):
         f = KernelExpansion(POINTS, alpha, RBF(), offset)
         assert f.predict(POINTS).shape == (4,)
-        assert f.offset.shape == f.base_value.shape == ()
+        assert f.intercept.shape == f.base_value.shape == ()
         assert f.output_names is None
     assert KernelExpansion(POINTS, ALPHA, RBF(), output_names=["f"]).output_names == ("f",)
 
@@ -73,7 +76,7 @@ def test_a_linear_part_has_outputs_but_no_base_value():
     expected = np.column_stack([f.predict(POINTS) for f in (one, several)])
     assert_close(joined.predict(POINTS), expected, 1e-14)
     for f in (one, several, joined):
-        with pytest.raises(UnsupportedModelError, match=r"has a linear part.*pass a background"):
+        with pytest.raises(UnsupportedModelError, match=r"dot-product part.*pass a background"):
             _ = f.base_value
 
 
@@ -129,25 +132,37 @@ BAD = np.where(np.eye(4, 3) > 0, np.nan, POINTS)
         (lambda: KernelExpansion(BAD, ALPHA, RBF()), ValueError, r"NaN.*row 0, column 0"),
         (lambda: KernelExpansion(POINTS - np.inf, ALPHA, RBF()), ValueError, "infinity"),
         (lambda: KernelExpansion(POINTS, ALPHA * np.nan, RBF()), ValueError, "coefficients cont"),
-        (lambda: KernelExpansion(POINTS, ALPHA, RBF(), np.inf), ValueError, "offset contains"),
+        (lambda: KernelExpansion(POINTS, ALPHA, RBF(), np.inf), ValueError, "intercept contains"),
         (lambda: KernelExpansion(POINTS[0], ALPHA, RBF()), ValueError, "two-dimensional"),
         (lambda: KernelExpansion(POINTS[:0], [], RBF()), ValueError, "empty"),
         (lambda: KernelExpansion(POINTS[:, :0], ALPHA, RBF()), ValueError, "empty"),
         (lambda: KernelExpansion(POINTS, ALPHA[:3], RBF()), ValueError, "4 points"),
         (lambda: KernelExpansion(POINTS, np.ones((4, 0)), RBF()), ValueError, "n_outputs"),
-        (lambda: KernelExpansion(POINTS, ALPHA, RBF(), [1.0, 2.0]), ValueError, "offset must be"),
-        (lambda: KernelExpansion(POINTS, ALPHA, "rbf"), TypeError, r"kernels\.RBF"),
-        (lambda: KernelExpansion(POINTS, ALPHA, np.exp), TypeError, "Custom"),
+        (
+            lambda: KernelExpansion(POINTS, ALPHA, RBF(), [1.0, 2.0]),
+            ValueError,
+            "intercept must be",
+        ),
+        (lambda: KernelExpansion(POINTS, ALPHA, unchecked("rbf")), TypeError, r"kernels\.RBF"),
+        (lambda: KernelExpansion(POINTS, ALPHA, unchecked(np.exp)), TypeError, "Custom"),
         (lambda: KernelExpansion(POINTS, ALPHA, RBF([1.0, 2.0])), ValueError, "covers 3"),
         (lambda: KernelExpansion(-POINTS, ALPHA, Chi2()), ValueError, "points that it covers"),
         (lambda: KernelExpansion([["a", "b"]], [1.0], RBF()), TypeError, "real numbers"),
-        (lambda: KernelExpansion([[1.0, "b"]], [1.0], RBF()), TypeError, "real numbers"),
-        (lambda: KernelExpansion([[1.0, None, {}]], [1.0], RBF()), TypeError, "not numbers"),
+        (lambda: KernelExpansion(unchecked([[1.0, "b"]]), [1.0], RBF()), TypeError, "real numbers"),
+        (
+            lambda: KernelExpansion(unchecked([[1.0, None, {}]]), [1.0], RBF()),
+            TypeError,
+            "not numbers",
+        ),
         (lambda: KernelExpansion([[1.0, 2.0], [3.0]], [1, 1], RBF()), ValueError, "ragged"),
         (lambda: KernelExpansion(POINTS * 1j, ALPHA, RBF()), TypeError, "complex"),
         (lambda: KernelExpansion(POINTS, ALPHA, RBF(), 0.0, ["a"]), ValueError, "1 entries"),
         (lambda: KernelExpansion(POINTS, ALPHA, RBF(), 0.0, "abc"), TypeError, "single string"),
-        (lambda: KernelExpansion(POINTS, ALPHA, RBF(), 0.0, [1, 2, 3]), TypeError, "strings"),
+        (
+            lambda: KernelExpansion(POINTS, ALPHA, RBF(), 0.0, unchecked([1, 2, 3])),
+            TypeError,
+            "strings",
+        ),
         (lambda: KernelExpansion(POINTS, ALPHA, RBF(), 0.0, list("aab")), ValueError, "'a' more"),
         (
             lambda: KernelExpansion(POINTS, ALPHA, RBF(), output_names=["a", "b"]),

@@ -1,10 +1,11 @@
 """What the outputs of a classifier say about its classes.
 
-A machine that tells two classes apart has one function, and its sign decides. For k classes there
+A model of two classes has one function, and its sign decides. For k classes there
 are three kinds of outputs:
 
 - *pairs*: one function f_ab for each pair of classes, as support vector machines are trained;
-- *classes*: for each class c the mean of its k - 1 pair functions, with the sign that speaks for c,
+- *classes*: for each class c the mean of its k - 1 pair functions, signed so that positive values
+  push towards c,
 
       f_c = (1 / (k - 1)) * sum over b of f_cb,    f_bc = -f_cb,
 
@@ -12,10 +13,10 @@ are three kinds of outputs:
 - one function for each class *against the rest*, where a model has such.
 
 Where a model turns its decision function f into probabilities by a sigmoid of an affine function of
-f, *log-odds* are that affine function: an expansion again, while probabilities are none.
+f, *log-odds* are that affine function: an expansion again, but probabilities are not.
 
-The class that a model predicts is its own affair. A support vector machine counts how many pair
-functions speak for a class, and the largest f_c need not have the most votes.
+The class that a model predicts may follow another rule. A support vector machine counts how many
+pair functions decide for a class, and the largest f_c need not have the most votes.
 """
 
 from __future__ import annotations
@@ -40,15 +41,16 @@ __all__ = [
     "OUTPUTS",
     "ClassMeans",
     "Classes",
-    "apart",
     "check_choice",
-    "elsewhere",
-    "meaning",
-    "pairs_of",
+    "describe_disagreement",
+    "describe_output",
+    "largest_output_class",
+    "make_pairs",
+    "to_probabilities",
 ]
 
 
-CHOICES = ("classes", "pairs")  # of a model that decides between pairs of classes
+CHOICES = ("classes", "ovo")  # of a model that decides between pairs of classes
 LOG_ODDS = "log-odds"
 OUTPUTS = (*CHOICES, LOG_ODDS)
 
@@ -57,17 +59,22 @@ OUTPUTS = (*CHOICES, LOG_ODDS)
 class Classes:
     """What the outputs of a classifier mean, and which class it predicts.
 
-    Attributes
+    Parameters
     ----------
     labels : tuple of str
         The classes.
     sides : tuple of (str, str or None)
-        For each output the class that a positive value speaks for, and the one that a negative
-        value speaks for, or None where that is all the others.
+        For each output the class that positive values push towards, and the one that negative
+        values push towards, or None where that is all the others.
     number : str
         What the values of a row add up to, e.g. "decision function".
     predict : callable, optional
         Takes rows as the model does and returns the class that it predicts for each.
+
+    See Also
+    --------
+    pkex.readers.Reading : What a reader returns.
+    pkex.Explanation : Shapley values of rows.
 
     Examples
     --------
@@ -96,7 +103,7 @@ class ClassMeans:
     n_classes : int
         The pairs (i, j) come in the order of `itertools.combinations`.
     positive : {0, 1}
-        Which class of a pair its positive values speak for.
+        Which class of a pair its positive values push towards.
 
     Examples
     --------
@@ -123,65 +130,65 @@ class ClassMeans:
         return means
 
 
-def pairs_of(labels: Sequence[Any], positive: int) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of classes, each with the class first that positive values speak for."""
+def make_pairs(labels: Sequence[Any], positive: int) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of classes, each with the class first that positive values push towards."""
     pairs = combinations(map(str, labels), 2)
     return tuple((pair[positive], pair[1 - positive]) for pair in pairs)
 
 
 def check_choice(outputs: object, choices: Sequence[str], model: Any) -> None:
-    """Refuse what is no choice of outputs, and any choice where the model has none."""
+    """Refuse what is not a choice of outputs, and any choice where the model has none."""
     if outputs is None:
         return
     title = type(model).__name__
     if not isinstance(outputs, str) or outputs not in OUTPUTS:
-        raise ValueError(f"outputs must be 'classes', 'pairs' or 'log-odds', got {brief(outputs)}.")
+        raise ValueError(f"outputs must be 'classes', 'ovo' or 'log-odds', got {brief(outputs)}.")
     if outputs in choices:
         return
     if outputs == LOG_ODDS:
         raise ValueError(
             f"this {title} has no probabilities whose log-odds are affine in a kernel expansion, "
-            "so outputs='log-odds' does not go with it; binary classifiers calibrated by a sigmoid "
+            "so outputs='log-odds' is not supported; binary classifiers calibrated by a sigmoid "
             "have them, such as CalibratedClassifierCV(SVC(), ensemble=False), and logistic "
-            "regression. Leave outputs= out to explain what decides between the classes."
+            "regression. Leave out outputs= to explain the decision function."
         )
     raise ValueError(
-        f"this {title} has no choice of outputs, so outputs={outputs!r} does not go with it; SVC, "
+        f"this {title} has no choice of outputs, so outputs={outputs!r} is not supported; SVC, "
         "NuSVC, OneVsOneClassifier and GaussianProcessClassifier(multi_class='one_vs_one') have "
-        "one, with three classes or more. Leave outputs= out."
+        "one, with three or more classes. Leave out outputs=."
     )
 
 
-def meaning(explanation: Explanation) -> str | None:
+def describe_output(explanation: Explanation) -> str | None:
     """Return what the outputs are and what their signs say, in one sentence; None if unknown."""
-    number, sides = explanation.number, explanation.sides
+    number, sides = explanation.output_kind, explanation.output_classes
     if number is None or sides is None:
         return None
     if len(sides) == 1:
         [(yes, no)] = sides
-        other = f"negative ones for {no}" if no is not None else "negative ones against it"
-        return f"{number}: positive values speak for {yes}, {other}"
+        other = f"towards {no}" if no is not None else "away from it"
+        return f"{number}: positive values push towards {yes}, negative ones {other}"
     if all(no is not None for _, no in sides):
-        return f"{number}: positive values speak for the class named first"
-    return f"{number}: positive values speak for the class, negative ones against it"
+        return f"{number}: positive values push towards the class named first"
+    return f"{number}: positive values push towards the class, negative ones away from it"
 
 
-def apart(count: int, total: int) -> str:
+def describe_disagreement(count: int, total: int) -> str:
     """Return that some rows have their largest output in another class than the predicted one."""
     return (
         f"in {count} of {total} rows the largest output is another class than the predicted one, "
-        "which the model chooses in its own way, such as by votes of pairs"
+        "which the model chooses by another rule, such as votes of pairs"
     )
 
 
-def elsewhere(explanation: Explanation) -> NDArray[Any] | None:
+def largest_output_class(explanation: Explanation) -> NDArray[Any] | None:
     """Return, for each row, the class of the largest output where it is not the predicted one.
 
-    None where there is no largest output to speak of: not all classes are there, or outputs are no
+    None where there is no largest output to speak of: not all classes are there, or outputs are not
     classes; an entry is None where the two agree.
     """
-    sides, labels = explanation.sides, explanation.classes
-    predicted = explanation.predicted
+    sides, labels = explanation.output_classes, explanation.classes
+    predicted = explanation.predicted_class
     if sides is None or labels is None or predicted is None or explanation.predictions.ndim == 1:
         return None
     if tuple(yes for yes, _ in sides) != labels or any(no is not None for _, no in sides):
@@ -191,3 +198,35 @@ def elsewhere(explanation: Explanation) -> NDArray[Any] | None:
     largest = [labels[place] for place in explanation.predictions.argmax(axis=1)]
     pairs = zip(largest, predicted, strict=True)
     return np.array([a if a != str(b) else None for a, b in pairs], dtype=object)
+
+
+def to_probabilities(classes: Classes | None) -> Callable[[Floats], Floats] | None:
+    """Return the function from outputs to probabilities; None where there is no known one.
+
+    That of log-odds is a sigmoid, that of mean log-odds of each class against each other a softmax.
+    """
+    if classes is None:
+        return None
+    if classes.number == LOG_ODDS and len(classes.sides) == 1:
+        return _sigmoid
+    return _softmax if classes.number.startswith(f"mean {LOG_ODDS} of each class") else None
+
+
+def _sigmoid(outputs: Floats) -> Floats:
+    from scipy.special import expit  # here, as SciPy is slow to import
+
+    probabilities: Floats = expit(outputs)
+    return probabilities
+
+
+def _softmax(outputs: Floats) -> Floats:
+    """Return the probabilities whose mean log-odds against the other classes are the outputs.
+
+    With k classes these are ``(k f_c - sum_b f_b) / (k - 1)``, a constant away from
+    ``f_c k / (k - 1)``.
+    """
+    from scipy.special import softmax
+
+    k = outputs.shape[-1]
+    probabilities: Floats = softmax(outputs * ((k - 1) / k), axis=-1)
+    return probabilities

@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._util.cells import is_number
-from pkex._util.extras import optional
+from pkex._util.extras import import_optional
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats, brief, default_names, is_index
 from pkex.games.gauss import gauss_legendre
 from pkex.models.expansion import KernelExpansion
-from pkex.models.preparation import seen
+from pkex.models.preparation import to_model_columns
 from pkex.models.ranges import refuse_range
 
 __all__ = ["Inputs", "from_distributions", "from_table", "names_in"]
@@ -55,24 +55,24 @@ class Inputs:
         With the sum 1; for each column where the rows are nodes of rules.
     rows : list of arrays of shape (n_rows, n_prepared_columns)
         The table as the kernel of each part of the model sees it.
-    said : str
+    description : str
         What the inputs are, in words.
     """
 
     table: Any
     weights: Floats
     rows: list[Floats]
-    said: str
+    description: str
 
     @property
     def by_column(self) -> bool:
-        """Whether each column has a rule of its own."""
+        """Whether each column has a separate rule."""
         return self.weights.ndim == 2
 
 
 def from_table(expansion: KernelExpansion, X: ArrayLike, sample_weight: ArrayLike | None) -> Inputs:
     """Return the rows of a table as inputs."""
-    table = seen(expansion, X)
+    table = to_model_columns(expansion, X)
     n_rows = int(table.shape[0] if hasattr(table, "shape") else np.shape(table)[0])
     if n_rows < 2:
         raise ValueError(f"X must have at least 2 rows for the inputs to vary, got {n_rows}.")
@@ -113,11 +113,11 @@ def names_in(expansion: KernelExpansion, X: Mapping[Any, Any]) -> tuple[str, ...
 
 
 def from_distributions(
-    expansion: KernelExpansion, X: Mapping[Any, Any], n_nodes: int, *, named: bool
+    expansion: KernelExpansion, X: Mapping[Any, Any], n_nodes: int, *, has_names: bool
 ) -> Inputs:
     """Return nodes for the distribution of every column.
 
-    `named` says that the model was fitted with the names of its columns.
+    `has_names` says that the model was fitted with the names of its columns.
     """
     names = _names(expansion)
     given = _by_number(X, names)
@@ -131,8 +131,8 @@ def from_distributions(
     table: Any = np.empty((length, len(names)), np.result_type(*columns))
     for i, column in enumerate(columns):
         table[:, i] = column
-    if expansion.preparation is not None and named:
-        pandas = optional("pandas", "pandas")  # the steps were fitted with names
+    if expansion.preparation is not None and has_names:
+        pandas = import_optional("pandas", "pandas")  # the steps were fitted with names
         table = pandas.DataFrame(dict(zip(names, columns, strict=True)))
     for i, rule in enumerate(rules):
         if rule.continuous:
@@ -145,15 +145,15 @@ def _names(expansion: KernelExpansion) -> tuple[str, ...]:
     preparation = expansion.preparation
     if preparation is not None and preparation.before is not None:
         raise ValueError(
-            "a step of this model mixes columns, so that distributions of its input columns do not "
-            "stay apart; pass a table instead."
+            "a step of this model combines columns, so distributions of its input columns are not "
+            "supported; pass a table of rows instead."
         )
     return expansion.feature_names
 
 
 def _by_number(X: Mapping[Any, Any], names: Sequence[str]) -> dict[int, Any]:
     """Return what was given for each column, which is named or numbered."""
-    found: dict[int, Any] = {}
+    given: dict[int, Any] = {}
     for key, value in X.items():
         if isinstance(key, str) and key in names:
             place = names.index(key)
@@ -163,16 +163,16 @@ def _by_number(X: Mapping[Any, Any], names: Sequence[str]) -> dict[int, Any]:
             raise ValueError(
                 f"X has a distribution for {brief(key)}; the columns are {brief(list(names))}."
             )
-        if place in found:
+        if place in given:
             raise ValueError(f"X has two distributions for the column {names[place]!r}.")
-        found[place] = value
-    missing = [name for i, name in enumerate(names) if i not in found]
+        given[place] = value
+    missing = [name for i, name in enumerate(names) if i not in given]
     if missing:
         raise ValueError(
             f"X has no distribution for {brief(missing)}; every column of the model needs "
             f"{_ACCEPTED}."
         )
-    return found
+    return given
 
 
 class _InputRule(NamedTuple):

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotri
 
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats
@@ -25,8 +26,9 @@ from pkex._util.validation import as_floats
 if TYPE_CHECKING:
     from pkex.kernels.algebra import Kernel
 
-__all__ = ["Posterior", "noise_levels"]
+__all__ = ["Posterior", "invert_cholesky", "noise_levels"]
 
+_BLOCK = 256  # rows of a matrix that are mirrored at once
 _SOME = 20  # training points at which a prior is looked at for noise
 
 
@@ -51,14 +53,17 @@ class Posterior:
         The variance of the noise of a new observation, in the units of the kernel, what `predict`
         counts of it included; None where it is not known or differs from row to row.
 
+    See Also
+    --------
+    pkex.KernelExpansion : Takes it as ``posterior=``.
+
     Examples
     --------
     >>> import numpy as np, pkex
-    >>> from pkex.models.posterior import Posterior
     >>> points, kernel = np.array([[0.0, 0.0], [1.0, 1.0]]), pkex.kernels.RBF()
     >>> cholesky = np.linalg.cholesky(kernel(points) + 0.1 * np.eye(2))
     >>> alpha = np.linalg.solve(cholesky.T, np.linalg.solve(cholesky, [1.0, 2.0]))
-    >>> f = pkex.KernelExpansion(points, alpha, kernel, posterior=Posterior(cholesky))
+    >>> f = pkex.KernelExpansion(points, alpha, kernel, posterior=pkex.Posterior(cholesky))
     >>> pkex.Explainer(f)([[0.0, 1.0]], return_std=True).std.round(4)
     array([[0.3146, 0.3146]])
     """
@@ -100,40 +105,194 @@ class Posterior:
 
     @property
     def scales(self) -> Floats:
-        """What a variance in the units of the kernel is multiplied by, for each output."""
+        """Variance of each output per unit of variance of the kernel.
+
+        See Also
+        --------
+        pkex.Posterior.combine_outputs : Change the outputs.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> posterior = pkex.Posterior(2.0 * np.eye(2))
+        >>> posterior.scales
+        array([1.])
+        """
         scales: Floats = (self.mixing * self.mixing).sum(axis=0)
         return scales
 
-    def mixed(self, matrix: Floats) -> Posterior:
-        """Return the posterior of the outputs times a matrix."""
+    def combine_outputs(self, matrix: Floats) -> Posterior:
+        """Return the posterior of the outputs times a matrix.
+
+        Parameters
+        ----------
+        matrix : array of shape (n_outputs, n_new_outputs)
+            The new outputs as combinations of the outputs.
+
+        Returns
+        -------
+        Posterior
+            The posterior of the new outputs.
+
+        See Also
+        --------
+        pkex.Posterior.scales : Variances of the outputs.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> posterior = pkex.Posterior(2.0 * np.eye(2))
+        >>> posterior.combine_outputs(np.array([[3.0]])).scales
+        array([9.])
+        """
         return replace(self, mixing=self.mixing @ matrix)
 
-    def padded(self, before: int, after: int) -> Posterior:
-        """Return the posterior with outputs before and after that it takes no part in."""
+    def pad(self, before: int, after: int) -> Posterior:
+        """Return the posterior with outputs before and after that do not depend on it.
+
+        Parameters
+        ----------
+        before : int
+            Number of outputs before.
+        after : int
+            Number of outputs after.
+
+        Returns
+        -------
+        Posterior
+            The posterior of all outputs.
+
+        See Also
+        --------
+        pkex.Posterior.combine_outputs : Change the outputs.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> posterior = pkex.Posterior(2.0 * np.eye(2))
+        >>> posterior.pad(1, 0).scales
+        array([0., 1.])
+        """
         return replace(self, mixing=np.pad(self.mixing, ((0, 0), (before, after))))
 
-    def whitened(self, values: Floats) -> Floats:
-        """Return ``L^-1 values`` for values of shape (n_points, columns)."""
-        found: Floats = solve_triangular(self.cholesky, values, lower=True, check_finite=False)
-        return found
+    def whiten(self, values: Floats) -> Floats:
+        """Return ``L^-1 values``, with the Cholesky factor L.
+
+        Parameters
+        ----------
+        values : array of shape (n_points, n_columns)
+            Such as kernel values of the training points with some rows.
+
+        Returns
+        -------
+        array of shape (n_points, n_columns)
+            The whitened values.
+
+        See Also
+        --------
+        pkex.Posterior.coefficients : The second half of the solution.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> posterior = pkex.Posterior(2.0 * np.eye(2))
+        >>> posterior.whiten(np.array([[2.0], [4.0]])).ravel()
+        array([1., 2.])
+        """
+        whitened: Floats = solve_triangular(self.cholesky, values, lower=True, check_finite=False)
+        return whitened
 
     def coefficients(self, whitened: Floats) -> Floats:
-        """Return ``(K + noise)^-1 values`` from what `whitened` returned."""
-        found: Floats = solve_triangular(
+        """Return ``(K + noise)^-1 values`` from whitened values.
+
+        Parameters
+        ----------
+        whitened : array of shape (n_points, n_columns)
+            From `whiten`.
+
+        Returns
+        -------
+        array of shape (n_points, n_columns)
+            The solution.
+
+        See Also
+        --------
+        pkex.Posterior.whiten : The first half of the solution.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> posterior = pkex.Posterior(2.0 * np.eye(2))
+        >>> posterior.coefficients(posterior.whiten(np.array([[2.0], [4.0]]))).ravel()
+        array([0.5, 1. ])
+        """
+        solution: Floats = solve_triangular(
             self.cholesky, whitened, lower=True, trans=1, check_finite=False
         )
-        return found
+        return solution
 
     def inverse(self) -> Floats:
-        """Return ``(K + noise)^-1``, symmetric."""
-        found = cho_solve((self.cholesky, True), np.eye(len(self.cholesky)), check_finite=False)
-        inverse: Floats = 0.5 * (found + found.T)
-        return inverse
+        """Return ``(K + noise)^-1``.
+
+        Returns
+        -------
+        array of shape (n_points, n_points)
+            The inverse, exactly symmetric.
+
+        See Also
+        --------
+        pkex.Posterior.coefficients : Solve without the inverse.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> posterior = pkex.Posterior(2.0 * np.eye(2))
+        >>> posterior.inverse()
+        array([[0.25, 0.  ],
+               [0.  , 0.25]])
+        """
+        return invert_cholesky(self.cholesky)
 
     def size(self) -> float:
-        """Return the largest row sum of ``K + noise``, a bound on its largest eigenvalue."""
+        """Return the largest absolute row sum of ``K + noise``.
+
+        Returns
+        -------
+        float
+            A bound on its largest eigenvalue.
+
+        See Also
+        --------
+        pkex.Posterior.inverse : The inverse of the matrix.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> posterior = pkex.Posterior(2.0 * np.eye(2))
+        >>> posterior.size()
+        4.0
+        """
         matrix = self.cholesky @ self.cholesky.T
         return float(np.abs(matrix).sum(axis=1).max())
+
+
+def invert_cholesky(factor: Floats) -> Floats:
+    """Return ``(L L')^-1`` for a lower triangular L, symmetric; at the cost of two factorisations.
+
+    Examples
+    --------
+    >>> invert_cholesky(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    array([[0.25, 0.  ],
+           [0.  , 1.  ]])
+    """
+    inverse, _ = dpotri(factor.T)  # the upper triangle; below it stays what L' has there: zeros
+    for start in range(0, len(inverse), _BLOCK):
+        stop = start + _BLOCK
+        inverse[stop:, start:stop] = inverse[start:stop, stop:].T
+        square = inverse[start:stop, start:stop]
+        square += np.triu(square, 1).T
+    symmetric: Floats = inverse
+    return symmetric
 
 
 def noise_levels(
@@ -154,9 +313,11 @@ def noise_levels(
     """
     latent = np.array([kernel(row[None, :])[0, 0] for row in points[:_SOME]])
     size = float(np.abs(latent).max() + np.abs(prior).max())
-    own = _level(prior[:_SOME] - latent, size)
-    besides = _level(given, float(np.max(given)))
-    return own, None if own is None or besides is None else own + besides
+    model_noise = _level(prior[:_SOME] - latent, size)
+    added_noise = _level(given, float(np.max(given)))
+    if model_noise is None or added_noise is None:
+        return model_noise, None
+    return model_noise, model_noise + added_noise
 
 
 def _level(noise: Floats, size: float) -> float | None:

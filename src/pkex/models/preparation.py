@@ -1,28 +1,56 @@
 """What a model does to its rows before the kernel sees them, and which columns it takes.
 
-`taken` finds the columns that the model was fitted with, `mixed` applies the steps that mix them,
-and `seen` does both; what is left, column by column, is `KernelExpansion.prepare`.
+`select_columns` finds the columns that the model was fitted with, `combine_columns` applies the
+steps that combine several, and `to_model_columns` does both; what is left, column by column, is
+`KernelExpansion.prepare`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 
+from pkex._util.types import Floats
 from pkex._util.validation import brief, column_names, default_names, refuse_dask, refuse_masked
 
 if TYPE_CHECKING:
     from pkex._util.types import Players
     from pkex.models.expansion import KernelExpansion
 
-__all__ = ["Preparation", "mixed", "prepared_players", "seen", "taken"]
+__all__ = [
+    "Preparation",
+    "Slopes",
+    "combine_columns",
+    "prepare_groups",
+    "select_columns",
+    "to_model_columns",
+]
+
+
+class Slopes(NamedTuple):
+    """Derivatives of prepared columns by the input columns that they are made from.
+
+    Attributes
+    ----------
+    values : array of shape (n_rows, n_prepared_columns)
+        NaN where a value is missing, infinite where a step has no finite derivative.
+    bent : tuple of str
+        The steps that are not affine: they bend a straight path.
+    """
+
+    values: Floats
+    bent: tuple[str, ...] = ()
+
+    def then(self, inner: Slopes, origins: Sequence[int]) -> Slopes:
+        """Return the slopes after a second step, whose columns come from these columns."""
+        return Slopes(self.values[:, list(origins)] * inner.values, self.bent + inner.bent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +72,9 @@ class Preparation:
         Names of the columns that `before` takes, where it knows them.
     texts : vectorizer, optional
         The first of the steps before, where it takes texts and cuts them into tokens.
+    slopes : callable, optional
+        Takes the rows as `transform` does, returns the derivatives of the prepared columns as
+        `Slopes`; None where they are not known.
 
     Examples
     --------
@@ -62,14 +93,15 @@ class Preparation:
     before: Callable[[Any], Any] | None = None
     inputs: tuple[str, ...] | None = None
     texts: Any = None
+    slopes: Callable[[Any], Slopes] | None = None
 
 
-def seen(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
+def to_model_columns(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     """Return `X` in the model's columns, after the steps that mix them."""
-    return mixed(expansion, taken(expansion, X, name))
+    return combine_columns(expansion, select_columns(expansion, X, name))
 
 
-def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
+def select_columns(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     """Return the columns of `X` that the model was fitted with, in its order.
 
     They are found by name where both have names; else `X` is what it is, a tensor as an array.
@@ -79,11 +111,12 @@ def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
     preparation = expansion.preparation
     if preparation is not None and preparation.texts is not None:
         return _texts(X, name)
-    _check_rows(X, name)
+    refuse_masked(X, name)
+    names = column_names(X, name)
+    _check_shape(X, name)
     known = expansion.feature_names
     if preparation is not None and preparation.before is not None:
         known = preparation.inputs or ()
-    names = column_names(X, name)
     if names is None or names == known or not known:
         return X
     missing = [entry for entry in known if entry not in names]
@@ -99,46 +132,50 @@ def taken(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
         raise ValueError(
             f"the columns of {name} are {brief(list(names))}, but the model was fitted with "
             f"{brief(list(known))}: {brief(missing)} {'is' if len(missing) == 1 else 'are'} "
-            f"missing. Add what is, or pass np.asarray({name}) if only the names differ."
+            f"missing. Add the missing columns, or pass np.asarray({name}) if only the names "
+            "differ."
         )
     twice = [entry for entry in known if names.count(entry) > 1]
     if twice:
         raise ValueError(
-            f"{name} has more than one column named {twice[0]!r}, so that the model's columns "
-            "cannot be taken by name; drop or rename one."
+            f"{name} has more than one column named {twice[0]!r}, so the model's columns cannot be "
+            "selected by name; drop or rename one."
         )
     if hasattr(X, "iloc"):  # pandas may have other columns twice, which narwhals refuses
         return X[list(known)]
     return nw.from_native(X, eager_only=True).select(*known).to_native()
 
 
-def prepared_players(part: KernelExpansion, players: Players) -> Players:
-    """Return the players in prepared columns: all that are made from their input columns."""
+def prepare_groups(part: KernelExpansion, feature_groups: Players) -> Players:
+    """Return the feature groups in prepared columns: all that are made from their input columns."""
     if part.preparation is None:
-        return players
-    made_from: dict[int, list[int]] = defaultdict(list)
+        return feature_groups
+    prepared_columns: dict[int, list[int]] = defaultdict(list)
     for column, origin in enumerate(part.preparation.origins):
-        made_from[origin].append(column)
-    return tuple(tuple(j for i in player for j in made_from[i]) for player in players)
+        prepared_columns[origin].append(column)
+    return tuple(tuple(j for i in group for j in prepared_columns[i]) for group in feature_groups)
 
 
 def _texts(X: Any, name: str) -> Any:
     """Return the texts that a vectorizer takes, of which each is a row."""
     if isinstance(X, str | bytes):
-        raise TypeError(f"{name} is one text; the model takes a list of them: [{brief(X)}].")
+        raise TypeError(
+            f"{name} is a single document; the model takes a list of documents: [{brief(X)}]."
+        )
     if isinstance(X, Number) or X is None or hasattr(X, "tocsr") or np.ndim(X) != 1:
         shape = getattr(X, "shape", None)
         raise TypeError(
-            f"{name} must be texts, a list or a column of them, as the model's first step takes "
-            f"texts; got {brief(X) if shape is None else f'a {type(X).__name__} of shape {shape}'}."
-            " Rows that were vectorized already go to an Explainer of the last step."
+            f"{name} must be a list or a column of documents, because the model's first step "
+            "vectorizes text; got "
+            f"{brief(X) if shape is None else f'a {type(X).__name__} of shape {shape}'}. To "
+            "explain rows that are already vectorized, make an Explainer of the last step."
         )
     if not len(X):
-        raise ValueError(f"{name} is empty; at least one text is needed.")
+        raise ValueError(f"{name} is empty; at least one document is needed.")
     return X
 
 
-def mixed(expansion: KernelExpansion, X: Any) -> Any:
+def combine_columns(expansion: KernelExpansion, X: Any) -> Any:
     """Return rows in the model's columns after the steps that mix them, if there are any."""
     preparation = expansion.preparation
     if preparation is None or preparation.before is None:
@@ -146,9 +183,8 @@ def mixed(expansion: KernelExpansion, X: Any) -> Any:
     return preparation.before(X)
 
 
-def _check_rows(X: Any, name: str) -> None:
-    """Refuse what is no table, or hides entries, before a step of a pipeline meets it."""
-    refuse_masked(X, name)
+def _check_shape(X: Any, name: str) -> None:
+    """Refuse what is not a table before a step of a pipeline meets it."""
     shape = getattr(X, "shape", None)
     if isinstance(X, list | tuple):
         with suppress(ValueError):  # ragged, which is said later
@@ -156,10 +192,10 @@ def _check_rows(X: Any, name: str) -> None:
     if X is None or isinstance(X, str | bytes | Number):
         raise TypeError(f"{name} must be a table or an array of rows and columns, got {brief(X)}.")
     if isinstance(shape, tuple) and len(shape) != 2:
-        found, hint = f"got shape {shape}", ""
+        problem, hint = f"got shape {shape}", ""
         if len(shape) == 1:
             hint = f" Pass {name}[:1] of a table, or row.reshape(1, -1), for a single row."
             if hasattr(X, "name") and hasattr(X, "to_frame"):  # of pandas or polars
-                found = f"got a {type(X).__name__}"
+                problem = f"got a {type(X).__name__}"
                 hint = " Pass a frame for a single row, e.g. frame[:1] or row.to_frame().T."
-        raise ValueError(f"{name} must be two-dimensional (rows, columns), {found}.{hint}")
+        raise ValueError(f"{name} must be two-dimensional (rows, columns), {problem}.{hint}")

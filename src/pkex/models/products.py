@@ -1,6 +1,6 @@
 """A model's games with every kernel multiplied out, where something needs products alone.
 
-Powers of sums have a game of their own for Shapley values; interactions, covariances and variances
+Powers of sums have a separate game for Shapley values; interactions, covariances and variances
 take them as the sums of products that they are.
 """
 

@@ -13,13 +13,15 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex._util.validation import brief
-from pkex._util.words import listed
+from pkex._util.words import join_names
 from pkex.kernels.columns import Categorical
 from pkex.models.expansion import KernelExpansion
+from pkex.models.grids import column_cells, replace_column
 
-__all__ = ["categorical_columns", "notes_on", "refuse_range"]
+__all__ = ["binned_columns", "categorical_columns", "notes_on", "refuse_range"]
 
 
+_SOME = 100  # values that show whether a column has bins
 _BEYOND = 10.0  # times the width of the data
 
 
@@ -29,6 +31,34 @@ def categorical_columns(expansion: KernelExpansion) -> tuple[int, ...]:
     The kernel compares them for equality, or they are encoded as several columns of 0 and 1.
     """
     return tuple(sorted({origin for part in expansion.parts for origin in _categories(part)}))
+
+
+def binned_columns(expansion: KernelExpansion, table: Any) -> set[int]:
+    """Return those columns of categories that are numbers in bins, such as KBinsDiscretizer has.
+
+    Values between those of the table must have codes as well, and each code one interval.
+    """
+    columns = set(categorical_columns(expansion))
+    for part in expansion.parts:
+        for column, block in _categories(part).items():
+            if not _has_bins(part, table, column, block):
+                columns.discard(column)
+    return columns
+
+
+def _has_bins(part: KernelExpansion, table: Any, column: int, block: list[int]) -> bool:
+    cells = column_cells(table, column)
+    if len(block) == 1 or cells.dtype == object or np.isnan(cells).all():
+        return False
+    values = np.unique(cells[~np.isnan(cells)])
+    values = values[np.linspace(0, len(values) - 1, min(len(values), _SOME)).astype(np.intp)]
+    values = np.sort(np.append(values, (values[1:] + values[:-1]) / 2.0))
+    try:
+        codes = part.prepare(replace_column(table, column, values), "the values between")[:, block]
+    except (TypeError, ValueError):  # an encoder does not know them
+        return False
+    n_changes = int((codes[1:] != codes[:-1]).any(axis=1).sum())
+    return bool(codes.any(axis=1).all()) and n_changes + 1 == len(np.unique(codes, axis=0))
 
 
 def refuse_range(expansion: KernelExpansion, table: Any, column: int, given: object) -> None:
@@ -74,11 +104,13 @@ def notes_on(expansion: KernelExpansion, rows: list[Floats]) -> tuple[str, ...]:
     notes = []
     if far:
         notes.append(
-            f"Ranges go ten times beyond the data of the model ({listed(list(far))}): it "
+            f"Ranges go ten times beyond the data of the model ({join_names(list(far))}): it "
             "extrapolates there"
         )
     if unseen:
-        notes.append(f"The model has never seen some of the categories ({listed(list(unseen))})")
+        notes.append(
+            f"The model has never seen some of the categories ({join_names(list(unseen))})"
+        )
     return tuple(notes)
 
 
@@ -96,16 +128,16 @@ def _categories(part: KernelExpansion) -> dict[int, list[int]]:
     """Return the prepared columns of each input column that holds categories."""
     n_columns = part.shape[1]
     compared: set[int] = set()
-    for term in part.kernel.normal_form(n_columns).terms:
+    for term in part.form.terms:
         for leaf in term.leaves:
             if isinstance(leaf, Categorical):
                 compared.update(range(n_columns) if leaf.columns is None else leaf.columns)
-    found = {}
+    categories = {}
     for origin, block in _blocks(part).items():
         encoded = len(block) > 1 and bool(np.isin(part.points[:, block], (0.0, 1.0)).all())
         if encoded or compared.intersection(block):
-            found[origin] = block
-    return found
+            categories[origin] = block
+    return categories
 
 
 def _is_binned(part: KernelExpansion, table: Any, block: list[int]) -> bool:
@@ -113,10 +145,10 @@ def _is_binned(part: KernelExpansion, table: Any, block: list[int]) -> bool:
     if len(block) == 1 or part.preparation is None:
         return False
     try:
-        found = np.asarray(part.preparation.transform(table), np.float64)[:, block]
+        bins = np.asarray(part.preparation.transform(table), np.float64)[:, block]
     except (TypeError, ValueError):  # an encoder does not know the numbers
         return False
-    return bool(found.any(axis=1).all())
+    return bool(bins.any(axis=1).all())
 
 
 def _instead(codes: Floats | None) -> str:

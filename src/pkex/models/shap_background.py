@@ -24,27 +24,26 @@ def from_shap(background: Any, weights: ArrayLike | None) -> tuple[Any, ArrayLik
     if "DenseData" in kinds:
         if weights is not None:
             raise ValueError(
-                "background has weights of its own, as shap.kmeans gives them: leave out "
+                "background already has weights, as from shap.kmeans: leave out "
                 "background_weights, or pass background.data with them."
             )
         if any(len(group) != 1 for group in background.groups):
             raise ValueError(
-                "background is a DenseData of shap with groups of columns: pass background.data, "
-                "and the groups as groups=."
+                "background is a DenseData of shap with groups of columns, which is not "
+                "supported: pass background.data, and the groups as groups=."
             )
         rows = background.data.T if background.transposed else background.data
         shares = np.asarray(background.weights, dtype=np.float64)
         names = list(background.group_names)
         numbered = names == [str(i) for i in range(len(names))]  # how shap names those without
         used = shares > 0.0  # k-means may leave a centre without rows
-        return _named(np.asarray(rows)[used], None if numbered else names), shares[used]
+        return _with_names(np.asarray(rows)[used], None if numbered else names), shares[used]
     if "Independent" in kinds:
         labels = getattr(background, "feature_names", None)
-        return _named(background.data, None if labels is None else list(labels)), weights
+        return _with_names(background.data, None if labels is None else list(labels)), weights
     raise TypeError(
-        f"background is shap's {kinds[0]}, which does not say what absent features are in a way "
-        "that pkex knows. Pass rows, such as X_train[:100], or shap.kmeans(X_train, 10) or "
-        "shap.maskers.Independent(X_train)."
+        f"background is shap's {kinds[0]}, which is not supported. Pass rows, such as "
+        "X_train[:100], or shap.kmeans(X_train, 10) or shap.maskers.Independent(X_train)."
     )
 
 
@@ -52,7 +51,7 @@ def _of_shap(kind: type) -> bool:
     return kind.__module__.split(".")[0] == "shap"
 
 
-def _named(rows: Any, names: list[Any] | None) -> Any:
+def _with_names(rows: Any, names: list[Any] | None) -> Any:
     """Return rows that were taken out of a data frame as one again."""
     if names is None:
         return rows

@@ -10,29 +10,29 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from pkex._util.floats import usual_errors
+from pkex._util.floats import default_errstate
 from pkex._util.lazy import lazy
-from pkex._util.sparse import is_sparse, same_table, to_dense
-from pkex._util.types import Floats, Players
+from pkex._util.sparse import equal_tables, is_sparse, to_dense
+from pkex._util.types import Floats, Players, TableLike
 from pkex._util.validation import column_names, default_names
-from pkex.models.expansion import Data, KernelExpansion
+from pkex.models.expansion import KernelExpansion
+from pkex.models.expansion_base import Data
 
 __all__ = [
     "ExpansionSum",
-    "base_of",
-    "combined",
+    "add_base_values",
+    "add_expansions",
+    "combine_outputs",
     "evolve",
-    "named",
     "result_names",
     "stack",
-    "sum_of",
+    "with_names",
 ]
 
 
 class ExpansionSum(KernelExpansion):
-    """A sum of expansions of the same input, for outputs that have kernels of their own.
+    """A sum of expansions of the same input, for outputs that have different kernels.
 
     Every part has all the outputs, with coefficients 0 for those that it takes no part in. Points,
     coefficients and kernels are those of the parts.
@@ -64,7 +64,15 @@ class ExpansionSum(KernelExpansion):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("points", "coefficients", "kernel", "offset", "background", "posterior"):
+        if name in (
+            "points",
+            "coefficients",
+            "kernel",
+            "intercept",
+            "background",
+            "posterior",
+            "ridge",
+        ):
             raise AttributeError(
                 f"this model is a sum of {len(self.parts)} expansions, each with its own {name}: "
                 f"see expansion.parts[0].{name}."
@@ -94,26 +102,26 @@ class ExpansionSum(KernelExpansion):
         base: Floats = np.sum([part.base_value for part in self.parts], axis=0)
         return base
 
-    @usual_errors
-    def predict(self, X: ArrayLike) -> Floats:
+    @default_errstate
+    def predict(self, X: TableLike) -> Floats:
         """Return the sum at the rows of `X`, shape (n_rows,) or (n_rows, n_outputs)."""
         prediction: Floats = np.sum([part.predict(X) for part in self.parts], axis=0)
         return prediction
 
 
-def base_of(expansion: KernelExpansion, games: Sequence[Any]) -> Floats:
-    """Return the worth of no player in the games of the parts with offsets, () or (n_outputs,)."""
+def add_base_values(expansion: KernelExpansion, games: Sequence[Any]) -> Floats:
+    """Return the worth without features in the games of all parts, () or (n_outputs,)."""
     pairs = zip(games, expansion.parts, strict=True)
-    bases = [game.bases.reshape(part.offset.shape) + part.offset for game, part in pairs]
+    bases = [game.bases.reshape(part.intercept.shape) + part.intercept for game, part in pairs]
     return np.asarray(np.sum(bases, axis=0))
 
 
-def sum_of(parts: Sequence[KernelExpansion]) -> KernelExpansion:
+def add_expansions(parts: Sequence[KernelExpansion]) -> KernelExpansion:
     """Return the sum of some expansions: the only one, or several in one."""
     return parts[0] if len(parts) == 1 else ExpansionSum(tuple(parts))
 
 
-def named(expansion: KernelExpansion, names: tuple[str, ...] | None) -> KernelExpansion:
+def with_names(expansion: KernelExpansion, names: tuple[str, ...] | None) -> KernelExpansion:
     """Return the expansion with names of its columns, if it has none of its own and they fit."""
     if names is None or not _fits(expansion, names):
         return expansion
@@ -122,23 +130,23 @@ def named(expansion: KernelExpansion, names: tuple[str, ...] | None) -> KernelEx
         before = part.preparation
         preparation = None if before is None else replace(before, names=names)
         parts += evolve(part, feature_names=names, preparation=preparation).parts
-    return sum_of(parts)
+    return add_expansions(parts)
 
 
 def result_names(
-    expansion: KernelExpansion, players: Players, titles: tuple[str, ...], X: Any
+    expansion: KernelExpansion, feature_groups: Players, titles: tuple[str, ...], X: Any
 ) -> dict[str, tuple[str, ...]]:
-    """Return the names of players and columns in a result for the rows `X`.
+    """Return the names of features and columns in a result for the rows `X`.
 
     These are the model's, or those of a data frame where the model has none, column by column:
     each result has the names of its own frame. Groups keep the names that they were given.
     """
     known, names = expansion.feature_names, column_names(X)
     if names is not None and set(known) - set(names) and _fits(expansion, names):
-        made = [" + ".join(known[i] for i in player) for player in players]
+        default_titles = [" + ".join(known[i] for i in group) for group in feature_groups]
         renamed = tuple(
-            " + ".join(names[i] for i in player) if title == before else title
-            for player, title, before in zip(players, titles, made, strict=True)
+            " + ".join(names[i] for i in group) if title == before else title
+            for group, title, before in zip(feature_groups, titles, default_titles, strict=True)
         )
         if len(set(renamed)) == len(renamed):
             return {"feature_names": renamed, "column_names": names}
@@ -159,13 +167,13 @@ def _fits(expansion: KernelExpansion, names: tuple[str, ...]) -> bool:
 def evolve(expansion: KernelExpansion, **changes: Any) -> KernelExpansion:
     """Return the expansion with some of its constructor's arguments changed, in every part.
 
-    A posterior goes with the points, the kernel and the coefficients that it was found with: where
-    one of these is changed, it has to be given anew.
+    A posterior or a ridge goes with the points, the kernel and the coefficients that it was found
+    with: where one of these is changed, it has to be given anew.
     """
-    kept = ("coefficients", "kernel", "offset", "feature_names", "output_names")
+    kept = ("coefficients", "kernel", "intercept", "feature_names", "output_names")
     also: tuple[str, ...] = ("preparation", "background")
     if not {"points", "coefficients", "kernel"}.intersection(changes):
-        also += ("posterior",)
+        also += ("posterior", "ridge")
     parts = tuple(
         KernelExpansion(
             **{name: getattr(part, name) for name in kept + also}
@@ -174,7 +182,7 @@ def evolve(expansion: KernelExpansion, **changes: Any) -> KernelExpansion:
         )
         for part in expansion.parts
     )
-    return sum_of(parts)
+    return add_expansions(parts)
 
 
 def stack(expansions: Sequence[KernelExpansion], output_names: Sequence[str]) -> KernelExpansion:
@@ -191,9 +199,10 @@ def stack(expansions: Sequence[KernelExpansion], output_names: Sequence[str]) ->
             alpha = part.alpha
             padded = {
                 "coefficients": np.pad(alpha, ((0, 0), edges)),
-                "offset": np.pad(part.offsets, edges),
+                "intercept": np.pad(part.intercepts, edges),
                 "output_names": output_names,
-                "posterior": part.posterior and part.posterior.padded(*edges),
+                "posterior": part.posterior and part.posterior.pad(*edges),
+                "ridge": None if part.ridge is None else np.pad(part.ridge, edges, mode="edge"),
             }
             parts += evolve(part, **padded).parts
     first = parts[0]
@@ -201,19 +210,20 @@ def stack(expansions: Sequence[KernelExpansion], output_names: Sequence[str]) ->
         p.kernel != first.kernel
         or p.preparation is not None
         or p.posterior is not None
+        or p.ridge is not None
         or not _same_data(p.background, first.background)
         for p in parts
     ):
-        return sum_of(parts)
+        return add_expansions(parts)
     changes = {
-        "points": _stacked([part.kept_points for part in parts]),
+        "points": _stack_tables([part.kept_points for part in parts]),
         "coefficients": np.concatenate([part.coefficients for part in parts]),
-        "offset": np.sum([part.offset for part in parts], axis=0),
+        "intercept": np.sum([part.intercept for part in parts], axis=0),
     }
     return evolve(first, **changes)
 
 
-def _stacked(tables: list[Any]) -> Any:
+def _stack_tables(tables: list[Any]) -> Any:
     """Return the rows of some tables, sparse if all of them are."""
     if not all(map(is_sparse, tables)):
         return np.concatenate([to_dense(table) for table in tables])
@@ -222,7 +232,7 @@ def _stacked(tables: list[Any]) -> Any:
     return vstack(tables, format="csr")
 
 
-def combined(
+def combine_outputs(
     expansion: KernelExpansion,
     weights: Floats,
     output_names: Sequence[str] | None,
@@ -233,15 +243,26 @@ def combined(
     for number, part in enumerate(expansion.parts):
         changes = {
             "coefficients": part.alpha @ weights,
-            "offset": part.offsets @ weights + (shift if number == 0 else 0.0),
+            "intercept": part.intercepts @ weights + (shift if number == 0 else 0.0),
             "output_names": output_names,
-            "posterior": part.posterior and part.posterior.mixed(weights),
+            "posterior": part.posterior and part.posterior.combine_outputs(weights),
+            "ridge": _combine_ridges(part.ridge, weights),
         }
         parts += evolve(part, **changes).parts
-    return sum_of(parts)
+    return add_expansions(parts)
+
+
+def _combine_ridges(ridge: Floats | None, weights: Floats) -> Floats | None:
+    """Return the ridges of outputs times a matrix; None where outputs of several are added."""
+    if ridge is None or np.ptp(ridge) == 0.0:
+        return None if ridge is None else np.full(weights.shape[1], ridge[0])
+    diagonal = (
+        weights.shape[0] == weights.shape[1] and not (weights - np.diag(np.diag(weights))).any()
+    )
+    return ridge if diagonal else None
 
 
 def _same_data(first: Data | None, second: Data | None) -> bool:
     if first is None or second is None:
         return first is second
-    return first.kind == second.kind and same_table(first.rows, second.rows)
+    return first.kind == second.kind and equal_tables(first.rows, second.rows)

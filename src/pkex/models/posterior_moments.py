@@ -1,0 +1,142 @@
+"""Numbers of the posterior of one expansion: what training points explain of its covariances.
+
+`pkex.explain.posterior` adds them up over the parts of a model.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pkex._util.progress import show_progress
+from pkex._util.types import Floats
+from pkex.games.atoms import Atoms, diagonal_factors
+from pkex.games.blas import single_blas
+from pkex.games.blocks import balance, even_step, rectangle
+from pkex.games.engine import run_reduction
+from pkex.games.layout import as_column_major
+from pkex.games.points import WeightedPoints
+from pkex.games.quadratic import QuadraticGame, explain_diagonal
+from pkex.games.sums import GameSums
+from pkex.games.threads import jobs_of_short_steps, run_in_order
+from pkex.models.posterior import Posterior
+
+__all__ = [
+    "UNIT",
+    "bound_mixture_error",
+    "explain_latent_variance",
+    "find_inverse_norms",
+    "subtract_explained",
+]
+
+UNIT = 2.0**-53
+_PAIRS = 2**16  # values of pairs held at once, which are a step of a progress bar
+
+
+def subtract_explained(
+    points: WeightedPoints,
+    posterior: Posterior,
+    rows: Floats,
+    prior: Floats,
+    n_jobs: int | None,
+    progress: bool,
+) -> Floats:
+    """Subtract ``V' A^-1 V`` from the prior in place; return what rounding may cost a variance.
+
+    The Cholesky factor of a matrix A is that of a matrix E away from it, with ``|E| <= u |A|`` up
+    to a small factor, which moves ``v' A^-1 v`` by ``b' E b`` with ``b = A^-1 v``: at most ``u |A|
+    |b|^2``.
+    """
+    most = _PAIRS // (points.plan.n_players * len(points.z))
+    step = even_step(len(rows), balance(len(rows), most))
+    blocks = [some for some, _ in rectangle(len(rows), 1, step)]
+    size, cost = posterior.size(), np.empty(len(rows))
+    explain = partial(_explain_block, points, posterior, rows, prior.ndim == 3)
+    with single_blas():
+        work = run_in_order(explain, blocks, jobs_of_short_steps(n_jobs))
+        if progress:
+            work = show_progress(work, [some.stop - some.start for some in blocks], len(rows))
+        for some, (explained, squares) in zip(blocks, work, strict=True):
+            variances = prior[some]
+            if prior.ndim == 3:
+                variances = np.diagonal(variances, axis1=1, axis2=2)
+            cost[some] = UNIT * (variances.max(axis=1, initial=0.0) + size * squares)
+            prior[some] -= explained
+    return cost
+
+
+def _explain_block(
+    points: WeightedPoints, posterior: Posterior, rows: Floats, full: bool, some: slice
+) -> tuple[Floats, Floats]:
+    """Return ``V' A^-1 V`` of some rows, or its diagonal, and the largest ``|A^-1 v|^2``."""
+    values = points.pair_values(rows[some])  # (features, rows, points)
+    n_features, count, n_points = values.shape
+    white = posterior.whiten(values.reshape(-1, n_points).T)
+    betas = posterior.coefficients(white).reshape(n_points, n_features, count)
+    white = white.reshape(n_points, n_features, count)
+    squares = (betas * betas).sum(axis=0).max(axis=0, initial=0.0)
+    if not full:
+        return (white * white).sum(axis=0).T, squares
+    by_row = np.moveaxis(white, 2, 0)
+    return by_row.transpose(0, 2, 1) @ by_row, squares
+
+
+def explain_latent_variance(
+    points: WeightedPoints,
+    posterior: Posterior,
+    rows: Floats,
+    **options: Any,
+) -> tuple[GameSums, QuadraticGame, float]:
+    """Return the values of the variance of the latent function, in the units of the kernel.
+
+    The variance at a row h is ``k(h, h) - k_h' (K + noise)^-1 k_h``: the worth of the kernel of a
+    row with itself, minus a quadratic form, which is returned as well. Totals and bases lack the
+    part of ``k(h, h)`` that is the same for all rows, which comes last.
+    """
+    background = points.background
+    assert background is not None
+    atoms = Atoms(points.plan, points.z)
+    inverse = posterior.inverse()
+    weights = atoms.spread(atoms.spread(inverse).T)
+    form = QuadraticGame(atoms, weights, as_column_major(rows), background)
+    explained: GameSums = run_reduction(form, **options)
+    diagonal, constant = explain_diagonal(points.plan, as_column_major(rows), background)
+    return explained.scaled(-1.0) + diagonal, form, constant
+
+
+def bound_mixture_error(points: WeightedPoints, posterior: Posterior) -> float:
+    """Return what a value of the variance is off by where a kernel is a sum up to an error eps.
+
+    Kernel values that are off by eps move ``k' A^-1 k`` by at most ``2 eps |A^-1 k|_1 + n eps^2
+    |A^-1|``, and ``|A^-1 k|_1 <= sqrt(n) |L^-1| |L^-1 k| <= sqrt(n |A^-1| k(h, h))``, as a variance
+    is not negative. A value is a mean of differences of two such numbers.
+    """
+    terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
+    eps = sum(term.error for term in terms)
+    if eps == 0.0:
+        return 0.0
+    assert points.background is not None
+    rows = points.background.rows
+    diagonal = sum(
+        term.coefficient * diagonal_factors(term, points.plan.players, rows).values.prod(axis=0)
+        for term in terms
+    )
+    n_points, largest = len(points.z), float(np.linalg.eigvalsh(posterior.inverse())[-1])
+    spread = eps * math.sqrt(n_points * largest * float(np.max(diagonal)))
+    return 2.0 * (eps + 2.0 * spread + n_points * eps * eps * largest)
+
+
+def find_inverse_norms(points: WeightedPoints, posterior: Posterior, rows: Floats) -> Floats:
+    """Return ``|A| |A^-1 k_x|^2`` for every row; see `subtract_explained`."""
+    size, norms = posterior.size(), np.empty(len(rows))
+    terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
+    step = max(1, _PAIRS // points.z.size)
+    for start in range(0, len(rows), step):
+        some = slice(start, start + step)
+        kernel = sum(term.worth(rows[some], points.z) for term in terms)
+        betas = posterior.coefficients(posterior.whiten(np.asarray(kernel).T))
+        norms[some] = size * (betas * betas).sum(axis=0)
+    return norms
