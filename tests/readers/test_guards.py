@@ -93,10 +93,10 @@ CALLED = Guard(outputs=["__call__"], free=["forward"])
 
 def test_a_class_that_users_always_derive_from_can_be_read(register_process):
     model = OwnProcess(X[:20], TARGET[:20])
-    with pytest.raises(UnsupportedModelError, match="OwnProcess is not a model"):
+    with pytest.raises(UnsupportedModelError, match="OwnProcess is not a supported model"):
         Explainer(model)
     register_process()
-    with pytest.raises(UnsupportedModelError, match="OwnProcess has a forward of its own"):
+    with pytest.raises(UnsupportedModelError, match=r"OwnProcess overrides \w+\.forward"):
         Explainer(model)
     register_process(guard=CALLED)
     explanation = Explainer(model)(X[:3])
@@ -115,13 +115,13 @@ def test_a_class_that_users_always_derive_from_can_be_read(register_process):
 )
 def test_what_is_not_free_there_is_refused(kind, method, register_process):
     register_process(guard=CALLED)
-    with pytest.raises(UnsupportedModelError, match=f"{kind.__name__} has a {method} of its own"):
+    with pytest.raises(UnsupportedModelError, match=rf"{kind.__name__} overrides \w+\.{method}"):
         Explainer(kind(X[:20], TARGET[:20]))
 
 
 def test_what_is_free_and_not_what_was_read_is_an_error(register_process):
     register_process(guard=CALLED)
-    with pytest.raises(AdditivityError, match="the expansion that was read predicts"):
+    with pytest.raises(AdditivityError, match="the converted model predicts"):
         Explainer(WiderProcess(X[:20], TARGET[:20]))
 
 
@@ -133,7 +133,7 @@ def test_a_guard_is_that_of_one_library(register_process):
         def predict(self, X):
             return np.zeros(len(X))
 
-    with pytest.raises(UnsupportedModelError, match="Forward has a predict of its own"):
+    with pytest.raises(UnsupportedModelError, match=r"Forward overrides \w+\.predict"):
         Explainer(Forward().fit(X, TARGET))
 
     class Scored(SVR):
@@ -141,7 +141,7 @@ def test_a_guard_is_that_of_one_library(register_process):
             return 0.0
 
     SKLEARN.check(Scored(), SVR)
-    with pytest.raises(UnsupportedModelError, match="Scored has a score of its own"):
+    with pytest.raises(UnsupportedModelError, match=r"Scored overrides \w+\.score"):
         CALLED.check(Scored(), SVR)
 
 
@@ -149,11 +149,11 @@ def test_subclasses_of_a_library_are_known_to_it_but_not_what_stands_beside_them
     class Beside(DummyRegressor, KernelRidge):
         pass
 
-    with pytest.raises(UnsupportedModelError, match="DummyRegressor has a predict of its own"):
+    with pytest.raises(UnsupportedModelError, match=r"DummyRegressor overrides \w+\.predict"):
         SKLEARN.check(Beside(), KernelRidge)
     search = HalvingGridSearchCV(SVR(), {"C": [1.0]})
     SKLEARN.check(search, BaseSearchCV)
-    with pytest.raises(UnsupportedModelError, match=r"has a _\w+ of its own"):
+    with pytest.raises(UnsupportedModelError, match=r"overrides \w+\._\w+"):
         Guard().check(search, BaseSearchCV)
 
 

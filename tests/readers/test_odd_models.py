@@ -255,7 +255,7 @@ def test_a_thousand_columns_and_more():
 def test_text_labels_with_spaces_and_numbers_as_labels():
     named = SVC().fit(WINE_FRAME, np.array(["from Barolo", "from Asti", "old"])[CULTIVAR])
     assert Explainer(named)(WINE_FRAME[:1]).output_names == ("from Asti", "from Barolo", "old")
-    assert Explainer(named, outputs="pairs")(WINE_FRAME[:1]).output_names == (
+    assert Explainer(named, outputs="ovo")(WINE_FRAME[:1]).output_names == (
         "from Asti vs from Barolo",
         "from Asti vs old",
         "from Barolo vs old",

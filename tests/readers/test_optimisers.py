@@ -66,16 +66,16 @@ def test_values_are_those_of_brute_force_over_hybrids(case, table, size):
 def test_the_uncertainty_of_values_is_that_of_the_processs_own_covariance(case, table):
     """Values are weighted sums of predictions at hybrids, whose covariance the process has."""
     row, rows = table[-1], table[2:4]
-    d, hybrids, weights = len(row), [], []
+    d, tables, weights = len(row), [], []
     for size in range(d + 1):
         for present in map(list, combinations(range(d), size)):
             spliced = rows.copy()
             spliced[:, present] = row[present]
             with_it = 1.0 / (d * comb(d - 1, max(size - 1, 0)))
             without = -1.0 / (d * comb(d - 1, min(size, d - 1)))
-            hybrids.append(spliced)
+            tables.append(spliced)
             weights += [np.where(np.isin(range(d), present), with_it, without) / len(rows)] * 2
-    a, hybrids = np.array(weights), np.concatenate(hybrids)
+    a, hybrids = np.array(weights), np.concatenate(tables)
     kernel, points = case.process.kernel_, case.process.X_train_
     # between two tables, where noise does not count
     cross = kernel(hybrids, points)
@@ -101,7 +101,7 @@ def test_the_variance_is_the_processs_own_with_and_without_noise(case, table):
     fitted = (process.L_**2).sum(axis=1)[0] - process.kernel_(table[:1], table[:1].copy())[0, 0]
     atol = 1e-6 * np.diagonal(plain).max() * unit  # of kernels that are sums up to an error
     for option, noise in ((None, 0.0), (False, -counted), (True, fitted - counted)):
-        found = explain.variance(rows, observation_noise=option).predictions
+        found = explain.explain_variance(rows, observation_noise=option).predictions
         assert np.abs(found - (own + noise * unit)).max() <= atol
 
 

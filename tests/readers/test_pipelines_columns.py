@@ -63,7 +63,7 @@ NAMED_MODELS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:PCA mixes columns")
+@pytest.mark.filterwarnings("ignore:PCA combines columns")
 @pytest.mark.parametrize("model", NAMED_MODELS)
 @pytest.mark.parametrize("bad", BAD_TABLES)
 @pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
@@ -74,7 +74,7 @@ def test_columns_that_are_not_those_of_the_fit_are_refused(model, bad, convert):
         explain(table)
 
 
-@pytest.mark.filterwarnings("ignore:PCA mixes columns")
+@pytest.mark.filterwarnings("ignore:PCA combines columns")
 @pytest.mark.parametrize("model", NAMED_MODELS)
 @pytest.mark.parametrize("other", OTHER_TABLES)
 @pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
@@ -196,7 +196,7 @@ class Backwards(VarianceThreshold):
 )  # fmt: skip
 def test_after_a_step_that_mixes_columns_its_outputs_are_explained(steps, names):
     model = make_pipeline(*steps, SVR(C=20.0, gamma=0.3)).fit(DIABETES, TARGET)
-    with pytest.warns(UserWarning, match=f"mixes columns.*{names[0]}"):
+    with pytest.warns(UserWarning, match=f"combines columns.*{names[0]}"):
         explain = Explainer(model, removal="neutral")
     explanation = explain(DIABETES[:3])
     assert explanation.feature_names == names

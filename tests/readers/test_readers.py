@@ -26,7 +26,7 @@ from sklearn.svm import SVR
 
 from pkex import AdditivityError, Explainer, UnsupportedModelError, as_expansion
 from pkex.kernels import RBF
-from pkex.models.classes import elsewhere
+from pkex.models.classes import largest_output_class
 from tests._support.cases import assert_close
 from tests._support.models import MODELS, REFUSALS
 from tests._support.models.data import DIABETES, TARGET, X
@@ -44,7 +44,10 @@ def explainer(case, removal=None, **options):
         model = case.model()
         read = as_expansion(model, **case.given) if case.given else model
         needs = removal == "interventional" or not case.own_data
-        background, removal = (case.background if needs else None), removal or "marginal"
+        background, removal = (
+            (case.background if needs else None),
+            removal or "product-of-marginals",
+        )
         return Explainer(read, background, removal=removal, outputs=case.choice, **options)
 
 
@@ -68,7 +71,7 @@ def scale(case, own):
 
 
 def game_of(case, default):
-    return "marginal" if default else case.other_removal
+    return "product-of-marginals" if default else case.other_removal
 
 
 @all_models
@@ -105,7 +108,7 @@ def test_groups_of_columns_by_default(case):
     players = players if len(names) > 1 else ((0,),)
     with case.quiet():
         explanation = explainer(case, groups=[list(players[0])])(case.rows)
-    value = case.value(case.rows[:1], "marginal", players)
+    value = case.value(case.rows[:1], "product-of-marginals", players)
     expected = np.array(shapley_by_enumeration(value, len(players)), dtype=float)
     atol = 1e-12 * scale(case, value(frozenset(range(len(players)))))
     assert (np.abs(explanation.values[0].reshape(expected.shape) - expected) <= atol).all()
@@ -129,7 +132,7 @@ def test_shapes_and_names(case):
     assert explanation.values.shape == (n_rows, len(case.feature_names), *outputs)
     assert explanation.base_values.shape == explanation.predictions.shape == (n_rows, *outputs)
     assert explanation.feature_names == case.feature_names
-    assert explanation.output_names == case.outputs
+    assert explanation.output_names == (case.outputs or ())
 
 
 @pytest.mark.parametrize("case", [case for case in MODELS if case.warns], ids=str)
@@ -143,7 +146,7 @@ def test_the_warning_points_at_the_user_through_wrappers():
     search = GridSearchCV(make_pipeline(PCA(2), SVR()), {"svr__C": [1.0, 2.0]}, cv=2)
     search.fit(DIABETES, TARGET)
     for entry in (Explainer, as_expansion):
-        with pytest.warns(UserWarning, match="PCA mixes columns") as caught:
+        with pytest.warns(UserWarning, match="PCA combines columns") as caught:
             entry(search)
         assert [w.filename for w in caught] == [__file__]
 
@@ -169,29 +172,29 @@ classifiers = pytest.mark.parametrize(
 def test_the_predicted_classes_are_the_models_own(case):
     explanation = explained(case.name)
     own = case.model().predict(case.rows)
-    assert explanation.predicted.tolist() == own.tolist()
-    assert explanation.predicted.dtype == own.dtype
+    assert explanation.predicted_class.tolist() == own.tolist()
+    assert explanation.predicted_class.dtype == own.dtype
     assert explanation.classes == tuple(map(str, case.model().classes_))
-    assert explanation[1:].predicted.tolist() == own[1:].tolist()
+    assert explanation[1:].predicted_class.tolist() == own[1:].tolist()
 
 
 @classifiers
 def test_a_positive_value_speaks_for_the_class_that_is_named(case):
     explanation = explained(case.name)
-    for name, (yes, no) in zip(explanation.outputs, explanation.sides, strict=True):
+    for name, (yes, no) in zip(explanation.output_names, explanation.output_classes, strict=True):
         assert name == (yes if no is None else f"{yes} vs {no}")
     latent, odds = "GPC" in case.name, case.log_odds
-    assert ("latent mean" in explanation.number) == latent
-    assert ("log-odds" in explanation.number.partition(",")[0]) == odds
-    assert ("decision function" in explanation.number) == (not latent and not odds)
+    assert ("latent mean" in explanation.output_kind) == latent
+    assert ("log-odds" in explanation.output_kind.partition(",")[0]) == odds
+    assert ("decision function" in explanation.output_kind) == (not latent and not odds)
 
 
 @pytest.mark.parametrize("case", [c for c in MODELS if c.name.startswith("OneClass")], ids=str)
 def test_positive_values_of_a_one_class_machine_speak_for_inliers(case):
     explanation = explained(case.name)
-    assert explanation.sides == (("inlier", "outlier"),)
+    assert explanation.output_classes == (("inlier", "outlier"),)
     own = np.where(case.model().predict(case.rows) > 0, "inlier", "outlier")
-    assert explanation.predicted.tolist() == own.tolist()
+    assert explanation.predicted_class.tolist() == own.tolist()
     assert ((explanation.predictions > 0) == (own == "inlier")).all()
 
 
@@ -199,7 +202,12 @@ def test_positive_values_of_a_one_class_machine_speak_for_inliers(case):
 def test_nothing_is_said_about_classes_of_what_has_none(case):
     explanation = explained(case.name)
     known = is_classifier(case.model()) or case.name.startswith("OneClass")
-    for part in (explanation.predicted, explanation.classes, explanation.sides, explanation.number):
+    for part in (
+        explanation.predicted_class,
+        explanation.classes,
+        explanation.output_classes,
+        explanation.output_kind,
+    ):
         assert (part is not None) == known
 
 
@@ -209,7 +217,7 @@ def test_outputs_favour_the_class_they_name_first(case):
     predicted = [str(label) for label in case.model().predict(case.rows)]
     totals = explanation.predictions.reshape(len(predicted), -1)
     favoured = [winner(explanation.output_names, total) for total in totals]
-    other = elsewhere(explanation)
+    other = largest_output_class(explanation)
     if other is not None:  # predict counts votes first, and the explanation says where it matters
         assert other.tolist() == [
             a if a != p else None for a, p in zip(favoured, predicted, strict=True)
@@ -268,7 +276,7 @@ def test_inside_joblib():
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=str)
 @pytest.mark.parametrize("entry", [Explainer, as_expansion])
-@pytest.mark.filterwarnings("ignore:PCA mixes columns")  # which is said before the refusal
+@pytest.mark.filterwarnings("ignore:PCA combines columns")  # which is said before the refusal
 def test_what_cannot_be_explained_is_refused_with_a_sentence(refusal, entry):
     model = refusal.make()
     with pytest.raises(UnsupportedModelError) as caught:
@@ -283,7 +291,7 @@ def test_what_cannot_be_explained_is_refused_with_a_sentence(refusal, entry):
     ("model", "words"),
     [
         (SVR(kernel="precomputed").fit(rbf_kernel(X), TARGET), "precomputed.*pass both"),
-        (SVR(kernel=rbf_kernel).fit(X, TARGET), "kernel of its own.*pkex kernel"),
+        (SVR(kernel=rbf_kernel).fit(X, TARGET), "custom kernel.*pkex kernel"),
     ],
 )
 def test_half_of_what_is_needed_is_refused(model, words):
@@ -318,3 +326,4 @@ def test_the_support_page_is_what_the_script_makes():
     make_support = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make_support)
     assert make_support.PAGE.read_text(encoding="utf-8") == make_support.page()
+    assert make_support.DETAILS.read_text(encoding="utf-8") == make_support.details()

@@ -8,8 +8,8 @@ can add theirs with `register`.
 Every reading is guarded: the expansion's prediction is compared with the model's own on a few
 points when it is read, and where the model prepares its columns first, also on some rows of every
 call of an Explainer. A disagreement is an error, never a wrong explanation. A few points cannot
-show what a subclass does elsewhere, so one that has a `predict` of its own is not read as the class
-it derives from. What a subclass may have of its own is said by the `Guard` of its library.
+show what a subclass does elsewhere, so one that overrides `predict` is not read as the class it
+derives from. The `Guard` of its library has what a subclass may override.
 
 >>> import pkex
 >>> "sklearn.svm.SVR" in pkex.readers.supported()
@@ -25,13 +25,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from pkex._util.floats import usual_errors
+from pkex._util.floats import default_errstate
 from pkex.errors import UnsupportedModelError
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.readers._guard import BOTORCH, GPYTORCH, SKLEARN, Guard
-from pkex.readers.reading import Given, Reader, Reading, compared
+from pkex.readers.reading import Given, Reader, Reading, check_reading
 
 __all__ = [
     "Classes",
@@ -68,16 +68,27 @@ def register(*names: str, guard: Guard | None = None) -> Callable[[Reader], Read
 
     The reader is called with the model and what the user gave along with it, and returns a
     `Reading`, whose expansion is compared with the model before it is used. It also reads
-    subclasses, unless they have methods of their own that the guard does not leave free; such a
-    class needs a reader that is registered under its name.
+    subclasses, unless they override methods that the guard does not leave free; such a class
+    needs a reader that is registered under its name.
 
     Parameters
     ----------
     *names : str
         E.g. "mylibrary.MyMachine", without private parts of the module's path.
     guard : Guard, optional
-        What a subclass may have of its own. By default what it may in scikit-learn: how it is
-        found, described and judged, such as `fit` and `score`, but nothing that predicts.
+        What a subclass may override. By default what it may in scikit-learn: how it is fitted,
+        described and scored, such as `fit` and `score`, but nothing that predicts.
+
+    Returns
+    -------
+    callable
+        The decorator, which returns the reader unchanged.
+
+    See Also
+    --------
+    pkex.readers.Reading : What a reader returns.
+    pkex.readers.Guard : What a subclass may override.
+    pkex.readers.supported : Lists the classes that have a reader.
 
     Examples
     --------
@@ -101,6 +112,16 @@ def register(*names: str, guard: Guard | None = None) -> Callable[[Reader], Read
 def supported() -> tuple[str, ...]:
     """Return the dotted names of the classes that have a reader.
 
+    Returns
+    -------
+    tuple of str
+        The names, sorted, without private parts of the module's path.
+
+    See Also
+    --------
+    pkex.readers.register : Registers a reader.
+    pkex.as_expansion : Converts a fitted model.
+
     Examples
     --------
     >>> from pkex.readers import supported
@@ -110,7 +131,6 @@ def supported() -> tuple[str, ...]:
     return tuple(sorted(_readers))
 
 
-@usual_errors
 def as_expansion(
     model: Any,
     *,
@@ -118,7 +138,7 @@ def as_expansion(
     points: ArrayLike | None = None,
     outputs: str | None = None,
 ) -> KernelExpansion:
-    """Read a fitted model as a kernel expansion.
+    """Convert a fitted model to a kernel expansion.
 
     Parameters
     ----------
@@ -133,21 +153,26 @@ def as_expansion(
         The training points, for models with ``kernel="precomputed"``; a data frame gives the names
         of the columns. Such a model has seen a matrix only, so that nothing but the number of the
         points can be checked.
-    outputs : {"classes", "pairs", "log-odds"}, optional
+    outputs : {"classes", "ovo", "log-odds"}, optional
         What to explain of a classifier that decides between pairs of three classes or more, such
         as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
-        where it speaks for the class. "pairs": the function of each pair. "log-odds", the default
+        where it pushes towards the class. "ovo": the function of each pair. "log-odds", the default
         for a calibrated classifier: the logarithm of the ratio of its probabilities, where that
         is an expansion.
 
     Returns
     -------
     KernelExpansion
+        The function that the model predicts with; an expansion is returned as it is.
 
     Raises
     ------
     UnsupportedModelError
-        When the model is no kernel expansion, or one with a kernel that cannot be explained.
+        When the model is not a kernel expansion, or one with a kernel that cannot be explained.
+
+    See Also
+    --------
+    pkex.KernelExpansion : A model as pkex explains it.
 
     Examples
     --------
@@ -159,7 +184,8 @@ def as_expansion(
     if isinstance(model, KernelExpansion):
         if kernel is not None or points is not None:
             raise ValueError(
-                "an expansion has its kernel and points; leave out kernel= and points=."
+                "a KernelExpansion already has its kernel and points; leave out kernel= and "
+                "points=."
             )
         check_choice(outputs, (), model)
         return model
@@ -169,6 +195,7 @@ def as_expansion(
     return reading.expansion
 
 
+@default_errstate
 def read(model: Any, given: Given | None = None) -> Reading:
     """Return the reading of a model by the reader of its class: for readers of wrappers.
 
@@ -178,6 +205,16 @@ def read(model: Any, given: Given | None = None) -> Reading:
         As in `as_expansion`.
     given : Given, optional
         What the reader of the wrapper was given.
+
+    Returns
+    -------
+    Reading
+        The expansion, after it was compared with the model on a few points.
+
+    See Also
+    --------
+    pkex.as_expansion : Converts a fitted model.
+    pkex.readers.register : Registers a reader.
 
     Examples
     --------
@@ -193,15 +230,16 @@ def read(model: Any, given: Given | None = None) -> Reading:
     for cls in type(model).__mro__:
         entry = _readers.get(_public_name(cls))
         if entry is not None:
+            reader = entry.load()
             entry.guard.check(model, cls)
-            return compared(entry.load()(model, given or Given()))
+            return check_reading(reader(model, given or Given()))
     raise UnsupportedModelError(
-        f"{type(model).__name__} is not a model that pkex can read. It reads scikit-learn's "
-        "support vector machines, kernel ridge regression, Gaussian processes, kernel PCA and "
-        "density, linear models, pipelines, searches and other wrappers around them "
-        "(pkex.readers.supported() lists all); "
-        "another model f(x) = sum_i alpha_i k(x, x_i) + offset can be passed as "
-        "pkex.KernelExpansion(points, coefficients, kernel, offset)."
+        f"{type(model).__name__} is not a supported model. pkex converts scikit-learn's support "
+        "vector machines, kernel ridge regression, Gaussian processes, kernel PCA and density, "
+        "linear models, pipelines, searches and other wrappers around them "
+        "(pkex.readers.supported() lists all); another model f(x) = sum_i alpha_i k(x, x_i) + "
+        "intercept can be passed as pkex.KernelExpansion(points, coefficients, kernel, "
+        "intercept)."
     )
 
 
@@ -219,7 +257,6 @@ _SKLEARN = {
         "svm.OneClassSVM": "one_class_machine",
         "kernel_ridge.KernelRidge": "kernel_ridge",
         "decomposition.KernelPCA": "kernel_pca",
-        "neighbors.KernelDensity": "kernel_density",
         "gaussian_process.GaussianProcessRegressor": "gaussian_process",
         "gaussian_process.GaussianProcessClassifier": "gaussian_process_classifier",
     },
@@ -233,6 +270,7 @@ _SKLEARN = {
         "multiclass.OneVsRestClassifier": "one_vs_rest",
         "multiclass.OneVsOneClassifier": "one_vs_one",
     },
+    "density": {"neighbors.KernelDensity": "kernel_density"},
     "calibrated": {"calibration.CalibratedClassifierCV": "calibrated"},
     "linear": {
         "linear_model.LinearModel": "linear_regression",

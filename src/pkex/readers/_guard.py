@@ -4,8 +4,8 @@ A reader knows one class, and its reading is compared with the model on a few po
 cannot show what a subclass does elsewhere. So a model is read as that class if its methods are
 those of the class, but for some that say nothing about a prediction. Which these are differs from
 library to library: users of scikit-learn replace `fit` and `score`, while the models of GPyTorch
-are subclasses always, with a `forward` of their own. Hence a reader is registered with the guard of
-its library.
+are always subclasses that write a `forward`. Hence a reader is registered with the guard of its
+library.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _FREE = frozenset(
 
 @dataclass(frozen=True)
 class Guard:
-    """What a subclass may have of its own and still be read as the class it derives from.
+    """What a subclass may override and still be converted as the class it derives from.
 
     A model is refused if it, or its class where that derives from the class that is read, has one
-    of the `outputs` of its own, or any other method of that class that is not `free`. Special
+    of the `outputs` overridden, or any other method of that class that is not `free`. Special
     methods, such as ``__len__``, are free unless they are among the outputs.
 
     Parameters
@@ -46,13 +46,17 @@ class Guard:
         The methods by which a model predicts, which are looked for also where the class that is
         read lacks them; by default those of scikit-learn, e.g. ``predict``.
     free : collection of str, optional
-        Methods that a subclass may have of its own, or patterns of their names such as
+        Methods that a subclass may override, or patterns of their names such as
         ``set_*_request``; by default those of scikit-learn's estimators that do not predict, e.g.
         ``fit``. For a class that users always derive from, what they write; the reader must read
         all that matters of it.
     library : str, optional
         A package whose own subclasses of the class that is read are not looked at, as the reader
         was tested with them.
+
+    See Also
+    --------
+    pkex.readers.register : Registers a converter.
 
     Examples
     --------
@@ -82,31 +86,80 @@ class Guard:
             object.__setattr__(self, name, frozenset(given))
 
     def leaves_free(self, method: str) -> bool:
-        """Tell whether a subclass may have a method of this name of its own."""
+        """Return whether a subclass may override a method of this name.
+
+        Parameters
+        ----------
+        method : str
+            The name of the method.
+
+        Returns
+        -------
+        bool
+            True for free and special methods, unless they are among the outputs.
+
+        See Also
+        --------
+        pkex.readers.Guard.check : Refuses a model by its class.
+
+        Examples
+        --------
+        >>> from pkex.readers import Guard
+        >>> Guard().leaves_free("fit"), Guard().leaves_free("predict")
+        (True, False)
+        """
         if method in self.outputs:
             return False
         special = method.startswith("__") and not method.startswith("__getattr")
         return special or any(fnmatchcase(method, pattern) for pattern in self.free)
 
     def check(self, model: Any, base: type) -> None:
-        """Refuse a model with methods of its own in place of those of `base`, which is read."""
+        """Refuse a model that overrides methods of `base`, the class that is converted.
+
+        Parameters
+        ----------
+        model : fitted estimator
+            An instance of `base` or of a subclass.
+        base : type
+            The class that the reader was registered for.
+
+        Raises
+        ------
+        UnsupportedModelError
+            When the model, or its class, overrides a method that is not free.
+
+        See Also
+        --------
+        pkex.readers.Guard.leaves_free : Says whether one method may be overridden.
+        pkex.readers.register : Registers a reader.
+
+        Examples
+        --------
+        >>> from pkex.readers import Guard
+        >>> from sklearn.svm import SVR
+        >>> class Clipped(SVR):
+        ...     def predict(self, X):
+        ...         return super().predict(X).clip(0.0)
+        >>> Guard().check(Clipped(), SVR)
+        Traceback (most recent call last):
+        pkex.errors.UnsupportedModelError: Clipped overrides SVR.predict, so pkex cannot ...
+        """
         methods = {n for cls in base.__mro__ for n, v in vars(cls).items() if hasattr(v, "__get__")}
         fixed = {name for name in methods.union(self.outputs) if not self.leaves_free(name)}
-        own = [(f"this {type(model).__name__}", getattr(model, "__dict__", {}))]
+        overrides = [(f"this {type(model).__name__}", getattr(model, "__dict__", {}))]
         for cls in type(model).__mro__:
             known = issubclass(cls, base) and cls.__module__.partition(".")[0] == self.library
             if cls not in base.__mro__ and not known:
-                own.append((cls.__name__, vars(cls)))
+                overrides.append((cls.__name__, vars(cls)))
         libraries = {self.library, base.__module__.partition(".")[0]}
         classes = (c for c in type(model).__mro__ if c.__module__.partition(".")[0] in libraries)
         plain = next(classes, base).__name__  # as the user knows it
-        for title, attributes in own:
+        for title, attributes in overrides:
             for name in sorted(fixed.intersection(attributes)):
                 raise UnsupportedModelError(
-                    f"{title} has a {name} of its own, so that what pkex knows about "
-                    f"{plain} does not tell what it predicts. Explain a plain "
-                    f"{plain}, or the model inside if it is a wrapper, or register a "
-                    "reader for the class with pkex.readers.register."
+                    f"{title} overrides {plain}.{name}, so pkex cannot infer its predictions. "
+                    f"Explain a plain {plain}, or the model inside if it is a wrapper, or register "
+                    "a converter for the class with pkex.readers.register."
                 )
 
 

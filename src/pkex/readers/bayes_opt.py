@@ -24,7 +24,7 @@ from pkex.errors import UnsupportedModelError
 from pkex.models.preparation import Preparation
 from pkex.models.sums import evolve
 from pkex.readers import Given, Reading, read
-from pkex.readers.reading import Chain, Reader, check_agreement, outside
+from pkex.readers.reading import Chain, Reader, check_agreement, outer_stack_level
 from pkex.readers.sklearn.plain import call
 
 __all__ = ["is_wrapped", "optimiser", "wrapped_process"]
@@ -41,13 +41,13 @@ def optimiser(model: Any, given: Given) -> Reading:
             "first, or predict once points are registered."
         )
     reading = read(model._gp, given)
-    known, found = len(model._gp.X_train_), len(model.space)
-    if known != found:
+    known, n_observed = len(model._gp.X_train_), len(model.space)
+    if known != n_observed:
         warnings.warn(
-            f"the Gaussian process of this {type(model).__name__} was last fitted when it had "
-            f"{known} of its {found} points; values are those of that process. "
+            f"the Gaussian process of this {type(model).__name__} was last fitted to {known} of "
+            f"its {n_observed} points, and the values explain that process. "
             "optimizer.predict(optimizer.max['params']) fits it to all of them.",
-            stacklevel=outside(),
+            stacklevel=outer_stack_level(),
         )
     return reading
 
@@ -72,7 +72,7 @@ def wrapped_process(model: Any, given: Given, process: Reader) -> Reading:
     reading = process(plain, given)
     before = Preparation(rounded, names, tuple(range(len(names)))) if any(flags) else None
     expansion = evolve(reading.expansion, feature_names=names, preparation=before)
-    reading = replace(reading, expansion=expansion, own=Chain(rounded, reading.own))
+    reading = replace(reading, expansion=expansion, predict=Chain(rounded, reading.predict))
     # between the points, so that a column that is changed shows
     rows = (model.X_train_[:5] + model.X_train_[-5:][::-1]) / 2.0
     theirs = call(model, "predict", given, rows)
@@ -99,21 +99,20 @@ def _parameters(kernel: Any) -> tuple[tuple[str, ...], tuple[bool, ...]]:
     space: Any = getattr(transform, "__self__", None)
     if not _is_space(space):
         raise UnsupportedModelError(
-            "the wrapped kernel of this Gaussian process changes rows by a function that is not "
-            "known to treat columns one by one, so that they cannot be told apart. Apply it to "
-            "the rows before the model, and explain what comes out of it."
+            "the wrapped kernel of this Gaussian process transforms rows by a function that may "
+            "combine columns, so pkex cannot explain single columns. Apply the function to the "
+            "rows before the model, and explain its outputs."
         )
     flags = []
     for name in space.keys:
         kind = type(space._params_config[name])
         if kind.__module__.partition(".")[0] != "bayes_opt" or kind.__name__ not in _KINDS:
             raise UnsupportedModelError(
-                f"the kernel of this Gaussian process changes the columns of the parameter "
-                f"{name!r} ({kind.__name__}) together: of the columns of a category the largest "
-                "counts, and the others do not. Parameters that are numbers are explained: "
-                "optimise them for one category at a time, or fit scikit-learn's "
-                "GaussianProcessRegressor to optimizer.space.params, whose columns of a category "
-                "are one player with groups=."
+                "the kernel of this Gaussian process transforms the columns of the parameter "
+                f"{name!r} ({kind.__name__}) jointly: of the columns of a category only the "
+                "largest counts. Numeric parameters are supported: optimise them for one category "
+                "at a time, or fit scikit-learn's GaussianProcessRegressor to "
+                "optimizer.space.params and group the columns of a category with groups=."
             )
         flags.append(_KINDS[kind.__name__])
     return tuple(map(str, space.keys)), tuple(flags)

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from pkex._util.sparse import is_sparse
 from pkex._util.types import Floats
 from pkex.errors import AdditivityError
-from pkex.kernels.algebra import Kernel, has_neutral_removal
+from pkex.kernels.algebra import Kernel
 from pkex.kernels.entries import matrix_rounding
 from pkex.models.classes import Classes
-from pkex.models.expansion import Data, KernelExpansion
-from pkex.models.preparation import seen
-from pkex.models.sums import evolve, sum_of
+from pkex.models.expansion import KernelExpansion
+from pkex.models.expansion_base import Data
+from pkex.models.preparation import to_model_columns
+from pkex.models.sums import add_expansions, evolve
 
 __all__ = [
     "TOL",
@@ -27,11 +27,11 @@ __all__ = [
     "Reader",
     "Reading",
     "check_agreement",
-    "compared",
-    "largest",
-    "nothing",
-    "outside",
-    "said_before",
+    "check_reading",
+    "outer_stack_level",
+    "prediction_bound",
+    "refuse_given",
+    "without_name_warning",
 ]
 
 
@@ -59,17 +59,22 @@ class Reading:
     argument `background` of the expansion, e.g. ``background="training points"``. Where it says
     nothing, the reading has no data, and an Explainer asks for a background.
 
-    Attributes
+    Parameters
     ----------
     expansion : KernelExpansion
-    own : callable
-        Takes rows as the model does and returns its own predictions.
-    tol : float
+        The model as pkex explains it.
+    predict : callable
+        Takes rows as the model does and returns the predictions of the model.
+    tol : float, default 2**-40
         How far the two may be apart, relative to the sum of the absolute coefficients.
     classes : Classes, optional
         For a classifier: what its outputs say about the classes, and how it predicts one.
-    choices : tuple of str
+    choices : tuple of str, default ()
         The values of ``outputs=`` that the reader heeds; empty where the model leaves no choice.
+
+    See Also
+    --------
+    pkex.readers.register : Registers a converter.
 
     Examples
     --------
@@ -77,12 +82,12 @@ class Reading:
     >>> from pkex.readers import read
     >>> model = SVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
     >>> reading = read(model)
-    >>> bool(abs(reading.expansion.predict([[0.5]]) - reading.own([[0.5]])) < 1e-12)
+    >>> bool(abs(reading.expansion.predict([[0.5]]) - reading.predict([[0.5]])) < 1e-12)
     True
     """
 
     expansion: KernelExpansion
-    own: Callable[[Any], Any]
+    predict: Callable[[Any], Any]
     tol: float = TOL
     classes: Classes | None = None
     choices: tuple[str, ...] = ()
@@ -93,12 +98,26 @@ class Reading:
             for part, data in zip(self.expansion.parts, self.background, strict=True):
                 spoken = data is None or data.kind != "points"
                 parts += [part] if spoken else evolve(part, background=None).parts
-            changed = sum_of(parts)
+            changed = add_expansions(parts)
             object.__setattr__(self, "expansion", changed)
 
     @property
     def background(self) -> tuple[Data | None, ...]:
-        """The data of each part of the expansion, in its prepared columns; None without any."""
+        """The data of each part of the expansion, in its prepared columns; None without any.
+
+        See Also
+        --------
+        pkex.KernelExpansion.parts : The expansions that an expansion is a sum of.
+        pkex.Explainer : Explains a model; its background may be given.
+
+        Examples
+        --------
+        >>> from sklearn.svm import SVR
+        >>> from pkex.readers import read
+        >>> model = SVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
+        >>> [data.kind for data in read(model).background]
+        ['support vectors']
+        """
         return tuple(part.background for part in self.expansion.parts)
 
 
@@ -106,12 +125,18 @@ class Reading:
 class Given:
     """What a user says besides the model: a kernel and points that it does not tell, and outputs.
 
-    Attributes
+    Parameters
     ----------
-    kernel : Kernel or None
-    points : array of shape (n_samples, n_columns) or None
-    outputs : {"classes", "pairs", "log-odds"} or None
+    kernel : Kernel, optional
+        The kernel that the model was trained with, where it is callable or precomputed.
+    points : array of shape (n_samples, n_columns), optional
+        The training points, where the kernel is precomputed.
+    outputs : {"classes", "ovo", "log-odds"}, optional
         Which outputs of a classifier to read, for readers that have a choice.
+
+    See Also
+    --------
+    pkex.readers.register : Registers a converter.
 
     Examples
     --------
@@ -123,7 +148,7 @@ class Given:
     >>> model = SVR().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])
     >>> read(model, Given(kernel=pkex.kernels.RBF()))
     Traceback (most recent call last):
-    ValueError: the kernel and points of this SVR are read from it; ...
+    ValueError: this SVR has its own kernel and points; ...
     """
 
     kernel: Kernel | None = None
@@ -134,43 +159,44 @@ class Given:
 Reader = Callable[[Any, Given], Reading]
 
 
-def nothing(given: Given, model: Any) -> None:
+def refuse_given(given: Given, model: Any) -> None:
     """Refuse a kernel or points that a model tells itself."""
     if given.kernel is not None or given.points is not None:
         raise ValueError(
-            f"the kernel and points of this {type(model).__name__} are read from it; kernel= and "
-            "points= are for models with a callable or precomputed kernel."
+            f"this {type(model).__name__} has its own kernel and points; leave out kernel= and "
+            "points=, which are for models with a callable or precomputed kernel."
         )
 
 
 def check_agreement(
-    expansion: KernelExpansion, ours: Any, own: Any, tol: float = TOL, rows: Any = None
+    expansion: KernelExpansion, ours: Any, theirs: Any, tol: float = TOL, rows: Any = None
 ) -> None:
     """Raise when predictions differ by more than `tol` times the size of the sums, and rounding.
 
     `rows` are those of the predictions, as a user has them. Of sparse points more may be due to
     rounding than the size of the sums says, as large exponents cancel: then it is computed.
     """
-    own = np.asarray(own, dtype=np.float64).reshape(np.shape(ours))
-    scale = sum(largest(part) for part in expansion.parts)
-    rounding = max(part.shape[0] for part in expansion.parts) * 2.0**-52
-    gap = np.abs(ours - own)
-    limit = (tol + rounding) * scale + max(tol, 1e-9) * np.abs(own)
+    theirs = np.asarray(theirs, dtype=np.float64).reshape(np.shape(ours))
+    parts = expansion.parts
+    scale = sum(prediction_bound(part) for part in parts)
+    rounding = max(part.shape[0] for part in parts) * 2.0**-52
+    gap = np.abs(ours - theirs)
+    limit = (tol + rounding) * scale + max(tol, 1e-9) * np.abs(theirs)
     if rows is not None and not np.all(gap <= limit):
         limit = limit + _of_exponents(expansion, rows, len(ours)).reshape(np.shape(ours))
     if not np.all(gap <= limit):
         worst = np.argmax(np.where(np.isnan(gap), np.inf, gap))
         raise AdditivityError(
-            f"the expansion that was read predicts {np.ravel(ours)[worst]:.8g} where the model "
-            f"predicts {np.ravel(own)[worst]:.8g}. The model may have been changed after fitting, "
-            "a kernel that was given may not be the model's, or pkex reads it wrongly: please "
-            "report it."
+            f"the converted model predicts {np.ravel(ours)[worst]:.8g} where the model predicts "
+            f"{np.ravel(theirs)[worst]:.8g}. The model may have been changed after fitting, or a "
+            "kernel that was passed may differ from the model's. Otherwise the conversion is "
+            "wrong: please report it."
         )
 
 
 def _of_exponents(expansion: KernelExpansion, rows: Any, n_rows: int) -> Floats:
     """Return what rounding of exponents costs predictions of sparse points, (n_rows, n_outputs)."""
-    table, total = seen(expansion, rows), np.zeros((n_rows, expansion.n_outputs))
+    table, total = to_model_columns(expansion, rows), np.zeros((n_rows, expansion.n_outputs))
     for part in expansion.parts:
         if part.sparse_points is not None:
             x = part.prepare_sparse(table)
@@ -178,7 +204,7 @@ def _of_exponents(expansion: KernelExpansion, rows: Any, n_rows: int) -> Floats:
     return total
 
 
-def said_before(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def without_name_warning(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a function of the model's own without scikit-learn's warning about names of columns.
 
     The preparation of the rows has given it already; once is enough.
@@ -192,16 +218,16 @@ def said_before(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return quiet
 
 
-def largest(part: KernelExpansion) -> Any:
+def prediction_bound(part: KernelExpansion) -> Any:
     """Return a bound on the size of the predictions, for each output; a guess if linear."""
-    if not has_neutral_removal(part.kernel):
+    if not part.kernel.has_neutral_removal:
         sizes = np.abs(part.kernel(part.points[:: max(1, len(part.points) // 5)], part.points))
-        return 10.0 * (sizes @ np.abs(part.coefficients)).max(axis=0) + np.abs(part.offset)
-    worth = sum(abs(term.coefficient) for term in part.kernel.terms(part.shape[1]))
-    return worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.offset)
+        return 10.0 * (sizes @ np.abs(part.coefficients)).max(axis=0) + np.abs(part.intercept)
+    worth = sum(abs(term.coefficient) for term in part.form.terms)
+    return worth * np.abs(part.coefficients).sum(axis=0) + np.abs(part.intercept)
 
 
-def outside() -> int:
+def outer_stack_level() -> int:
     """Return the stack level, seen from the caller, of the first frame that is not of pkex."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pkex."):
@@ -209,14 +235,20 @@ def outside() -> int:
     return level
 
 
-def compared(reading: Reading) -> Reading:
+def check_reading(reading: Reading) -> Reading:
     """Return the reading after comparing the expansion with the model on a few of its points."""
     expansion = reading.expansion
     if expansion.preparation is not None:
         return reading  # there are no rows as the user has them to compare on
     for part in expansion.parts:
         rows = part.kept_points[:: max(1, part.shape[0] // 5)][:5]
-        rows = rows if is_sparse(rows) else np.ascontiguousarray(rows)
-        ours, own = expansion.predict(rows), reading.own(rows)
-        check_agreement(expansion, ours, own, reading.tol, rows)
+        if part.sparse_points is None:
+            rows = np.ascontiguousarray(rows)
+        if part is expansion:  # so that its points are rows as they are
+            part.check_sizes(rows, "X")
+            ours = part.evaluate(rows)
+        else:
+            ours = expansion.predict(rows)
+        theirs = reading.predict(rows)
+        check_agreement(expansion, ours, theirs, reading.tol, rows)
     return reading

@@ -19,7 +19,7 @@ import torch
 from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
 
-__all__ = ["array", "exactly", "slice_of", "tensor", "working_copy"]
+__all__ = ["array", "exactly", "take_slice", "tensor", "working_copy"]
 
 
 _CACHES = ("prediction_strategy", "_memoize_cache", "_cached_kernel_mat", "_mean_cache")
@@ -37,8 +37,9 @@ def working_copy(model: Any) -> Any:
         copied = deepcopy(model, memo)
     except RuntimeError as error:
         raise UnsupportedModelError(
-            f"this {type(model).__name__} cannot be copied ({error}), so that it cannot be read as "
-            "it is now. Keep tensors that were computed from parameters out of its attributes."
+            f"this {type(model).__name__} cannot be copied ({error}), so pkex cannot read its "
+            "present state. Do not keep tensors that were computed from parameters in its "
+            "attributes."
         ) from error
     return copied.to(device="cpu", dtype=torch.float64).eval()
 
@@ -57,8 +58,8 @@ def exactly() -> Iterator[None]:
 
 def array(values: Any) -> Floats:
     """Return a tensor as an array of float64."""
-    found: Floats = values.detach().to(device="cpu", dtype=torch.float64).numpy()
-    return found
+    converted: Floats = values.detach().to(device="cpu", dtype=torch.float64).numpy()
+    return converted
 
 
 def tensor(rows: Any) -> Any:
@@ -66,13 +67,13 @@ def tensor(rows: Any) -> Any:
     return torch.tensor(np.asarray(rows, dtype=np.float64))
 
 
-def slice_of(values: Any, index: tuple[int, ...], event: int) -> Floats:
+def take_slice(values: Any, index: tuple[int, ...], event: int) -> Floats:
     """Return the values of one model of a batch; the last `event` axes are no batch.
 
     Batches broadcast as in torch: axes are matched from the right, and those of length 1 repeat.
     """
-    found = array(values)
-    batch = found.shape[: found.ndim - event]
+    every = array(values)
+    batch = every.shape[: every.ndim - event]
     places = index[len(index) - len(batch) :]
-    one: Floats = found[tuple(0 if n == 1 else i for n, i in zip(batch, places, strict=True))]
+    one: Floats = every[tuple(0 if n == 1 else i for n, i in zip(batch, places, strict=True))]
     return one

@@ -29,9 +29,9 @@ from pkex.kernels import (
     Sum,
 )
 from pkex.kernels.leaves import Dot
-from pkex.readers.gpytorch.copies import slice_of
+from pkex.readers.gpytorch.copies import take_slice
 
-__all__ = ["leaves", "of_covariance"]
+__all__ = ["convert_covariance", "leaves"]
 
 Columns = tuple[int, ...]
 Index = tuple[int, ...]
@@ -39,7 +39,7 @@ Index = tuple[int, ...]
 _LIBRARIES = ("gpytorch", "botorch", "linear_operator")
 
 
-def of_covariance(covariance: Any, rows: Any, index: Index) -> Kernel:
+def convert_covariance(covariance: Any, rows: Any, index: Index) -> Kernel:
     """Return the kernel of a lazy covariance of rows with themselves, for one model of a batch.
 
     Diagonals in a sum are noise of the rows, which a new row has nothing of.
@@ -49,16 +49,17 @@ def of_covariance(covariance: Any, rows: Any, index: Index) -> Kernel:
         return _of_rows(covariance, rows, index)
     if kind in ("SumLinearOperator", "AddedDiagLinearOperator", "PsdSumLinearOperator"):
         parts = [op for op in covariance.linear_ops if "Diag" not in type(op).__name__]
-        return reduce(add, [of_covariance(part, rows, index) for part in parts])
+        return reduce(add, [convert_covariance(part, rows, index) for part in parts])
     if kind == "MulLinearOperator":
         pair = (covariance.left_linear_op, covariance.right_linear_op)
-        return reduce(mul, [of_covariance(part, rows, index) for part in pair])
+        return reduce(mul, [convert_covariance(part, rows, index) for part in pair])
     if kind == "ConstantMulLinearOperator":
-        factor = float(slice_of(covariance._constant, index, 0))
-        return factor * of_covariance(covariance.base_linear_op, rows, index)
+        factor = float(take_slice(covariance._constant, index, 0))
+        return factor * convert_covariance(covariance.base_linear_op, rows, index)
     raise UnsupportedModelError(
         f"the forward of this model returns a covariance of the type {type(covariance).__name__}, "
-        "whose kernel cannot be read. Return self.covar_module(x), or sums and products of such."
+        "which pkex cannot convert to a kernel. Return self.covar_module(x), or sums and products "
+        "of such covariances."
     )
 
 
@@ -77,14 +78,15 @@ def _of_rows(covariance: Any, rows: Any, index: Index) -> Kernel:
     """Return the kernel of a covariance that was not evaluated, if its rows are the model's own."""
     kernel = covariance.kernel
     columns = _chosen(kernel, tuple(range(rows.shape[-1])))
-    seen = slice_of(covariance.x1, index, 2)
-    expected = slice_of(rows, index, 2)[:, columns]
-    if seen.shape != expected.shape or not np.array_equal(seen, expected):
+    rows_of_kernel = take_slice(covariance.x1, index, 2)
+    expected = take_slice(rows, index, 2)[:, columns]
+    if rows_of_kernel.shape != expected.shape or not np.array_equal(rows_of_kernel, expected):
         raise UnsupportedModelError(
-            "the forward of this model changes its rows before the kernel sees them, as a network "
-            "in front of a kernel does, so that there is no kernel of the columns. Scale columns "
-            "before the model, or by an input transform of BoTorch such as Normalize; a model "
-            "behind a network is explained in the network's outputs: pass it these."
+            "the forward of this model transforms its rows before the kernel, as a neural network "
+            "in front of a kernel does, so the kernel does not factor over the input columns. "
+            "Scale columns before the model, or with an input transform of BoTorch such as "
+            "Normalize. A model behind a network can be explained in terms of the network's "
+            "outputs: pass it these."
         )
     return _converted(kernel, columns, index)
 
@@ -104,7 +106,7 @@ def _converted(kernel: Any, columns: Columns, index: Index) -> Kernel:
     """Return the kernel of a module whose own columns are these."""
     kind = _kind(kernel)
     if kind == "ScaleKernel":
-        scale = float(slice_of(kernel.outputscale, index, 0))
+        scale = float(take_slice(kernel.outputscale, index, 0))
         return scale * _converted(kernel.base_kernel, columns, index)
     if kind in ("AdditiveKernel", "ProductKernel"):
         parts = [_convert(part, columns, index) for part in kernel.kernels]
@@ -112,9 +114,9 @@ def _converted(kernel: Any, columns: Columns, index: Index) -> Kernel:
     if kind in _LEAVES:
         return _LEAVES[kind](kernel, columns, index)
     raise UnsupportedModelError(
-        f"the kernel {type(kernel).__name__} is none that pkex can read; of GPyTorch it reads "
+        f"the kernel {type(kernel).__name__} is not supported. Supported kernels: of GPyTorch "
         f"{', '.join(sorted({*_LEAVES} - {'CategoricalKernel'}))}, ScaleKernel, and sums and "
-        "products of them, of BoTorch CategoricalKernel. Refit with one of these, or use a "
+        "products of them; of BoTorch CategoricalKernel. Refit with one of these, or use a "
         "sampling explainer such as shap.KernelExplainer."
     )
 
@@ -130,12 +132,12 @@ def _matern(kernel: Any, columns: Columns, index: Index) -> Kernel:
 
 def _rational_quadratic(kernel: Any, columns: Columns, index: Index) -> Kernel:
     scales = _scales(kernel.lengthscale, columns, index)
-    alpha = float(slice_of(kernel.alpha, index, 1).item())
+    alpha = float(take_slice(kernel.alpha, index, 1).item())
     return RationalQuadratic(scales, alpha, columns=columns)
 
 
 def _polynomial(kernel: Any, columns: Columns, index: Index) -> Kernel:
-    offset = float(slice_of(kernel.offset, index, 1).item())
+    offset = float(take_slice(kernel.offset, index, 1).item())
     return Polynomial(int(kernel.power), 1.0, offset, columns=columns)
 
 
@@ -159,7 +161,7 @@ def _categorical(kernel: Any, columns: Columns, index: Index) -> Kernel:
 
 
 def _constant(kernel: Any, columns: Columns, index: Index) -> Kernel:  # noqa: ARG001
-    return Constant(float(slice_of(kernel.constant, index, 1).item()))
+    return Constant(float(take_slice(kernel.constant, index, 1).item()))
 
 
 _LEAVES: dict[str, Callable[[Any, Columns, Index], Kernel]] = {
@@ -176,8 +178,8 @@ _LEAVES: dict[str, Callable[[Any, Columns, Index], Kernel]] = {
 
 def _scales(values: Any, columns: Columns, index: Index) -> tuple[float, ...]:
     """Return a parameter of each column, of the shape (1, 1) or (1, columns) behind the batch."""
-    found = slice_of(values, index, 2).reshape(-1)
-    return tuple(float(v) for v in np.broadcast_to(found, len(columns)))
+    scales = take_slice(values, index, 2).reshape(-1)
+    return tuple(float(v) for v in np.broadcast_to(scales, len(columns)))
 
 
 def _kind(thing: Any) -> str:

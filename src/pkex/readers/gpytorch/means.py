@@ -31,18 +31,19 @@ def affine_mean(mean: Callable[[Floats], Floats], rows: Floats) -> tuple[Floats,
     steps[steps == 0.0] = 1.0
     around = np.random.default_rng(0).normal(size=(8, rows.shape[1])) * 2.0 * steps + middle
     some = rows[:: max(1, len(rows) // 8)][:8]
-    found = mean(np.concatenate([middle[None], middle + np.diag(steps), around, some]))
+    means = mean(np.concatenate([middle[None], middle + np.diag(steps), around, some]))
     n_columns = rows.shape[1]
-    slope = (found[1 : n_columns + 1] - found[0]) / steps
-    size = np.abs(found).max()
+    slope = (means[1 : n_columns + 1] - means[0]) / steps
+    size = np.abs(means).max()
     slope[np.abs(slope * steps) <= 1e-13 * size] = 0.0  # rounding of a constant
-    offset = float(found[0] - middle @ slope)
+    offset = float(means[0] - middle @ slope)
     checked = np.concatenate([around, some])
     terms = size + np.abs(checked * slope).sum(axis=1).max()
-    if np.abs(checked @ slope + offset - found[n_columns + 1 :]).max() > 1e-9 * terms:
+    if np.abs(checked @ slope + offset - means[n_columns + 1 :]).max() > 1e-9 * terms:
         raise UnsupportedModelError(
-            "the prior mean of this model is no affine function of its columns, and values cannot "
-            "add up to it column by column. Use ZeroMean, ConstantMean or LinearMean, or subtract "
-            "the mean from the targets and explain the process of what is left."
+            "the prior mean of this model is not an affine function of its columns, so "
+            "contributions of single columns cannot add up to it. Use ZeroMean, ConstantMean or "
+            "LinearMean, or subtract the mean from the targets and explain a process that is "
+            "fitted to the difference."
         )
     return slope, offset

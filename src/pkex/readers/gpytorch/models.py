@@ -27,20 +27,21 @@ from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import Linear, Matern
 from pkex.kernels.algebra import Kernel
-from pkex.models.expansion import Data, KernelExpansion
+from pkex.models.expansion import KernelExpansion
+from pkex.models.expansion_base import Data
 from pkex.models.posterior import Posterior, noise_levels
-from pkex.models.sums import combined, stack, sum_of
+from pkex.models.sums import add_expansions, combine_outputs, stack
 from pkex.readers import Given, Reading, read
-from pkex.readers.gpytorch.copies import array, exactly, slice_of, tensor, working_copy
-from pkex.readers.gpytorch.kernels import leaves, of_covariance
+from pkex.readers.gpytorch.copies import array, exactly, take_slice, tensor, working_copy
+from pkex.readers.gpytorch.kernels import convert_covariance, leaves
 from pkex.readers.gpytorch.means import affine_mean
 from pkex.readers.gpytorch.transforms import outcome_map, preparation
-from pkex.readers.reading import nothing
+from pkex.readers.reading import refuse_given
 
 __all__ = [
-    "Own",
+    "PosteriorMean",
     "Process",
-    "checked",
+    "check_prior",
     "exact_process",
     "model_list",
     "multi_task",
@@ -53,7 +54,7 @@ _TRAINING = "training points"
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
+class PosteriorMean:
     """The model's own posterior mean at some rows; a function that can be pickled."""
 
     model: Any
@@ -63,12 +64,12 @@ class Own:
         rows = tensor(X)
         with exactly():
             if not hasattr(self.model, "posterior"):
-                found = self.model(rows).mean
+                mean = self.model(rows).mean
             else:
                 posterior = self.model.posterior(rows)
                 sampled = hasattr(posterior, "mixture_mean")
-                found = posterior.mixture_mean if sampled else posterior.mean
-        return array(found).reshape(len(rows), -1)
+                mean = posterior.mixture_mean if sampled else posterior.mean
+        return array(mean).reshape(len(rows), -1)
 
 
 def exact_process(model: Any, given: Given) -> Reading:
@@ -80,7 +81,7 @@ def sampled_process(model: Any, given: Given) -> Reading:
     """SaasFullyBayesianSingleTaskGP and its relatives: the mean over the samples."""
     if model.covar_module is None:
         raise UnsupportedModelError(
-            f"this {type(model).__name__} cannot be explained. It was not fitted: call "
+            f"this {type(model).__name__} was not fitted, so it cannot be explained: call "
             "fit_fully_bayesian_model_nuts first."
         )
     return _exact(model, given, sampled=True)
@@ -88,60 +89,60 @@ def sampled_process(model: Any, given: Given) -> Reading:
 
 def model_list(model: Any, given: Given) -> Reading:
     """ModelListGP: the posterior means of its models side by side."""
-    nothing(given, model)
+    refuse_given(given, model)
     readings = [read(each) for each in model.models]
     names = default_names("y", sum(each.expansion.n_outputs for each in readings))
     expansion = stack([each.expansion for each in readings], names)
-    own = partial(_side_by_side, tuple(each.own for each in readings))
-    return Reading(expansion, own, max(each.tol for each in readings))
+    predict = partial(_side_by_side, tuple(each.predict for each in readings))
+    return Reading(expansion, predict, max(each.tol for each in readings))
 
 
 def multi_task(model: Any, given: Given) -> Reading:
-    """MultiTaskGP is refused: its kernel of tasks is no kernel of columns."""
+    """MultiTaskGP is refused: its kernel of tasks is not a kernel of columns."""
     del given
     raise UnsupportedModelError(
-        f"{type(model).__name__} shares one process between tasks, by a kernel that pkex does not "
-        "read. Explain a SingleTaskGP of one task, or a ModelListGP with one for each."
+        f"{type(model).__name__} models several tasks with one process, which is not supported. "
+        "Explain a SingleTaskGP of one task, or a ModelListGP with one model for each."
     )
 
 
 def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
-    nothing(given, model)
+    refuse_given(given, model)
     _refuse_foreign(model)
     if model.train_inputs is None or model.train_targets is None:
         raise UnsupportedModelError(
-            f"this {type(model).__name__} cannot be explained. It has no training data, and the "
-            "prior of a Gaussian process depends on none."
+            f"this {type(model).__name__} has no training data, so it cannot be explained: its "
+            "prior does not depend on data. Set training data first."
         )
     if len(model.train_inputs) > 1:
         raise UnsupportedModelError(
             f"this {type(model).__name__} takes {len(model.train_inputs)} inputs, as models of "
-            "several tasks do, and pkex reads models of one table. Explain a model of one task."
+            "several tasks do; models of one table are supported. Explain a model of one task."
         )
-    own = working_copy(model)
-    [rows] = own.train_inputs
+    working = working_copy(model)
+    [rows] = working.train_inputs
     with exactly():
-        prior = checked(own.forward(rows), model)
-        of_covariance(prior.lazy_covariance_matrix, rows, (0,) * len(prior.batch_shape))
-        noisy = own.likelihood(prior, *own.train_inputs).covariance_matrix
-        left = (own.train_targets - prior.mean).unsqueeze(-1)
+        prior = check_prior(working.forward(rows), model)
+        convert_covariance(prior.lazy_covariance_matrix, rows, (0,) * len(prior.batch_shape))
+        noisy = working.likelihood(prior, *working.train_inputs).covariance_matrix
+        left = (working.train_targets - prior.mean).unsqueeze(-1)
         root = psd_safe_cholesky(noisy)
         alpha = torch.cholesky_solve(left, root).squeeze(-1)
         no_signal = MultivariateNormal(prior.mean, DiagLinearOperator(0.0 * prior.mean))
-        noise = own.likelihood(no_signal, *own.train_inputs).lazy_covariance_matrix
-    process = Process(own, own.forward, rows, prior, alpha, _TRAINING)
+        noise = working.likelihood(no_signal, *working.train_inputs).lazy_covariance_matrix
+    process = Process(working, working.forward, rows, prior, alpha, _TRAINING)
     if not sampled:
         process = replace(process, root=root, noise=noise.diagonal(dim1=-1, dim2=-2))
     return process.reading(n_samples=len(alpha) if sampled else 1)
 
 
-def checked(prior: Any, model: Any) -> Any:
+def check_prior(prior: Any, model: Any) -> Any:
     """Return what `forward` of a model returned, if it is the distribution of one output."""
     if type(prior) is MultivariateNormal:
         return prior
     raise UnsupportedModelError(
-        f"the forward of this {type(model).__name__} returns a {type(prior).__name__}, and pkex "
-        "reads a MultivariateNormal of one output. Use one model for each output, such as "
+        f"the forward of this {type(model).__name__} returns a {type(prior).__name__}; a "
+        "MultivariateNormal of one output is supported. Use one model for each output, such as "
         "ModelListGP."
     )
 
@@ -162,7 +163,7 @@ class Process:
         What `forward` returned for the points.
     alpha : tensor of shape (..., n_points)
     data : str, Data or None
-        What stands in for absent features: a text says that the points do, and what they are.
+        The background: a text says that it is the points, and what to call them.
     root : tensor of shape (..., n_points, n_points), optional
         The Cholesky factor of the covariance of the targets, for the uncertainty of values. That of
         samples is a mixture, and that of a variational process another, so they have none.
@@ -185,33 +186,33 @@ class Process:
         n_outputs = int(np.prod(shape, dtype=int)) // n_samples
         if len(shape) > (n_samples > 1) + (n_outputs > 1) or self._has_batches_of_rows():
             raise UnsupportedModelError(
-                f"this {type(self.model).__name__} is a batch of models with training data of "
-                "their own. Explain them one by one."
+                f"this {type(self.model).__name__} is a batch of models with different training "
+                "data, which is not supported. Explain them one by one."
             )
         outputs: list[list[KernelExpansion]] = [[] for _ in range(n_outputs)]
         for number, index in enumerate(np.ndindex(*shape)):
             for part in self._parts(index):
-                share = combined(part, np.full((1, 1), 1.0 / n_samples), None)
+                share = combine_outputs(part, np.full((1, 1), 1.0 / n_samples), None)
                 outputs[number % n_outputs].append(share)
         names = default_names("y", n_outputs) if n_outputs > 1 else None
-        expansion = sum_of(outputs[0])
+        expansion = add_expansions(outputs[0])
         if names is not None:
-            expansion = stack([sum_of(each) for each in outputs], names)
+            expansion = stack([add_expansions(each) for each in outputs], names)
         slope, shift = outcome_map(self.model, n_outputs)
-        found = combined(expansion, np.diag(slope), names, shift)
-        return Reading(found, Own(self.model), tolerance(found))
+        scaled = combine_outputs(expansion, np.diag(slope), names, shift)
+        return Reading(scaled, PosteriorMean(self.model), tolerance(scaled))
 
     def _has_batches_of_rows(self) -> bool:
         return len(getattr(self.model, "_input_batch_shape", ())) > 0
 
     def _parts(self, index: Index) -> list[KernelExpansion]:
         """Return the parts of one process: its kernel, and the slope of its prior mean."""
-        points = slice_of(self.points, index, 2)
-        kernel = of_covariance(self.prior.lazy_covariance_matrix, self.points, index)
+        points = take_slice(self.points, index, 2)
+        kernel = convert_covariance(self.prior.lazy_covariance_matrix, self.points, index)
         slope, offset = affine_mean(partial(self._mean, index), points)
         data = Data(points, self.data) if isinstance(self.data, str) else self.data
         before = preparation(self.model, points.shape[1], index)
-        alpha = slice_of(self.alpha, index, 1)
+        alpha = take_slice(self.alpha, index, 1)
         expansion = partial(KernelExpansion, preparation=before, background=data)
         posterior = None if self.root is None else self._posterior(index, kernel, points)
         parts = [expansion(points, alpha, kernel, offset, posterior=posterior)]
@@ -224,16 +225,16 @@ class Process:
         """Return the posterior of one process; a model's own variance has no likelihood in it."""
         with exactly():
             prior = self.prior.lazy_covariance_matrix.diagonal(dim1=-1, dim2=-2)
-        variances, given = (slice_of(part, index, 1) for part in (prior, self.noise))
+        variances, given = (take_slice(part, index, 1) for part in (prior, self.noise))
         noise, observed = noise_levels(kernel, points, variances, given)
-        return Posterior(slice_of(self.root, index, 2), None, noise, observed)
+        return Posterior(take_slice(self.root, index, 2), None, noise, observed)
 
     def _mean(self, index: Index, rows: Floats) -> Floats:
         """Return the prior mean at some rows as the kernel sees them."""
         batch = self.points.shape[:-2]
         with exactly():
-            found = self.forward(tensor(rows).expand(*batch, *rows.shape)).mean
-        return slice_of(found, index, 1)
+            mean = self.forward(tensor(rows).expand(*batch, *rows.shape)).mean
+        return take_slice(mean, index, 1)
 
 
 def tolerance(expansion: KernelExpansion) -> float:
@@ -255,9 +256,8 @@ def _refuse_foreign(model: Any) -> None:
     method = getattr(type(model), "posterior", None)
     if method is not None and not method.__module__.startswith("botorch."):
         raise UnsupportedModelError(
-            f"{type(model).__name__} has a posterior of its own, so that what pkex knows about "
-            "BoTorch's models does not tell what it predicts. Register a reader for the class "
-            "with pkex.readers.register."
+            f"{type(model).__name__} overrides BoTorch's posterior, so pkex cannot infer its "
+            "predictions. Register a converter for the class with pkex.readers.register."
         )
 
 

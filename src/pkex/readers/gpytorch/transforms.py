@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from pkex._util.types import Floats
 from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
-from pkex.models.preparation import Preparation
-from pkex.readers.gpytorch.copies import array, exactly, slice_of, tensor
+from pkex.models.preparation import Preparation, Slopes
+from pkex.readers.gpytorch.copies import array, exactly, take_slice, tensor
 
 __all__ = ["outcome_map", "preparation"]
 
@@ -33,8 +34,41 @@ class _Transformed:
 
     def __call__(self, X: Any) -> Floats:
         with exactly():
-            found = self.model.transform_inputs(tensor(X))
-        return slice_of(found, self.index, 2)
+            transformed = self.model.transform_inputs(tensor(X))
+        return take_slice(transformed, self.index, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class _TransformSlopes:
+    """The derivatives of the input transform, by automatic differentiation."""
+
+    model: Any
+    index: tuple[int, ...]
+    origins: tuple[int, ...]
+
+    def __call__(self, X: Any) -> Slopes:
+        bent = _bent(self.model.input_transform)
+        if "Round" in bent:
+            raise UnsupportedModelError(
+                "the input transform Round has no derivative; Shapley values need none: "
+                "explainer(X)."
+            )
+        with exactly(), torch.enable_grad():
+            rows = tensor(X).requires_grad_()
+            transformed = self.model.transform_inputs(rows)
+            batch = transformed.shape[:-2]
+            places = self.index[len(self.index) - len(batch) :]
+            one = tuple(0 if n == 1 else i for n, i in zip(batch, places, strict=True))
+            transformed[one].sum().backward()
+        return Slopes(array(rows.grad)[:, list(self.origins)], bent)
+
+
+def _bent(transform: Any) -> tuple[str, ...]:
+    """Return the names of the transforms that are not affine."""
+    if hasattr(transform, "values"):
+        return tuple(name for each in transform.values() for name in _bent(each))
+    name = type(transform).__name__
+    return (name,) if name in ("Round", "Log10", "Warp") else ()
 
 
 def preparation(model: Any, n_columns: int, index: tuple[int, ...]) -> Preparation | None:
@@ -48,7 +82,8 @@ def preparation(model: Any, n_columns: int, index: tuple[int, ...]) -> Preparati
     n_columns = n_columns if inputs is None else inputs[0].shape[-1]
     origins = _origins(model.input_transform, tuple(range(n_columns)))
     names = default_names("x", n_columns)
-    return Preparation(_Transformed(model, index), names, origins)
+    slopes = _TransformSlopes(model, index, origins)
+    return Preparation(_Transformed(model, index), names, origins, slopes=slopes)
 
 
 def outcome_map(model: Any, n_outputs: int) -> tuple[Floats, Floats]:
@@ -60,15 +95,15 @@ def outcome_map(model: Any, n_outputs: int) -> tuple[Floats, Floats]:
     for each in chain:
         if type(each).__name__ != "Standardize":
             raise UnsupportedModelError(
-                f"the outcome transform {type(each).__name__} is not affine, and values cannot add "
-                "up to what it makes of a kernel expansion. Explain a model of the transformed "
-                f"target, fitted without {type(each).__name__}, in its units; Standardize is read."
+                f"the outcome transform {type(each).__name__} is not affine, so values cannot add "
+                "up to its outputs; Standardize is supported. Explain a model of the transformed "
+                f"target, fitted without {type(each).__name__}, in the units of that target."
             )
     probes = np.stack([np.zeros(n_outputs), np.ones(n_outputs)])
     with exactly():
-        found = array(transform.untransform(tensor(probes))[0])
-    found = found.reshape(2, n_outputs)
-    return found[1] - found[0], found[0]
+        outcomes = array(transform.untransform(tensor(probes))[0])
+    outcomes = outcomes.reshape(2, n_outputs)
+    return outcomes[1] - outcomes[0], outcomes[0]
 
 
 def _origins(transform: Any, columns: tuple[int, ...]) -> tuple[int, ...]:
@@ -84,7 +119,7 @@ def _origins(transform: Any, columns: tuple[int, ...]) -> tuple[int, ...]:
     if ours and kind in _BY_COLUMN and not getattr(transform, "categorical_features", None):
         return columns
     raise UnsupportedModelError(
-        f"the input transform {kind} is not known to treat columns one by one, so that the columns "
-        f"in front of it cannot be told apart; {', '.join(sorted(_BY_COLUMN))} and FilterFeatures "
-        "do. Apply it to the rows before the model, and explain what comes out of it."
+        f"the input transform {kind} may combine columns, so pkex cannot explain the columns in "
+        f"front of it; {', '.join(sorted(_BY_COLUMN))} and FilterFeatures are supported. Apply it "
+        "to the rows before the model, and explain its outputs."
     )

@@ -14,46 +14,46 @@ import torch
 from linear_operator.utils.cholesky import psd_safe_cholesky
 
 from pkex.errors import UnsupportedModelError
-from pkex.models.expansion import Data
+from pkex.models.expansion_base import Data
 from pkex.readers import Given, Reading
 from pkex.readers.gpytorch.copies import array, exactly, working_copy
-from pkex.readers.gpytorch.models import Process, checked
-from pkex.readers.reading import nothing
+from pkex.readers.gpytorch.models import Process, check_prior
+from pkex.readers.reading import refuse_given
 
 __all__ = ["approximate_process", "variational_model"]
 
 
 def approximate_process(model: Any, given: Given) -> Reading:
     """ApproximateGP with inducing points: the mean of the latent process."""
-    nothing(given, model)
-    own = working_copy(model)
-    return _variational(own, own, None)
+    refuse_given(given, model)
+    working = working_copy(model)
+    return _variational(working, working, None)
 
 
 def variational_model(model: Any, given: Given) -> Reading:
     """SingleTaskVariationalGP: the posterior mean, with its training points as data."""
-    nothing(given, model)
-    own = working_copy(model)
-    rows = array(own.model.train_inputs[0])
+    refuse_given(given, model)
+    working = working_copy(model)
+    rows = array(working.model.train_inputs[0])
     rows = rows[(0,) * (rows.ndim - 2)]  # the same for every output
-    return _variational(own, own.model, Data(rows, "training points"))
+    return _variational(working, working.model, Data(rows, "training points"))
 
 
-def _variational(own: Any, process: Any, data: Data | None) -> Reading:
+def _variational(working: Any, process: Any, data: Data | None) -> Reading:
     strategy = process.variational_strategy
     if type(strategy).__name__ == "IndependentMultitaskVariationalStrategy":
         strategy = strategy.base_variational_strategy
     kind = type(strategy).__name__
     if kind not in ("VariationalStrategy", "UnwhitenedVariationalStrategy"):
         raise UnsupportedModelError(
-            f"the variational strategy {kind} is none that pkex can read; it reads "
-            "VariationalStrategy and UnwhitenedVariationalStrategy, and "
-            "IndependentMultitaskVariationalStrategy around one."
+            f"the variational strategy {kind} is not supported; VariationalStrategy and "
+            "UnwhitenedVariationalStrategy are, and IndependentMultitaskVariationalStrategy "
+            "around one."
         )
     points = strategy.inducing_points
     with exactly():
         process(points)  # which initialises what was never trained
-        prior = checked(process.forward(points), own)
+        prior = check_prior(process.forward(points), working)
         values = strategy.variational_distribution.mean
         covariance = prior.lazy_covariance_matrix.add_jitter(strategy.jitter_val).to_dense()
         root = psd_safe_cholesky(covariance)
@@ -63,4 +63,4 @@ def _variational(own: Any, process: Any, data: Data | None) -> Reading:
         else:
             left = (values - prior.mean).unsqueeze(-1)
             alpha = torch.cholesky_solve(left, root).squeeze(-1)
-    return Process(own, process.forward, points, prior, alpha, data).reading()
+    return Process(working, process.forward, points, prior, alpha, data).reading()

@@ -17,7 +17,7 @@ from pkex.readers import Given, Reading, read
 from pkex.readers.reading import Chain
 from pkex.readers.sklearn.log_odds import binary, softmax
 from pkex.readers.sklearn.models import of_each_class, two_classes
-from pkex.readers.sklearn.plain import fitted
+from pkex.readers.sklearn.plain import check_fitted
 
 __all__ = ["calibrated"]
 
@@ -32,14 +32,14 @@ _INSIDE = "pkex.Explainer(model.calibrated_classifiers_[0].estimator)"
 
 def calibrated(model: Any, given: Given) -> Reading:
     """CalibratedClassifierCV of one classifier: the log-odds, by a sigmoid or a temperature."""
-    fitted(model, "calibrated_classifiers_")
+    check_fitted(model, "calibrated_classifiers_")
     if len(model.calibrated_classifiers_) > 1:
         raise UnsupportedModelError(
             f"this {type(model).__name__} predicts the mean probability of "
             f"{len(model.calibrated_classifiers_)} classifiers, a nonlinear function of their "
-            "kernel expansions, and values cannot add up to that. Calibrate one classifier, "
-            "CalibratedClassifierCV(..., ensemble=False), whose log-odds are explained, or explain "
-            f"the classifiers inside: {_INSIDE}."
+            "kernel expansions, so values cannot add up to it. Calibrate one classifier, "
+            "CalibratedClassifierCV(..., ensemble=False), to explain its log-odds, or explain the "
+            f"classifiers inside: {_INSIDE}."
         )
     [inside] = model.calibrated_classifiers_
     machine, method, n_classes = inside.estimator, inside.method, len(model.classes_)
@@ -49,28 +49,28 @@ def calibrated(model: Any, given: Given) -> Reading:
         )
         raise UnsupportedModelError(
             f"the probabilities of this {type(model).__name__} with method={method!r} are {why}: "
-            "nonlinear functions of a kernel expansion, and values cannot add up to them or to "
+            "nonlinear functions of a kernel expansion, so values cannot add up to them or to "
             f"their log-odds. {_ADVICE[n_classes > 2]}, or explain the classifier inside: "
             f"{_INSIDE}."
         )
     reading = read(machine, Given(given.kernel, given.points))
-    votes = type(_last(machine)).__name__ == "OneVsOneClassifier" or "pairs" in reading.choices
+    votes = type(_last(machine)).__name__ == "OneVsOneClassifier" or "ovo" in reading.choices
     if votes or not hasattr(machine, "decision_function"):
         what = "votes of pairs of classes" if votes else "probabilities"
         raise UnsupportedModelError(
-            f"this {type(model).__name__} calibrates {what}, which are no kernel expansions, and "
+            f"this {type(model).__name__} calibrates {what}, which are not kernel expansions, so "
             f"values cannot add up to its log-odds. Explain the classifier inside: {_INSIDE}."
         )
     labels = model.classes_  # in place of which the machine may have been given numbers
     if n_classes > 2:
         reading = of_each_class(reading, labels, LOG_ODDS, None)
-        found = softmax(reading, float(inside.calibrators[0].beta_))
+        log_odds = softmax(reading, float(inside.calibrators[0].beta_))
     else:
         reading = two_classes(reading, labels, LOG_ODDS, None)
-        found = binary(reading, *_slope_and_shift(inside))
-    assert found.classes is not None
-    predict = Chain(found.own, _Decided(labels))
-    return replace(found, classes=replace(found.classes, predict=predict))
+        log_odds = binary(reading, *_slope_and_shift(inside))
+    assert log_odds.classes is not None
+    predict = Chain(log_odds.predict, _Decided(labels))
+    return replace(log_odds, classes=replace(log_odds.classes, predict=predict))
 
 
 def _slope_and_shift(inside: Any) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from sklearn.feature_selection import SelectorMixin
 from pkex.errors import UnsupportedModelError
 from pkex.readers._guard import SKLEARN
 
-__all__ = ["origins", "refuse_changed"]
+__all__ = ["column_places", "origins", "refuse_changed"]
 
 _ONE_TO_ONE = {
     "Binarizer",
@@ -84,9 +84,9 @@ def refuse_changed(transformer: Any) -> None:
     for name, value in vars(transformer).items():
         if callable(value) and hasattr(cls, name) and not SKLEARN.leaves_free(name):
             raise UnsupportedModelError(
-                f"this {cls.__name__} has a {name} of its own, so that what pkex knows about "
-                f"{cls.__name__} does not tell which columns it makes its columns from. Use a "
-                f"plain {cls.__name__}, or a class of your own, whose columns are then explained."
+                f"this {cls.__name__} overrides {cls.__name__}.{name}, so pkex cannot infer which "
+                f"input columns its output columns come from. Use a plain {cls.__name__}, or a "
+                "custom class, whose output columns are then explained."
             )
 
 
@@ -102,42 +102,46 @@ def _imputed(imputer: Any) -> list[int]:
 
 
 def _in_sequence(steps: Sequence[Any], names: Sequence[str]) -> list[int] | None:
-    found: list[int] = list(range(len(names)))
+    columns: list[int] = list(range(len(names)))
     current = list(names)
     for step in steps:
         local = origins(step, current)
         if local is None:
             return None
-        found = [found[i] for i in local]
-        current = [names[i] for i in found]
-    return found
+        columns = [columns[i] for i in local]
+        current = [names[i] for i in columns]
+    return columns
 
 
 def _side_by_side(steps: Sequence[Any], names: Sequence[str]) -> list[int] | None:
-    found: list[int] = []
+    columns: list[int] = []
     for step in steps:
         local = [] if step == "drop" else origins(step, names)
         if local is None:
             return None
-        found += local
-    return found
+        columns += local
+    return columns
 
 
 def _by_columns(transformer: Any, names: Sequence[str]) -> list[int] | None:
-    found: dict[int, int] = {}
-    known = getattr(transformer, "feature_names_in_", None)
-    names = names if known is None else [str(name) for name in known]
+    sources: dict[int, int] = {}
     for name, step, given in transformer.transformers_:
         outputs = transformer.output_indices_.get(name, slice(0, 0))
         if step == "drop" or outputs.stop == outputs.start:
             continue
-        columns = _indices(given, names)
+        columns = column_places(transformer, given, names)
         local = origins(step, [names[i] for i in columns])
         if local is None:
             return None
         places = range(outputs.start, outputs.stop)
-        found.update(zip(places, (columns[i] for i in local), strict=True))
-    return [found[i] for i in range(len(found))]
+        sources.update(zip(places, (columns[i] for i in local), strict=True))
+    return [sources[i] for i in range(len(sources))]
+
+
+def column_places(transformer: Any, given: Any, names: Sequence[str]) -> list[int]:
+    """Return which columns a part of a ColumnTransformer takes; it may know their names better."""
+    known = getattr(transformer, "feature_names_in_", None)
+    return _indices(given, names if known is None else [str(name) for name in known])
 
 
 def _indices(columns: Any, names: Sequence[str]) -> list[int]:

@@ -10,7 +10,7 @@ so it drops out of sums and takes products with it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add, mul
@@ -32,9 +32,9 @@ from pkex.kernels import (
     ProductMatern,
     RationalQuadratic,
 )
-from pkex.kernels.algebra import Kernel, Product, Scale, Sum, has_neutral_removal
+from pkex.kernels.algebra import Kernel, Product, Scale, Sum
 
-__all__ = ["from_gaussian_process", "no_sum_of_products", "of_rate", "polynomial"]
+__all__ = ["from_gaussian_process", "kernel_from_rate", "no_sum_of_products", "polynomial"]
 
 _PAIRWISE: dict[str, Callable[[float], Kernel]] = {
     "rbf": RBF.from_gamma,
@@ -44,11 +44,11 @@ _PAIRWISE: dict[str, Callable[[float], Kernel]] = {
 
 
 _REASONS = {
-    "sigmoid": "is a tanh of a sum over columns, which is no mixture of products and no power",
+    "sigmoid": "is a tanh of a sum over columns",
     "cosine": "divides a sum over columns by another one, the norm of the row",
-    "ExpSineSquared": "oscillates with the distance, so that it is no mixture of Gaussian kernels",
-    "cut off": "is cut off at a distance, and to count the coalitions within a distance is as "
-    "hard as to count the ways to pack a knapsack",
+    "ExpSineSquared": "oscillates with the distance, so it is not a mixture of Gaussian kernels",
+    "cut off": "is cut off at a distance, and counting the feature subsets within a distance is as "
+    "hard as counting the ways to pack a knapsack",
 }
 
 
@@ -57,25 +57,25 @@ def from_gaussian_process(kernel: Any, n_columns: int) -> Kernel:
     converted = _convert(kernel, n_columns)
     if converted is None:
         raise UnsupportedModelError(
-            f"the kernel {kernel} is noise alone: predictions do not depend on the features, so "
+            f"the kernel {kernel} is noise only: predictions do not depend on the features, so "
             "there is nothing to explain."
         )
     return converted
 
 
-def of_rate(name: str, gamma: float) -> Kernel:
+def kernel_from_rate(name: str, gamma: float) -> Kernel:
     """Return the kernel that scikit-learn calls `name`; with the rate 0 it is 1 everywhere."""
     return _PAIRWISE[name](gamma) if gamma != 0.0 else Constant(1.0)
 
 
 def polynomial(degree: float, gamma: float, coef0: float, shown: str) -> Kernel:
-    """Return ``(gamma x z + coef0)^degree``, or raise for a degree that is none."""
+    """Return ``(gamma x z + coef0)^degree``, or raise for a degree that is not an integer."""
     if degree == 0.0:
         return Constant(1.0)
     if degree != int(degree):
         raise UnsupportedModelError(
-            f"the kernel of {shown} is a power of a sum with the exponent {degree:g}; pkex takes "
-            "sums to powers that are integers. Refit with one of these."
+            f"the kernel of {shown} is a power of a sum with the exponent {degree:g}; integer "
+            "powers of sums are supported. Refit with one of these."
         )
     return Polynomial(int(degree), gamma, coef0)
 
@@ -84,8 +84,8 @@ def no_sum_of_products(what: str, name: str = "") -> UnsupportedModelError:
     """Return the error for a kernel that pkex cannot write as a sum of products over columns."""
     reason = _REASONS.get(name, "is neither a product over columns nor a sum of products")
     return UnsupportedModelError(
-        f"the kernel of {what} {reason}, so there is no exact way to take features out of it. "
-        "Kernels that are explained: rbf, laplacian, chi2, Matern, rational quadratic, linear and "
+        f"the kernel of {what} does not factor over features: it {reason}. "
+        "Supported kernels: rbf, laplacian, chi2, Matern, rational quadratic, linear and "
         "polynomial, and sums, multiples and most products of them. Refit with one of these, or "
         "use a sampling explainer such as shap.PermutationExplainer."
     )
@@ -136,7 +136,7 @@ def _pairwise(kernel: Any) -> Kernel:
     """Return the kernel of a PairwiseKernel, which calls `sklearn.metrics.pairwise`."""
     options = dict(kernel.pairwise_kernels_kwargs or {})
     if kernel.metric in _PAIRWISE and not options:
-        return of_rate(kernel.metric, float(kernel.gamma))
+        return kernel_from_rate(kernel.metric, float(kernel.gamma))
     if kernel.metric == "linear" and not options:
         return Linear()
     if kernel.metric in ("poly", "polynomial") and options.keys() <= {"degree", "coef0"}:
@@ -150,9 +150,9 @@ def _hamming(kernel: Any) -> Kernel:
     mismatch = np.exp(-np.asarray(kernel.length_scale, dtype=np.float64))
     if not (mismatch < 1.0).all():
         raise UnsupportedModelError(
-            f"a HammingKernel with the length scale {kernel.length_scale} does not tell the "
-            "categories of every column apart; length scales must be above 1e-16. Refit with a "
-            "larger lower bound, or leave out the column."
+            f"a HammingKernel with the length scale {kernel.length_scale} does not distinguish the "
+            "categories of every column; length scales must be above 1e-16. Refit with a larger "
+            "lower bound, or leave out the column."
         )
     return Categorical(mismatch.tolist() if mismatch.size > 1 else mismatch.item())
 
@@ -165,36 +165,36 @@ def _power(kernel: Kernel, exponent: float, shown: str) -> Kernel:
         return Scale(kernel.factor**exponent, _power(kernel.kernel, exponent, shown))
     if isinstance(kernel, Product):
         return Product(tuple(_power(part, exponent, shown) for part in kernel.kernels))
-    whole = exponent == int(exponent) and exponent >= 1.0
+    is_integer = exponent == int(exponent) and exponent >= 1.0
     match kernel:
-        case Linear() if whole:
+        case Linear() if is_integer:
             return Polynomial(int(exponent), 1.0, 0.0)
-        case Sum(kernels=(Linear(), Constant(value=offset))) if whole:
+        case Sum(kernels=(Linear(), Constant(value=offset))) if is_integer:
             return Polynomial(int(exponent), 1.0, offset)
-        case Polynomial() if whole:
+        case Polynomial() if is_integer:
             return replace(kernel, degree=kernel.degree * int(exponent))
         case RationalQuadratic() if exponent > 0.0:
-            wide = _divided(kernel.length_scale, math.sqrt(exponent))
+            wide = _divide(kernel.length_scale, math.sqrt(exponent))
             return RationalQuadratic(wide, alpha=kernel.alpha * exponent)
         case Matern(nu=0.5) if exponent > 0.0:
-            return Matern(_divided(kernel.length_scale, exponent), nu=0.5)
-    if not has_neutral_removal(kernel):
+            return Matern(_divide(kernel.length_scale, exponent), nu=0.5)
+    if not kernel.has_neutral_removal:
         raise no_sum_of_products(shown)
     if isinstance(kernel, RBF) and exponent > 0.0:
-        return RBF(_divided(kernel.length_scale, math.sqrt(exponent)))
+        return RBF(_divide(kernel.length_scale, math.sqrt(exponent)))
     if isinstance(kernel, Laplacian) and exponent > 0.0:
         return Laplacian(float(np.asarray(kernel.length_scale)) / exponent)
     if isinstance(kernel, Chi2) and exponent > 0.0:
         return Chi2(float(np.asarray(kernel.gamma)) * exponent)
-    if whole and exponent <= 8:
+    if is_integer and exponent <= 8:
         return Product((kernel,) * int(exponent))
     if isinstance(kernel, Sum):
         raise UnsupportedModelError(
-            f"the kernel {shown} is a power of a sum that is no sum of products; pkex takes sums "
-            "to the powers 1 to 8."
+            f"the kernel {shown} is a power of a sum that is not a sum of products; the powers 1 "
+            "to 8 of sums are supported. Refit with one of these."
         )
     raise no_sum_of_products(shown)
 
 
-def _divided(scale: float | tuple[float, ...], by: float) -> float | tuple[float, ...]:
-    return tuple(s / by for s in scale) if isinstance(scale, tuple) else scale / by
+def _divide(scale: float | Sequence[float], by: float) -> float | tuple[float, ...]:
+    return tuple(s / by for s in scale) if isinstance(scale, Sequence) else scale / by

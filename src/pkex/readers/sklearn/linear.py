@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax as normalised
 
+from pkex._util.sparse import to_dense
 from pkex.kernels import Linear
 from pkex.models.classes import LOG_ODDS, Classes
 from pkex.models.expansion import KernelExpansion
-from pkex.readers.reading import Chain, Given, Reading, nothing
+from pkex.readers.reading import Chain, Given, Reading, refuse_given
 from pkex.readers.sklearn.log_odds import binary, softmax
 from pkex.readers.sklearn.models import (
     DECISION,
@@ -24,14 +25,14 @@ from pkex.readers.sklearn.models import (
     of_each_class,
     two_classes,
 )
-from pkex.readers.sklearn.plain import call, dense, fitted, names_of, own_predict
+from pkex.readers.sklearn.plain import call, check_fitted, frozen_predict, names_of
 
 __all__ = ["linear_classifier", "linear_one_class", "linear_regression"]
 
 
 def linear_regression(model: Any, given: Given) -> Reading:
     """Linear regression, however it is fitted: `predict`."""
-    fitted(model, "coef_")
+    check_fitted(model, "coef_")
     return Reading(
         _weighted(model, given, model.intercept_), partial(call, model, "predict", given)
     )
@@ -39,9 +40,9 @@ def linear_regression(model: Any, given: Given) -> Reading:
 
 def linear_one_class(model: Any, given: Given) -> Reading:
     """SGDOneClassSVM: `decision_function`, which is positive for inliers."""
-    fitted(model, "coef_")
+    check_fitted(model, "coef_")
     f = _weighted(model, given, -np.asarray(model.offset_))
-    predict = Chain(own_predict(model, given), inlier)
+    predict = Chain(frozen_predict(model, given), inlier)
     classes = Classes(("outlier", "inlier"), (("inlier", "outlier"),), DECISION, predict)
     return Reading(f, partial(call, model, "decision_function", given), classes=classes)
 
@@ -52,34 +53,34 @@ def linear_classifier(model: Any, given: Given) -> Reading:
     Of a logistic model with two classes that is the log-odds. With more, if its probabilities are a
     softmax, ``outputs="log-odds"`` explains the mean log-odds of each class.
     """
-    fitted(model, "coef_")
+    check_fitted(model, "coef_")
     reading = Reading(
         _weighted(model, given, model.intercept_),
         partial(call, model, "decision_function", given),
     )
-    labels, predict = model.classes_, own_predict(model, given)
+    labels, predict = model.classes_, frozen_predict(model, given)
     if reading.expansion.n_outputs == 1:
         reading = two_classes(reading, labels, DECISION, predict)
         return binary(reading, 1.0, 0.0) if _logistic(model, reading) else reading
     if _of_rows_with_several_labels(model):
-        said = f"{DECISION} of each label"
-        return of_each_class(reading, labels, said, None)
+        number = f"{DECISION} of each label"
+        return of_each_class(reading, labels, number, None)
     if not _compares_classes(model):
         return against_the_rest(reading, labels, DECISION, predict)
     reading = of_each_class(reading, labels, f"{DECISION} of each class", predict)
     if not _logistic(model, reading):
         return reading
-    found = softmax(reading, 1.0)
+    log_odds = softmax(reading, 1.0)
     if given.outputs == LOG_ODDS:
-        return found
+        return log_odds
     return Reading(
-        reading.expansion, reading.own, reading.tol, reading.classes, choices=found.choices
+        reading.expansion, reading.predict, reading.tol, reading.classes, choices=log_odds.choices
     )
 
 
 def _weighted(model: Any, given: Given, offset: Any) -> KernelExpansion:
-    nothing(given, model)
-    weights = dense(model.coef_).astype(np.float64)
+    refuse_given(given, model)
+    weights = to_dense(model.coef_).astype(np.float64)
     weights = weights.reshape(-1, weights.shape[-1])
     alpha, names = np.eye(len(weights)), names_of(model, given)
     offset = np.broadcast_to(np.asarray(offset, dtype=np.float64).reshape(-1), len(weights))
@@ -94,15 +95,15 @@ def _logistic(model: Any, reading: Reading) -> bool:
     """
     if not hasattr(model, "predict_proba"):
         return False
-    weights, offset = reading.expansion.points, reading.expansion.offsets
+    weights, offset = reading.expansion.points, reading.expansion.intercepts
     reach = np.abs(weights @ weights.T).max() or 1.0
     middle = np.linalg.lstsq(weights, -offset, rcond=None)[0]  # where the classes are on a par
     rows = middle + np.concatenate([0.0 * weights, weights / reach, -2.0 * weights / reach])
-    scores = np.asarray(reading.own(rows)).reshape(len(rows), -1)
+    scores = np.asarray(reading.predict(rows)).reshape(len(rows), -1)
     if scores.shape[1] == 1:
         scores = np.column_stack([np.zeros(len(rows)), scores])
-    own = call(model, "predict_proba", Given(), rows)
-    return bool(np.abs(own - normalised(scores, axis=1)).max() <= 1e-9)
+    probabilities = call(model, "predict_proba", Given(), rows)
+    return bool(np.abs(probabilities - normalised(scores, axis=1)).max() <= 1e-9)
 
 
 def _compares_classes(model: Any) -> bool:

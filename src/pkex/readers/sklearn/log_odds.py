@@ -1,6 +1,6 @@
 """Log-odds: the affine functions of a decision function that a sigmoid makes probabilities of.
 
-A probability is no sum of kernels, so that no values can add up to it, but
+A probability is not a sum of kernels, so that no values can add up to it, but
 
     P(class 1 | x) = 1 / (1 + exp(-(a f(x) + b)))
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.models.classes import LOG_ODDS, Classes
-from pkex.models.sums import combined
+from pkex.models.sums import combine_outputs
 from pkex.readers.reading import Chain, Given, Reading
 
 __all__ = ["binary", "platt_scaled", "softmax"]
@@ -35,8 +35,8 @@ class _Affine:
     shift: float
 
     def __call__(self, outputs: Any) -> Floats:
-        found = np.asarray(outputs, dtype=np.float64)
-        mapped: Floats = found.reshape(len(found), -1) @ self.weights + self.shift
+        array = np.asarray(outputs, dtype=np.float64)
+        mapped: Floats = array.reshape(len(array), -1) @ self.weights + self.shift
         return mapped
 
 
@@ -75,8 +75,8 @@ def platt_scaled(model: Any, reading: Reading, given: Given) -> Reading:
     if given.outputs == LOG_ODDS:
         return binary(reading, -float(slopes[0]), float(model._probB[0]))
     assert reading.classes is not None
-    said = f"{reading.classes.number}, not the {LOG_ODDS}, which outputs='{LOG_ODDS}' explains"
-    return replace(reading, classes=replace(reading.classes, number=said), choices=(LOG_ODDS,))
+    number = f"{reading.classes.number}, not the {LOG_ODDS}, which outputs='{LOG_ODDS}' explains"
+    return replace(reading, classes=replace(reading.classes, number=number), choices=(LOG_ODDS,))
 
 
 def _mapped(
@@ -84,8 +84,8 @@ def _mapped(
 ) -> Reading:
     return replace(
         reading,
-        expansion=combined(reading.expansion, weights, names, shift),
-        own=Chain(reading.own, _Affine(weights, shift)),
+        expansion=combine_outputs(reading.expansion, weights, names, shift),
+        predict=Chain(reading.predict, _Affine(weights, shift)),
         classes=classes,
         choices=(LOG_ODDS,),
     )

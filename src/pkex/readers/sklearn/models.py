@@ -5,7 +5,6 @@ Each returns the expansion together with the method of the model that it must ag
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -16,26 +15,27 @@ from typing import Any
 
 import numpy as np
 
-from pkex._util.sparse import is_sparse
+from pkex._util.sparse import is_sparse, to_dense
 from pkex._util.types import Floats
 from pkex._util.validation import as_matrix, column_names
 from pkex.errors import UnsupportedModelError
-from pkex.kernels import RBF, Laplacian, Linear, Matern
+from pkex.kernels import RBF, Linear
 from pkex.kernels.algebra import Kernel
-from pkex.models.classes import CHOICES, Classes, ClassMeans, pairs_of
-from pkex.models.expansion import Data, KernelExpansion
-from pkex.models.sums import combined, evolve, stack
+from pkex.models.classes import CHOICES, Classes, ClassMeans, make_pairs
+from pkex.models.expansion import KernelExpansion
+from pkex.models.expansion_base import Data
+from pkex.models.sums import combine_outputs, evolve, stack
 from pkex.readers.bayes_opt import is_wrapped, wrapped_process
-from pkex.readers.reading import TOL, Chain, Given, Reading, nothing, outside
+from pkex.readers.reading import TOL, Chain, Given, Reading, outer_stack_level, refuse_given
 from pkex.readers.sklearn.kernels import (
     from_gaussian_process,
+    kernel_from_rate,
     no_sum_of_products,
-    of_rate,
     polynomial,
 )
 from pkex.readers.sklearn.log_odds import platt_scaled
-from pkex.readers.sklearn.plain import call, dense, fitted, names_of, own_predict
-from pkex.readers.sklearn.posterior import posterior_of
+from pkex.readers.sklearn.plain import call, check_fitted, frozen_predict, names_of
+from pkex.readers.sklearn.posterior import make_posterior
 
 __all__ = [
     "DECISION",
@@ -45,7 +45,6 @@ __all__ = [
     "gaussian_process",
     "gaussian_process_classifier",
     "inlier",
-    "kernel_density",
     "kernel_pca",
     "kernel_ridge",
     "of_each_class",
@@ -64,14 +63,11 @@ DECISION, LATENT = "decision function", "latent mean"
 # how far predictions may be from the formula, relative to the largest, without and with a warning
 _NOTICED, _TOO_MUCH = 1e-6, 1e-3
 
-# the order of the norm behind the names that KernelDensity has for it
-_ORDERS = {"euclidean": 2, "l2": 2, "minkowski": 2, "p": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
-
 
 def regression_machine(model: Any, given: Given) -> Reading:
     """SVR and NuSVR: `predict`."""
     kernel, points = _machine(model, given)
-    alpha = dense(model.dual_coef_)[0]
+    alpha = to_dense(model.dual_coef_)[0]
     data: Data | None = Data(points, _VECTORS, model.shape_fit_[0])
     if not points.shape[0]:  # every target lies within epsilon of the intercept: a constant
         points, alpha, data = np.zeros((1, points.shape[1])), np.zeros(1), None
@@ -83,10 +79,10 @@ def regression_machine(model: Any, given: Given) -> Reading:
 def one_class_machine(model: Any, given: Given) -> Reading:
     """OneClassSVM: `decision_function`, which is positive for inliers."""
     kernel, points = _machine(model, given)
-    alpha, names = dense(model.dual_coef_)[0], names_of(model, given)
+    alpha, names = to_dense(model.dual_coef_)[0], names_of(model, given)
     data = Data(points, _VECTORS, model.shape_fit_[0])
     f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=data)
-    predict = Chain(own_predict(model, given), inlier)
+    predict = Chain(frozen_predict(model, given), inlier)
     classes = Classes(("outlier", "inlier"), (("inlier", "outlier"),), DECISION, predict)
     return Reading(f, partial(call, model, "decision_function", given), classes=classes)
 
@@ -100,7 +96,7 @@ def classification_machine(model: Any, given: Given) -> Reading:
     kernels, so no values can add up to them.
     """
     kernel, points = _machine(model, given)
-    classes, dual = model.classes_, dense(model.dual_coef_)
+    classes, dual = model.classes_, to_dense(model.dual_coef_)
     if len(classes) == 2:
         alpha = dual[0]
     else:
@@ -115,20 +111,26 @@ def classification_machine(model: Any, given: Given) -> Reading:
     f = KernelExpansion(points, alpha, kernel, model.intercept_, names, background=data)
     one_vs_one = copy(model)
     one_vs_one.decision_function_shape, one_vs_one.break_ties = "ovo", False
-    own = partial(call, one_vs_one, "decision_function", given)
-    predict = own_predict(model, given)
+    decide = partial(call, one_vs_one, "decision_function", given)
+    predict = frozen_predict(model, given)
     if len(classes) == 2:
-        reading = two_classes(Reading(f, own), classes, DECISION, predict)
+        reading = two_classes(Reading(f, decide), classes, DECISION, predict)
         return platt_scaled(model, reading, given)
-    return by_pairs(Reading(f, own), classes, DECISION, predict, given, positive=0)
+    return by_pairs(Reading(f, decide), classes, DECISION, predict, given, positive=0)
 
 
 def kernel_ridge(model: Any, given: Given) -> Reading:
     """KernelRidge: `predict`, for one or several targets."""
-    fitted(model, "dual_coef_")
+    check_fitted(model, "dual_coef_")
     kernel, points = pairwise(model, model.kernel, model.gamma, model.X_fit_, given)
     f = KernelExpansion(
-        points, model.dual_coef_, kernel, 0.0, names_of(model, given), background=_TRAINING
+        points,
+        model.dual_coef_,
+        kernel,
+        0.0,
+        names_of(model, given),
+        background=_TRAINING,
+        ridge=model.alpha,
     )
     return with_digits(model, f, partial(call, model, "predict", given))
 
@@ -140,7 +142,7 @@ def kernel_pca(model: Any, given: Given) -> Reading:
     kc subtracts the means over the training points; that is an expansion with the coefficients
     ``A_i - mean(A)`` and an offset.
     """
-    fitted(model, "eigenvectors_")
+    check_fitted(model, "eigenvectors_")
     gamma = model.gamma if model.gamma is not None else getattr(model, "gamma_", None)
     kernel, points = pairwise(model, model.kernel, gamma, model.X_fit_, given)
     used = model.eigenvalues_ > 0.0
@@ -160,53 +162,12 @@ def kernel_pca(model: Any, given: Given) -> Reading:
     return with_digits(model, f, partial(call, model, "transform", given))
 
 
-def kernel_density(model: Any, given: Given) -> Reading:
-    """KernelDensity: the density itself, not its logarithm, which is no sum."""
-    fitted(model, "tree_")
-    nothing(given, model)
-    points = np.asarray(model.tree_.data)
-    parameters = dict(model.metric_params or {})
-    order = parameters.pop("p", _ORDERS.get(model.metric))
-    if model.kernel == "gaussian" and order == 2 and not parameters:
-        kernel: Kernel = RBF(float(model.bandwidth_))
-    elif model.kernel == "exponential" and order == 1 and not parameters:
-        kernel = Laplacian(float(model.bandwidth_))
-    elif model.kernel == "exponential" and order == 2 and not parameters:
-        kernel = Matern(float(model.bandwidth_), nu=0.5)
-    elif model.kernel in ("tophat", "epanechnikov", "linear", "cosine"):
-        raise no_sum_of_products(f"KernelDensity(kernel={model.kernel!r})", "cut off")
-    else:
-        raise UnsupportedModelError(
-            f"KernelDensity with kernel={model.kernel!r} and metric={model.metric!r} is no sum of "
-            "products over columns; gaussian with the Euclidean metric is, and exponential with "
-            "the Euclidean metric or metric='manhattan'."
-        )
-    weights = model.tree_.sample_weight
-    alpha = np.ones(len(points)) if weights is None else np.array(weights)
-    exact = copy(model)
-    exact.rtol = exact.atol = 0.0
-    own = partial(_density, exact)
-    # the norm of the kernel is taken from the model's own density at one of its points
-    worth = float(kernel(points[:1], points)[0] @ alpha)
-    with np.errstate(over="ignore"):
-        unit = float(own(points[:1])[0]) / worth
-    if not 0.0 < unit < math.inf:
-        raise UnsupportedModelError(
-            f"the density of this KernelDensity over {points.shape[1]} columns is too "
-            f"{'small' if unit == 0.0 else 'large'} for double precision; scale the columns or "
-            "choose another bandwidth."
-        )
-    names = names_of(model, given)
-    f = KernelExpansion(points, alpha * unit, kernel, 0.0, names, background=_TRAINING)
-    return Reading(f, own)
-
-
 def gaussian_process(model: Any, given: Given) -> Reading:
     """GaussianProcessRegressor: the mean, in the units of the target, and its posterior."""
-    fitted(
+    check_fitted(
         model, "X_train_", "It was not fitted; the prior of a Gaussian process is zero everywhere"
     )
-    nothing(given, model)
+    refuse_given(given, model)
     if is_wrapped(model.kernel_):
         return wrapped_process(model, given, gaussian_process)
     kernel = from_gaussian_process(model.kernel_, model.X_train_.shape[1])
@@ -217,7 +178,7 @@ def gaussian_process(model: Any, given: Given) -> Reading:
         model._y_train_mean,
         names_of(model, given),
         background=_TRAINING,
-        posterior=posterior_of(model, kernel),
+        posterior=make_posterior(model, kernel),
     )
     return Reading(f, partial(call, model, "predict", given))
 
@@ -227,10 +188,10 @@ def gaussian_process_classifier(model: Any, given: Given) -> Reading:
 
     With ``multi_class="one_vs_one"`` that is, for each class, the mean over its pairs.
     """
-    fitted(model, "base_estimator_")
-    nothing(given, model)
+    check_fitted(model, "base_estimator_")
+    refuse_given(given, model)
     base, classes, names = model.base_estimator_, model.classes_, names_of(model, given)
-    predict = own_predict(model, given)
+    predict = frozen_predict(model, given)
     if len(classes) == 2:
         reading = Reading(_laplace(base, names), partial(_latent, base))
         return two_classes(reading, classes, LATENT, predict)
@@ -288,8 +249,8 @@ def by_pairs(
     0 or 1, positive values speak for.
     """
     names = tuple(map(str, labels))
-    if given.outputs == "pairs":
-        sides = pairs_of(names, positive)
+    if given.outputs == "ovo":
+        sides = make_pairs(names, positive)
         titles = [f"{yes} vs {no}" for yes, no in sides]
         classes = Classes(names, sides, f"{number} of each pair of classes", predict)
         expansion = evolve(reading.expansion, output_names=titles)
@@ -297,12 +258,12 @@ def by_pairs(
     means = ClassMeans(len(names), positive)
     reading = replace(
         reading,
-        expansion=combined(reading.expansion, means.weights, names),
-        own=Chain(reading.own, means),
+        expansion=combine_outputs(reading.expansion, means.weights, names),
+        predict=Chain(reading.predict, means),
         choices=CHOICES,
     )
-    said = f"mean {number} of each class against each other class"
-    return of_each_class(reading, names, said, predict)
+    means_number = f"mean {number} of each class against each other class"
+    return of_each_class(reading, names, means_number, predict)
 
 
 def _laplace(machine: Any, names: Any) -> KernelExpansion:
@@ -322,11 +283,6 @@ def _latents(machines: tuple[Any, ...], X: Any) -> Floats:
     return np.stack([_latent(machine, X) for machine in machines], axis=1)
 
 
-def _density(model: Any, X: Any) -> Floats:
-    density: Floats = np.exp(call(model, "score_samples", Given(), X))
-    return density
-
-
 def inlier(signs: Any) -> Any:
     """Return the words for what one-class machines predict, 1 and -1."""
     return np.where(np.asarray(signs) > 0, "inlier", "outlier")
@@ -337,23 +293,23 @@ def _machine(model: Any, given: Given) -> tuple[Kernel, Any]:
 
     These are sparse where it was fitted on sparse rows.
     """
-    fitted(model, "dual_coef_")
+    check_fitted(model, "dual_coef_")
     if callable(model.kernel):
         kernel = given.kernel or model.kernel
         points = given.points if given.points is not None else model._BaseLibSVM__Xfit
-        return _own_kernel(model, kernel), as_matrix(points, "points")[model.support_]
+        return _callable_kernel(model, kernel), as_matrix(points, "points")[model.support_]
     if model.kernel == "precomputed":
         kernel, points = _precomputed(model, given, int(model.shape_fit_[0]))
         return kernel, points[model.support_]
-    nothing(given, model)
+    refuse_given(given, model)
     if model.kernel == "rbf":
-        return of_rate("rbf", float(model._gamma)), model.support_vectors_
+        return kernel_from_rate("rbf", float(model._gamma)), model.support_vectors_
     if model.kernel == "linear":
-        return Linear(), dense(model.support_vectors_)
+        return Linear(), to_dense(model.support_vectors_)
     shown = f"{type(model).__name__}(kernel={model.kernel!r})"
     if model.kernel == "poly":
         kernel = polynomial(model.degree, float(model._gamma), float(model.coef0), shown)
-        return kernel, dense(model.support_vectors_)
+        return kernel, to_dense(model.support_vectors_)
     raise no_sum_of_products(shown, model.kernel)
 
 
@@ -368,13 +324,13 @@ def pairwise(
         return _precomputed(model, given, len(training))
     points = training if is_sparse(training) else np.asarray(training)
     if callable(name):
-        return _own_kernel(model, given.kernel or name), points
-    nothing(given, model)
+        return _callable_kernel(model, given.kernel or name), points
+    refuse_given(given, model)
     if name == "linear":
         return Linear(), points
     if name in ("rbf", "laplacian", "chi2"):
         default = 1.0 if name == "chi2" else 1.0 / points.shape[1]
-        return of_rate(name, default if gamma is None else float(gamma)), points
+        return kernel_from_rate(name, default if gamma is None else float(gamma)), points
     shown = f"{type(model).__name__}(kernel={name!r})"
     if name in ("poly", "polynomial"):
         rate = 1.0 / points.shape[1] if gamma is None else float(gamma)
@@ -386,57 +342,58 @@ def pairwise(
     raise no_sum_of_products(shown, name)
 
 
-def with_digits(model: Any, f: KernelExpansion, own: Callable[[Any], Any]) -> Reading:
+def with_digits(model: Any, f: KernelExpansion, predict: Callable[[Any], Any]) -> Reading:
     """Return the reading of a model that calls `sklearn.metrics.pairwise`, if that is exact enough.
 
     scikit-learn's rbf_kernel computes squared distances as ``|x|^2 + |z|^2 - 2 x z``, which loses
     digits far from 0. As long as predictions hardly notice, the formula is what is explained.
     """
     if model.kernel != "rbf" or not isinstance(f.kernel, RBF):
-        return Reading(f, own)
+        return Reading(f, predict)
     scaled = f.kept_points / f.kernel.length_scale
     tol = TOL + 16.0 * 2.0**-52 * float((scaled * scaled).sum(axis=1).max())
     if tol <= _NOTICED:
-        return Reading(f, own, tol)
+        return Reading(f, predict, tol)
     rows = f.kept_points[:: max(1, f.shape[0] // 50)]
     ours = f.predict(rows)
-    theirs = np.asarray(own(rows)).reshape(ours.shape)
+    theirs = np.asarray(predict(rows)).reshape(ours.shape)
     size = np.maximum(np.abs(theirs).max(axis=0), np.abs(ours).max(axis=0))
     share = float(np.max(np.abs(ours - theirs).max(axis=0) / np.where(size > 0.0, size, 1.0)))
-    said = (
+    problem = (
         f"the columns of this {type(model).__name__} lie so far from 0 that scikit-learn's rbf "
         "kernel loses digits, and predictions are off by"
     )
     todo = "Centre or scale the columns, for example with StandardScaler, and refit."
     if not share <= _TOO_MUCH:
         raise UnsupportedModelError(
-            f"{said} more than {_TOO_MUCH:g} of the largest: values would explain another "
-            f"function. {todo}"
+            f"{problem} more than {_TOO_MUCH:g} of the largest: Shapley values would explain a "
+            f"different function. {todo}"
         )
     if share > _NOTICED:
         warnings.warn(
-            f"{said} {share:.0e} of the largest. The values are those of the exact kernel. {todo}",
-            stacklevel=outside(),
+            f"{problem} {share:.0e} of the largest. The values are those of the exact kernel. "
+            f"{todo}",
+            stacklevel=outer_stack_level(),
         )
-    return Reading(f, own, tol)
+    return Reading(f, predict, tol)
 
 
-def _own_kernel(model: Any, kernel: Any) -> Kernel:
+def _callable_kernel(model: Any, kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     shown = getattr(kernel, "__name__", type(kernel).__name__)
     raise UnsupportedModelError(
-        f"{type(model).__name__} has a kernel of its own ({shown}), whose factors cannot be read "
-        "off; pass the same kernel as a pkex kernel: pkex.as_expansion(model, kernel=...)."
+        f"{type(model).__name__} has a custom kernel ({shown}), which pkex cannot factor over "
+        "features; pass the same kernel as a pkex kernel: pkex.as_expansion(model, kernel=...)."
     )
 
 
 def _precomputed(model: Any, given: Given, n_points: int) -> tuple[Kernel, Floats]:
     if given.kernel is None or given.points is None:
         raise UnsupportedModelError(
-            f"{type(model).__name__} was fitted with kernel='precomputed' and knows neither its "
-            "kernel nor its points; pass both: "
-            "pkex.as_expansion(model, kernel=..., points=X_train)."
+            f"{type(model).__name__} was fitted with kernel='precomputed' and stores neither its "
+            "kernel nor its points; pass both: pkex.as_expansion(model, kernel=..., "
+            "points=X_train)."
         )
     points = as_matrix(given.points, "points", names=column_names(given.points, "points"))
     if len(points) != n_points:
@@ -444,4 +401,4 @@ def _precomputed(model: Any, given: Given, n_points: int) -> tuple[Kernel, Float
             f"points has {len(points)} rows, but this {type(model).__name__} was fitted on the "
             f"kernel matrix of {n_points} points; pass exactly these, in their order."
         )
-    return _own_kernel(model, given.kernel), points
+    return _callable_kernel(model, given.kernel), points

@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from pkex._util.sparse import to_dense
 from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import Linear
 from pkex.models.expansion import KernelExpansion
 from pkex.readers import Given, Reading, read
-from pkex.readers.reading import Chain, compared
+from pkex.readers.reading import Chain, check_reading
 from pkex.readers.sklearn.columns import refuse_changed
 from pkex.readers.sklearn.models import pairwise, with_digits
-from pkex.readers.sklearn.plain import dense, fitted, nameless
+from pkex.readers.sklearn.plain import check_fitted, nameless
 
 __all__ = ["landmarks"]
 
@@ -40,9 +41,9 @@ class _Mapped:
     steps: tuple[Any, ...]
 
     def __call__(self, X: Any) -> Floats:
-        rows = dense(X)
+        rows = to_dense(X)
         for step in self.steps:
-            rows = dense(step.transform(rows))
+            rows = to_dense(step.transform(rows))
         return rows
 
 
@@ -55,26 +56,26 @@ def landmarks(steps: Sequence[Any], final: Any, given: Given) -> tuple[int, Read
     if not places or not all(_is_affine(step) for step in steps[places[-1] + 1 :]):
         return None
     step = steps[places[-1]]
-    fitted(step, "normalization_")
+    check_fitted(step, "normalization_")
     inner = read(final, Given(outputs=given.outputs))
     parts = inner.expansion.parts
     if any(part.kernel != Linear() or part.preparation is not None for part in parts):
         return None
     weights = np.sum([part.points.T @ part.alpha for part in parts], axis=0)
-    offset = np.sum([part.offsets for part in parts], axis=0)
+    offset = np.sum([part.intercepts for part in parts], axis=0)
     after = tuple(nameless(each) for each in steps[places[-1] :])
     zero, slope = _affine(after[1:], step.components_.shape[0])
     if step.kernel == "precomputed":
         raise UnsupportedModelError(
-            "Nystroem(kernel='precomputed') has seen a matrix only, and its landmarks are rows of "
-            "that. Use the kernel itself, e.g. Nystroem(kernel='rbf')."
+            "Nystroem(kernel='precomputed') stores rows of a kernel matrix, not landmarks. Use "
+            "the kernel itself, e.g. Nystroem(kernel='rbf')."
         )
     parameters = step.kernel_params or {}
     gamma = parameters.get("gamma") if step.gamma is None else step.gamma
     kernel, points = pairwise(step, step.kernel, gamma, step.components_, given)
     f = KernelExpansion(
         points,
-        dense(step.normalization_).T @ (slope @ weights),
+        to_dense(step.normalization_).T @ (slope @ weights),
         kernel,
         zero @ weights + offset,
         getattr(step, "feature_names_in_", None),
@@ -82,18 +83,20 @@ def landmarks(steps: Sequence[Any], final: Any, given: Given) -> tuple[int, Read
         background="landmarks",
     )
     mapped = _Mapped(after)
-    reading = with_digits(step, f, Chain(mapped, inner.own))
+    reading = with_digits(step, f, Chain(mapped, inner.predict))
     classes = inner.classes
     if classes is not None and classes.predict is not None:
         classes = replace(classes, predict=Chain(mapped, classes.predict))
     tol = max(reading.tol, inner.tol)
-    return places[-1], compared(replace(reading, tol=tol, classes=classes, choices=inner.choices))
+    return places[-1], check_reading(
+        replace(reading, tol=tol, classes=classes, choices=inner.choices)
+    )
 
 
 def _affine(steps: Sequence[Any], width: int) -> tuple[Floats, Floats]:
     """Return what the steps make of 0, and of the directions from there."""
-    found = _Mapped(tuple(steps))(np.concatenate([np.zeros((1, width)), np.eye(width)]))
-    return found[0], found[1:] - found[0]
+    mapped = _Mapped(tuple(steps))(np.concatenate([np.zeros((1, width)), np.eye(width)]))
+    return mapped[0], mapped[1:] - mapped[0]
 
 
 def _is_affine(step: Any) -> bool:

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from pkex._util.sparse import is_sparse, to_dense
-from pkex._util.types import Floats
 from pkex._util.validation import column_names
 from pkex.errors import UnsupportedModelError
 from pkex.readers.reading import Given
 
-__all__ = ["call", "dense", "fitted", "nameless", "names_of", "own_predict"]
+__all__ = ["call", "check_fitted", "frozen_predict", "nameless", "names_of"]
 
 
-def fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:
+def check_fitted(model: Any, attribute: str, reason: str = "It was not fitted") -> None:
     """Refuse a model that lacks what its fit would have left."""
     if not hasattr(model, attribute):
         raise UnsupportedModelError(
@@ -38,7 +37,7 @@ def call(model: Any, method: str, given: Given, X: Any) -> Any:
 
         rows = csr_matrix(X, dtype=np.float64)  # arrays are newer than some versions
     else:
-        rows = np.array(dense(X), dtype=np.float64)
+        rows = np.array(to_dense(X), dtype=np.float64)
     if getattr(model, "kernel", None) == "precomputed" and given.kernel is not None:
         rows = given.kernel(rows, given.points)
     plain = copy(model)
@@ -50,7 +49,7 @@ def _fitted_on_sparse(model: Any) -> bool:
     return bool(getattr(model, "_sparse", False)) or is_sparse(getattr(model, "X_fit_", None))
 
 
-def own_predict(model: Any, given: Given) -> Callable[[Any], Any]:
+def frozen_predict(model: Any, given: Given) -> Callable[[Any], Any]:
     """Return `predict` of the model as it is now: a later fit does not change it."""
     return partial(call, copy(model), "predict", given)
 
@@ -67,11 +66,6 @@ def nameless(model: Any) -> Any:
     if hasattr(model, "estimators_"):
         plain.estimators_ = [nameless(each) for each in model.estimators_]
     return plain
-
-
-def dense(array: Any) -> Floats:
-    """Return an array that may be sparse as one that is not."""
-    return to_dense(array)
 
 
 def names_of(model: Any, given: Given) -> Any:

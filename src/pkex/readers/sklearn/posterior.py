@@ -15,10 +15,10 @@ from pkex._util.validation import as_matrix
 from pkex.kernels.algebra import Kernel
 from pkex.models.posterior import Posterior, noise_levels
 
-__all__ = ["posterior_of"]
+__all__ = ["make_posterior"]
 
 
-def posterior_of(model: Any, kernel: Kernel) -> Posterior:
+def make_posterior(model: Any, kernel: Kernel) -> Posterior:
     """Return what the covariance of a fitted GaussianProcessRegressor needs beside its kernel.
 
     A WhiteKernel counts on the diagonal alone. In a product with a kernel that is not stationary

@@ -13,16 +13,17 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex._util.validation import default_names
 from pkex.errors import UnsupportedModelError
-from pkex.models.classes import pairs_of
+from pkex.models.classes import make_pairs
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import Preparation
-from pkex.models.sums import combined, evolve, stack, sum_of
+from pkex.models.sums import add_expansions, combine_outputs, evolve, stack
 from pkex.readers import Given, Reading, read
-from pkex.readers.reading import Chain, largest, outside
+from pkex.readers.reading import Chain, outer_stack_level, prediction_bound
 from pkex.readers.sklearn.columns import origins
 from pkex.readers.sklearn.models import against_the_rest, by_pairs, two_classes
 from pkex.readers.sklearn.nystroem import landmarks
-from pkex.readers.sklearn.plain import fitted, nameless
+from pkex.readers.sklearn.plain import check_fitted, nameless
+from pkex.readers.sklearn.slopes import StepSlopes
 
 __all__ = [
     "consensus",
@@ -59,14 +60,14 @@ def pipeline(model: Any, given: Given) -> Reading:
     *before, (_, final) = model.steps
     if final in (None, "passthrough"):
         raise UnsupportedModelError(
-            "this Pipeline cannot be explained: it has to end in a kernel machine."
+            "this Pipeline cannot be explained: its last step must be a supported model."
         )
     steps = tuple(step for _, step in before if step not in (None, "passthrough"))
-    found = landmarks(steps, final, given)
-    if found is None:
+    landmark = landmarks(steps, final, given)
+    if landmark is None:
         inner = read(final, given)  # refuses what is not fitted
     else:  # the model begins with the landmarks
-        place, inner = found
+        place, inner = landmark
         steps, final = steps[:place], steps[place]
     names = inputs = _input_names((*steps, final)[0])
     cut, columns = 0, list(range(len(names)))
@@ -75,43 +76,42 @@ def pipeline(model: Any, given: Given) -> Reading:
         if local is not None:
             columns = [columns[i] for i in local]
             continue
-        taken = _input_names((*steps, final)[place + 1])
-        names = _output_names(steps[cut : place + 1], names, taken)
+        next_names = _input_names((*steps, final)[place + 1])
+        names = _output_names(steps[cut : place + 1], names, next_names)
         cut, columns = place + 1, list(range(len(names)))
     texts = steps[0] if steps and hasattr(steps[0], "build_analyzer") else None
     if cut > (texts is not None):  # texts have no columns that could be mixed
         warnings.warn(
-            f"{type(steps[cut - 1]).__name__} mixes columns, or is not known to treat them one by "
-            "one, so the values are for its outputs "
-            f"({', '.join(names[:3])}{', ...' if len(names) > 3 else ''}), not for the columns of "
-            "the input.",
-            stacklevel=outside(),
+            f"{type(steps[cut - 1]).__name__} combines columns, or may do so, so the values are "
+            f"for its outputs ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''}), not for "
+            "the input columns.",
+            stacklevel=outer_stack_level(),
         )
     mixing = (Steps(steps[:cut]), inputs, texts) if cut else (None, None, None)
     parts = [
         _prepared(part, Steps(steps[cut:]), names, columns, *mixing)
         for part in inner.expansion.parts
     ]
-    expansion = sum_of(parts)
+    expansion = add_expansions(parts)
     classes = inner.classes
     if classes is not None and classes.predict is not None:
         classes = replace(classes, predict=Chain(Steps(steps), classes.predict))
-    own = Chain(Steps(steps), inner.own)
-    return replace(inner, expansion=expansion, own=own, classes=classes)
+    predict = Chain(Steps(steps), inner.predict)
+    return replace(inner, expansion=expansion, predict=predict, classes=classes)
 
 
 def search(model: Any, given: Given) -> Reading:
     """GridSearchCV and its relatives: the best estimator."""
-    fitted(model, "best_estimator_", "It has no best_estimator_: refit must be on")
+    check_fitted(model, "best_estimator_", "It has no best_estimator_: refit must be on")
     return read(model.best_estimator_, given)
 
 
 def consensus(model: Any, given: Given) -> Reading:
     """RANSACRegressor: the regressor that was fitted to the rows that agree."""
-    fitted(model, "estimator_")
+    check_fitted(model, "estimator_")
     inner = read(model.estimator_, given)  # which was given arrays and has seen no names
-    expansion = _renamed(_without_names(inner.expansion, model), model, given)
-    return replace(inner, expansion=expansion, own=Chain(_unnamed, inner.own))
+    expansion = _rename(_without_names(inner.expansion, model), model, given)
+    return replace(inner, expansion=expansion, predict=Chain(_drop_names, inner.predict))
 
 
 def frozen(model: Any, given: Given) -> Reading:
@@ -121,13 +121,13 @@ def frozen(model: Any, given: Given) -> Reading:
 
 def transformed_target(model: Any, given: Given) -> Reading:
     """TransformedTargetRegressor, when the way back to the target's units is affine."""
-    fitted(model, "regressor_")
+    check_fitted(model, "regressor_")
     inner = read(model.regressor_, given)
     back = model.transformer_.inverse_transform
     n_outputs = inner.expansion.n_outputs
     zero = np.asarray(back(np.zeros((1, n_outputs))), dtype=np.float64)
     slope = np.asarray(back(np.eye(n_outputs)), dtype=np.float64) - zero
-    reach = max(float(np.max(largest(part))) for part in inner.expansion.parts)
+    reach = max(float(np.max(prediction_bound(part))) for part in inner.expansion.parts)
     sizes = np.geomspace(1e-4, 1.0, 12)[:, None] * max(1.0, reach)  # no prediction is larger
     away = sizes * np.random.default_rng(0).uniform(0.5, 1.0, size=(12, n_outputs))
     probe = np.concatenate([away, -away])
@@ -137,32 +137,32 @@ def transformed_target(model: Any, given: Given) -> Reading:
     if not np.allclose(there, expected, rtol=1e-9, atol=1e-9 * np.abs(slope).max()):
         raise UnsupportedModelError(
             f"TransformedTargetRegressor with {type(model.transformer_).__name__} predicts a "
-            "nonlinear function of a kernel expansion, and values cannot add up to that. Explain "
+            "nonlinear function of a kernel expansion, so values cannot add up to it. Explain "
             "model.regressor_, in the units of the transformed target."
         )
     names = inner.expansion.output_names if slope.shape[0] == slope.shape[1] else None
-    changed = combined(inner.expansion, slope, names, zero[0])
-    own = partial(_original_units, inner.own, model.transformer_)
-    return Reading(_renamed(changed, model, given), own, inner.tol)
+    changed = combine_outputs(inner.expansion, slope, names, zero[0])
+    predict = partial(_original_units, inner.predict, model.transformer_)
+    return Reading(_rename(changed, model, given), predict, inner.tol)
 
 
 def multi_output(model: Any, given: Given) -> Reading:
     """MultiOutputRegressor: one output for each of its estimators."""
-    fitted(model, "estimators_")
+    check_fitted(model, "estimators_")
     return _several(model, given)[0]
 
 
 def one_vs_rest(model: Any, given: Given) -> Reading:
     """OneVsRestClassifier: the decision function of each class against the rest."""
-    fitted(model, "estimators_")
+    check_fitted(model, "estimators_")
     classes = model.classes_
     for place, machine in enumerate(model.estimators_):
         if type(machine).__name__ == "_ConstantPredictor":
             extent = "every" if machine.y_[0] else "no"
             raise UnsupportedModelError(
                 f"{extent} row that this {type(model).__name__} was fitted to has the class "
-                f"{classes[place]}, so that there is no machine to tell it apart. Leave the class "
-                "out and refit, or explain the others one by one: "
+                f"{classes[place]}, so this class has no decision function. Leave the class out "
+                "and refit, or explain the others one by one: "
                 "pkex.Explainer(model.estimators_[i])."
             )
     reading, number = _several(model, given)
@@ -185,20 +185,21 @@ def one_vs_rest(model: Any, given: Given) -> Reading:
 def one_vs_one(model: Any, given: Given) -> Reading:
     """OneVsOneClassifier: for each class the mean decision function of its pairs.
 
-    The scores of its own `decision_function` count votes, and votes are no sums of kernels.
+    The scores of its own `decision_function` count votes, and votes are not sums of kernels.
     """
-    fitted(model, "estimators_")
+    check_fitted(model, "estimators_")
     if given.points is not None:
         raise UnsupportedModelError(
-            "OneVsOneClassifier with a precomputed kernel cannot be read: each machine saw points "
-            "of its own. Use SVC(kernel='precomputed'), which is one-vs-one by itself."
+            "OneVsOneClassifier with a precomputed kernel is not supported: each of its "
+            "classifiers was fitted to other points. Use SVC(kernel='precomputed'), which is "
+            "one-vs-one by itself."
         )
     reading, number = _several(model, given, plain=True)
     classes = model.classes_
     if number is None:
-        names = [f"{yes} vs {no}" for yes, no in pairs_of(classes, 1)]
+        names = [f"{yes} vs {no}" for yes, no in make_pairs(classes, 1)]
         return replace(reading, expansion=evolve(reading.expansion, output_names=names))
-    predict = Chain(_unnamed, nameless(model).predict)
+    predict = Chain(_drop_names, nameless(model).predict)
     if len(classes) == 2:
         return two_classes(reading, classes, number, predict)
     return by_pairs(reading, classes, number, predict, given, positive=1)
@@ -215,15 +216,15 @@ def _several(model: Any, given: Given, *, plain: bool = False) -> tuple[Reading,
     prepared = [part.preparation for part in expansion.parts if part.preparation is not None]
     if len(readings) > 1 and any(preparation.before for preparation in prepared):
         raise UnsupportedModelError(
-            f"each estimator of this {type(model).__name__} mixes columns in a way of its own, so "
-            "they have no features in common. Explain them one by one: "
-            "pkex.Explainer(model.estimators_[0]); or put the step that mixes columns before the "
-            f"{type(model).__name__}, in a Pipeline."
+            f"each estimator of this {type(model).__name__} combines columns differently, so they "
+            "have no features in common. Explain them one by one: "
+            "pkex.Explainer(model.estimators_[0]); or put the step that combines columns before "
+            f"the {type(model).__name__}, in a Pipeline."
         )
-    own: Callable[[Any], Any] = partial(_side_by_side, tuple(r.own for r in readings))
+    predict: Callable[[Any], Any] = partial(_side_by_side, tuple(r.predict for r in readings))
     if plain:
-        own, expansion = Chain(_unnamed, own), _without_names(expansion, model)
-    reading = Reading(_renamed(expansion, model, given), own, max(r.tol for r in readings))
+        predict, expansion = Chain(_drop_names, predict), _without_names(expansion, model)
+    reading = Reading(_rename(expansion, model, given), predict, max(r.tol for r in readings))
     classes = readings[0].classes
     return reading, None if classes is None else classes.number
 
@@ -241,14 +242,14 @@ def _joined(labels: tuple[str, ...], indicators: Any) -> Any:
     """Return the labels of each row of a matrix of zeros and ones, as text."""
     dense = indicators.toarray() if hasattr(indicators, "toarray") else np.asarray(indicators)
     chosen = [[label for label, has in zip(labels, row, strict=True) if has] for row in dense]
-    return np.array([" and ".join(found) or "none" for found in chosen])
+    return np.array([" and ".join(names) or "none" for names in chosen])
 
 
 def _side_by_side(functions: tuple[Callable[[Any], Any], ...], X: Any) -> Floats:
     return np.column_stack([function(X) for function in functions])
 
 
-def _unnamed(X: Any) -> Any:
+def _drop_names(X: Any) -> Any:
     return np.asarray(X) if hasattr(X, "columns") else X
 
 
@@ -262,11 +263,12 @@ def _without_names(expansion: KernelExpansion, model: Any) -> KernelExpansion:
         names = getattr(model, "feature_names_in_", None)
         changed = replace(
             inside,
-            transform=Chain(_unnamed, inside.transform),
+            transform=Chain(_drop_names, inside.transform),
             names=inside.names if names is None else tuple(names),
+            slopes=inside.slopes and Chain(_drop_names, inside.slopes),
         )
         parts += evolve(part, preparation=changed).parts
-    return sum_of(parts)
+    return add_expansions(parts)
 
 
 def _original_units(inside: Callable[[Any], Any], transformer: Any, X: Any) -> Floats:
@@ -275,7 +277,7 @@ def _original_units(inside: Callable[[Any], Any], transformer: Any, X: Any) -> F
     return back if back.shape[1] > 1 else back[:, 0]
 
 
-def _renamed(expansion: KernelExpansion, model: Any, given: Given) -> KernelExpansion:
+def _rename(expansion: KernelExpansion, model: Any, given: Given) -> KernelExpansion:
     """Return the expansion with the names that the wrapper saw and the model inside did not."""
     names = getattr(model, "feature_names_in_", None)
     if names is None or expansion.preparation is not None or given.points is not None:
@@ -298,17 +300,20 @@ def _prepared(
     if inside is not None:
         if inside.before is not None:
             raise UnsupportedModelError(
-                "a step that mixes columns inside a nested pipeline is not supported; put the "
+                "a step that combines columns inside a nested pipeline is not supported; put the "
                 "steps of both pipelines into one."
             )
         transform = Chain(steps, inside.transform)
         columns = [columns[i] for i in inside.origins]
     if len(columns) != part.shape[1]:
         raise UnsupportedModelError(
-            f"the steps of this Pipeline give {len(columns)} columns as far as pkex can tell, but "
-            f"its last step was fitted to {part.shape[1]}; please report the steps."
+            f"pkex infers {len(columns)} columns from the steps of this Pipeline, but its last "
+            f"step was fitted to {part.shape[1]}; please report the steps."
         )
-    preparation = Preparation(transform, tuple(names), tuple(columns), before, inputs, texts)
+    slopes = StepSlopes(steps.transformers, tuple(names), inside)
+    preparation = Preparation(
+        transform, tuple(names), tuple(columns), before, inputs, texts, slopes
+    )
     changed = evolve(part, preparation=preparation)
     assert isinstance(changed, KernelExpansion)
     return changed
@@ -325,20 +330,20 @@ def _input_names(step: Any) -> tuple[str, ...]:
 
 
 def _output_names(
-    steps: Sequence[Any], names: Sequence[str], taken: tuple[str, ...]
+    steps: Sequence[Any], names: Sequence[str], next_names: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return the names of what comes out of the steps, of which the last mixes columns.
 
-    `taken` are the names that the next step has for them, if any.
+    `next_names` are the names that the next step has for them, if any.
     """
-    if taken != default_names("x", len(taken)):
-        return taken
+    if next_names != default_names("x", len(next_names)):
+        return next_names
     current: Any = np.asarray(names, dtype=object)
     try:
         for step in steps:
             current = step.get_feature_names_out(current)
     except (AttributeError, ValueError):  # it has no names for them, or other inputs
         current = ()
-    if len(set(current)) != len(taken):
-        return default_names(type(steps[-1]).__name__.lower(), len(taken))
+    if len(set(current)) != len(next_names):
+        return default_names(type(steps[-1]).__name__.lower(), len(next_names))
     return tuple(str(name) for name in current)
