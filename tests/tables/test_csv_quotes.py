@@ -20,6 +20,7 @@ from pkex.tables import csv_blocks
 from pkex.tables.files import Dialect, read_file
 from pkex.tables.quotes import LineBreaks, find_unclosed
 from pkex.tables.streams import FileStream
+from tests._support.pairwise import pairwise
 
 LETTERS = st.text(st.sampled_from('a",\n\r'), max_size=30)
 
@@ -115,10 +116,12 @@ def with_quotes(*places, delimiter=",", end="\n"):
     return "".join(lines)
 
 
-@pytest.mark.parametrize("in_parts", [False, True], ids=["whole", "parts"])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16", "gzip"])
+@pairwise(
+    encoding=["utf-8", "utf-8-sig", "latin-1", "utf-16", "gzip"],
+    delimiter=[",", ";", "\t", "|", " "],
+    end=["\n", "\r\n", "\r"],
+    in_parts={"whole": False, "parts": True},
+)
 def test_a_quote_that_is_never_closed_is_refused(tmp_path, in_parts, end, delimiter, encoding):
     text = with_quotes(20, delimiter=delimiter, end=end)
     data = gzip.compress(text.encode()) if encoding == "gzip" else text.encode(encoding)
@@ -197,7 +200,7 @@ COMMANDS = {
     "background": ["explain", "model.skops", "good.csv", "--background", "data.csv"],
     "sensitivity": ["sensitivity", "model.skops", "data.csv"],
     "drift": ["drift", "good.csv", "data.csv", "--permutations", "39"],
-    "depend": ["depend", "data.csv", "--target", "size", "--permutations", "39"],
+    "dependence": ["dependence", "data.csv", "--target", "size", "--permutations", "39"],
 }
 
 

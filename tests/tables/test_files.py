@@ -35,7 +35,7 @@ def table(tmp_path, content, name="t.csv", **dialect):
         ("a,b\n1,2\n3,4,5\n", "is ragged: line 3: expected 2 columns, got 3: 3,4,5."),
         ("a,b\n1,2,3\n4,5,6\n", "is ragged: line 2: expected 2 columns, got 3: 1,2,3."),
         ('a,b\n"1,2\n3,4\n', "has a quote in line 2 that is never closed"),
-        ("a,b,a\n1,2,3\n", "has more than one column named a: every column needs a name"),
+        ("a,b,a\n1,2,3\n", "has more than one column named a: rename them"),
         ("café\n1\n".encode("latin-1"), "(line 1 has the byte 0xe9)"),
         ("a\nx\nn\xf8\n".encode("latin-1"), "is not text in utf-8 (line 3 has the byte 0xf8)"),
         ("a,b\n1,2\n".encode("utf-16"), "is not text in utf-8"),
@@ -122,7 +122,7 @@ def test_names_that_stand_twice_in_parquet_are_told(tmp_path):
     path = tmp_path / "a.parquet"
     columns = [pa.array([1, 2]), pa.array([3, 4]), pa.array([5, 6])]
     pyarrow.parquet.write_table(pa.table(columns, names=["a", "b", "a"]), path)
-    with pytest.raises(ValueError, match="more than one column named a: every column needs a name"):
+    with pytest.raises(ValueError, match="more than one column named a: rename them"):
         read_file(path, Dialect())
 
 

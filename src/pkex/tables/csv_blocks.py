@@ -25,7 +25,7 @@ from pkex._util.validation import first_rounded
 from pkex.tables.files import (
     INTEGER,
     Dialect,
-    delimiter_of,
+    find_delimiter,
     no_csv,
     no_encoding,
     no_text,
@@ -63,8 +63,8 @@ class CsvBlocks:
             )
         if not head.strip():
             raise ValueError(f"{path} is empty: a line with names and at least one row are needed.")
-        file = cls(path, dialect, delimiter_of(head, dialect))
-        with file._opened({}) as reader:
+        file = cls(path, dialect, find_delimiter(head, dialect))
+        with file._open({}) as reader:
             schema = reader.schema
         refuse_twice(path, schema.names)
         first = {column.name: column.type for column in schema}
@@ -72,7 +72,7 @@ class CsvBlocks:
         file, lines = replace(file, types=first), Lines()
         n_rows = file._count_rows(first, lines=lines)
         if n_rows is None:
-            file, lines = replace(file, types=file._inferred(first)), Lines()
+            file, lines = replace(file, types=file._infer_types(first)), Lines()
             n_rows = file._count_rows(file.types, lines=lines) or 0
         batches = file._batches(file.types)
         line_breaks = find_line_breaks(path, lines, n_rows, file.delimiter, file._texts(), batches)
@@ -88,26 +88,26 @@ class CsvBlocks:
         import pyarrow
         from pyarrow import compute
 
-        found: dict[str, int] = {}
+        long_integers: dict[str, int] = {}
         for name in names:
-            whole = True
+            integers = True
             for batch in self._batches({name: pyarrow.string()}, [name]):
                 cells = batch.column(0).drop_null()
-                whole = compute.all(compute.match_substring_regex(cells, INTEGER)).as_py() in (
+                integers = compute.all(compute.match_substring_regex(cells, INTEGER)).as_py() in (
                     True,
                     None,
                 )
-                if not whole:
-                    found.pop(name, None)
+                if not integers:
+                    long_integers.pop(name, None)
                     break
                 numbers = [Decimal(cell) for cell in cells.to_pylist()]
                 rounded = first_rounded(np.array(numbers, dtype=object))
                 if rounded is not None:
-                    found.setdefault(name, rounded[1])
-        return found
+                    long_integers.setdefault(name, rounded[1])
+        return long_integers
 
     @contextmanager
-    def _opened(
+    def _open(
         self, types: dict[str, Any], columns: Sequence[str] = (), lines: Lines | None = None
     ) -> Iterator[Any]:
         """Give a reader of the file in blocks; what goes wrong in it is no CSV."""
@@ -151,7 +151,7 @@ class CsvBlocks:
         """Yield the rows as tables of these types."""
         import pyarrow
 
-        with self._opened(types, columns, lines) as reader:
+        with self._open(types, columns, lines) as reader:
             for batch in reader:
                 if batch.num_rows:
                     yield pyarrow.Table.from_batches([batch])
@@ -170,23 +170,23 @@ class CsvBlocks:
                 return None
             raise
 
-    def _inferred(self, first: dict[str, Any]) -> dict[str, Any]:
+    def _infer_types(self, first: dict[str, Any]) -> dict[str, Any]:
         """Return the types after asking every block for those of its own."""
         import io
 
         import pyarrow
         import pyarrow.csv
 
-        found: dict[str, set[Any]] = {name: set() for name in first}
+        kinds_of: dict[str, set[Any]] = {name: set() for name in first}
         fixed = set(self.dialect.categorical)
         texts = dict.fromkeys(first, pyarrow.string())
         for table in self._batches(texts):
-            asked = [n for n in first if n not in fixed and pyarrow.string() not in found[n]]
+            asked = [n for n in first if n not in fixed and pyarrow.string() not in kinds_of[n]]
             if not asked:
                 break
             text = io.BytesIO()
             pyarrow.csv.write_csv(table.select(asked), text)
-            own = pyarrow.csv.read_csv(
+            inferred = pyarrow.csv.read_csv(
                 pyarrow.BufferReader(text.getvalue()),
                 read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=2**31 - 1),
                 parse_options=pyarrow.csv.ParseOptions(
@@ -196,11 +196,11 @@ class CsvBlocks:
                     strings_can_be_null=True, decimal_point=self.dialect.decimal
                 ),
             )
-            for column in own.schema:
-                found[column.name].add(column.type)
+            for column in inferred.schema:
+                kinds_of[column.name].add(column.type)
         order = _order()
         types = {}
-        for name, kinds in found.items():
+        for name, kinds in kinds_of.items():
             kinds.discard(pyarrow.null())
             if name in fixed:
                 types[name] = pyarrow.string()
@@ -220,8 +220,8 @@ def _order() -> list[Any]:
 
     times = [pyarrow.date32(), pyarrow.time32("s"), pyarrow.timestamp("s")]
     zoned = [pyarrow.timestamp("s", "UTC"), pyarrow.timestamp("ns"), pyarrow.timestamp("ns", "UTC")]
-    whole = [pyarrow.int64(), pyarrow.bool_()]
-    return [*whole, *times, *zoned, pyarrow.float64(), pyarrow.string()]
+    integers = [pyarrow.int64(), pyarrow.bool_()]
+    return [*integers, *times, *zoned, pyarrow.float64(), pyarrow.string()]
 
 
 class _Utf8:
@@ -279,9 +279,9 @@ class _Utf8:
             try:
                 text = self._decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:
-                found = before + data
-                line = self._line + found.count(b"\n", 0, error.start)
-                byte = found[error.start]
+                undecoded = before + data
+                line = self._line + undecoded.count(b"\n", 0, error.start)
+                byte = undecoded[error.start]
                 raise no_text(self._path, self._encoding, line, byte) from error
             if "\0" in text:
                 raise ValueError(

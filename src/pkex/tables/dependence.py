@@ -80,10 +80,10 @@ class Dependence:
         if len(rows) > MAX_ROWS:
             rows = rows[np.linspace(0, len(rows) - 1, MAX_ROWS).astype(np.intp)]
         self._categorical = frozenset(categorical)
-        self._sample = _taken(table, rows)
+        self._sample = _copy_rows(table, rows)
 
     @classmethod
-    def found(cls, pairs: Sequence[Pair]) -> Dependence:
+    def from_pairs(cls, pairs: Sequence[Pair]) -> Dependence:
         """Return pairs that were found before, in a file."""
         dependence = cls(np.empty((0, 0)))
         dependence.__dict__["pairs"] = tuple(pairs)
@@ -106,26 +106,26 @@ class Dependence:
                 numbers[j] = ranks
         every = _of_numbers(numbers) + _of_both(numbers, categories) + _of_categories(categories)
         every.sort(key=lambda one: one[1])
-        found = []
+        significant = []
         for k, (pair, p_value) in enumerate(every):
             if p_value * (len(every) - k) > _ALPHA:  # Holm: the first that is not ends it
                 break
-            found.append(pair)
-        strong = [pair for pair in found if pair.strength >= _STRENGTH]
+            significant.append(pair)
+        strong = [pair for pair in significant if pair.strength >= _STRENGTH]
         return tuple(sorted(strong, key=lambda pair: -pair.strength))
 
     def between(self, groups: Sequence[Sequence[int]]) -> tuple[Pair, ...]:
         """Return the pairs whose columns are in different groups, by the numbers of these."""
         owner = {column: k for k, columns in enumerate(groups) for column in columns}
-        found: dict[tuple[int, int], Pair] = {}
+        pairs: dict[tuple[int, int], Pair] = {}
         for first, second, strength in self.pairs:
             i, j = sorted((owner[first], owner[second]))
             if i != j:
-                found.setdefault((i, j), Pair(i, j, strength))
-        return tuple(found.values())
+                pairs.setdefault((i, j), Pair(i, j, strength))
+        return tuple(pairs.values())
 
 
-def _taken(table: Any, rows: Codes) -> Any:
+def _copy_rows(table: Any, rows: Codes) -> Any:
     """Return a copy of some rows."""
     if hasattr(table, "tocsr"):
         return table.tocsr()[rows][:, :MAX_COLUMNS].toarray()
@@ -192,21 +192,21 @@ def _of_both(numbers: dict[int, Floats], categories: dict[int, Codes]) -> list[t
 
     if not numbers:
         return []
-    found, ranks = [], np.array(list(numbers.values()))
+    pairs, ranks = [], np.array(list(numbers.values()))
     for place, codes in categories.items():
         sizes = np.bincount(codes)
         sums = np.array([np.bincount(codes, weights=row) for row in ranks])
         shares = np.minimum((sums * sums / sizes).sum(axis=1), 1.0)  # between the categories
         p_values = chdtrc(len(sizes) - 1.0, (len(codes) - 1.0) * shares)
         for other, share, p in zip(numbers, shares.tolist(), p_values.tolist(), strict=True):
-            found.append((Pair(min(place, other), max(place, other), share**0.5), p))
-    return found
+            pairs.append((Pair(min(place, other), max(place, other), share**0.5), p))
+    return pairs
 
 
 def _of_categories(categories: dict[int, Codes]) -> list[tuple[Pair, float]]:
     from scipy.special import chdtrc
 
-    found, places = [], list(categories)
+    pairs, places = [], list(categories)
     for k, first in enumerate(places):
         for second in places[k + 1 :]:
             one, other = categories[first], categories[second]
@@ -217,5 +217,5 @@ def _of_categories(categories: dict[int, Codes]) -> list[tuple[Pair, float]]:
             share = max(0.0, float((table * table / outer).sum()) - 1.0)  # chi-squared over n
             p_value = float(chdtrc((shape[0] - 1) * (shape[1] - 1), share * len(one)))
             strength = min(1.0, (share / (min(shape) - 1)) ** 0.5)
-            found.append((Pair(first, second, strength), p_value))
-    return found
+            pairs.append((Pair(first, second, strength), p_value))
+    return pairs

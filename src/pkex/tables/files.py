@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.validation import first_rounded
-from pkex._util.words import listed
+from pkex._util.words import join_names
 from pkex.tables.kinds import Kind, is_arrow_text, kind_of_arrow
 from pkex.tables.quotes import LineBreaks, Lines, find_line_breaks, refuse_unclosed
 
@@ -27,14 +27,14 @@ __all__ = [
     "INTEGER",
     "Dialect",
     "FileTable",
-    "delimiter_of",
+    "classify_columns",
+    "find_delimiter",
     "no_csv",
     "no_encoding",
     "no_text",
     "read_file",
     "refuse_no_file",
     "refuse_twice",
-    "told_apart",
     "without_labels",
     "without_unnamed",
 ]
@@ -99,7 +99,7 @@ class FileTable:
         missing = [name for name in names if name not in self.names]
         if missing:
             raise ValueError(
-                f"{self.path} has no column {listed(missing)}; it has {listed(self.names)}."
+                f"{self.path} has no column {join_names(missing)}; it has {join_names(self.names)}."
             )
         left_out = tuple(name for name in self.names if name not in names)
         return replace(self, frame=self.frame[list(names)], ignored=(*self.ignored, *left_out))
@@ -130,8 +130,8 @@ def read_file(path: Path, dialect: Dialect) -> FileTable:
     refuse_twice(path, table.column_names)
     if table.num_rows == 0:
         raise ValueError(f"{path} has no rows, only the names of columns.")
-    found = told_apart(path, table, unnamed, dialect.categorical)
-    return replace(found, line_breaks=line_breaks)
+    classified = classify_columns(path, table, unnamed, dialect.categorical)
+    return replace(classified, line_breaks=line_breaks)
 
 
 def refuse_no_file(path: Path) -> None:
@@ -147,8 +147,8 @@ def refuse_twice(path: Path, names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(
-            f"{path} has more than one column named {listed(twice)}: every column needs a name of "
-            "its own."
+            f"{path} has more than one column named {join_names(twice)}: rename them, as names of "
+            "columns must differ."
         )
 
 
@@ -183,10 +183,10 @@ def _csv(path: Path, data: bytes, dialect: Dialect) -> tuple[Any, LineBreaks | N
     import pyarrow
     import pyarrow.csv
 
-    text = _decoded(path, data, dialect.encoding)
+    text = _decode(path, data, dialect.encoding)
     if not text.strip():
         raise ValueError(f"{path} is empty: a line with names and at least one row are needed.")
-    delimiter = delimiter_of(text, dialect)
+    delimiter = find_delimiter(text, dialect)
     try:
         table = pyarrow.csv.read_csv(
             pyarrow.BufferReader(text.encode()),
@@ -256,13 +256,13 @@ def _with_long_integers(table: Any, text: str, delimiter: str) -> Any:
             ),
         ).column(0)
         if compute.all(compute.match_substring_regex(as_text, INTEGER)).as_py():
-            whole = [None if cell is None else Decimal(cell) for cell in as_text.to_pylist()]
-            numbers = pyarrow.array(whole, pyarrow.decimal128(38))
+            decimals = [None if cell is None else Decimal(cell) for cell in as_text.to_pylist()]
+            numbers = pyarrow.array(decimals, pyarrow.decimal128(38))
             table = table.set_column(i, column.name, pyarrow.chunked_array([numbers]))
     return table
 
 
-def _decoded(path: Path, data: bytes, encoding: str) -> str:
+def _decode(path: Path, data: bytes, encoding: str) -> str:
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
@@ -297,7 +297,7 @@ def no_encoding(encoding: str) -> ValueError:
     return ValueError(f"there is no encoding {encoding!r}; try e.g. utf-8 or latin-1.")
 
 
-def delimiter_of(text: str, dialect: Dialect) -> str:
+def find_delimiter(text: str, dialect: Dialect) -> str:
     """Return what separates the names in the first line, a comma if in doubt."""
     if dialect.delimiter:
         return dialect.delimiter.replace("\\t", "\t")
@@ -306,7 +306,7 @@ def delimiter_of(text: str, dialect: Dialect) -> str:
     return max(_DELIMITERS, key=outside.count)
 
 
-def told_apart(
+def classify_columns(
     path: Path, table: Any, unnamed: tuple[str, ...], categorical: Sequence[str]
 ) -> FileTable:
     """Return the table with the kind of each column, and the columns as pandas has them."""
@@ -324,17 +324,17 @@ def told_apart(
             continue
         kinds[name] = kind_of_arrow(column.type)
         if types.is_integer(column.type):
-            rounded |= _rounded(name, values.drop_null().to_numpy())
+            rounded |= _find_rounded(name, values.drop_null().to_numpy())
         elif types.is_decimal(column.type):
-            rounded |= _rounded(name, np.array(values.drop_null().to_pylist(), dtype=object))
+            rounded |= _find_rounded(name, np.array(values.drop_null().to_pylist(), dtype=object))
             table = table.set_column(i, name, values.cast(pyarrow.float64()))
     frame = table.to_pandas(ignore_metadata=True)
     return FileTable(path, frame, kinds, table.num_rows, unnamed, rounded=rounded)
 
 
-def _rounded(name: str, numbers: NDArray[Any]) -> dict[str, int]:
-    found = first_rounded(numbers)
-    return {} if found is None else {name: found[1]}
+def _find_rounded(name: str, numbers: NDArray[Any]) -> dict[str, int]:
+    rounded = first_rounded(numbers)
+    return {} if rounded is None else {name: rounded[1]}
 
 
 def _cut(text: str) -> str:

@@ -25,7 +25,7 @@ from pkex._util.validation import (
 )
 from pkex.tables.kinds import Kind, kind_of_cells, kind_of_series
 
-__all__ = ["Table", "as_table", "codes", "stacked"]
+__all__ = ["Table", "as_table", "codes", "stack_tables"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,11 +148,11 @@ def _array(value: Any, name: str, prefix: str) -> NDArray[Any]:
 
 def _refuse_rounded(column: NDArray[Any], name: str, title: str) -> None:
     """Refuse integers that would become others, so that different ones were the same."""
-    found = first_rounded(column)
-    if found is not None:
+    rounded = first_rounded(column)
+    if rounded is not None:
         raise ValueError(
-            f"column {title!r} of {name} holds {brief(found[1])} (row {found[0]}), an integer "
-            "beyond 2**53 that float64 rounds, so that different ones would become the same. If "
+            f"column {title!r} of {name} holds {brief(rounded[1])} (row {rounded[0]}), an integer "
+            "beyond 2**53. float64 rounds such integers, so different ones would become equal. If "
             "these are identifiers, drop the column; for categories pass it as text; for a "
             "quantity subtract its smallest value."
         )
@@ -162,7 +162,7 @@ def _empty(name: str, shape: tuple[int, ...]) -> str:
     return f"{name} is empty (shape {shape}); at least one row and one column are needed."
 
 
-def stacked(first: Table, second: Table, titles: tuple[str, str]) -> Table:
+def stack_tables(first: Table, second: Table, titles: tuple[str, str]) -> Table:
     """Return two tables of the same columns one above the other.
 
     Raises
@@ -181,10 +181,10 @@ def stacked(first: Table, second: Table, titles: tuple[str, str]) -> Table:
         same = set(first.labels) == set(second.labels)
         apart = [label for label in first.labels if label not in second.labels]
         apart += [label for label in second.labels if label not in first.labels]
-        found = "in another order" if same else f"but not both of them {apart[:5]}"
+        problem = "in another order" if same else f"but not both of them {apart[:5]}"
         raise ValueError(
-            f"{one} and {other} have {len(first.names)} columns each, {found}; both must have the "
-            "same columns in the same order."
+            f"{one} and {other} have {len(first.names)} columns each, {problem}; both must have "
+            "the same columns in the same order."
         )
     names = first.names if first.labels or not second.labels else second.names
     for title, left, right in zip(names, first.categorical, second.categorical, strict=True):
@@ -219,8 +219,8 @@ def codes(table: Table) -> Floats:
 
 def _text(category: Any) -> str:
     """Return how a category reads; 1.0 as 1."""
-    whole = is_number(category) and float(category).is_integer()
-    return str(int(category)) if whole else str(category)
+    is_integer = is_number(category) and float(category).is_integer()
+    return str(int(category)) if is_integer else str(category)
 
 
 def _column(series: nw.Series[Any], name: str, title: str) -> tuple[NDArray[Any], bool]:

@@ -47,8 +47,8 @@ class Lines:
             return True
         last = self._last.rstrip("\r\n")
         count = self._count - self._last.count("\n", len(last)) + 1
-        whole = not self._lone and count == n_rows + 1
-        return whole and find_unclosed([last], delimiter) is None
+        is_complete = not self._lone and count == n_rows + 1
+        return is_complete and find_unclosed([last], delimiter) is None
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ class LineBreaks:
         """Return those of batches of Arrow with so many rows; None if there are none, or many."""
         from pyarrow import compute
 
-        found: list[tuple[int, str, str]] = []  # the first cell of each column and batch
+        cells: list[tuple[int, str, str]] = []  # the first cell of each column and batch
         count = start = 0
         for batch in batches:
             names = batch.schema.names
             if not start:
                 broken = [name for name in names if _BREAK.search(name)]
-                found += [(-1, "the name of a column", name) for name in broken]
+                cells += [(-1, "the name of a column", name) for name in broken]
                 count += len(broken)
             for number, column in enumerate(batch.columns):
                 if is_arrow_text(column.type):
@@ -89,14 +89,14 @@ class LineBreaks:
                     if row >= 0:
                         name = names[number].strip() or f"number {number + 1}"
                         where = f"row {start + row} (counted from 0) of column {name}"
-                        found.append((start + row, where, column[row].as_py()))
+                        cells.append((start + row, where, column[row].as_py()))
                         count += compute.sum(has_break).as_py()
             start += batch.num_rows
             if count > max(2, n_rows // _RARE):
                 return None
-        if not found:
+        if not cells:
             return None
-        _, where, text = min(found, key=lambda cell: cell[0])
+        _, where, text = min(cells, key=lambda cell: cell[0])
         return cls(count, where, len(_BREAK.findall(text)) + 1)
 
 

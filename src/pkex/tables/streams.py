@@ -22,9 +22,9 @@ from pkex.tables.csv_blocks import CsvBlocks
 from pkex.tables.files import (
     Dialect,
     FileTable,
+    classify_columns,
     refuse_no_file,
     refuse_twice,
-    told_apart,
     without_labels,
 )
 from pkex.tables.kinds import Kind
@@ -82,23 +82,23 @@ class FileStream:
             is_parquet = opened.read(4) == b"PAR1"
         file: CsvBlocks | _Parquet
         file = _Parquet(path, dialect) if is_parquet else CsvBlocks.of(path, dialect)
-        seen = _Seen()
+        facts = _ColumnFacts()
         ignored: tuple[str, ...] = ()
         for table, labels in file.tables():
-            seen.add(told_apart(path, table, labels, dialect.categorical), table)
+            facts.add(classify_columns(path, table, labels, dialect.categorical), table)
             ignored = labels
-        if seen.total == 0:
+        if facts.total == 0:
             raise ValueError(f"{path} has no rows, only the names of columns.")
-        rounded = seen.rounded | file.long_integers(seen.huge)
-        levels = {name: None if f is None else len(f) for name, f in seen.levels.items()}
-        names = tuple(seen.kinds)
+        rounded = facts.rounded | file.long_integers(facts.huge)
+        levels = {name: None if f is None else len(f) for name, f in facts.levels.items()}
+        names = tuple(facts.kinds)
         return cls(
             path,
             names,
-            seen.kinds,
-            seen.total,
+            facts.kinds,
+            facts.total,
             ignored,
-            seen.missing,
+            facts.missing,
             levels,
             rounded,
             file.line_breaks,
@@ -108,18 +108,18 @@ class FileStream:
     def chunks(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[FileTable]:
         """Yield the table in chunks of so many rows, numbered as in the file."""
         dialect, start = self._file.dialect, 0
-        for table, labels in _regrouped(self._file.tables(), n_rows):
+        for table, labels in _regroup(self._file.tables(), n_rows):
             if columns is not None:
                 table = table.select(list(columns))
-            found = told_apart(self.path, table, labels, dialect.categorical)
-            frame = found.frame
+            chunk = classify_columns(self.path, table, labels, dialect.categorical)
+            frame = chunk.frame
             for name, column in frame.items():
                 if self.missing[name] and column.dtype.kind in "iub":
                     frame[name] = column.astype(object if column.dtype.kind == "b" else np.float64)
             frame.index = frame.index + start
             start += len(frame)
             yield replace(
-                found,
+                chunk,
                 frame=frame,
                 total=self.total,
                 rounded=self.rounded,
@@ -160,7 +160,7 @@ def is_small(path: Path) -> bool:
     return path.stat().st_size <= (_PACKED if packed else _SMALL)
 
 
-class _Seen:
+class _ColumnFacts:
     """What is known after some chunks of a file."""
 
     def __init__(self) -> None:
@@ -171,17 +171,17 @@ class _Seen:
         self.rounded: dict[str, int] = {}
         self.huge: set[str] = set()
 
-    def add(self, found: FileTable, table: Any) -> None:
+    def add(self, chunk: FileTable, table: Any) -> None:
         """Take in a chunk, as told apart and as Arrow has it."""
         import pyarrow
 
-        self.kinds = found.kinds
-        self.total += found.total
-        self.rounded = found.rounded | self.rounded  # the first stays
-        for name in found.names:
-            column = found.frame[name]
+        self.kinds = chunk.kinds
+        self.total += chunk.total
+        self.rounded = chunk.rounded | self.rounded  # the first stays
+        for name in chunk.names:
+            column = chunk.frame[name]
             self.missing[name] = self.missing.get(name, 0) + int(column.isna().sum())
-            if found.kinds[name] == "categorical":
+            if chunk.kinds[name] == "categorical":
                 known = self.levels.setdefault(name, set())
                 if known is not None:
                     known.update(column.dropna().unique())
@@ -192,7 +192,7 @@ class _Seen:
                     self.huge.add(name)
 
 
-def _regrouped(tables: Iterable[tuple[Any, tuple[str, ...]]], n_rows: int) -> Iterator[Any]:
+def _regroup(tables: Iterable[tuple[Any, tuple[str, ...]]], n_rows: int) -> Iterator[Any]:
     """Yield the tables in pieces of `n_rows` rows, the last one shorter."""
     import pyarrow
 
@@ -202,9 +202,9 @@ def _regrouped(tables: Iterable[tuple[Any, tuple[str, ...]]], n_rows: int) -> It
         waiting.append(table)
         count += table.num_rows
         while count >= n_rows:
-            whole = pyarrow.concat_tables(waiting)
-            yield whole.slice(0, n_rows), labels
-            waiting = [whole.slice(n_rows)]
+            joined = pyarrow.concat_tables(waiting)
+            yield joined.slice(0, n_rows), labels
+            waiting = [joined.slice(n_rows)]
             count -= n_rows
     if count:
         yield pyarrow.concat_tables(waiting), labels
