@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,9 +12,17 @@ from pkex.games.backend import game_class
 from pkex.games.plan import Plan
 from pkex.kernels import RBF, Categorical, Laplacian
 from pkex.statistics import block_mean, column_test
-from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
-from pkex.statistics.pair_weights import HSICWeights, MMDWeights
+from pkex.statistics.column_test import (
+    HalfMatrix,
+    QuadraticForm,
+    forms_of,
+    p_value,
+    weighted_integrals,
+)
+from pkex.statistics.pair_weights import MMDWeights
+from pkex.statistics.target_weights import HSICWeights
 from tests._support.cases import KERNELS, assert_close, pair_game, pair_source, sample, scales
+from tests._support.unchecked import unchecked
 
 PLAYERS = ((0,), (1, 4), (2,), (3,))
 GROUPS = {"a": [1, 4]}
@@ -24,7 +34,7 @@ def problem(case, which, n=11):
     X, kernel = sample(rng, n, 5), case.build(scales(rng, 5))
     if which == "mmd":
         cut = n // 2
-        made = MMDWeights(cut, n - cut, with_self=False)
+        made: Any = MMDWeights(cut, n - cut, with_self=False)
 
         def attribute(data):
             return pkex.mmd(data[:cut], data[cut:], kernel=kernel, groups=GROUPS)
@@ -47,8 +57,8 @@ def test_a_form_is_the_share_of_a_permuted_column(case, which):
     source = pair_source(plan, X)
     size = pair_game(kernel, X)[1]
     orders = np.array([np.arange(11), *(np.random.default_rng(s).permutation(11) for s in (1, 2))])
-    found = forms_of(source, made, range(4), n_jobs=2)
-    for player, forms in enumerate(found):
+    for player, integrals in enumerate(weighted_integrals(source, made, range(4), n_jobs=2)):
+        forms = forms_of(source, player, integrals)
         values = sum((form.values(orders) for form in forms), start=np.zeros(3))
         expected = []
         for order in orders:
@@ -65,15 +75,17 @@ def test_a_form_is_the_share_of_a_permuted_column(case, which):
 @pytest.mark.parametrize("kernel", [RBF(1.0), Laplacian(1.0), Categorical(0.5)], ids=str)
 @pytest.mark.parametrize("n", [1, 5, 40, 300])
 def test_low_rank_and_looking_up_agree(monkeypatch, kernel, n):
+    monkeypatch.setattr(column_test, "_STRIP", 90)
     rng = np.random.default_rng(n)
     x = rng.integers(4, size=(n, 1)).astype(float) if n == 40 else rng.normal(size=(n, 1))
     weights = rng.normal(size=(n, n))
     weights += weights.T
     matrix = kernel(x)
-    form = QuadraticForm.of(weights, matrix)
+    half = HalfMatrix.of(weights)
+    assert_close(half.norm(), np.linalg.norm(weights), 1e-13 * n)
+    form = QuadraticForm.of(half, matrix)
     assert (form.root is None) == (n == 300 and kernel != RBF(1.0))
-    looked_up = QuadraticForm(weights, matrix, None, 0.0)
-    monkeypatch.setattr(column_test, "_ENTRIES", 90)
+    looked_up = QuadraticForm(half, matrix, None, 0.0)
     orders = np.array([rng.permutation(n) for _ in range(5)])
     expected = [(weights * matrix[np.ix_(order, order)]).sum() for order in orders]
     assert_close(looked_up.values(orders), expected, 1e-13 * n * n)
@@ -84,13 +96,13 @@ def test_a_matrix_that_is_not_definite_is_looked_up():
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=(30, 30))
     matrix += matrix.T
-    assert QuadraticForm.of(np.ones((30, 30)), matrix).root is None
+    assert QuadraticForm.of(HalfMatrix.of(np.ones((30, 30))), matrix).root is None
 
 
 def test_p_values_count_permutations_and_stop_early():
     rng = np.random.default_rng(0)
     x, weights = rng.normal(size=(30, 1)), rng.normal(size=(30, 30))
-    form = QuadraticForm.of(weights + weights.T, RBF(1.0)(x))
+    form = QuadraticForm.of(HalfMatrix.of(weights + weights.T), RBF(1.0)(x))
     observed = form.values(np.arange(30)[None])[0]
     random = np.random.default_rng(7)
     null = np.array([form.values(random.permutation(30)[None])[0] for _ in range(500)])
@@ -117,12 +129,12 @@ def test_the_share_of_a_column_that_changed_a_little_is_found():
     found = pkex.mmd(X, Z, n_permutations=199, random_state=0)
     assert found.values[2] > 0.0
     assert found.p_values[2] <= 0.01
-    assert found.p_alone[2] <= 0.01
+    assert found.p_univariate[2] <= 0.01
     assert (found.p_values[3:] > 0.01).all(), names
     paper = pkex.mmd(X, Z, n_permutations=199, random_state=0, removal="neutral")
     assert paper.values[2] < 0.0
     assert paper.p_values[2] == 1.0
-    assert_close(paper.total, found.total, 1e-15)
+    assert_close(paper.statistic, found.statistic, 1e-15)
     assert (paper.p_value, paper.p_statistic) == (found.p_value, found.p_statistic)
 
 
@@ -141,10 +153,11 @@ def test_columns_that_lost_their_dependence_are_involved():
     X, Z = rng.normal(size=(2, 300, 3))
     X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
     found = pkex.mmd(X, Z, n_permutations=199, random_state=0)
-    assert (found.p_holm[:2] <= 0.05).all()
-    assert (found.p_alone_holm[:2] > 0.05).all()
+    assert (found.p_adjusted[:2] <= 0.05).all()
+    assert (found.p_univariate_adjusted[:2] > 0.05).all()
     [remark] = found.remarks()
-    assert remark.startswith(("x0, x1: a share, but no", "x1, x0: a share, but no"))
+    expected = "significant contribution without a univariate change"
+    assert remark.startswith((f"x0, x1: {expected}", f"x1, x0: {expected}"))
     assert remark in repr(found)
 
 
@@ -156,12 +169,12 @@ def test_more_rows_than_are_tested_are_said(monkeypatch):
     Z[:, 0] += 2.0
     found = pkex.mmd(X, Z, n_permutations=99, random_state=0)
     assert found.n_test_rows == 60
-    assert "Columns were permuted alone on 60 of 120 rows." in found.remarks()
+    assert "Columns were permuted one at a time on 60 of 120 rows." in found.remarks()
     assert found.p_values[0] == 0.01
     blocks = pkex.mmd(X, Z, n_permutations=99, random_state=0, block_size=30)
     assert blocks.n_test_rows == 120  # four blocks of 30 rows have as many pairs as 60 rows
     blocks = pkex.mmd(X, Z, n_permutations=99, random_state=0, block_size=40)
-    assert blocks.n_test_rows == sum(len(rows) for rows, _ in blocks.source.blocks[:2])
+    assert blocks.n_test_rows == sum(len(rows) for rows, _ in unchecked(blocks.source).blocks[:2])
     found = pkex.hsic(X, X[:, 0] ** 2, n_permutations=99, random_state=0)
     assert found.n_test_rows == 60
     assert found.p_values[0] == 0.01
@@ -170,7 +183,8 @@ def test_more_rows_than_are_tested_are_said(monkeypatch):
 def test_a_column_that_labels_clear_is_not_tested_again(monkeypatch):
     tested = []
 
-    def record(self, wanted, *rest, backend):
+    def record(self, wanted, *rest, backend, removed):
+        assert removed is not None
         assert backend is game_class()
         tested.append(list(wanted))
         return block_mean.ColumnTests(np.full(3, np.nan), 7)
@@ -198,10 +212,11 @@ def test_alone_is_the_statistic_of_one_player(which):
         options = {"kernel": kernel, "n_permutations": 29, "random_state": 0}
         found = call(X, other(slice(None)), groups={"g": [1, 3]}, **options)
         plain = call(X, other(slice(None)), kernel=kernel, groups={"g": [1, 3]})
-        assert_close(plain.alone, found.alone, 1e-15)
-        for player, columns in enumerate(found.players):
+        assert_close(plain.univariate, found.univariate, 1e-15)
+        for player, columns in enumerate(found.feature_groups):
             if isinstance(kernel, Laplacian):
-                options["kernel"] = Laplacian([kernel.length_scale[j] for j in columns])
+                scales = np.asarray(kernel.length_scale)
+                options["kernel"] = Laplacian([scales[j] for j in columns])
             single = call(X[:, columns], other(list(columns)), **options)
-            assert_close(found.alone[player], single.total, 1e-14)
-            assert found.p_alone[player] == single.p_statistic
+            assert_close(found.univariate[player], single.statistic, 1e-14)
+            assert found.p_univariate[player] == single.p_statistic

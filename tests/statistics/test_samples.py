@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ import scipy.sparse
 
 import pkex
 from pkex.kernels import RBF, Categorical, Product
-from pkex.tables.frames import Table, as_table, codes, stacked
+from pkex.tables.frames import Table, as_table, codes, stack_tables
 from tests._support.cases import assert_close
+from tests._support.unchecked import unchecked
 
 X, Z = (np.random.default_rng(seed).normal(size=(n, 3)) for seed, n in ((0, 10), (1, 8)))
 Y = X[:, 0] + X[:, 1] ** 2
@@ -82,7 +84,7 @@ def test_fewer_rows_than_needed():
     one = pkex.mmd(X[:1], Z, estimator="biased", n_permutations=5, random_state=0)
     assert one.n_rows == (1, len(Z))
     K = one.kernel(np.concatenate([X[:1], Z]))
-    assert_close(one.total, 1.0 + K[1:, 1:].mean() - 2.0 * K[0, 1:].mean(), 1e-15)
+    assert_close(one.statistic, 1.0 + K[1:, 1:].mean() - 2.0 * K[0, 1:].mean(), 1e-15)
     refused(
         lambda: pkex.hsic(X[:3], Y[:3], estimator="unbiased"),
         ValueError,
@@ -105,7 +107,7 @@ def test_constant_data():
     for y in (np.ones(10), ["a"] * 10, np.ones((10, 2)), np.full(10, True)):
         refused(lambda y=y: pkex.hsic(X, y), ValueError, "y is constant")
     # constant in each sample, but not the same: the clearest difference there is
-    assert pkex.mmd(ones, 0.0 * ones).total > 0.5
+    assert pkex.mmd(ones, 0.0 * ones).statistic > 0.5
 
 
 def test_missing_values():
@@ -154,7 +156,7 @@ def test_numbers_of_permutations(wrong):
         lambda: pkex.hsic(X, Y, n_permutations=wrong),
     ):
         refused(call, ValueError, "n_permutations must be an integer of at least 0", repr(wrong))
-    assert pkex.mmd(X, Z, n_permutations=np.int32(3)).n_permutations == 3
+    assert pkex.mmd(X, Z, n_permutations=unchecked(np.int32(3))).n_permutations == 3
 
 
 @pytest.mark.parametrize("wrong", [3, 0, -4, 8.0, "all", True])
@@ -168,6 +170,7 @@ def test_sizes_of_blocks(wrong):
 
 def test_other_options():
     both = (lambda **o: pkex.mmd(X, Z, **o), lambda **o: pkex.hsic(X, Y, **o))
+    wrong: Any
     for call in both:
         for wrong in ("u", 1, None):
             refused(lambda c=call, w=wrong: c(estimator=w), ValueError, "'biased'", repr(wrong))
@@ -261,14 +264,14 @@ def test_huge_and_tiny_numbers(scale):
 
 def test_one_column_duplicates_and_a_large_offset():
     assert pkex.mmd(X[:, :1], Z[:, :1]).values.shape == (1,)
-    options = {"estimator": "biased", "removal": "neutral"}  # means would be over other pairs
+    options: Any = {"estimator": "biased", "removal": "neutral"}  # means would be over other pairs
     twice = pkex.mmd(np.repeat(X, 2, axis=0), np.repeat(Z, 2, axis=0), **options)
     plain = pkex.mmd(X, Z, kernel=twice.kernel, **options)
     assert_close(twice.values, plain.values, 1e-15)
     equal = np.zeros((40, 2))
     equal[:3] = np.arange(6.0).reshape(3, 2)  # most pairs are equal, so is their median
-    assert min(pkex.mmd(equal, equal[::-1]).kernel.length_scale) > 0.0
-    assert pkex.mmd(equal, equal[::-1], kernel="median").kernel.length_scale > 0.0
+    assert min(unchecked(pkex.mmd(equal, equal[::-1]).kernel).length_scale) > 0.0
+    assert unchecked(pkex.mmd(equal, equal[::-1], kernel="median").kernel).length_scale > 0.0
     whole = np.round(64.0 * X), np.round(64.0 * Z)
     moved = pkex.mmd(whole[0] + 1e12, whole[1] + 1e12)
     assert_close(moved.values, pkex.mmd(*whole).values, 1e-15)
@@ -279,7 +282,7 @@ def test_columns_of_every_kind():
     assert found.feature_names == tuple(A.columns)
     assert found.categorical == (False, True, True, True, False)
     assert isinstance(found.kernel, Product)
-    rbf, categorical = found.kernel.kernels
+    rbf, categorical = map(unchecked, found.kernel.kernels)
     assert (type(rbf), rbf.columns) == (RBF, (0, 4))
     assert (type(categorical), categorical.columns) == (Categorical, (1, 2, 3))
     # by hand: codes for the categories, and the same kernel
@@ -291,7 +294,7 @@ def test_columns_of_every_kind():
         for frame in (A, B)
     )  # fmt: skip
     assert np.array_equal(pkex.mmd(first, second, kernel=found.kernel).values, found.values)
-    by_column = pkex.mmd(A, B, kernel="median-per-column").kernel.kernels
+    by_column = unchecked(pkex.mmd(A, B, kernel="median-per-column").kernel).kernels
     assert len(by_column[0].length_scale) == 2
     assert len(by_column[1].mismatch) == 3
     assert found.samples[0].dtype == object
@@ -315,7 +318,7 @@ def test_categories_that_one_sample_lacks():
     shares = B["text"].value_counts(normalize=True)
     inside = (shares**2).sum()
     # pairs of X agree always, pairs of X and Z never
-    assert_close(found.total, 1.0 + (0.5 + 0.5 * inside) - 2.0 * 0.5, 1e-15)
+    assert_close(found.statistic, 1.0 + (0.5 + 0.5 * inside) - 2.0 * 0.5, 1e-15)
 
 
 def test_categories_that_are_equal_numbers_are_the_same():
@@ -382,5 +385,5 @@ def test_text_arrays(kind):
 def test_codes_follow_the_texts():
     table = as_table(pd.DataFrame({"a": ["b", "a", "c"], "n": [2.0, 1.0, 0.0]}), "X")
     assert codes(table).tolist() == [[1.0, 2.0], [0.0, 1.0], [2.0, 0.0]]
-    both = stacked(table, as_table(pd.DataFrame({"a": ["_"], "n": [5]}), "Z"), ("X", "Z"))
+    both = stack_tables(table, as_table(pd.DataFrame({"a": ["_"], "n": [5]}), "Z"), ("X", "Z"))
     assert codes(both)[:, 0].tolist() == [2.0, 1.0, 3.0, 0.0]

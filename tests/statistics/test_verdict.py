@@ -15,7 +15,7 @@ from pkex.cli import main
 from tests._support.stored import FILES
 from tests._support.written import Page, results
 
-COMMAND = ["depend", "table.csv", "--target", "y", "--permutations", "99"]
+COMMAND = ["dependence", "table.csv", "--target", "y", "--permutations", "99"]
 SENTENCE = re.compile(
     r"(?P<start>Drift|No drift|Dependence|No dependence) detected, p = (?P<p>\S+) "
     r"\(alpha = (?P<alpha>\S+)\); (?:MMD²|HSIC) = (?P<total>\S+) \(p = (?P<p_statistic>\S+)\)\."
@@ -73,7 +73,7 @@ def test_five_places_say_the_same(seed, tmp_path, monkeypatch, capsys):
         result["drift"],
         f"{result['p_value']:.3g}",
         f"{alpha:g}",
-        f"{result['total']:.4g}",
+        f"{result['statistic']:.4g}",
         f"{result['p_statistic']:.3g}",
         result["significant"],
     )
@@ -84,7 +84,9 @@ def test_five_places_say_the_same(seed, tmp_path, monkeypatch, capsys):
     assert (code == 1) is drift.detect(new, alpha=alpha) is result["drift"]
     assert explained.p_value == result["p_value"]
 
-    named = values[(values["p_holm"] <= alpha) | (values["p_alone_holm"] <= alpha)]["feature"]
+    named = values[(values["p_adjusted"] <= alpha) | (values["p_univariate_adjusted"] <= alpha)][
+        "feature"
+    ]
     assert result["drift"] == (result["p_value"] <= alpha)
     assert result["significant"] == (list(named) if result["drift"] else [])
 
@@ -112,7 +114,7 @@ def test_a_test_of_the_statistic_alone_goes_by_the_statistic():
     X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
     Z[:, 4] += 0.8
     found = pkex.mmd(X, Z, n_permutations=399, random_state=0)
-    bare = replace(found, alone_null_values=None)
+    bare = replace(found, univariate_null_values=None)
     assert found.p_value < 0.05 < found.p_statistic
     assert bare.p_value == bare.p_statistic == found.p_statistic
     assert (found.detected(), bare.detected(), pkex.mmd(X, Z).detected()) == (True, False, None)

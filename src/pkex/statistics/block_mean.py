@@ -2,42 +2,40 @@
 
 With one block this is MMD or HSIC itself. Disjoint blocks make it affordable for large samples: the
 cost grows with the rows times the size of a block, and the blocks show how much the mean varies.
-Under marginal removal an absent column has the mean of its factor over the pairs of its block.
+Under marginal removal a removed column has the mean of its factor over the pairs of its block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pkex._util.lazy import lazy
-from pkex._util.progress import with_bar
-from pkex._util.types import Floats, Indices
+from pkex._util.progress import show_progress
+from pkex._util.types import Floats, Indices, Players
 from pkex.games.backend import Backend
+from pkex.games.blas import single_blas
 from pkex.games.engine import run_reduction
 from pkex.games.permutations import (
     ByPermutation,
     Filler,
     PermutedSums,
     PlayerKernels,
-    Together,
 )
 from pkex.games.plan import Plan
 from pkex.games.protocols import Game
 from pkex.games.reductions import ByPair, ByRow, Component, MeanFactors, sum_weights
 from pkex.games.rules import Rule
-from pkex.games.sources import PointSource, SameFactors
+from pkex.games.sources import AbsentFactors, EachRow, PointSource, SameFactors
 from pkex.games.sums import GameSums
-from pkex.games.threads import cluster_width, run_in_order, single_blas
-from pkex.kernels.normal_form import Term
+from pkex.games.threads import cluster_width, run_in_order
 from pkex.statistics.bounds import error_of, have_unit_factors, permuted_roundings
-from pkex.statistics.column_test import QuadraticForm, forms_of, p_value
-from pkex.statistics.low_rank import sums_alone
+from pkex.statistics.column_test import ColumnTest
+from pkex.statistics.low_rank import univariate_sums
 from pkex.statistics.pair_weights import Weights
 
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ __all__ = ["BlockMean", "ColumnTests", "Estimate", "Part", "UnivariateStatistics
 
 _ALL_ROWS = 2000  # rows on all of which single columns are tested
 _TEST_ROWS = 1500  # of more rows: on so many, drawn at random
-_AT_ONCE = 2**24  # pairs of all players tested at once, for each of which 8 bytes are held
+_AT_ONCE = 3 * 2**23  # pairs of all players tested at once, for each of which 8 bytes are held
 
 
 class Part(NamedTuple):
@@ -66,11 +64,11 @@ class Estimate:
 
     Attributes
     ----------
-    values : array of shape (players,)
-    null_values : array of shape (permutations, players)
-    rounding : array of shape (players,)
+    values : array of shape (features,)
+    null_values : array of shape (permutations, features)
+    rounding : array of shape (features,)
         How far apart values may be that are equal but for rounding.
-    standard_errors : array of shape (players,)
+    standard_errors : array of shape (features,)
     standard_error : float
         Of the sum of the values; like the others NaN for a single block.
     residual : float
@@ -78,8 +76,10 @@ class Estimate:
     error : float
         How far each value, and their sum, may be from exact ones: proven.
     rules : tuple of Rule
-    alone : UnivariateStatistics or None
-        The statistic of each player by itself, where there are permutations.
+    univariate : UnivariateStatistics or None
+        The statistic of each feature by itself, where there are permutations.
+    removed : AbsentFactors or None
+        The factors of removed features, where there is one block.
     """
 
     values: Floats
@@ -90,18 +90,19 @@ class Estimate:
     residual: float
     error: float
     rules: tuple[Rule, ...]
-    alone: UnivariateStatistics | None
+    univariate: UnivariateStatistics | None
+    removed: AbsentFactors | EachRow | None
 
 
 @dataclass(frozen=True, eq=False)
 class UnivariateStatistics:
-    """The statistic of each player by itself, as it is and under permutations.
+    """The statistic of each feature by itself, as it is and under permutations.
 
     Attributes
     ----------
-    values : array of shape (players,)
-    null_values : array of shape (permutations, players)
-    rounding : array of shape (players,)
+    values : array of shape (features,)
+    null_values : array of shape (permutations, features)
+    rounding : array of shape (features,)
         As in `Estimate`.
     """
 
@@ -119,12 +120,12 @@ class UnivariateStatistics:
 
 @dataclass(frozen=True, eq=False)
 class ColumnTests:
-    """Tests of single players, by permuting their columns alone.
+    """Tests of single features, by permuting only their columns.
 
     Attributes
     ----------
-    p_values : array of shape (players,)
-        NaN for players that were not tested.
+    p_values : array of shape (features,)
+        NaN for features that were not tested.
     n_rows : int
         How many rows the tests looked at.
     """
@@ -140,27 +141,25 @@ class BlockMean:
     Parameters
     ----------
     X : array of shape (n_rows, n_columns)
-    terms : tuple of Term
-        The normal form of the kernel.
-    alone : tuple of Term
-        The normal form of a kernel whose factors are the kernels of the players by themselves.
-    players : tuple of tuples of int
+    plan : Plan
+        The games of the kernel; general where the factor of a removed column is its mean.
+    univariate_plan : Plan
+        Those of a kernel whose factors are the kernels of the features by themselves.
     blocks : tuple of Part
         The rows of each block and the weights of their pairs.
-    marginal : bool
-        Whether the factor of an absent column is its mean; else it is 1.
-    tol : float or None
     n_jobs : int or None
     """
 
     X: Floats
-    terms: tuple[Term, ...]
-    alone: tuple[Term, ...]
-    players: tuple[tuple[int, ...], ...]
+    plan: Plan
+    univariate_plan: Plan
     blocks: tuple[Part, ...]
-    marginal: bool
-    tol: float | None
     n_jobs: int | None
+
+    @property
+    def feature_groups(self) -> Players:
+        """The columns of each feature."""
+        return self.plan.players
 
     def estimate(
         self,
@@ -169,48 +168,46 @@ class BlockMean:
         progress: bool,
         *,
         backend: Backend,
-        alone: bool = True,
+        univariate: bool = True,
     ) -> Estimate:
         """Return the values, and those of random permutations within the blocks.
 
-        With `alone` and permutations also those of each player by itself.
+        With `univariate` and permutations also those of each feature by itself.
         """
-        plan = self._plan
-        games, by_player = plan.games(backend), self._plan_alone.games(backend)
+        plan, groups = self.plan, self.plan.players
+        games = plan.games(backend)
         seeds = generator.integers(2**63, size=(len(self.blocks), 4))
-        alone = alone and n_permutations > 0
-        bounded = have_unit_factors(self.terms)
+        univariate = univariate and n_permutations > 0
 
         def run(task: tuple[Part, Indices]) -> _Block:
             (rows, weights), seed = task
             source = self._source(games, rows, inner)
-            with weights.held():
-                if bounded and not n_permutations:
-                    sums = run_reduction(
-                        ByPair(plan, source, weights), n_jobs=inner, progress=inner_bar
-                    )
+            removed = source.absent if single else None
+            with weights.held(inner):
+                if not n_permutations and have_unit_factors(plan.terms):
+                    pairs = ByPair(plan, source, weights)
+                    sums = run_reduction(pairs, n_jobs=inner, progress=inner_bar)
                     roundings = 2.0 * len(rows) + sums.n_blocks + len(self.blocks) + 8.0
                     error = error_of(source, weights, sums, roundings, None)
-                    return _Block(sums, np.zeros(plan.n_players), error, None)
+                    return _Block(sums, np.zeros(len(groups)), error, None, removed)
                 shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
-                by_itself = None
-                if alone:
-                    by_itself = sums_alone(
-                        self.alone, self.players, source.x, shuffled, n_jobs=inner
-                    )
-                filler: Filler = source
-                if alone and by_itself is None:
-                    filler = Together(source, PlayerKernels(by_player, source.x, source.x))
-                permuted = ByPermutation(filler, shuffled)
+                single_sums, fillers = None, list[Filler]([source])
+                if univariate:
+                    terms = self.univariate_plan.terms
+                    single_sums = univariate_sums(terms, groups, source.x, shuffled, n_jobs=inner)
+                    if single_sums is None:
+                        by_feature = self.univariate_plan.games(backend)
+                        fillers.append(PlayerKernels(by_feature, source.x, source.x))
+                permuted = ByPermutation(fillers, shuffled)
                 both: PermutedSums = run_reduction(permuted, n_jobs=inner, progress=inner_bar)
-                found, others = both.parts(source.n_values)
-                sums = found.of_games(plan, len(rows), shuffled.total)
-                if alone and by_itself is None:
-                    by_itself = others
-                count = permuted_roundings(permuted.tasks(), weights, len(shuffled.layers))
+                shares, others = both.parts(len(groups) + 1)
+                sums = shares.of_games(plan, len(rows), shuffled.total)
+                if len(fillers) > 1:
+                    single_sums = others
+                count = permuted_roundings(permuted.tiles, weights, len(shuffled.layers))
                 count += len(self.blocks)
-                error = error_of(source, weights, sums, count, found.largest)
-                return _Block(sums, found.rounding[:-1], error, by_itself)
+                error = error_of(source, weights, sums, count, shares.largest)
+                return _Block(sums, shares.rounding[:-1], error, single_sums, removed)
 
         single = len(self.blocks) == 1
         inner, inner_bar = (self.n_jobs, progress) if single else (1, False)
@@ -219,10 +216,10 @@ class BlockMean:
             results = run_in_order(run, tasks, self.n_jobs)
             if progress and not single:
                 sizes = [len(rows) for rows, _ in self.blocks]
-                results = with_bar(results, sizes, sum(sizes))
+                results = show_progress(results, sizes, sum(sizes))
             parts = list(results)
-        by_itself = [part.alone for part in parts if part.alone is not None]
-        return _mean(parts, UnivariateStatistics.mean(by_itself) if by_itself else None)
+        by_block = [part.univariate for part in parts if part.univariate is not None]
+        return _mean(parts, UnivariateStatistics.mean(by_block) if by_block else None)
 
     def test_columns(
         self,
@@ -231,34 +228,42 @@ class BlockMean:
         generator: np.random.Generator,
         *,
         backend: Backend,
+        removed: AbsentFactors | EachRow | None = None,
     ) -> ColumnTests:
-        """Test some players by permuting their columns alone.
+        """Test some features by permuting only their columns.
 
         Of more than `_ALL_ROWS` rows a random part is tested: of a single block `_TEST_ROWS` rows,
-        of several blocks as many as have no more pairs.
+        of several blocks as many as have no more pairs. `removed` are mean factors of all rows,
+        where they are known.
         """
-        seeds = generator.integers(2**63, size=(len(self.players), 4))
-        games = self._plan.games(backend)
+        n_features = len(self.plan.players)
+        seeds = generator.integers(2**63, size=(n_features, 4))
         blocks = _some_blocks(self.blocks, generator)
-        p_values = np.full(len(self.players), np.nan)
+        games = self.plan.games(backend)
+        p_values = np.full(n_features, np.nan)
+        width, inner = cluster_width(self.n_jobs), self.n_jobs
         with single_blas():
-            sources = [self._source(games, rows, self.n_jobs) for rows, _ in blocks]
-            step = max(1, _AT_ONCE // sum(len(rows) ** 2 for rows, _ in blocks))
-            width, inner = cluster_width(self.n_jobs), self.n_jobs
-            if width:  # a worker makes the forms of its players, which are larger than the rows
-                step, inner = min(step, max(1, len(wanted) // (4 * width))), 1
-            test = _ColumnTest(sources, [part.weights for part in blocks], n_permutations, inner)
+            sources = [
+                self._source(
+                    games, rows, self.n_jobs, removed if len(rows) == len(self.X) else None
+                )
+                for rows, _ in blocks
+            ]
+            step = max(1, _AT_ONCE // sum(len(rows) ** 2 // 2 + 1 for rows, _ in blocks))
+            if width:  # a worker makes the forms of its features, in one pass over all pairs
+                step, inner = min(step, max(1, -(-len(wanted) // width))), 1
+            test = ColumnTest(sources, [part.weights for part in blocks], n_permutations, inner)
             groups = [
                 (list(wanted[start : start + step]), seeds[list(wanted[start : start + step])])
                 for start in range(0, len(wanted), step)
             ]
-            found = run_in_order(test, groups, self.n_jobs) if width else map(test, groups)
-            p_values[list(wanted)] = [p for group in found for p in group]
+            results = run_in_order(test, groups, self.n_jobs) if width else map(test, groups)
+            p_values[list(wanted)] = [p for group in results for p in group]
         return ColumnTests(p_values, sum(len(rows) for rows, _ in blocks))
 
-    def each_alone(self) -> Floats:
-        """Return the statistic of each player by itself, shape (players,)."""
-        games, random = self._plan_alone.games(), np.random.default_rng
+    def each_univariate(self) -> Floats:
+        """Return the statistic of each feature by itself, shape (features,)."""
+        games, random = self.univariate_plan.games(), np.random.default_rng
         parts = []
         for rows, weights in self.blocks:
             x = np.asfortranarray(self.X[rows])
@@ -269,42 +274,42 @@ class BlockMean:
         return UnivariateStatistics.mean(parts).values
 
     def value(self, subset: Sequence[int]) -> float:
-        """Return the statistic of some players, the others being absent."""
+        """Return the statistic of some features, the others being removed."""
         if not subset:
             return 0.0
-        inside = [column for player in subset for column in self.players[player]]
-        outside = [player for player in range(len(self.players)) if player not in subset]
-        rest = tuple(column for player in outside for column in self.players[player])
-        players = (tuple(inside), rest) if rest else (tuple(inside),)
-        games = self._plan.games()
+        inside = [column for feature in subset for column in self.feature_groups[feature]]
+        outside = [i for i in range(len(self.feature_groups)) if i not in subset]
+        rest = tuple(column for i in outside for column in self.feature_groups[i])
+        groups = (tuple(inside), rest) if rest else (tuple(inside),)
+        games = self.plan.games()
 
         def of_block(rows: Indices, weights: Weights) -> float:
             source = self._source(games, rows, self.n_jobs)
             terms = []
-            for number, term in enumerate(self.terms):
-                kept, share = term.restricted(inside), 1.0
+            for number, term in enumerate(self.plan.terms):
+                kept, share = term.restrict(inside), 1.0
                 if isinstance(source.absent, SameFactors):
                     share = float(source.absent.single(number).values[outside].prod())
                 terms.append(replace(kept, coefficient=share * term.coefficient))
             # The weights sum to 0, so that a game of one player, neutral, has this value.
-            plan = Plan.of(tuple(terms), players, self.tol, apart=False)
+            plan = Plan.of(tuple(terms), groups, self.plan.tol, apart=False)
             pairs = ByPair(plan, PointSource(plan.games(), source.x, source.x), weights)
             sums: GameSums = run_reduction(pairs, n_jobs=self.n_jobs)
-            sums.check("the statistic of these players")
+            sums.check("the statistic of these features")
             return float(sums.values[0, 0, 0])
 
         return self._mean_of(of_block)
 
     def component(self, subset: Sequence[int]) -> float:
-        """Return what some players contribute together beyond all smaller subsets of them."""
+        """Return what some features contribute together beyond all smaller subsets of them."""
         if not subset:
             return 0.0
-        games = self._plan.games()
+        games = self.plan.games()
 
         def of_block(rows: Indices, weights: Weights) -> float:
             source = self._source(games, rows, self.n_jobs)
-            found: float = run_reduction(Component(source, weights, subset), n_jobs=self.n_jobs)
-            return found
+            together: float = run_reduction(Component(source, weights, subset), n_jobs=self.n_jobs)
+            return together
 
         return self._mean_of(of_block)
 
@@ -317,96 +322,68 @@ class BlockMean:
         return attribute_interactions(self, attribution, index, max_order, subsets, progress)
 
     def interaction_sums(self, recipe: Recipe, progress: bool) -> InteractionSums:
-        """Return what players contribute together, the mean over the blocks."""
+        """Return what features contribute together, the mean over the blocks."""
         from pkex.games.interactions.reductions import InteractionsByPair
 
-        games, found = self._plan.games(), []
+        games, parts = self.plan.games(), []
         with single_blas():
             for rows, weights in self.blocks:
                 source = self._source(games, rows, self.n_jobs)
                 with weights.held():
                     pairs = InteractionsByPair(recipe, source, weights)
-                    found.append(run_reduction(pairs, n_jobs=self.n_jobs, progress=progress))
-        mean: InteractionSums = reduce(add, found).scaled(1.0 / len(found))
+                    parts.append(run_reduction(pairs, n_jobs=self.n_jobs, progress=progress))
+        mean: InteractionSums = reduce(add, parts).scaled(1.0 / len(parts))
         return mean
 
     def row_values(self) -> Floats:
-        """Return the share of every row, shape (n_rows, players); 0 for rows in no block."""
-        plan, values = self._plan, np.zeros((len(self.X), len(self.players)))
+        """Return the share of every row, shape (n_rows, features); 0 for rows in no block."""
+        plan, values = self.plan, np.zeros((len(self.X), len(self.feature_groups)))
         games = plan.games()
         for rows, weights in self.blocks:
             source = self._source(games, rows, self.n_jobs)
             none = _worth_of_none(source) * sum_weights(weights, len(rows))
             by_row = ByRow(plan, source, weights, none[:, None])
             sums: GameSums = run_reduction(by_row, n_jobs=self.n_jobs)
-            sums.check("the share of the row in the statistic")
+            sums.check("the contribution of the row to the statistic")
             values[rows] = sums.values[:, :, 0] / len(self.blocks)
         return values
 
-    def _source(self, games: Sequence[Game], rows: Indices, n_jobs: int | None) -> PointSource:
+    def _source(
+        self,
+        games: Sequence[Game],
+        rows: Indices,
+        n_jobs: int | None,
+        removed: AbsentFactors | EachRow | None = None,
+    ) -> PointSource:
         """Return the pairs of some rows, under marginal removal with the means of their factors."""
         x = np.asfortranarray(self.X[rows])
-        absent = run_reduction(MeanFactors(games, x), n_jobs=n_jobs) if self.marginal else None
-        return PointSource(games, x, x, absent)
+        if self.plan.general and removed is None:
+            removed = run_reduction(MeanFactors(games, x, n_jobs), n_jobs=n_jobs)
+        return PointSource(games, x, x, removed)
 
     def _mean_of(self, of_block: Callable[[Indices, Weights], float]) -> float:
         return float(np.mean([of_block(rows, weights) for rows, weights in self.blocks]))
 
-    @lazy
-    def _plan(self) -> Plan:
-        return Plan.of(self.terms, self.players, self.tol, apart=False, general=self.marginal)
-
-    @lazy
-    def _plan_alone(self) -> Plan:
-        return Plan.of(self.alone, self.players, self.tol, apart=False)
-
 
 class _Block(NamedTuple):
-    """What one block of rows gives; rounding, error and the players alone as in `Estimate`."""
+    """What one block of rows gives; rounding, error and univariate statistics as in `Estimate`."""
 
     sums: GameSums
     rounding: Floats
     error: float
-    alone: PermutedSums | None
+    univariate: PermutedSums | None
+    removed: AbsentFactors | EachRow | None
 
 
 def _worth_of_none(source: PointSource) -> float:
-    """Return what a pair is worth without any player."""
+    """Return what a pair is worth without any feature."""
     worth = 0.0
     for number, game in enumerate(source.games):
-        absent = 1.0
+        share = 1.0
         if isinstance(source.absent, SameFactors):
-            absent = float(source.absent.single(number).values.prod())
-        worth += absent * game.term.coefficient
+            share = float(source.absent.single(number).values.prod())
+        worth += share * game.term.coefficient
     return worth
-
-
-@dataclass(frozen=True, eq=False)
-class _ColumnTest:
-    """Tests some players on the rows of some blocks, given with their seeds."""
-
-    sources: Sequence[PointSource]
-    weights: Sequence[Weights]
-    n_permutations: int
-    n_jobs: int | None
-
-    def __call__(self, group: tuple[list[int], Indices]) -> list[float]:
-        """Return the p-values of the players."""
-        players, seeds = group
-        forms = [
-            forms_of(source, weights, players, n_jobs=self.n_jobs)
-            for source, weights in zip(self.sources, self.weights, strict=True)
-        ]
-        of_players = [[each[place] for each in forms] for place in range(len(players))]
-        test = partial(_p_value, n_permutations=self.n_permutations)
-        tasks = list(zip(of_players, seeds, strict=True))
-        return list(run_in_order(test, tasks, self.n_jobs))
-
-
-def _p_value(task: tuple[list[list[QuadraticForm]], Indices], n_permutations: int) -> float:
-    """Return the p-value of a player from its forms in all blocks, and a seed."""
-    forms, seed = task
-    return p_value(forms, n_permutations, np.random.default_rng(seed))
 
 
 def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list[Part]:
@@ -424,7 +401,7 @@ def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list
     return chosen
 
 
-def _mean(parts: Sequence[_Block], alone: UnivariateStatistics | None) -> Estimate:
+def _mean(parts: Sequence[_Block], univariate: UnivariateStatistics | None) -> Estimate:
     """Return the mean over blocks, with its standard error; check that the values add up."""
     sums = reduce(add, [part.sums for part in parts]).scaled(1.0 / len(parts))
     residual = sums.check("the statistic")
@@ -438,5 +415,15 @@ def _mean(parts: Sequence[_Block], alone: UnivariateStatistics | None) -> Estima
     # the values are right, and the total, from which their sum was measured to be `residual` off
     bound = float(np.mean([part.error for part in parts])) + abs(residual)
     bound += 2.0 * len(values) * 2.0**-53 * float(np.abs(values).sum())
-    rules = sums.rules
-    return Estimate(values, null_values, rounding, errors, error, residual, bound, rules, alone)
+    return Estimate(
+        values,
+        null_values,
+        rounding,
+        errors,
+        error,
+        residual,
+        bound,
+        sums.rules,
+        univariate,
+        parts[0].removed,
+    )

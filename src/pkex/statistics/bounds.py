@@ -17,7 +17,8 @@ from pkex.games.sources import PointSource, SameFactors
 from pkex.games.sums import SMALLEST, GameSums
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.normal_form import Term, leaf_values
-from pkex.statistics.pair_weights import HSICWeights, MMDWeights, Weights
+from pkex.statistics.pair_weights import MMDWeights, Weights
+from pkex.statistics.target_weights import HSICWeights
 
 __all__ = ["error_of", "have_unit_factors", "permuted_roundings"]
 
@@ -58,7 +59,11 @@ def error_of(
         The largest magnitude of a pair; None where all factors lie in [0, 1] and the magnitudes of
         `sums` are those of the first weights.
     """
-    terms, n_players, n_rows = [g.term for g in source.games], source.n_players, len(source.x)
+    terms, n_features, n_rows = (
+        [g.term for g in source.games],
+        len(source.games[0].players),
+        len(source.x),
+    )
     signs = 1.0 if have_unit_factors(terms) else 2.0
     worth = sum(term.slack * abs(term.coefficient) for term in terms)
     size, weight_roundings = _weight_sizes(weights)  # W and its k
@@ -66,13 +71,13 @@ def error_of(
         largest, magnitude = worth, float(sums.magnitudes[0, 0])
     else:
         magnitude = size * largest
-    count = 16.0 * n_players + 280.0 + len(terms) + signs * roundings
+    count = 16.0 * n_features + 280.0 + len(terms) + signs * roundings
     if isinstance(source.absent, SameFactors):
         tail = math.log(max(math.e, size * worth / max(magnitude, SMALLEST)))
-        count += 18.0 * n_players + 8.0 * tail + source.absent.roundings * _reach(source)
+        count += 18.0 * n_features + 8.0 * tail + source.absent.roundings * _reach(source)
     error = (2.0 * sums.rules[0].relative_error + count * _UNIT) * magnitude
     error += weight_roundings * _UNIT * signs * size * largest
-    error += 4.0 * (n_players + n_rows) * n_rows * len(terms) * SMALLEST
+    error += 4.0 * (n_features + n_rows) * n_rows * len(terms) * SMALLEST
     for term in terms:
         if term.error:  # products that stand for something else: two worths are off
             error += 2.0 * term.error * size * _largest_product(term, source.x)
@@ -92,11 +97,11 @@ def _weight_sizes(weights: Weights) -> tuple[float, float]:
         return (products + (n + m) * (n + m - 1) * constant) / scale, 32.0
     assert isinstance(weights, HSICWeights)
     n, targets = weights.n_rows, weights.targets
-    size, own = _target_sizes(weights.kernel, targets)
+    size, roundings = _target_sizes(weights.kernel, targets)
     if weights.with_self:
-        return 4.0 * size * (n / (n - 1)) ** 2, 2.0 * n + own
+        return 4.0 * size * (n / (n - 1)) ** 2, 2.0 * n + roundings
     parts = 1.0 + 2.0 * n / (n - 2) + n * n / ((n - 1) * (n - 2))
-    return parts * size * n / (n - 3), 2.0 * n + own
+    return parts * size * n / (n - 3), 2.0 * n + roundings
 
 
 def _target_sizes(kernel: Kernel, targets: Floats) -> tuple[float, float]:
@@ -104,9 +109,9 @@ def _target_sizes(kernel: Kernel, targets: Floats) -> tuple[float, float]:
     width = targets.shape[1]
     form = kernel.normal_form(width)
     degree = max((power.degree for power in form.powers), default=0)
-    own = 16.0 + 8.0 * width + len(form.terms) + degree * (width + 4.0)
+    roundings = 16.0 + 8.0 * width + len(form.terms) + degree * (width + 4.0)
     if not form.powers and have_unit_factors(form.terms):
-        return sum(abs(term.coefficient) for term in form.terms), own
+        return sum(abs(term.coefficient) for term in form.terms), roundings
     largest = 0.0
     for rows in _strips(len(targets), targets.size):
         sizes = np.zeros((len(targets[rows]), len(targets)))
@@ -116,11 +121,11 @@ def _target_sizes(kernel: Kernel, targets: Floats) -> tuple[float, float]:
             chosen = np.abs(targets[:, columns])
             sizes += abs(coefficient) * (gamma * chosen[rows] @ chosen.T + abs(coef0)) ** power
         largest = max(largest, float(sizes.max()))
-    return largest, own
+    return largest, roundings
 
 
 def _reach(source: PointSource) -> float:
-    """Return what the roundings of mean factors count for, summed over the players."""
+    """Return what the roundings of mean factors count for, summed over the features."""
     assert isinstance(source.absent, SameFactors)
     reach = 0.0
     for number, game in enumerate(source.games):
@@ -146,11 +151,11 @@ def _largest_product(term: Term, x: Floats) -> float:
     product = 1.0
     for leaf in term.leaves:
         if not leaf.unit:
-            found = [
+            largest = [
                 np.abs(leaf_values(leaf, leaf.factors, x[rows], x)).max(axis=(0, 1))
                 for rows in _strips(len(x), x.size)
             ]
-            product *= float(np.maximum(1.0, np.max(found, axis=0)).prod())
+            product *= float(np.maximum(1.0, np.max(largest, axis=0)).prod())
     return product
 
 

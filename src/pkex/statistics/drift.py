@@ -10,48 +10,72 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pkex._util.p_values import enough_permutations
-from pkex._util.random import RandomState, generator
-from pkex._util.validation import brief, default_names, is_index, number, refuse_dask
+from pkex._util.floats import default_errstate
+from pkex._util.p_values import choose_n_permutations
+from pkex._util.random import RandomState, as_generator
+from pkex._util.validation import brief, check_number, default_names, is_index, refuse_dask
 from pkex.games.players import Groups, parse_groups
 from pkex.kernels import Kernel
 from pkex.results.attribution import Attribution
-from pkex.statistics.mmd import mmd_of_tables
+from pkex.statistics.mmd import attribute_mmd
+from pkex.statistics.options import Options, document, shared_options
 from pkex.tables.frames import Table, as_table
 
 __all__ = ["MMDDrift"]
 
 
+@document
 class MMDDrift(BaseEstimator):  # type: ignore[misc]
     """Compare samples with reference data.
 
     Parameters
     ----------
-    kernel, removal, estimator, groups, block_size
+    kernel : Kernel or {"median-per-column", "median"}, optional
         As in `pkex.mmd`. The median heuristic looks at the reference data and the sample together,
         which keeps the test exact; pass a kernel for a yardstick that is always the same.
+    removal : {"product-of-marginals", "neutral"}
+        How a column is removed, as in `pkex.mmd`.
+    estimator : {"unbiased", "biased"}
+        Which estimate of the squared MMD, as in `pkex.mmd`.
+    groups : mapping of name to columns, or sequence of sequences of columns, optional
+        Columns that are explained as one feature, as in `pkex.mmd`.
     n_permutations : int, optional
         Number of permutations for the p-values of `detect` and `explain`. By default 999, or as
-        many more, up to 9999, as it takes to find a single one of the columns.
+        many more, up to 9999, as it takes to detect a single one of the columns.
+    block_size : int, optional
+        Rows of a block, as in `pkex.mmd`.
     max_reference : int, optional
         Keep at most so many rows of the reference data, chosen at random. The time of a score
         grows with the square of the number of rows.
     random_state : int, Generator, RandomState or None
+        For permutations, blocks and the choice of reference rows.
     n_jobs : int or None, default -1
+        Number of threads as in joblib.
 
     Attributes
     ----------
     reference_ : array of shape (n_reference, n_features_in_)
         The reference data: all that is kept of them.
     n_features_in_ : int
+        Number of columns of the reference data.
     feature_names_in_ : array of str
         Where the reference data have names.
     categorical_ : tuple of bool
         Which columns hold categories.
 
+    See Also
+    --------
+    mmd : Compare two samples once.
+    HSICSelector : Select the columns that a target depends on.
+
+    Notes
+    -----
+    It can be saved as other estimators of scikit-learn are, for example with joblib.
+
     Examples
     --------
-    >>> import numpy as np, pkex
+    >>> import numpy as np
+    >>> import pkex
     >>> rng = np.random.default_rng(0)
     >>> drift = pkex.MMDDrift(random_state=0).fit(rng.normal(size=(200, 3)))
     >>> new = rng.normal(size=(100, 3))
@@ -59,19 +83,17 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
     >>> drift.detect(new)
     True
     >>> attribution = drift.explain(new)
-    >>> attribution.feature_names[attribution.order[0]], bool(attribution.p_values[2] < 0.01)
+    >>> attribution.feature_names[attribution.ranking[0]], bool(attribution.p_values[2] < 0.01)
     ('x2', True)
-    >>> bool(np.isclose(drift.score(new), attribution.total))
+    >>> bool(np.isclose(drift.score(new), attribution.statistic))
     True
-
-    It can be saved as other estimators of scikit-learn are, for example with joblib.
     """
 
     def __init__(
         self,
         kernel: Kernel | str | None = None,
         *,
-        removal: str = "marginal",
+        removal: str = "product-of-marginals",
         estimator: str = "unbiased",
         groups: Groups | None = None,
         n_permutations: int | None = None,
@@ -96,7 +118,26 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame or array of shape (n_reference, n_columns)
-        y : ignored
+            The reference data.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        MMDDrift
+            The estimator itself.
+
+        See Also
+        --------
+        detect : Test whether a sample differs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pkex
+        >>> rng = np.random.default_rng(0)
+        >>> pkex.MMDDrift().fit(rng.normal(size=(50, 2))).reference_.shape
+        (50, 2)
         """
         table = self._table(X, reset=True)
         if len(table) < 2:
@@ -108,7 +149,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             )
         parse_groups(self.groups, table.names)  # refuses columns that are not there
         if wanted is not None and len(table) > wanted:
-            rows = generator(self.random_state).choice(len(table), wanted, replace=False)
+            rows = as_generator(self.random_state).choice(len(table), wanted, replace=False)
             table = table.take(np.sort(rows))
         self.reference_ = table.cells
         self.categorical_ = table.categorical
@@ -127,22 +168,39 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         ----------
         X : data frame or array of shape (n_rows, n_columns)
             With the columns of the reference data.
-        y : ignored
+        y : object
+            Ignored.
 
         Returns
         -------
         float
+            The statistic, without a test.
+
+        See Also
+        --------
+        detect : Test whether the sample differs.
+        explain : Attribute the difference to the columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pkex
+        >>> rng = np.random.default_rng(0)
+        >>> drift = pkex.MMDDrift().fit(rng.normal(size=(50, 2)))
+        >>> drift.score(rng.normal(size=(50, 2))) < drift.score(rng.normal(3.0, size=(50, 2)))
+        True
         """
-        return self._compare(X, n_permutations=0).total
+        return self._compare(X, n_permutations=0).statistic
 
     def detect(self, X: Any, alpha: float = 0.05) -> bool:
-        """Tell whether `X` differs from the reference data, by a permutation test.
+        """Test whether `X` differs from the reference data, by permutations.
 
         It differs in all features together or in one of them alone: see `Attribution.p_value`.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
+            With the columns of the reference data.
         alpha : float, default 0.05
             The significance level: how often the test is wrong where nothing differs.
 
@@ -150,22 +208,37 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         -------
         bool
             The verdict that ``explain(X, alpha=alpha)`` gives in words.
+
+        See Also
+        --------
+        explain : Attribute the difference to the columns.
+        score : Return the statistic without a test.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pkex
+        >>> rng = np.random.default_rng(0)
+        >>> drift = pkex.MMDDrift(random_state=0).fit(rng.normal(size=(50, 2)))
+        >>> drift.detect(rng.normal(3.0, size=(50, 2)), alpha=0.01)
+        True
         """
         level, count = _level(alpha), self._permutations(alpha)
         if not is_index(count) or (count + 1) * level < 1.0 - 1e-9:
             needed = math.ceil(1.0 / level - 1e-9) - 1
             raise ValueError(
-                f"n_permutations is {brief(count)}, and {needed} or more are needed for a p-value "
-                f"of {level:g}."
+                f"n_permutations is {brief(count)}; a p-value of {level:g} needs at least {needed} "
+                "permutations."
             )
-        return bool(self._compare(X, n_permutations=count, columns=False).detected(level))
+        return bool(self._compare(X, n_permutations=count, test_columns=False).detected(level))
 
     def explain(self, X: Any, *, alpha: float = 0.05, progress: bool = False) -> Attribution:
-        """Tell which columns make `X` differ from the reference data.
+        """Attribute the difference between `X` and the reference data to the columns.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
+            With the columns of the reference data.
         alpha : float, default 0.05
             The significance level of the verdict in the result's text, plots and reports.
         progress : bool, default False
@@ -174,19 +247,33 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Attribution
-            The verdict with its ``p_value``, the statistic ``total``, and the ``values`` and
+            The verdict with its ``p_value``, the ``statistic``, and the ``contributions`` and
             ``p_values`` of the columns. The reference data are the first sample.
+
+        See Also
+        --------
+        detect : Return the verdict alone, which takes less time.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pkex
+        >>> rng = np.random.default_rng(0)
+        >>> drift = pkex.MMDDrift(random_state=0).fit(rng.normal(size=(50, 2)))
+        >>> attribution = drift.explain(rng.normal([0.0, 3.0], size=(50, 2)))
+        >>> attribution.feature_names[attribution.ranking[0]]
+        'x1'
         """
         check_is_fitted(self)
         level, count = _level(alpha), self._permutations(alpha)
-        found = self._compare(X, n_permutations=count, progress=progress)
-        return replace(found, alpha=level)
+        attribution = self._compare(X, n_permutations=count, progress=progress)
+        return replace(attribution, alpha=level)
 
     def _permutations(self, alpha: float) -> Any:
         """Return how many permutations to test with, the same for `detect` and `explain`."""
         if self.n_permutations is not None:
             return self.n_permutations
-        return enough_permutations(getattr(self, "n_features_in_", 1), alpha)
+        return choose_n_permutations(getattr(self, "n_features_in_", 1), alpha)
 
     def _table(self, X: Any, *, reset: bool) -> Table:
         """Return the rows; arrays are first checked as scikit-learn checks them, in its words."""
@@ -197,32 +284,26 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             X = validate_data(self, X, reset=reset, accept_sparse=("csr", "csc"), **options)
         return as_table(X, "X")
 
+    @default_errstate
     def _compare(
         self,
         X: Any,
         *,
         n_permutations: int,
         progress: bool = False,
-        columns: bool = True,
+        test_columns: bool = True,
     ) -> Attribution:
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         titles = default_names("x", self.n_features_in_) if names is None else tuple(names)
         reference = Table(self.reference_, titles, self.categorical_, self._labels)
-        return mmd_of_tables(
+        chosen = {"n_permutations": n_permutations, "progress": progress}
+        return attribute_mmd(
             reference,
             self._table(X, reset=False),
+            Options(**shared_options(self) | chosen),
             titles=("the reference", "X"),
-            kernel=self.kernel,
-            removal=self.removal,
-            estimator=self.estimator,
-            groups=self.groups,
-            n_permutations=n_permutations,
-            block_size=self.block_size,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            progress=progress,
-            columns=columns,
+            test_columns=test_columns,
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -234,8 +315,8 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
 
 
 def _level(alpha: float) -> float:
-    """Return a significance level; refuse what is none."""
-    level = number(alpha, "alpha")
+    """Return a significance level; raise where it is not one."""
+    level = check_number(alpha, "alpha")
     if not 0.0 < level < 1.0:
         raise ValueError(f"alpha must lie between 0 and 1, got {brief(alpha)}.")
     return level

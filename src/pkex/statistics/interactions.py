@@ -30,17 +30,17 @@ def attribute_interactions(
     attribution: Attribution,
     index: str,
     max_order: int,
-    players: Iterable[Any] | None,
+    subsets: Iterable[Any] | None,
     progress: bool,
 ) -> Interactions:
     """See `Attribution.interactions`."""
     names = attribution.feature_names
-    chosen = None if players is None else parse_subsets(players, names)
+    chosen = None if subsets is None else parse_subsets(subsets, names)
     index, max_order = check_request(index, max_order, chosen)
-    recipe = make_recipe(index, max_order, len(names), source.marginal, source.tol, chosen)
+    recipe = make_recipe(index, max_order, len(names), source.plan.general, source.plan.tol, chosen)
     check_room(recipe, 1, 1)
     sums = source.interaction_sums(recipe, progress)
-    residual = sums.check(np.zeros(1), f"the statistic {attribution.statistic}")
+    residual = sums.check(np.zeros(1), f"the statistic {attribution.statistic_name}")
     parts = result_arrays(sums, chosen, False)
     fitted = parts.pop("fitted")
     about = replace(attribution.about, index=index, efficient=INDICES[index].efficient)
@@ -51,6 +51,6 @@ def attribute_interactions(
         sums.totals[:, 0],
         residual,
         **parts,
-        whole=attribution.statistic,
+        explained=attribution.statistic_name,
         rules=sums.rules,
     )

@@ -1,6 +1,6 @@
-"""Each player by itself under many sets of weights, where kernels and weights have low rank.
+"""Each feature by itself under many sets of weights, where kernels and weights have low rank.
 
-The kernel of a player by itself is ``K = U U'`` with few columns in U (`pkex.kernels.low_rank`),
+The kernel of a feature by itself is ``K = U U'`` with few columns in U (`pkex.kernels.low_rank`),
 and a pair of units of the kinds s and t (samples, classes, targets) has the weight
 
     w_st = scale (sum_r f_sr f_tr + g_s + g_t) + constant,
@@ -17,95 +17,110 @@ matrices in place of a pass over all pairs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from pkex._util.types import Floats, Indices
 from pkex.games.permutations import EQUAL, PermutedSums
 from pkex.games.threads import raise_if_cancelled, run_in_order
-from pkex.kernels.low_rank import ACCEPTED, root_of
+from pkex.kernels.low_rank import ACCEPTED, find_roots, is_definite
 from pkex.kernels.normal_form import Term
 from pkex.statistics.pair_weights import Factored, Shuffled
 
-__all__ = ["sums_alone"]
+__all__ = ["univariate_sums"]
 
 
 _ENTRIES = 2**20  # of permuted f at once: 8 MiB
-_ROOTS = 2**22  # entries of all U, above which players are taken in parts: 32 MiB
+_ROOTS = 2**21  # entries of all U of a task: 16 MiB
 _MOST = 64  # rank of a kernel
+_LEAST = 2**20  # products of weights and values in a pass over all pairs that is worth avoiding
 
 
-def sums_alone(
+def univariate_sums(
     terms: Sequence[Term],
-    players: Sequence[Sequence[int]],
+    groups: Sequence[Sequence[int]],
     x: Floats,
     shuffled: Shuffled,
     *,
     n_jobs: int | None = 1,
 ) -> PermutedSums | None:
-    """Return the sums over all pairs of the kernel of each player by itself, for all sets.
+    """Return the sums over all pairs of the kernel of each feature by itself, for all sets.
 
-    None where ranks are so large that a pass over all pairs is no slower.
+    None where a pass over all pairs is no slower: there are few, or ranks are large.
     """
-    weights = shuffled.factored
-    if weights is None:
+    if len(groups) * shuffled.n_sets * len(x) ** 2 < 2 * _LEAST:
         return None
-    most = min(_MOST, len(x) // (4 * weights.table.shape[1]))
-    found: list[PermutedSums] = []
-    roots: list[Floats] = []
-    for player in players:
-        root = root_of([term.restricted(player) for term in terms], x, most)
-        if root is None:
+    weights = shuffled.factored
+    if weights is None or not is_definite(terms):
+        return None
+    most = min(_MOST, len(x) // (2 * weights.table.shape[1]))
+    sums_of = _PlayerSums(
+        terms, x, weights, shuffled.layers, shuffled.with_self, shuffled.total, most
+    )
+    # in fours, so that threads have as much to do
+    n_parts = 4 * -(-len(groups) // (4 * max(1, _ROOTS // max(1, most * len(x)))))
+    step = -(-len(groups) // n_parts)
+    tasks = [groups[start : start + step] for start in range(0, len(groups), step)]
+    parts = []
+    for part in run_in_order(sums_of, tasks, n_jobs):
+        if part is None:
             return None
-        roots.append(root)
-        if sum(each.size for each in roots) > _ROOTS:
-            found.append(_sums(roots, weights, shuffled, n_jobs))
-            roots = []
-    if roots:
-        found.append(_sums(roots, weights, shuffled, n_jobs))
+        parts.append(part)
     sums, rounding = (
-        np.concatenate([getattr(part, name) for part in found]) for name in ("sums", "rounding")
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("sums", "rounding")
     )
     return PermutedSums(sums, rounding, 0.0, ())
 
 
-def _sums(
-    roots: Sequence[Floats], weights: Factored, shuffled: Shuffled, n_jobs: int | None
-) -> PermutedSums:
-    """Return what some players give."""
-    table, linear, constant, scale, kinds, error = weights
-    n_sets, n_units = kinds.shape
-    starts = np.cumsum([0, *(root.shape[1] for root in roots[:-1])])
-    rows = np.stack([root @ root.sum(axis=0) for root in roots], axis=1)
-    diagonal = np.stack([(root**2).sum(axis=1) for root in roots], axis=1)
-    totals = rows.sum(axis=0)
-    together, rows, own = (
-        _by_unit(part, shuffled.layers) for part in (np.concatenate(roots, axis=1), rows, diagonal)
-    )
-    squares = scale * ((table**2).sum(axis=1) + 2.0 * linear) + constant
+@dataclass(frozen=True, eq=False)
+class _PlayerSums:
+    """Gives the sums of some features, or None where the rank of one is above `most`."""
 
-    def run(some: slice) -> Floats:
+    terms: Sequence[Term]
+    x: Floats
+    weights: Factored
+    layers: tuple[Indices, ...]
+    with_self: bool
+    total: float
+    most: int
+
+    def __call__(self, groups: Sequence[Sequence[int]]) -> PermutedSums | None:
         raise_if_cancelled()
-        chosen = kinds[some]
-        moved = table[chosen.T].reshape(n_units, -1)  # (units, sets x rank)
-        products = together.T @ moved
-        products *= products
-        by_player = np.add.reduceat(products, starts, axis=0)
-        sums: Floats = by_player.reshape(len(roots), len(chosen), -1).sum(axis=2)
-        sums += 2.0 * (linear[chosen] @ rows).T
-        sums *= scale
-        sums += constant * totals[:, None]
-        if not shuffled.with_self:
-            sums -= (squares[chosen] @ own).T
-        return sums
-
-    step = max(1, _ENTRIES // (n_units * table.shape[1]))
-    tasks = [slice(start, start + step) for start in range(0, n_sets, step)]
-    sums = np.concatenate(list(run_in_order(run, tasks, n_jobs)), axis=1)
-    # as in `ByPermutation`, and what the factors leave out of kernels and of weights
-    rounding = EQUAL * shuffled.total / len(roots[0]) ** 2 * totals
-    rounding += ACCEPTED * shuffled.total * diagonal.max(axis=0) + error * totals
-    return PermutedSums(sums, rounding, 0.0, ())
+        roots: list[Floats] = []
+        for root in find_roots(self.terms, groups, self.x, self.most):
+            if root is None:
+                return None
+            roots.append(root)
+        table, linear, constant, scale, kinds, error = self.weights
+        starts = np.cumsum([0, *(root.shape[1] for root in roots[:-1])])
+        rows = np.stack([root @ root.sum(axis=0) for root in roots], axis=1)
+        diagonal = np.stack([(root**2).sum(axis=1) for root in roots], axis=1)
+        totals = rows.sum(axis=0)
+        together, rows, diagonals = (
+            _by_unit(part, self.layers) for part in (np.concatenate(roots, axis=1), rows, diagonal)
+        )
+        squares = scale * ((table**2).sum(axis=1) + 2.0 * linear) + constant
+        sums = np.empty((len(roots), len(kinds)))
+        step = max(1, _ENTRIES // (len(together) * table.shape[1]))
+        for start in range(0, len(kinds), step):
+            raise_if_cancelled()
+            chosen = kinds[start : start + step]
+            moved = table.take(chosen.T, axis=0).reshape(len(together), -1)  # (units, sets x rank)
+            products = together.T @ moved
+            products *= products
+            by_group = np.add.reduceat(products, starts, axis=0)
+            part = by_group.reshape(len(roots), len(chosen), -1).sum(axis=2)
+            part += 2.0 * (linear[chosen] @ rows).T
+            part *= scale
+            part += constant * totals[:, None]
+            if not self.with_self:
+                part -= (squares[chosen] @ diagonals).T
+            sums[:, start : start + step] = part
+        # as in `ByPermutation`, and what the factors leave out of kernels and of weights
+        rounding = EQUAL * self.total / len(self.x) ** 2 * totals
+        rounding += ACCEPTED * self.total * diagonal.max(axis=0) + error * totals
+        return PermutedSums(sums, rounding, 0.0, ())
 
 
 def _by_unit(values: Floats, layers: Sequence[Indices]) -> Floats:

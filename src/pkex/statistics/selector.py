@@ -13,51 +13,69 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pkex._util.p_values import (
-    enough_permutations,
-    lowest_adjusted,
+    choose_n_permutations,
     needed_permutations,
+    smallest_adjusted_p_value,
 )
 from pkex._util.random import RandomState
 from pkex._util.validation import brief, is_index, refuse_dask
 from pkex.kernels import Kernel
 from pkex.results.attribution import Attribution
 from pkex.statistics.hsic import hsic
+from pkex.statistics.options import document, shared_options
 
 __all__ = ["HSICSelector"]
 
 
+@document
 class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Select the columns with the largest shares in the dependence of the target, by HSIC.
+    """Select the columns with the largest contributions to the dependence of the target, by HSIC.
 
     Parameters
     ----------
     n_features_to_select : int or float, optional
-        How many columns to keep, or which share of them, rounded up; half of them by default.
+        How many columns to keep, or which fraction of them, rounded up; half of them by default.
         Not used with `alpha`.
     alpha : float, optional
-        Instead keep the columns that a permutation test finds at this false discovery rate, by the
-        correction of Benjamini and Hochberg (`Attribution.p_bh`). It bounds the expected share of
-        irrelevant columns among those selected where p-values are independent or positively
-        dependent, which suits a selection; reports use Holm's, which bounds the chance of any.
-    kernel, target_kernel, removal, estimator
-        As in `pkex.hsic`. For class labels that are numbers use ``target_kernel="categorical"``.
+        Instead keep the columns that a permutation test detects at this false discovery rate, by
+        the correction of Benjamini and Hochberg (`Attribution.p_bh`). It bounds the expected
+        fraction of irrelevant columns among those selected where p-values are independent or
+        positively dependent, which suits a selection; reports use Holm's, which bounds the
+        probability of any.
+    kernel : Kernel or {"median-per-column", "median"}, optional
+        The kernel of X, as in `pkex.hsic`.
+    target_kernel : Kernel or {"median-per-column", "median", "categorical"}, optional
+        The kernel of y, as in `pkex.hsic`. For class labels that are numbers use "categorical".
+    removal : {"product-of-marginals", "neutral"}
+        How a column is removed, as in `pkex.hsic`.
+    estimator : {"unbiased", "biased"}
+        Which estimate of HSIC, as in `pkex.hsic`.
     n_permutations : int, optional
         For the test; not used without `alpha`. The smallest p-value is ``1 / (n_permutations + 1)``
-        and is multiplied by the number of columns over that of the columns found. By default 999,
-        or as many more, up to 9999, as it takes to find a single one of the columns.
+        and is multiplied by the number of columns over that of the columns detected. By default
+        999, or as many more, up to 9999, as it takes to detect a single one of the columns.
     random_state : int, Generator, RandomState or None
+        For permutations.
     n_jobs : int or None
+        Number of threads as in joblib.
 
     Attributes
     ----------
     scores_ : array of shape (n_features_in_,)
-        The shares.
+        The contributions.
     pvalues_ : array of shape (n_features_in_,) or None
         With `alpha`, not adjusted.
     attribution_ : Attribution
+        The result of `pkex.hsic`.
     n_features_in_ : int
+        Number of columns of X.
     feature_names_in_ : array of str
         Where X has names.
+
+    See Also
+    --------
+    hsic : Attribute the dependence of a target on the columns.
+    MMDDrift : Find the columns that make samples differ.
 
     Examples
     --------
@@ -76,7 +94,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         alpha: float | None = None,
         kernel: Kernel | str | None = None,
         target_kernel: Kernel | str | None = None,
-        removal: str = "marginal",
+        removal: str = "product-of-marginals",
         estimator: str = "unbiased",
         n_permutations: int | None = None,
         random_state: RandomState = None,
@@ -98,7 +116,28 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_columns)
+            The columns to select from.
         y : array of shape (n_rows,) or (n_rows, n_targets)
+            The target.
+
+        Returns
+        -------
+        HSICSelector
+            The estimator itself.
+
+        See Also
+        --------
+        hsic : The function that computes the scores.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pkex
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 3))
+        >>> selector = pkex.HSICSelector(n_features_to_select=1).fit(X, X[:, 2] ** 2)
+        >>> selector.get_support()
+        array([False, False,  True])
         """
         if y is None:
             raise ValueError("HSICSelector requires y to be passed, but the target y is None.")
@@ -106,16 +145,12 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         table = X
         X = validate_data(self, X, dtype=None, accept_sparse=("csr", "csc"), ensure_min_samples=2)
         self._count(X.shape[1])
+        options = shared_options(self) | {"n_permutations": self._permutations(X.shape[1])}
         self.attribution_: Attribution = hsic(
             table if hasattr(table, "columns") else X,
             y,
-            kernel=self.kernel,
             target_kernel=self.target_kernel,
-            removal=self.removal,
-            estimator=self.estimator,
-            n_permutations=self._permutations(X.shape[1]),
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
+            **options,
         )
         self._warn_of_floor()
         self.scores_ = self.attribution_.values
@@ -123,15 +158,14 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _warn_of_floor(self) -> None:
-        """Warn where no column can be found, however clear it is."""
-        found = self.attribution_
-        lowest = lowest_adjusted(len(found.players), found.n_permutations)
+        """Warn where no single column can be significant, however clear it is."""
+        n_columns, n_permutations = self.n_features_in_, self.attribution_.n_permutations
+        lowest = smallest_adjusted_p_value(n_columns, n_permutations)
         if self.alpha is not None and lowest > self.alpha:
             warnings.warn(
-                f"with {found.n_permutations} permutations and {len(found.players)} columns no "
-                f"adjusted p-value of a single column is below {lowest:.2g}, above alpha = "
-                f"{self.alpha:g}: take n_permutations="
-                f"{needed_permutations(len(found.players), self.alpha)} or fewer columns.",
+                f"with {n_permutations} permutations and {n_columns} columns no adjusted p-value "
+                f"of a single column is below {lowest:.2g}, above alpha = {self.alpha:g}: pass "
+                f"n_permutations={needed_permutations(n_columns, self.alpha)} or fewer columns.",
                 stacklevel=3,
             )
 
@@ -140,11 +174,11 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if self.alpha is None:
             return 0
         if self.n_permutations is None:
-            return enough_permutations(n_columns, self.alpha)
+            return choose_n_permutations(n_columns, self.alpha)
         return self.n_permutations
 
     def _count(self, n_columns: int) -> int:
-        """Return how many columns to select; refuse parameters that make no sense."""
+        """Return how many columns to select; raise where parameters contradict each other."""
         if self.alpha is not None:
             if self.n_features_to_select is not None:
                 raise ValueError("give n_features_to_select or alpha, not both.")
@@ -166,7 +200,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return max(1, int(np.ceil(wanted * n_columns - 1e-9)))
         raise ValueError(
             f"n_features_to_select must be an integer from 1 to the number of columns, "
-            f"{n_columns}, or a share above 0 and up to 1.0; got {brief(wanted)}."
+            f"{n_columns}, or a fraction above 0 and up to 1.0; got {brief(wanted)}."
         )
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -175,10 +209,10 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             adjusted = self.attribution_.p_bh
             if adjusted is None:
                 raise ValueError("alpha was set after fit, so there are no p-values; fit again.")
-            found: NDArray[np.bool_] = adjusted <= self.alpha
-            return found
+            is_selected: NDArray[np.bool_] = adjusted <= self.alpha
+            return is_selected
         mask = np.zeros(len(self.scores_), dtype=bool)
-        mask[self.attribution_.order[: self._count(len(mask))]] = True
+        mask[self.attribution_.ranking[: self._count(len(mask))]] = True
         return mask
 
     def __sklearn_tags__(self) -> Any:
