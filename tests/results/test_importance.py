@@ -33,13 +33,13 @@ def test_means_and_standard_errors():
     assert_close(importance.values, sizes.mean(axis=0), 1e-15)
     deviation = np.sqrt(((sizes - sizes.mean(axis=0)) ** 2).sum(axis=0) / 11.0)
     assert_close(importance.standard_errors, deviation / np.sqrt(12.0), 1e-15)
-    assert list(importance.order) == sorted(range(3), key=lambda j: -importance.values[j])
+    assert list(importance.ranking) == sorted(range(3), key=lambda j: -importance.values[j])
 
 
 def test_several_outputs_are_ordered_by_their_sum():
     importance = TWO.importance()
     assert importance.values.shape == importance.standard_errors.shape == (3, 2)
-    assert list(importance.order) == list(np.argsort(-importance.values.sum(axis=1)))
+    assert list(importance.ranking) == list(np.argsort(-importance.values.sum(axis=1)))
     assert importance.output_names == ("y0", "y1")
 
 
@@ -58,7 +58,7 @@ def test_no_rows_are_refused():
 
 def test_it_prints_and_makes_a_frame_most_important_first():
     importance = ONE.importance()
-    first = ONE.feature_names[importance.order[0]]
+    first = ONE.feature_names[importance.ranking[0]]
     assert repr(importance).splitlines()[1].startswith(first)
     frame = importance.to_frame()
     assert list(frame.columns) == ["importance", "standard_error", "centred"]
@@ -72,9 +72,9 @@ def test_it_prints_and_makes_a_frame_most_important_first():
 def test_the_plot_shows_the_most_important(explanation):
     ax = explanation.importance().plot(max_display=2).ax_
     importance = explanation.importance()
-    names = [explanation.feature_names[j] for j in importance.order[:2]]
+    names = [explanation.feature_names[j] for j in importance.ranking[:2]]
     assert [label.get_text() for label in ax.get_yticklabels()] == names  # from the top
-    assert ax.get_xlabel().splitlines()[0] == "mean |value| (the 2 largest of 3)"
+    assert ax.get_xlabel().splitlines()[0] == "mean |Shapley value| (the 2 largest of 3)"
     assert len(ax.patches) == 2 * importance.values.reshape(3, -1).shape[1]
     given = plt.figure().add_subplot()
     assert importance.plot(given).ax_ is given
