@@ -10,20 +10,22 @@ from scipy.stats import false_discovery_control
 
 import pkex
 from pkex._util.p_values import (
-    enough_permutations,
+    benjamini_hochberg,
+    choose_n_permutations,
+    combined_p,
     holm,
-    lowest_adjusted,
-    p_of_any,
-    step_up,
+    smallest_adjusted_p_value,
 )
 from pkex.kernels import RBF, Categorical, Custom
 from tests._support import naive
 from tests._support.cases import KERNELS, assert_close, pair_game, sample, scales
+from tests._support.pairwise import pairwise
+from tests._support.unchecked import unchecked
 
 GROUPS = {"a": [3, 1], "b": [2, 5]}
 PLAYERS = ((0,), (1, 3), (2, 5), (4,))
 WHICH = ("mmd", "hsic")
-REMOVALS = ("marginal", "neutral")
+REMOVALS = ("product-of-marginals", "neutral")
 
 
 def solved(case, which, biased, removal, groups=None, players=None, n=6, d=6):
@@ -55,10 +57,7 @@ def members(index, d):
     return [j for j in range(d) if index >> j & 1]
 
 
-@pytest.mark.parametrize("removal", REMOVALS)
-@pytest.mark.parametrize("biased", [True, False])
-@pytest.mark.parametrize("which", WHICH)
-@pytest.mark.parametrize("case", KERNELS, ids=str)
+@pairwise(case=KERNELS, which=WHICH, biased=[True, False], removal=REMOVALS)
 def test_values_and_components_of_all_subsets(case, which, biased, removal):
     found, game, statistic, size = solved(case, which, biased, removal, d=4)
     v = statistic(game)
@@ -70,9 +69,7 @@ def test_values_and_components_of_all_subsets(case, which, biased, removal):
         assert_close(found.component(subset), parts[index], 1e-13 * size)
 
 
-@pytest.mark.parametrize("removal", REMOVALS)
-@pytest.mark.parametrize("which", WHICH)
-@pytest.mark.parametrize("case", KERNELS, ids=str)
+@pairwise(case=KERNELS, which=WHICH, removal=REMOVALS)
 def test_values_and_components_of_groups(case, which, removal):
     found, game, statistic, size = solved(case, which, True, removal, GROUPS, PLAYERS)
     v = statistic(game)
@@ -82,13 +79,10 @@ def test_values_and_components_of_groups(case, which, removal):
         subset = [found.feature_names[j] for j in members(index, 4)]
         assert_close(found.value(subset[::-1]), v[index], 1e-13 * size)
         assert_close(found.component(subset), parts[index], 1e-13 * size)
-    assert_close(found.value(["x0", "a", "b", "x4"]), found.total, 1e-13 * size)
+    assert_close(found.value(["x0", "a", "b", "x4"]), found.statistic, 1e-13 * size)
 
 
-@pytest.mark.parametrize("removal", REMOVALS)
-@pytest.mark.parametrize("biased", [True, False])
-@pytest.mark.parametrize("which", WHICH)
-@pytest.mark.parametrize("case", KERNELS, ids=str)
+@pairwise(case=KERNELS, which=WHICH, biased=[True, False], removal=REMOVALS)
 def test_rows_share_the_values(case, which, biased, removal):
     found, game, statistic, size = solved(case, which, biased, removal, GROUPS, PLAYERS)
     expected = naive.row_shares(statistic, game, 6)
@@ -101,7 +95,9 @@ def test_subsets_and_rows_of_blocks_are_means_over_them():
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(17, 3)), rng.normal(size=(15, 3))
     found = pkex.mmd(X, Z, kernel=RBF(1.0), block_size=8, random_state=0)
-    blocks = [(rows[rows < 17], rows[rows >= 17] - 17) for rows, _ in found.source.blocks]
+    blocks = [
+        (rows[rows < 17], rows[rows >= 17] - 17) for rows, _ in unchecked(found.source).blocks
+    ]
     each = [pkex.mmd(X[x], Z[z], kernel=RBF(1.0)) for x, z in blocks]
     for subset in ([0], [1, 2], [0, 1, 2]):
         assert_close(found.value(subset), np.mean([a.value(subset) for a in each]), 1e-15)
@@ -117,7 +113,7 @@ def test_components_sum_to_the_values_of_larger_subsets():
     X = rng.normal(size=(20, 4))
     found = pkex.hsic(X, X[:, 0] * X[:, 1])
     parts = {tuple(members(i, 4)): found.component(members(i, 4)) for i in range(16)}
-    assert_close(sum(parts.values()), found.total, 1e-15)
+    assert_close(sum(parts.values()), found.statistic, 1e-15)
     inside = [part for subset, part in parts.items() if set(subset) <= {0, 1, 3}]
     assert_close(sum(inside), found.value([0, 1, 3]), 1e-15)
     # a player's value is its part of every component, in equal shares
@@ -136,7 +132,7 @@ def test_players_are_chosen_by_name_or_number():
     for name in ("value", "component"):
         method = getattr(found, name)
         for wrong in ("x0", 0, np.int64(1), 1.5, None):
-            with pytest.raises(TypeError, match="a subset is a list of players"):
+            with pytest.raises(TypeError, match="a subset is a list of features"):
                 method(wrong)
         with pytest.raises(KeyError, match=r"no feature is named 'x9'\. The features are"):
             method(["x9"])
@@ -181,25 +177,25 @@ def test_p_values_and_table():
     found = pkex.mmd(X, Z, n_permutations=99, random_state=0)
     frame = found.to_frame()
     assert list(frame.columns) == [
-        "value", "null_low", "null_high", "p_value", "p_holm", "p_bh",
-        "alone", "p_alone", "p_alone_holm",
+        "contribution", "null_low", "null_high", "p_value", "p_adjusted", "p_bh",
+        "univariate", "p_univariate", "p_univariate_adjusted",
     ]  # fmt: skip
     assert frame.index.name == "feature"
     assert frame.index[0] == "x2"
-    assert frame["value"].is_monotonic_decreasing
+    assert frame["contribution"].is_monotonic_decreasing
     by_feature = frame.loc[list(found.feature_names)]
-    assert np.array_equal(by_feature["value"], found.values)
+    assert np.array_equal(by_feature["contribution"], found.values)
     assert np.array_equal(by_feature["p_value"], found.p_values)
     low, high = np.percentile(found.null_values, [2.5, 97.5], axis=0)
     assert np.array_equal(by_feature["null_low"], low)
     assert np.array_equal(by_feature["null_high"], high)
-    assert_close(by_feature["p_holm"], slow_holm(found.p_values), 1e-15)
+    assert_close(by_feature["p_adjusted"], slow_holm(found.p_values), 1e-15)
     assert_close(by_feature["p_bh"], slow_step_up(found.p_values), 1e-15)
-    assert np.array_equal(by_feature["p_holm"], found.p_holm)
+    assert np.array_equal(by_feature["p_adjusted"], found.p_adjusted)
     assert np.array_equal(by_feature["p_bh"], found.p_bh)
-    assert np.array_equal(by_feature["alone"], found.alone)
-    assert np.array_equal(by_feature["p_alone"], found.p_alone)
-    assert_close(by_feature["p_alone_holm"], slow_holm(found.p_alone), 1e-15)
+    assert np.array_equal(by_feature["univariate"], found.univariate)
+    assert np.array_equal(by_feature["p_univariate"], found.p_univariate)
+    assert_close(by_feature["p_univariate_adjusted"], slow_holm(found.p_univariate), 1e-15)
     assert found.p_value == found.p_statistic == 0.01
     assert found.n_permutations == 99
     assert "p = 0.01" in repr(found)
@@ -220,17 +216,17 @@ def test_adjusted_p_values(seed):
     rng = np.random.default_rng(seed)
     p = rng.integers(1, 21, size=rng.integers(1, 12)) / 20.0  # with ties
     assert_close(holm(p), slow_holm(p), 1e-15)
-    assert_close(step_up(p), slow_step_up(p), 1e-15)
-    assert_close(step_up(p), false_discovery_control(p), 1e-15)
+    assert_close(benjamini_hochberg(p), slow_step_up(p), 1e-15)
+    assert_close(benjamini_hochberg(p), false_discovery_control(p), 1e-15)
 
 
 @pytest.mark.parametrize("n_players", [1, 7, 60, 250])
 def test_by_default_one_column_can_be_found_among_many(n_players):
-    count = enough_permutations(n_players, 0.05)
+    count = choose_n_permutations(n_players, 0.05)
     p = np.ones(n_players)
     p[-1] = 1.0 / (count + 1)
-    for adjusted in (holm(p), step_up(p)):
-        assert_close(adjusted.min(), lowest_adjusted(n_players, count), 1e-15)
+    for adjusted in (holm(p), benjamini_hochberg(p)):
+        assert_close(adjusted.min(), smallest_adjusted_p_value(n_players, count), 1e-15)
         assert adjusted.min() <= 0.025
 
 
@@ -239,7 +235,7 @@ def test_too_few_permutations_for_so_many_columns_are_remarked():
     X, Z = np.random.default_rng(0).normal(size=(2, 60, 6))
     Z[:, 0] += 3.0
     few = pkex.mmd(X, Z, n_permutations=99, random_state=0)
-    assert few.p_holm.min() == few.p_alone_holm.min() == 0.06
+    assert few.p_adjusted.min() == few.p_univariate_adjusted.min() == 0.06
     [remark] = few.remarks()
     assert remark == (
         "With 99 permutations no adjusted p-value of 6 features is below 0.06, however clear the "
@@ -249,7 +245,7 @@ def test_too_few_permutations_for_so_many_columns_are_remarked():
     assert remark in few._repr_html_()
     assert few.remarks(alpha=0.1)[:1] != [remark]
     enough = pkex.mmd(X, Z, n_permutations=239, random_state=0)
-    assert enough.p_holm.min() == 0.025
+    assert enough.p_adjusted.min() == 0.025
     assert not any("permutations no adjusted" in said for said in enough.remarks())
     assert pkex.mmd(X, Z).remarks() == []
 
@@ -257,12 +253,15 @@ def test_too_few_permutations_for_so_many_columns_are_remarked():
 def test_without_permutations_there_are_no_p_values():
     X = np.random.default_rng(0).normal(size=(12, 3))
     found = pkex.hsic(X, X[:, 0])
-    assert found.p_value is found.p_statistic is found.p_values is None
-    assert found.null_values is found.null_totals is None
-    assert found.p_holm is found.p_bh is found.p_alone is found.p_alone_holm is None
+    assert found.p_value is found.p_statistic is None
+    assert found.p_values is None
+    assert found.null_values is found.null_statistics is None
+    assert (
+        found.p_adjusted is found.p_bh is found.p_univariate is found.p_univariate_adjusted is None
+    )
     assert found.n_permutations == 0
     assert found.n_test_rows is None
-    assert list(found.to_frame().columns) == ["value", "alone"]
+    assert list(found.to_frame().columns) == ["contribution", "univariate"]
     assert "p =" not in repr(found)
 
 
@@ -270,7 +269,7 @@ def test_what_is_reported():
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(12, 10)), rng.normal(size=(9, 10))
     found = pkex.mmd(X, Z, groups=[[0, 1]])
-    assert (found.statistic, found.estimator, found.n_rows) == ("MMD^2", "unbiased", (12, 9))
+    assert (found.statistic_name, found.estimator, found.n_rows) == ("MMD^2", "unbiased", (12, 9))
     assert found.column_names == tuple(f"x{j}" for j in range(10))
     assert found.feature_names[0] == "x0 + x1"
     assert found.rule.relative_error <= 2.0**-52 * (1 + 9)  # of the exact rule, by its nodes
@@ -283,7 +282,7 @@ def test_what_is_reported():
         "and 1 more; see to_frame()\n  no p-values; pass n_permutations=999"
     )
     found = pkex.hsic(X, X[:, 0])
-    assert (found.statistic, found.estimator, found.n_rows) == ("HSIC", "unbiased", (12,))
+    assert (found.statistic_name, found.estimator, found.n_rows) == ("HSIC", "unbiased", (12,))
     assert isinstance(found.target_kernel, RBF)
     assert found.samples[1].shape == (12, 1)
 
@@ -322,7 +321,7 @@ def test_one_test_of_anything_has_its_level(n_players):
     for _ in range(2000):
         each = np.exp(rng.normal(size=(40, n_players)))  # skewed, as statistics are
         together = each.sum(axis=1) + rng.normal(size=40)
-        found.append(p_of_any(together, each, np.zeros(n_players + 1)))
+        found.append(combined_p(together, each, np.zeros(n_players + 1)))
     for level in (0.05, 0.2, 0.5):  # 2.5 standard deviations of 2000
         assert np.mean(np.array(found) <= level) <= level + 2.5 * np.sqrt(level / 2000)
 
@@ -350,7 +349,7 @@ def test_anything_by_its_definition(seed):
     rng = np.random.default_rng(seed)
     together, each = rng.normal(size=25), rng.gamma(1.0, size=(25, 4))
     each[0, 1] += seed % 3
-    assert p_of_any(together, each, np.zeros(5)) == slow_p_of_any(together, each)
+    assert combined_p(together, each, np.zeros(5)) == slow_p_of_any(together, each)
 
 
 def test_one_change_among_many_columns_is_not_lost():
@@ -384,9 +383,9 @@ def test_equal_permutations_are_as_extreme_whatever_rounding_makes_of_them():
     rng = np.random.default_rng(0)
     each = np.repeat(rng.normal(size=(10, 3)), 10, axis=0)
     noise = 1e-14 * rng.normal(size=each.shape)
-    p = p_of_any(each[:, 0], each + noise, np.full(4, 1e-12))
+    p = combined_p(each[:, 0], each + noise, np.full(4, 1e-12))
     assert p >= 0.1
-    assert p == p_of_any(each[:, 0], each, np.full(4, 1e-12))
+    assert p == combined_p(each[:, 0], each, np.full(4, 1e-12))
 
 
 def test_weak_changes_are_not_called_changed_relations():

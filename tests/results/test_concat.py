@@ -15,6 +15,7 @@ from sklearn.svm import SVC, SVR
 
 import pkex
 from tests._support.explanations import changed
+from tests._support.unchecked import unchecked
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
 X.index = [f"flower {i}" for i in range(len(X))]
@@ -25,7 +26,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("removal", ["marginal", "neutral"])
+@pytest.mark.parametrize("removal", ["product-of-marginals", "neutral"])
 def test_parts_make_the_whole(name, removal):
     explainer = pkex.Explainer(MODELS[name], removal=removal)
     whole = explainer(X)
@@ -33,13 +34,21 @@ def test_parts_make_the_whole(name, removal):
     np.testing.assert_allclose(found.values, whole.values, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(found.predictions, whole.predictions, rtol=1e-12)
     np.testing.assert_array_equal(found.data, whole.data)
-    assert list(found.row_labels) == list(X.index)
-    assert found.error.shape == whole.error.shape
+    assert list(found.row_index) == list(X.index)
+    assert found.error_bound.shape == whole.error_bound.shape
     assert found.kernels == whole.kernels
-    for field in ("feature_names", "outputs", "classes", "sides", "number", "absent", "removal"):
+    for field in (
+        "feature_names",
+        "output_names",
+        "classes",
+        "output_classes",
+        "output_kind",
+        "background_info",
+        "removal",
+    ):
         assert getattr(found, field) == getattr(whole, field)
     if name == "classes":
-        np.testing.assert_array_equal(found.predicted, whole.predicted)
+        np.testing.assert_array_equal(found.predicted_class, whole.predicted_class)
     assert max(rule.relative_error for rule in found.rules) == found.rule.relative_error
 
 
@@ -54,9 +63,9 @@ def test_standard_deviations_come_along():
 def test_what_one_part_does_not_know_is_not_known():
     explainer = pkex.Explainer(MODELS["regression"])
     first, second = explainer(X[:3]), explainer(X[3:5])
-    found = pkex.Explanation.concat([first, changed(second, row_labels=None, error=None)])
-    assert found.row_labels is None
-    assert found.error is None
+    found = pkex.Explanation.concat([first, changed(second, row_index=None, error_bound=None)])
+    assert found.row_index is None
+    assert found.error_bound is None
     assert len(pkex.Explanation.concat([first])) == 3
 
 
@@ -90,11 +99,13 @@ def test_sparse_rows_are_joined(several, tmp_path):
     rng = np.random.default_rng(0)
     points = csr_array(rng.normal(size=(6, 5)) * (rng.random((6, 5)) < 0.5))
     alpha = rng.normal(size=(6, 2)) if several else rng.normal(size=6)
-    explainer = pkex.Explainer(pkex.KernelExpansion(points, alpha, pkex.kernels.RBF()))
+    explainer = unchecked(pkex.Explainer(pkex.KernelExpansion(points, alpha, pkex.kernels.RBF())))
     whole = explainer(points)
     joined = pkex.SparseExplanation.concat([explainer(points[:2]), explainer(points[2:])])
     assert len(joined) == 6
-    for one, other in zip(joined.with_output_axis[0], whole.with_output_axis[0], strict=True):
+    for one, other in zip(
+        unchecked(joined).with_output_axis[0], whole.with_output_axis[0], strict=True
+    ):
         np.testing.assert_array_equal(one.toarray(), other.toarray())
     np.testing.assert_array_equal(joined.rest, whole.rest)
     np.testing.assert_array_equal(joined.data.toarray(), whole.data.toarray())
@@ -111,7 +122,7 @@ def test_documents_that_were_loaded_keep_the_places_of_their_tokens(tmp_path):
         parts.append(pkex.SparseExplanation.load(tmp_path / f"{i}.npz"))
     joined = pkex.SparseExplanation.concat(parts)
     assert joined.texts == tuple(texts)
-    whole = pkex.Explainer(model)(texts)
+    whole = unchecked(pkex.Explainer(model)(texts))
     for row, text in enumerate(texts):
         assert joined.spans.of(row, text) == whole.spans.of(row, text)
 

@@ -27,6 +27,7 @@ from tests._support.explanations import (
     changed,
     everything,
 )
+from tests._support.unchecked import unchecked
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_features_by_name_and_number(key, features):
         assert_close(chosen.values, explanation.values[2:, features], 0.0)
         assert_close(chosen.data, ROWS[2:, features], 0.0)
         assert chosen.feature_names == chosen.column_names == tuple(NAMES[i] for i in features)
-        assert chosen.players == tuple((i,) for i in range(len(features)))
+        assert chosen.feature_groups == tuple((i,) for i in range(len(features)))
 
 
 def test_a_selection_of_features_keeps_the_predictions_of_the_model():
@@ -97,7 +98,7 @@ def test_predictions_are_those_of_the_model():
 def test_groups_keep_their_columns():
     chosen = TEXT_GROUPED[:, ["bmi", "address"]]
     assert chosen.column_names == ("bmi", "zip", "city")
-    assert chosen.players == ((0,), (1, 2))
+    assert chosen.feature_groups == ((0,), (1, 2))
     assert_equal(chosen.data, TABLE[:, [3, 1, 2]])
 
 
@@ -126,7 +127,7 @@ def test_the_position_decides_what_a_name_means():
 
 
 def test_iteration_is_by_row():
-    assert [len(row) for row in ONE[:3]] == [1, 1, 1]
+    assert [len(row) for row in unchecked(ONE[:3])] == [1, 1, 1]
 
 
 WIDE = Explainer(KernelExpansion(RNG.normal(size=(2, 30)), [1.0, 2.0], RBF()), removal="neutral")(
@@ -178,8 +179,8 @@ def test_what_cannot_be_chosen_gets_a_sentence(take, error, words):
         ({"predictions": ONE.predictions[1:]}, "predictions must have shape"),
         ({"data": ROWS[:, :3]}, "data must have shape"),
         ({"feature_names": ("a",)}, "feature_names must have shape"),
-        ({"players": ((0,),)}, r"feature_names must have shape \(1,\), as players"),
-        ({"players": ((0,), (1,), (2,), (4,))}, "columns 0 to 3"),
+        ({"feature_groups": ((0,),)}, r"feature_names must have shape \(1,\), as feature_groups"),
+        ({"feature_groups": ((0,), (1,), (2,), (4,))}, "columns 0 to 3"),
         ({"output_names": ("a", "b")}, "output_names must have shape"),
     ],
 )
@@ -192,10 +193,10 @@ def test_parts_that_do_not_fit_together_are_refused(change, words):
 
 
 def test_few_rows_read_as_sums():
-    first, absent, note, line, *rest = repr(ONE[0]).splitlines()
-    assert first.startswith("Explanation(1 row x 4 players, neutral removal")
-    assert absent == "  absent features: have the kernel factor 1"
-    assert note.startswith("  note: under neutral removal a column is charged for being")
+    first, background, note, line, *rest = repr(ONE[0]).splitlines()
+    assert first.startswith("Explanation(1 sample x 4 features, neutral, error bound")
+    assert background == "  background: none; the kernel factor of a removed feature is 1 (neutral)"
+    assert note.startswith("  note: Neutral values include a constant offset per feature")
     assert not rest
     numbers = [
         float(sign.strip() + number) for sign, number in re.findall(r"([-+] |-|)([\d.e]+) \(", line)

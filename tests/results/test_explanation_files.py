@@ -71,12 +71,14 @@ def test_every_kind_of_cell_is_saved(tmp_path):
 
 
 def test_the_rule_of_the_largest_error_comes_first(tmp_path):
-    header, arrays = content(changed(ONE, rules=(*ONE.rules, rules.exact(9)), residual=np.nan))
+    header, arrays = content(
+        changed(ONE, rules=(*ONE.rules, rules.exact(9)), additivity_error=np.nan)
+    )
     header["rule"] = len(ONE.rules)  # as files had it that kept this rule apart
     again = Explanation.load(written(tmp_path / "other.npz", header, arrays))
     assert again.rule is again.rules[0]
     assert (again.rule.size, len(again.rules)) == (5, len(ONE.rules) + 1)
-    assert np.isnan(again.residual)
+    assert np.isnan(again.additivity_error)
 
 
 def test_the_file_holds_no_pickle_and_plain_json(tmp_path):
@@ -84,7 +86,7 @@ def test_the_file_holds_no_pickle_and_plain_json(tmp_path):
     TEXT.save(path)
     with np.load(path, allow_pickle=False) as archive:
         header = json.loads(archive["header"].tobytes(), parse_constant=pytest.fail)
-    assert (header["format"], header["version"]) == ("pkex.Explanation", 2)
+    assert (header["format"], header["version"]) == ("pkex.Explanation", 3)
 
 
 def test_an_existing_file_is_replaced_and_a_link_followed(tmp_path):
@@ -140,12 +142,12 @@ def rewritten(path, change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda h, a: h.update(version=3), "format version 3, but this pkex reads up to 2; update"),
+        (lambda h, a: h.update(version=4), "format version 4, but this pkex reads up to 3; update"),
         (lambda h, a: h.update(version="new"), "not written by"),
         (lambda h, a: h.update(format="other"), "its format is 'other'"),
         (lambda h, a: h.pop("format"), "not written by"),
-        (lambda h, a: h.pop("players"), "damaged: its parts do not fit"),
-        (lambda h, a: h.update(players=3), "damaged: its parts do not fit"),
+        (lambda h, a: h.pop("feature_groups"), "damaged: its parts do not fit"),
+        (lambda h, a: h.update(feature_groups=3), "damaged: its parts do not fit"),
         (lambda h, a: h.update(rule=99), "damaged"),
         (lambda h, a: a.pop("values"), "damaged"),
         (lambda h, a: a.pop("rule_0_nodes"), "damaged"),

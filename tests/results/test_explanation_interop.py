@@ -24,6 +24,7 @@ from tests._support.explanations import (
     changed,
     everything,
 )
+from tests._support.unchecked import unchecked
 
 
 @everything
@@ -241,12 +242,12 @@ def test_shapiq_plots(draw, plot):
     [
         (lambda: SEVERAL.to_shapiq(0), ValueError, r"3 outputs; .* to_shapiq\(output='a vs b'\)"),
         (lambda: SEVERAL.to_shapiq(0, "a vs d"), KeyError, "did you mean"),
-        (lambda: SEVERAL.to_shapiq(0, [0, 1]), IndexError, "takes one output"),
+        (lambda: SEVERAL.to_shapiq(0, unchecked([0, 1])), IndexError, "takes one output"),
         (lambda: ONE.to_shapiq(0, 1), IndexError, "no output 1: there is one,"),
         (lambda: CLASSIFIED.to_shapiq(0, "q"), KeyError, "outputs are 'sick vs well'"),
         (lambda: ONE.to_shapiq(0, "q"), KeyError, "no output is named 'q'"),
         (lambda: ONE.to_shapiq(25), IndexError, "no row 25"),
-        (lambda: ONE.to_shapiq(slice(2)), IndexError, "one row"),
+        (lambda: ONE.to_shapiq(unchecked(slice(2))), IndexError, "one row"),
     ],
 )
 def test_shapiq_needs_one_row_and_one_output(make, error, words):

@@ -35,7 +35,7 @@ INDEXES = {
 indexes = pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
 
 
-@pytest.mark.filterwarnings("ignore:PCA mixes columns")
+@pytest.mark.filterwarnings("ignore:PCA combines columns")
 @pytest.mark.parametrize(
     "model",
     [
@@ -59,8 +59,8 @@ def test_the_index_is_there_after_saving_and_pickling(index, tmp_path):
     explanation = Explainer(MODEL, DIABETES[:9])(ROWS.set_axis(index))
     explanation.save(tmp_path / "e.npz")
     for again in (Explanation.load(tmp_path / "e.npz"), pickle.loads(pickle.dumps(explanation))):
-        assert again.row_labels.equals(index)
-        assert list(again.row_labels.names) == list(index.names)
+        assert again.row_index.equals(index)
+        assert list(again.row_index.names) == list(index.names)
         assert again.row_names == explanation.row_names
 
 
@@ -69,13 +69,13 @@ def test_labels_that_a_file_cannot_hold_become_text(tmp_path):
     explanation = Explainer(MODEL, DIABETES[:9])(ROWS.set_axis(periods))
     explanation.save(tmp_path / "e.npz")
     again = Explanation.load(tmp_path / "e.npz")
-    assert list(again.row_labels) == ["2024-01", "2024-02", "2024-03", "2024-04"]
+    assert list(again.row_index) == ["2024-01", "2024-02", "2024-03", "2024-04"]
 
 
 def test_rows_without_labels_are_numbered():
     for rows in (ROWS.to_numpy(), pl.from_pandas(ROWS), ROWS.to_numpy().tolist()):
         explanation = Explainer(MODEL, DIABETES[:9])(rows)
-        assert explanation.row_labels is None
+        assert explanation.row_index is None
         assert explanation.row_names == ("0", "1", "2", "3")
         assert explanation[2:].row_names == ("0", "1")
         assert explanation.to_frame().index.tolist() == [0, 1, 2, 3]
@@ -108,5 +108,5 @@ def test_a_report_calls_rows_by_their_names(tmp_path):
 
 def test_an_index_of_another_length_is_refused():
     explanation = Explainer(MODEL, DIABETES[:9])(ROWS)
-    with pytest.raises(ValueError, match=r"row_labels must have shape \(4,\)"):
-        replace(explanation, row_labels=pd.RangeIndex(3))
+    with pytest.raises(ValueError, match=r"row_index must have shape \(4,\)"):
+        replace(explanation, row_index=pd.RangeIndex(3))

@@ -19,6 +19,7 @@ import pkex
 from pkex import Explanation, Sensitivity, sensitivity
 from pkex.kernels import RBF
 from tests._support.explanations import changed
+from tests._support.unchecked import unchecked
 from tests._support.written import Page
 
 mpl.use("Agg")
@@ -50,7 +51,7 @@ def test_files(found, tmp_path):
         np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
     assert again.correlated == found.correlated
     assert str(again) == str(found)
-    assert again.players == found.players
+    assert again.feature_groups == found.feature_groups
 
 
 def test_a_file_that_was_changed_is_refused(tmp_path):
@@ -65,10 +66,10 @@ def test_a_file_that_was_changed_is_refused(tmp_path):
 @BOTH
 def test_frames(found):
     frame = found.to_frame()
-    assert list(frame.index) == [found.feature_names[i] for i in found.order]
+    assert list(frame.index) == [found.feature_names[i] for i in found.ranking]
     shown = frame["shapley"] if found.shapley.ndim == 1 else frame["1", "shapley"]
     effects = found.shapley if found.shapley.ndim == 1 else found.shapley[:, 1]
-    np.testing.assert_array_equal(shown, effects[found.order])
+    np.testing.assert_array_equal(shown, effects[found.ranking])
 
 
 def test_text_and_notebook():
@@ -80,18 +81,18 @@ def test_text_and_notebook():
     page = ONE._repr_html_()
     assert "b&lt;" in page
     assert f"{ONE.shapley.max():.4g}" in page
-    assert "1 total order" in TWO._repr_html_()
+    assert "1 total-order" in TWO._repr_html_()
 
 
 def test_plots():
-    drawn = ONE.plot(max_display=2)
-    assert drawn.ax_.get_xlabel() == "share of the variance (the 2 largest of 3)"
+    drawn = unchecked(ONE.plot(max_display=2))
+    assert drawn.ax_.get_xlabel() == "fraction of the variance (the 2 largest of 3)"
     bars = [patch.get_width() for patch in drawn.ax_.patches]
-    top = ONE.order[:2]
+    top = ONE.ranking[:2]
     np.testing.assert_allclose(bars[:2], ONE.first_order[top])
     np.testing.assert_allclose(bars[2:], (ONE.total_order - ONE.first_order)[top])
     np.testing.assert_allclose(drawn.ax_.lines[0].get_xdata(), ONE.shapley[top])
-    assert "1: variance" in TWO.plot(output="1").ax_.get_title(loc="left")
+    assert "1: Sobol indices" in TWO.plot(output="1").ax_.get_title(loc="left")
     _, ax = plt.subplots()
     assert TWO.plot.pairs(ax, output=2).ax_ is ax
     with pytest.raises(ValueError, match="3 outputs; choose one"):
@@ -103,7 +104,7 @@ def test_plots():
 def test_print_plot_and_report_say_what_the_numerical_error_is_of(tmp_path):
     from dataclasses import replace
 
-    coarse = replace(ONE, error=9e-4)
+    coarse = replace(ONE, error_bound=9e-4)
     note = "Numerical error of an index: up to 0.0009 (of computing it, not of the model)"
     assert coarse.notes == [note]
     assert note in str(coarse)
@@ -122,13 +123,13 @@ def test_report(found, tmp_path):
     assert data["title"] == "Inputs"
     assert len(data["shapley"]) == (1 if found is ONE else 3)
     np.testing.assert_allclose(data["shapley"][0], found.shapley.reshape(3, -1)[:, 0], rtol=1e-7)
-    first, second, part = data["pairs"][0][0]
+    first, second, part = data["second_order"][0][0]
     pairs = found.second_order.reshape(3, 3, -1)[..., 0]
     assert part == pytest.approx(pairs.max(), rel=1e-6)
     assert pairs[first, second] == pairs.max()
     from pkex.output.report import write
 
-    with pytest.raises(ValueError, match="neither samples nor rows"):
+    with pytest.raises(ValueError, match="row_names are for explanations"):
         write(found, tmp_path / "report.html", row_names=["a"])
 
 
@@ -168,7 +169,7 @@ def test_a_file_of_an_earlier_version_is_read(tmp_path):
     header = json.loads(bytes(arrays["header"]))
     del header["dependence"], header["input_notes"]
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    np.savez(tmp_path / "old.npz", **arrays, rows_variance=np.array(2.0))
+    unchecked(np.savez)(tmp_path / "old.npz", **arrays, rows_variance=np.array(2.0))
     again = Sensitivity.load(tmp_path / "old.npz")
     np.testing.assert_array_equal(again.shapley, ONE.shapley)
     assert again.correlated == ()
@@ -189,7 +190,7 @@ def test_an_explanation_keeps_the_posterior_in_a_file(tmp_path):
     again = Explanation.load(tmp_path / "unsure.npz")
     np.testing.assert_array_equal(again.std, UNSURE.std)
     np.testing.assert_array_equal(again.cov, UNSURE.cov)
-    variance = pkex.Explainer(PROCESS).variance(X[:2])
+    variance = pkex.Explainer(PROCESS).explain_variance(X[:2])
     variance.save(tmp_path / "variance.npz")
     assert Explanation.load(tmp_path / "variance.npz").quantity == "latent variance"
     plain = pkex.Explainer(PROCESS)(X[:2])
@@ -205,24 +206,24 @@ def test_an_explanation_shows_the_posterior():
     frame = one.to_frame()
     np.testing.assert_array_equal(frame["x1 std"], one.std[:, 1])
     assert "x1 std" in UNSURE.to_frame()["y1"]
-    assert "latent variance" in str(pkex.Explainer(PROCESS).variance(X[:1]))
+    assert "latent variance" in str(pkex.Explainer(PROCESS).explain_variance(X[:1]))
 
 
 def test_a_report_shows_the_posterior(tmp_path):
     UNSURE.report(tmp_path / "report.html")
     data = Page(tmp_path / "report.html").data
     assert len(data["stds"]) == 2
-    assert any(entry["label"] == "Whiskers" for entry in data["facts"])
+    assert any("posterior standard deviation" in entry["note"] for entry in data["facts"])
     for noise, words in (
         (False, "latent variance, without observation noise"),
         (True, "predictive variance, observation noise included"),
     ):
-        variance = pkex.Explainer(PROCESS).variance(X[:2], observation_noise=noise)
+        variance = pkex.Explainer(PROCESS).explain_variance(X[:2], observation_noise=noise)
         variance.report(tmp_path / "report.html")
         data = Page(tmp_path / "report.html").data
         quantity, _, said = words.partition(", ")
         assert data["title"] == f"Which features drive the {quantity}"
-        assert any(entry.get("note", "").endswith(f"{said}.") for entry in data["facts"])
+        assert any(f"{said}." in entry["note"] for entry in data["facts"])
         assert data["stds"] is None
 
 
@@ -237,8 +238,8 @@ def test_shapes_of_a_posterior_are_checked():
 def test_of_a_classifier_it_says_what_the_output_is(tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 2))
     found = pkex.sensitivity(SVC().fit(X, X[:, 0] > 0.0), X)
-    assert found.number == "decision function"
+    assert found.output_kind == "decision function"
     assert "output: decision function" in repr(found)
     found.save(tmp_path / "s.npz")
-    assert pkex.Sensitivity.load(tmp_path / "s.npz").number == found.number
-    assert pkex.sensitivity(SVR().fit(X, X[:, 0]), X).number is None
+    assert pkex.Sensitivity.load(tmp_path / "s.npz").output_kind == found.output_kind
+    assert pkex.sensitivity(SVR().fit(X, X[:, 0]), X).output_kind is None

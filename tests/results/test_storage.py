@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import pkex
-from pkex.output.files.kernel_data import Described
+from pkex.kernels.data import Described
 from pkex.results.explanation import Explanation
 from tests._support.explanations import changed
 from tests._support.stored import FILES, INDEXES, classified, content, example, written
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.frontend
 mpl.use("Agg")
 
 
-@pytest.mark.parametrize("version", range(1, Explanation.CODEC.format.version + 1))
+@pytest.mark.parametrize("version", range(1, Explanation.CODEC.version + 1))
 def test_files_of_every_version_are_read(version):
     found = Explanation.load(FILES / f"explanation_v{version}.npz")
     expected = example()
@@ -30,11 +30,18 @@ def test_files_of_every_version_are_read(version):
     np.testing.assert_allclose(found.base_values, expected.base_values, rtol=1e-12)
     np.testing.assert_allclose(found.predictions, expected.predictions, rtol=1e-12)
     np.testing.assert_array_equal(found.data, expected.data)
-    for name in ("feature_names", "column_names", "players", "output_names", "removal", "complete"):
+    for name in (
+        "feature_names",
+        "column_names",
+        "feature_groups",
+        "output_names",
+        "removal",
+        "complete",
+    ):
         assert getattr(found, name) == getattr(expected, name)
     assert isinstance(found.kernel, Described)  # their kernels are text
     assert repr(found.kernel) == "RBF(length_scale=1.5)"
-    assert 0.0 <= found.residual < 1e-15
+    assert 0.0 <= found.additivity_error < 1e-15
 
 
 def test_text_of_the_first_version_is_read():
@@ -55,15 +62,15 @@ def test_labels_and_classes_are_saved(index, tmp_path):
     explanation = classified(index)
     explanation.save(tmp_path / "a.npz")
     found = Explanation.load(tmp_path / "a.npz")
-    for name in ("classes", "sides", "number", "absent"):
+    for name in ("classes", "output_classes", "output_kind", "background_info"):
         assert getattr(found, name) is not None
         assert getattr(found, name) == getattr(explanation, name)
-    np.testing.assert_array_equal(found.predicted, explanation.predicted)
+    np.testing.assert_array_equal(found.predicted_class, explanation.predicted_class)
     if isinstance(index[0], tuple) and index.nlevels == 1:  # which are kept as text
-        assert list(found.row_labels) == [str(label) for label in index[:6]]
+        assert list(found.row_index) == [str(label) for label in index[:6]]
     else:
-        assert list(found.row_labels) == list(index[:6])
-        assert list(found.row_labels.names) == list(index.names)
+        assert list(found.row_index) == list(index[:6])
+        assert list(found.row_index.names) == list(index.names)
 
 
 MOMENTS = {
@@ -146,12 +153,12 @@ CHANGES = {
     "names are null": lambda h, a: h.update(column_names=None),
     "removal is a list": lambda h, a: h.update(removal=["neutral"]),
     "complete is a number": lambda h, a: h.update(complete=1),
-    "residual is a text": lambda h, a: h.update(residual="0"),
-    "residual is a flag": lambda h, a: h.update(residual=True),
-    "residual is too large": lambda h, a: h.update(residual=10**400),
-    "residual is spelled": lambda h, a: h.update(residual={"float": "1e3"}),
-    "players are fractions": lambda h, a: h.update(players=[[0.0], [1.0, 2.0]]),
-    "players are negative": lambda h, a: h.update(players=[[-1], [1, 2]]),
+    "residual is a text": lambda h, a: h.update(additivity_error="0"),
+    "residual is a flag": lambda h, a: h.update(additivity_error=True),
+    "residual is too large": lambda h, a: h.update(additivity_error=10**400),
+    "residual is spelled": lambda h, a: h.update(additivity_error={"float": "1e3"}),
+    "players are fractions": lambda h, a: h.update(feature_groups=[[0.0], [1.0, 2.0]]),
+    "players are negative": lambda h, a: h.update(feature_groups=[[-1], [1, 2]]),
     "rule is negative": lambda h, a: h.update(rule=-1),
     "rule is a flag": lambda h, a: h.update(rule=False),
     "rules are a mapping": lambda h, a: h.update(rules={}),
@@ -168,11 +175,11 @@ CHANGES = {
     "one cell for three columns": lambda h, a: h.update(data=[[1]] * 4),
     "rows of text": lambda h, a: h.update(data=["abc"] * 4),
     "classes are a text": lambda h, a: h.update(classes="ab"),
-    "sides are texts": lambda h, a: h.update(sides=["ab", "cd"]),
-    "sides of three": lambda h, a: h.update(sides=[["a", "b", "c"]] * 2),
-    "a side for one output": lambda h, a: h.update(sides=[["a", None]]),
-    "predictions are lists": lambda h, a: h.update(predicted=[[1]] * 4),
-    "too few predictions": lambda h, a: h.update(predicted=[1]),
+    "sides are texts": lambda h, a: h.update(output_classes=["ab", "cd"]),
+    "sides of three": lambda h, a: h.update(output_classes=[["a", "b", "c"]] * 2),
+    "a side for one output": lambda h, a: h.update(output_classes=[["a", None]]),
+    "predictions are lists": lambda h, a: h.update(predicted_class=[[1]] * 4),
+    "too few predictions": lambda h, a: h.update(predicted_class=[1]),
     "labels are a list": lambda h, a: h.update(index=[1, 2, 3, 4]),
     "too few labels": lambda h, a: h.update(index=labelled("int64", [1])),
     "labels of another kind": lambda h, a: h.update(index=labelled("int64", list("abcd"))),
@@ -209,9 +216,9 @@ def test_values_that_no_longer_add_up_are_refused(name, version, tmp_path):
 def test_an_honest_residual_is_accepted(tmp_path):
     """Predictions may miss the sum by what the explanation says, and rounding."""
     exact = example()
-    missed = changed(exact, predictions=exact.predictions + 1e-9, residual=1e-9)
+    missed = changed(exact, predictions=exact.predictions + 1e-9, additivity_error=1e-9)
     missed.save(tmp_path / "a.npz")
-    assert Explanation.load(tmp_path / "a.npz").residual == 1e-9
+    assert Explanation.load(tmp_path / "a.npz").additivity_error == 1e-9
 
 
 def test_rounding_of_many_values_is_accepted(tmp_path):
@@ -226,9 +233,9 @@ def test_rounding_of_many_values_is_accepted(tmp_path):
         data=np.zeros((50, 1000)),
         feature_names=names,
         column_names=names,
-        players=tuple((i,) for i in range(1000)),
-        residual=0.0,
-        error=None,
+        feature_groups=tuple((i,) for i in range(1000)),
+        additivity_error=0.0,
+        error_bound=None,
     )
     made.save(tmp_path / "a.npz")
     Explanation.load(tmp_path / "a.npz")

@@ -20,9 +20,10 @@ from pkex.kernels import (
     ProductMatern,
     RationalQuadratic,
 )
-from pkex.output.files.kernel_data import Described, from_data, to_data
+from pkex.kernels.data import Described, from_data, to_data
 from pkex.results.explanation import Explanation
 from tests._support.stored import content, cosine, written
+from tests._support.unchecked import unchecked
 
 pytestmark = pytest.mark.frontend
 
@@ -55,7 +56,7 @@ def test_a_kernel_of_ones_own_comes_back_as_its_description(tmp_path):
     explanation = pkex.Explainer(pkex.KernelExpansion(points, np.ones(5), kernel))(points)
     assert explanation.kernel is kernel
     explanation.save(tmp_path / "a.npz")
-    found = Explanation.load(tmp_path / "a.npz").kernel
+    found = unchecked(Explanation.load(tmp_path / "a.npz").kernel)
     assert repr(found) == repr(kernel) == "RBF(length_scale=2.0) * Custom(function=cosine)"
     assert found.kernels[0] == RBF(2.0)
     with pytest.raises(ValueError, match="kept its description only and cannot be evaluated"):
@@ -118,5 +119,5 @@ def test_kernels_inside_kernels_without_end(tmp_path):
     for _ in range(200):
         nested = {"kind": "Product", "kernels": [{"kind": "Sum", "kernels": [nested]}]}
     header["kernels"] = [nested]
-    with pytest.raises(ValueError, match="stands where a kernel should"):
+    with pytest.raises(ValueError, match="instead of a kernel"):
         Explanation.load(written(tmp_path / "a.npz", header, arrays))

@@ -4,6 +4,7 @@ import io
 import json
 import pickle
 import random
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from pkex.kernels import (
     RBF,
     Custom,
 )
-from pkex.output.files.kernel_data import to_data
+from pkex.kernels.data import to_data
 from pkex.results.explanation import Explanation
 from tests._support.stored import content, cosine, example, loads, mutated, written
 from tests.output.test_report import report
@@ -52,15 +53,16 @@ def test_a_loaded_attribution_answers_what_it_holds(make, tmp_path):
     attribution.save(tmp_path / "a.npz")
     found = Attribution.load(tmp_path / "a.npz")
     for name in (
-        "values", "total", "p_value", "p_statistic", "p_values", "p_holm", "p_bh",
-        "p_alone", "p_alone_holm", "alpha",
-        "null_values", "null_totals", "null_band", "n_rows", "n_test_rows", "n_permutations",
-        "standard_error", "standard_errors", "order", "rounding", "residual", "block_size",
+        "values", "statistic", "p_value", "p_statistic", "p_values", "p_adjusted", "p_bh",
+        "p_univariate", "p_univariate_adjusted", "alpha",
+        "null_values", "null_statistics", "null_band", "n_rows", "n_test_rows", "n_permutations",
+        "standard_error", "standard_errors", "ranking", "rounding", "additivity_error",
+        "block_size",
     ):  # fmt: skip
         assert same(getattr(found, name), getattr(attribution, name)), name
     for name in (
-        "statistic", "estimator", "removal", "feature_names", "column_names", "categorical",
-        "players", "sample_names", "absent",
+        "statistic_name", "estimator", "removal", "feature_names", "column_names", "categorical",
+        "feature_groups", "sample_names", "background_info",
     ):  # fmt: skip
         assert getattr(found, name) == getattr(attribution, name)
     assert [rule.size for rule in found.rules] == [rule.size for rule in attribution.rules]
@@ -71,10 +73,10 @@ def test_a_loaded_attribution_answers_what_it_holds(make, tmp_path):
     assert found.remarks() == attribution.remarks()
     assert found.samples is None
     frame = attribution.to_frame()
-    if attribution.p_alone is None:
-        frame = frame.drop(columns="alone")
+    if attribution.p_univariate is None:
+        frame = frame.drop(columns="univariate")
     else:
-        assert same(found.alone, attribution.alone)
+        assert same(found.univariate, attribution.univariate)
     pd.testing.assert_frame_equal(found.to_frame(), frame)
     again = tmp_path / "again.npz"
     found.save(again)
@@ -86,10 +88,10 @@ def test_a_loaded_attribution_answers_what_it_holds(make, tmp_path):
 def test_a_loaded_attribution_says_what_it_cannot_do(make, tmp_path):
     make().save(tmp_path / "a.npz")
     found = Attribution.load(tmp_path / "a.npz")
-    words = r"was loaded from a file, which does not hold the samples: .* cannot be computed; make"
+    words = r"was loaded from a file, which does not store the samples, so .* computed"
     asked = [lambda: found.row_values, lambda: found.value([0]), lambda: found.component([0])]
     asked += [found.plot.marginals]
-    asked += [lambda: found.alone] if found.p_alone is None else []
+    asked += [lambda: found.univariate] if found.p_univariate is None else []
     for ask in asked:
         with pytest.raises(ValueError, match=words):
             ask()
@@ -98,16 +100,16 @@ def test_a_loaded_attribution_says_what_it_cannot_do(make, tmp_path):
     data = report(found, tmp_path).data
     assert data["marginals"] == []
     assert data["loaded"] is True
-    assert (data["alone"] is None) == (found.p_alone is None)
+    assert (data["univariate"] is None) == (found.p_univariate is None)
     assert report(make(), tmp_path).data["loaded"] is False
 
 
 def test_what_was_computed_before_is_saved(tmp_path):
     attribution = pkex.mmd(*SAMPLES)
-    assert attribution.alone.shape == (3,)
+    assert attribution.univariate.shape == (3,)
     attribution.save(tmp_path / "a.npz")
     found = Attribution.load(tmp_path / "a.npz")
-    assert same(found.alone, attribution.alone)
+    assert same(found.univariate, attribution.univariate)
     pd.testing.assert_frame_equal(found.to_frame(), attribution.to_frame())
 
 
@@ -125,7 +127,7 @@ def test_a_loaded_importance_is_the_same(select, tmp_path):
     assert found._repr_html_() == importance._repr_html_()
 
 
-RESULTS = {
+RESULTS: dict[Any, Any] = {
     Explanation: example,
     Attribution: ATTRIBUTIONS["mmd with permutations"],
     Importance: lambda: example().importance(),
@@ -145,7 +147,9 @@ def test_a_file_of_another_result_is_refused(kind, tmp_path):
 def test_a_newer_file_is_recognised(kind, tmp_path):
     header, arrays = content(RESULTS[kind]())
     header["version"] += 1
-    with pytest.raises(ValueError, match=r"but this pkex reads up to [12]; update pkex to read it"):
+    with pytest.raises(
+        ValueError, match=r"but this pkex reads up to [1-3]; update pkex to read it"
+    ):
         kind.load(written(tmp_path / "a.npz", header, arrays))
 
 
@@ -153,21 +157,21 @@ ATTRIBUTION_CHANGES = {
     "no values": lambda h, a: a.pop("values"),
     "no rounding": lambda h, a: a.pop("rounding"),
     "another value": lambda h, a: a["values"].__setitem__(0, a["values"][0] + 1e-9),
-    "another total": lambda h, a: h.update(total=1.0),
+    "another total": lambda h, a: h.update(statistic=1.0),
     "values are not a number": lambda h, a: a["values"].fill(np.nan),
     "null values of other players": lambda h, a: a.update(null_values=np.zeros((39, 2))),
     "no null values": lambda h, a: a.update(null_values=np.zeros((0, 3))),
     "infinite null values": lambda h, a: a["null_values"].fill(np.inf),
-    "alone of fewer permutations": lambda h, a: a.update(alone_null_values=np.zeros((9, 3))),
-    "alone of other players": lambda h, a: a.update(alone=np.zeros(2)),
+    "alone of fewer permutations": lambda h, a: a.update(univariate_null_values=np.zeros((9, 3))),
+    "alone of other players": lambda h, a: a.update(univariate_values=np.zeros(2)),
     "no kernel": lambda h, a: h.pop("kernel"),
     "a target": lambda h, a: h.update(target_kernel=to_data(RBF(1.0))),
     "another statistic": lambda h, a: h.update(statistic="TV"),
     "another removal": lambda h, a: h.update(removal="conditional"),
     "one sample": lambda h, a: h.update(n_rows=[80]),
     "one name": lambda h, a: h.update(sample_names=["X"]),
-    "no players": lambda h, a: h.update(players=[], feature_names=[]),
-    "columns that are not there": lambda h, a: h.update(players=[[0], [1], [3]]),
+    "no players": lambda h, a: h.update(feature_groups=[], feature_names=[]),
+    "columns that are not there": lambda h, a: h.update(feature_groups=[[0], [1], [3]]),
     "one kind for three columns": lambda h, a: h.update(categorical=[True]),
     "a level above 1": lambda h, a: h.update(alpha=5.0),
     "no rules": lambda h, a: h.update(rules=[]),

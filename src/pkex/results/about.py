@@ -25,27 +25,32 @@ class About:
         Names of the features: columns, or groups of columns.
     column_names : tuple of str
         Names of the columns of the data.
-    players : tuple of tuples of int
+    feature_groups : tuple of tuples of int
         The columns of each feature.
     output_names : tuple of str, or None
+        Names of the outputs, where they have some.
     removal : str or None
-        How features are removed; None where nothing is removed, as in a sensitivity analysis.
-    absent : str or None
+        How features are removed: "product-of-marginals", "interventional" or "neutral"; None where
+        nothing is removed, as in a sensitivity analysis.
+    background_info : str or None
         What a removed feature is replaced by, in words; None where it is not known.
     kernels : tuple of Kernel, or None
-        The different kernels of the model; None where they are not known.
+        The different kernels of the model, most often one; None where they are not known. A custom
+        kernel comes back from a file as its description, which prints and cannot be evaluated.
     index : str
-        Which values these are: "SV" for Shapley's, or the name of another semivalue.
+        Which values these are: "SV" for Shapley's, "BV" for Banzhaf's, "IG" for integrated
+        gradients, or the name of another semivalue.
     efficient : bool
         Whether base value and values add up to the prediction.
     quantity : str or None
-        What is explained, where it is not what the model predicts.
+        What is explained, where it is not what the model predicts: "predictive variance", or
+        "latent variance", which has no observation noise in it.
     classes : tuple of str, or None
         Of a classifier: its classes.
-    sides : tuple of (str, str or None), or None
+    output_classes : tuple of (str, str or None), or None
         Of a classifier: for each output the class that positive values push towards, and the one
         that negative values push towards, or None where that is all others.
-    number : str or None
+    output_kind : str or None
         Of a classifier: what predictions are, e.g. "decision function".
     complete : bool
         Whether all features are there; False after a selection of some.
@@ -53,29 +58,29 @@ class About:
 
     feature_names: tuple[str, ...]
     column_names: tuple[str, ...]
-    players: Players
+    feature_groups: Players
     output_names: tuple[str, ...] | None = None
     removal: str | None = None
-    absent: str | None = None
+    background_info: str | None = None
     kernels: tuple[Kernel, ...] | None = None
     index: str = "SV"
     efficient: bool = True
     quantity: str | None = None
     classes: tuple[str, ...] | None = None
-    sides: tuple[tuple[str, str | None], ...] | None = None
-    number: str | None = None
+    output_classes: tuple[tuple[str, str | None], ...] | None = None
+    output_kind: str | None = None
     complete: bool = True
 
     def __post_init__(self) -> None:
         n_columns = len(self.column_names)
-        if len(self.players) != len(self.feature_names):
+        if len(self.feature_groups) != len(self.feature_names):
             raise ValueError(
-                f"feature_names must have shape {(len(self.players),)}, as players; got "
-                f"{(len(self.feature_names),)}."
+                f"feature_names must have shape {(len(self.feature_groups),)}, as feature_groups; "
+                f"got {(len(self.feature_names),)}."
             )
-        columns = [column for player in self.players for column in player]
+        columns = [column for group in self.feature_groups for column in group]
         if columns and not 0 <= min(columns) <= max(columns) < n_columns:
-            raise ValueError(f"players must consist of columns 0 to {n_columns - 1} of the data.")
+            raise ValueError(f"feature_groups must be of columns 0 to {n_columns - 1} of the data.")
 
     @lazy
     def shapes(self) -> dict[Any, tuple[tuple[str, tuple[int, ...]], ...]]:
@@ -90,23 +95,25 @@ class About:
 
     def select_features(self, features: Sequence[int]) -> tuple[About, tuple[int, ...]]:
         """Return what holds for some features, and the columns of the data that they have."""
-        if list(features) == list(range(len(self.players))):
+        if list(features) == list(range(len(self.feature_groups))):
             return self, tuple(range(len(self.column_names)))
-        players = tuple(self.players[i] for i in features)
-        columns = tuple(dict.fromkeys(column for player in players for column in player))
+        groups = tuple(self.feature_groups[i] for i in features)
+        columns = tuple(dict.fromkeys(column for group in groups for column in group))
         about = replace(
             self,
             feature_names=tuple(self.feature_names[i] for i in features),
             column_names=tuple(self.column_names[i] for i in columns),
-            players=tuple(tuple(map(columns.index, player)) for player in players),
-            complete=self.complete and len(players) == len(self.players),
+            feature_groups=tuple(tuple(map(columns.index, group)) for group in groups),
+            complete=self.complete and len(groups) == len(self.feature_groups),
         )
         return about, columns
 
     def select_outputs(self, outputs: Sequence[int], names: Sequence[str]) -> About:
         """Return what holds for some outputs; `names` are those of all of them."""
-        sides = None if self.sides is None else tuple(self.sides[k] for k in outputs)
-        return replace(self, output_names=tuple(names[k] for k in outputs), sides=sides)
+        sides = (
+            None if self.output_classes is None else tuple(self.output_classes[k] for k in outputs)
+        )
+        return replace(self, output_names=tuple(names[k] for k in outputs), output_classes=sides)
 
 
 def output_names(names: tuple[str, ...] | None, count: int | None) -> tuple[str, ...]:

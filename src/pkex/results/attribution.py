@@ -1,155 +1,157 @@
-"""`Attribution`: a statistic of samples, split into the shares of its columns."""
+"""`Attribution`: a statistic of samples, split into the contributions of its columns."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.floats import usual_errors
-from pkex._util.indexing import Axis, select
-from pkex._util.lazy import lazy
-from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex.games.rules import Rule
+from pkex.kernels.data import from_data
 from pkex.output import frames, html, text
-from pkex.output.files.archive import Format
-from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays, KernelEntries, Rules
-from pkex.output.files.header import (
-    as_count,
-    as_counts,
-    as_flags,
-    as_names,
-    as_number,
-    as_text,
-    maybe,
-)
-from pkex.output.files.pieces import one_of
+from pkex.output.files import codec, header
+from pkex.output.files.header import as_number, each, one_of, optional
 from pkex.output.plots.accessors import AttributionPlots
 from pkex.output.view import attribution as view
+from pkex.results.base import Details, PathLike
 from pkex.results.interactions import Interactions
-from pkex.results.tested import Tested
+from pkex.results.recomputed import Recomputation, Recomputed
 
-__all__ = ["Attribution", "Recomputation", "describe_removal"]
+__all__ = ["Attribution", "describe_removal"]
 
 
 _OPTIONAL = (
-    "null_values",
-    "alone_values",
-    "alone_null_values",
-    "alone_rounding",
+    *("null_values", "univariate_values", "univariate_null_values", "univariate_rounding"),
     "standard_errors",
+)
+_CODEC = codec.Codec(
+    # version 2: the p-value is that of the verdict; files do not hold the samples
+    "Attribution",
+    3,
+    (
+        codec.ABOUT,
+        codec.Entries(
+            {
+                "kernel": optional(from_data),
+                "target_kernel": optional(from_data),
+                "statistic_name": one_of("MMD^2", "HSIC"),
+                "estimator": header.as_text,
+                "removal": one_of("product-of-marginals", "neutral"),
+                "standard_error": optional(as_number),
+                "categorical": each(header.as_flag),
+                "block_size": optional(header.as_count),
+                "additivity_error": as_number,
+                "sample_names": header.as_names,
+                "alpha": header.as_level,
+                "error_bound": optional(as_number),
+                "n_rows": each(header.as_count),
+                "n_test_rows": optional(header.as_count),
+                "statistic": as_number,
+            }
+        ),
+        codec.Rules(),
+        codec.FloatArrays(("values", "rounding"), finite=True),
+        codec.FloatArrays(_OPTIONAL, finite=True, optional=True),
+        codec.FloatArrays(("test_p_values",), finite=True, gaps=True, optional=True),
+    ),
 )
 
 
-def _as_level(value: Any) -> float:
-    level = 0.05 if value is None else as_number(value)
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"alpha is {level}")
-    return level
-
-
-class Recomputation(Protocol):
-    """What an attribution computes from its samples when it is asked."""
-
-    def each_alone(self) -> Floats:
-        """Return the statistic of each feature by itself."""
-
-    def row_values(self) -> Floats:
-        """Return the contribution of every row to every value."""
-
-    def value(self, subset: Sequence[int]) -> float:
-        """Return the statistic with some features present."""
-
-    def component(self, subset: Sequence[int]) -> float:
-        """Return a component of the functional decomposition."""
-
-    def interactions(
-        self, attribution: Any, index: str, max_order: int, subsets: Any, progress: bool
-    ) -> Interactions:
-        """Return the interactions of the features of an attribution."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Attribution(Tested):
-    """The exact Shapley values of the columns for MMD or HSIC, made by `pkex.mmd` and `pkex.hsic`.
+class Attribution(Recomputed):
+    """Exact contributions of features to MMD or HSIC, returned by `pkex.mmd` and `pkex.hsic`.
 
-    Attributes
+    Parameters
     ----------
-    values : array of shape (n_players,)
-        The share of each player in the statistic.
-    total : float
-        The statistic, which the values sum to.
-    removal : {"marginal", "neutral"}
-        What it means that a column is absent; `absent` says it in words.
-    p_value : float or None
-        Of the verdict, from permuted labels or targets: is anything there, in all players together
-        or in one alone? None without permutations. `verdict` says it in words, `significant` names
-        the features.
-    p_statistic : float or None
-        Of the statistic of all players together, which is one half of that question.
-    alpha : float
-        The significance level of the verdict, unless a method is given another.
-    p_values : array of shape (n_players,) or None
-        Of each value: the larger of that by the same permutations and, under marginal removal, of
-        that by permuting the player's columns alone. Not adjusted for their number.
-    p_holm, p_bh : arrays of shape (n_players,) or None
-        The same adjusted for their number: by Holm, who bounds the chance of any false alarm, and
-        by Benjamini and Hochberg, who bound the share of false ones among the alarms.
-    n_test_rows : int or None
-        On how many rows columns were permuted alone; None where they were not.
-    alone : array of shape (n_players,)
-        The statistic of each player by itself. With the median heuristic its kernel is as wide as
-        suits it by itself; a kernel that was given is used as it is.
-    p_alone, p_alone_holm : arrays of shape (n_players,) or None
-        Of `alone`, from the permutations of labels or targets, plain and adjusted by Holm.
-    null_values : array of shape (n_permutations, n_players) or None
-        The values under the permutations.
-    null_totals : array of shape (n_permutations,) or None
-    statistic : {"MMD^2", "HSIC"}
-    estimator : {"unbiased", "biased"}
+    about : About
+        What all results have: `feature_names` (columns, or groups of columns), `column_names`,
+        `feature_groups` (the columns of each feature), `removal` ("product-of-marginals" or
+        "neutral"), `background_info` (what removed columns are replaced by) and `kernel`.
+    statistic_name : {"MMD^2", "HSIC"}
+        The name of the statistic.
+    values : array of shape (n_features,)
+        The contribution of each feature to the statistic.
+    rounding : array of shape (n_features,)
+        How far apart values may be that are equal up to rounding; for ties in the p-values.
     n_rows : tuple of int
         Rows of the samples: of X and Z, or of X.
-    n_permutations : int
+    null_values : array of shape (n_permutations, n_features) or None
+        The values under the permutations.
+    univariate_values : array of shape (n_features,) or None
+        What `univariate` returns; None until it is computed.
+    univariate_null_values : array of shape (n_permutations, n_features) or None
+        The same under the permutations.
+    univariate_rounding : array of shape (n_features,) or None
+        As `rounding`, of the univariate values.
+    test_p_values : array of shape (n_features,) or None
+        By permuting only the columns of a feature, under product-of-marginals removal.
+    n_test_rows : int or None
+        On how many rows these were permuted; None where they were not.
+    standard_error : float or None
+        Of `statistic`, over the blocks of the block estimator.
+    standard_errors : array of shape (n_features,) or None
+        Of `values`, likewise.
+    target_kernel : Kernel or None
+        The kernel of the target of HSIC. It can be called and passed on, as `kernel`.
+    alpha : float
+        The significance level of the verdict, unless a method is given another.
+    estimator : {"unbiased", "biased"}
+        The estimator of the statistic.
     block_size : int or None
-    standard_error, standard_errors : float, array of shape (n_players,), or None
-        Of `total` and of `values`, over the blocks of the block estimator.
-    feature_names : tuple of str
-        Names of the players: columns, or groups of columns.
-    column_names : tuple of str
+        The rows of a block of the block estimator.
+    additivity_error : float
+        How far the sum of the values is from the statistic computed directly, which was checked to
+        be rounding.
+    rules : tuple of Rule
+        The rules that were used for integrals, as in `Explanation`.
     categorical : tuple of bool
         Which columns hold categories.
-    players : tuple of tuples of int
-        The columns of each player.
-    kernel, target_kernel : Kernel
-        The kernels in use, which can be called and passed on; there is a target kernel only for
-        HSIC.
     samples : tuple of two arrays, or None
         X and Z, or X and y, as they were passed; None in an attribution that was loaded, as files
         do not hold them.
     sample_names : tuple of str
         Names of the two samples, or of the columns of y.
-    rule, rules : Rule, tuple of Rule
-        As in `Explanation`.
-    rounding : array of shape (n_players,)
-        How far apart values may be that are equal but for rounding; for ties in the p-values.
-    residual : float
-        How far the values' sum is from the statistic computed directly, which was checked to be
-        rounding.
-    error : float or None
-        How far each value, and `total`, may be from exact ones for the numbers as stored: proven,
-        by the rules' certificates and by rounding. None in a result of an old file.
+    error_bound : float or None
+        How far each value, and `statistic`, may be from exact ones for the numbers as stored:
+        proven, from the errors of the rules and from rounding. None in a result of an old file.
+    source : Recomputation or None
+        What computes values from the samples when asked; None in an attribution that was loaded.
+
+    Attributes
+    ----------
+    statistic : float
+        The statistic, which the values sum to.
+    p_value : float or None
+        Of the verdict, from permuted labels or targets: is anything there, in all features together
+        or in one by itself? `verdict` says it in words, `significant` names the features.
+    p_statistic : float or None
+        Of the statistic of all features together, which is one half of that question.
+    p_values : array of shape (n_features,) or None
+        Of each value: the larger of that by the same permutations and of `test_p_values`.
+    p_adjusted, p_bh : arrays of shape (n_features,) or None
+        The same adjusted for their number: by Holm, who bounds the chance of any false alarm, and
+        by Benjamini and Hochberg, who bound the fraction of false ones among the alarms.
+    univariate : array of shape (n_features,)
+        The statistic of each feature by itself.
+    p_univariate, p_univariate_adjusted : arrays of shape (n_features,) or None
+        Of `univariate`, from the permutations of labels or targets, plain and adjusted by Holm.
+    null_statistics : array of shape (n_permutations,) or None
+        The statistic under the permutations.
+
+    See Also
+    --------
+    pkex.mmd : Contributions of features to the difference of two samples.
+    pkex.hsic : Contributions of features to the dependence of a target.
 
     Notes
     -----
-    A share and a change alone answer different questions. A player with a share but no change of
-    its own is *involved*: its relation to other columns changed. One that changed alone has a
-    share, too, but for rare cases in which it is small or even negative, as the others tell the
-    samples apart better without it.
+    A contribution and a univariate change answer different questions. A significant contribution
+    without a univariate change means that the column's dependence on others changed. A column that
+    changed by itself contributes as well. In rare cases its contribution is small or negative,
+    because the others separate the samples better without it.
 
     Examples
     --------
@@ -158,13 +160,13 @@ class Attribution(Tested):
     >>> X, Z = rng.normal(size=(100, 2)), rng.normal(size=(120, 2))
     >>> Z[:, 1] += 1.0
     >>> pkex.mmd(X, Z, n_permutations=199, random_state=0)
-    Attribution(MMD^2 = 0.0816, unbiased, 100 + 120 rows, 2 features, error <= ...)
+    Attribution(MMD^2 = 0.0816, unbiased, 100 + 120 rows, 2 features, error bound ...)
       Drift detected, p = 0.005 (alpha = 0.05); MMD² = 0.0816 (p = 0.005).
       Significant feature: x1.
-      absent columns: averaged over all pairs of different rows of both samples
-          share      p     alone      p
-      x1  +0.08292   0.01  +0.1231    0.01
-      x0  -0.001319  0.57  -0.002238  0.55
+      background: all pairs of different rows of both samples
+          contribution  p (adjusted)  univariate  p (adjusted)
+      x1      +0.08292          0.01     +0.1231          0.01
+      x0      -0.00132          0.57     -0.0022          0.55
       p-values of features adjusted by Holm for 2 features
     """
 
@@ -173,55 +175,31 @@ class Attribution(Tested):
         "values": ("feature",),
         "rounding": ("feature",),
         "null_values": ("permutation", "feature"),
-        "alone_values": ("feature",),
-        "alone_null_values": ("permutation", "feature"),
-        "alone_rounding": ("feature",),
+        "univariate_values": ("feature",),
+        "univariate_null_values": ("permutation", "feature"),
+        "univariate_rounding": ("feature",),
         "test_p_values": ("feature",),
         "standard_errors": ("feature",),
     }
-    CODEC: ClassVar = Codec(
-        # version 2: the p-value is that of the verdict; files do not hold the samples
-        Format("Attribution", 2),
-        (
-            ABOUT,
-            KernelEntries(("kernel", "target_kernel")),
-            Entries(
-                {
-                    "statistic": one_of("MMD^2", "HSIC"),
-                    "estimator": as_text,
-                    "removal": one_of("marginal", "neutral"),
-                    "standard_error": maybe(as_number),
-                    "categorical": as_flags,
-                    "block_size": maybe(as_count),
-                    "residual": as_number,
-                    "sample_names": as_names,
-                    "alpha": _as_level,
-                    "error": maybe(as_number),
-                    "n_rows": as_counts,
-                    "n_test_rows": maybe(as_count),
-                    "total": as_number,
-                }
-            ),
-            Rules(),
-            FloatArrays(("values", "rounding"), finite=True),
-            FloatArrays(_OPTIONAL, finite=True, optional=True, keys={"alone_values": "alone"}),
-            FloatArrays(("test_p_values",), finite=True, gaps=True, optional=True),
-        ),
+    VIEWS: ClassVar = (
+        lambda self: view.attribution(self, text.LINES),
+        lambda self: view.attribution(self, html.LINES),
     )
+    CODEC: ClassVar = _CODEC
 
     estimator: str = "unbiased"
     block_size: int | None = None
-    residual: float = 0.0
+    additivity_error: float = 0.0
     rules: tuple[Rule, ...] = ()
     categorical: tuple[bool, ...] = ()
     samples: tuple[NDArray[Any], NDArray[Any]] | None = None
     sample_names: tuple[str, ...] = ()
-    error: float | None = None
+    error_bound: float | None = None
     source: Recomputation | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        two_samples = self.statistic == "MMD^2"
+        two_samples = self.statistic_name == "MMD^2"
         if two_samples != (self.target_kernel is None):
             raise ValueError("a target has a kernel, and two samples have no target")
         if (self.test_p_values is None) != (self.n_test_rows is None):
@@ -234,194 +212,91 @@ class Attribution(Tested):
             if len(entries) != count:
                 raise ValueError(f"{name} must have {count} entries, got {brief(entries)}.")
 
-    def _sizes(self) -> dict[str, int]:
-        sizes = {"feature": len(self.about.feature_names)}
-        return sizes if self.null_values is None else sizes | {"permutation": len(self.null_values)}
+    def _other_sizes(self) -> tuple[tuple[str, int], ...]:
+        return () if self.null_values is None else (("permutation", len(self.null_values)),)
 
     @classmethod
-    def _from_fields(cls, found: dict[str, Any]) -> Self:
-        kernel, total = found.pop("kernel"), found.pop("total")
+    def _from_fields(cls, values: dict[str, Any]) -> Self:
+        kernel, total = values.pop("kernel"), values.pop("statistic")
         if kernel is None:
             raise ValueError("it lacks 'kernel'")
-        if found["absent"] is None:  # of version 1
-            two_samples, blocks = found["target_kernel"] is None, found["block_size"] is not None
-            found["absent"] = describe_removal(found["removal"], two_samples, blocks)
-        result = super()._from_fields(found | {"kernels": (kernel,)})
+        if values["background_info"] is None:  # of version 1
+            two_samples, blocks = values["target_kernel"] is None, values["block_size"] is not None
+            values["background_info"] = describe_removal(values["removal"], two_samples, blocks)
+        result = super()._from_fields(values | {"kernels": (kernel,)})
         size = 2.0 * len(result.values) * np.finfo(np.float64).eps * np.abs(result.values).sum()
-        if not abs(result.total - total) <= size:
-            raise ValueError(f"the values add up to {result.total:.6g}, not to {total:.6g}")
+        if not abs(result.statistic - total) <= size:
+            raise ValueError(f"the values add up to {result.statistic:.6g}, not to {total:.6g}")
         return result
 
     @property
     def rule(self) -> Rule:
-        """The rule with the largest proven error."""
+        """The rule with the largest proven error.
+
+        See Also
+        --------
+        pkex.Attribution.error_bound : The proven error of the values.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> pkex.mmd(np.eye(4), 1.0 - np.eye(4)).rule.family
+        'gauss-legendre'
+        """
         return self.rules[0]
 
-    @property
-    @usual_errors
-    def alone(self) -> Floats:
-        """The statistic of each player by itself; computed when asked, without permutations.
+    def remarks(self, alpha: float | None = None) -> list[str]:
+        """Return what to know before reading the contributions, in sentences; often none.
 
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> rng = np.random.default_rng(0)
-        >>> X, Z = rng.normal(size=(100, 2)), rng.normal(size=(120, 2))
-        >>> Z[:, 1] += 1.0
-        >>> alone = pkex.mmd(X, Z).alone
-        >>> bool(np.isclose(alone[1], pkex.mmd(X[:, 1:], Z[:, 1:]).total))
-        True
-        """
-        values = self.alone_values
-        if values is None:
-            values = self.recomputation("the statistic of each player alone").each_alone()
-            object.__setattr__(self, "alone_values", values)
-        return values
-
-    @property
-    def knows_alone(self) -> bool:
-        """Whether `alone` is there or can be computed."""
-        return self.source is not None or self.alone_values is not None
-
-    @property
-    def absent(self) -> str:
-        """What it means that a column is absent, in words."""
-        return f"absent columns: {self.about.absent}"
-
-    @lazy
-    @usual_errors
-    def row_values(self) -> Floats:
-        """The share of every row in every value, shape (n_rows, n_players); computed when asked.
-
-        The rows are those of X and then, for MMD, those of Z. Each pair of rows is shared equally
-        by the two, so the columns sum to `values`.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> rng = np.random.default_rng(0)
-        >>> X, Z = rng.normal(size=(50, 2)), rng.normal(size=(50, 2))
-        >>> Z[:10, 1] += 4.0
-        >>> shares = pkex.mmd(X, Z).row_values[50:, 1]
-        >>> bool(shares[:10].mean() > 0.0 > shares[10:].mean())
-        True
-        """
-        return self.recomputation("the shares of rows").row_values()
-
-    @usual_errors
-    def value(self, subset: Iterable[str | int]) -> float:
-        """Return the statistic with some players present and the others absent.
-
-        Under neutral removal that is the statistic of these players alone, under marginal removal
-        times the mean factors of the others.
+        A note under neutral removal. Where the verdict is positive, which features contribute but
+        did not change by themselves, and the other way round, after Holm's correction; and on how
+        many rows columns were permuted, where these are not all.
 
         Parameters
         ----------
-        subset : iterable of names or numbers of players
-            The empty one has the value 0, all players together `total`.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> x = np.linspace(-1.0, 1.0, 20)
-        >>> attribution = pkex.hsic(np.column_stack([x, x**2]), x**2)
-        >>> bool(attribution.value(["x1"]) > attribution.value(["x0"]))
-        True
-        >>> bool(np.isclose(attribution.value(["x0", "x1"]), attribution.total))
-        True
-        """
-        return self.recomputation("the value of a subset").value(self._numbers(subset))
-
-    @usual_errors
-    def component(self, subset: Iterable[str | int]) -> float:
-        """Return what some players contribute together, beyond what smaller subsets do.
-
-        These are the components of the functional decomposition (Theorems 2 and 3 of the paper):
-        those of all subsets sum to `total`, and those of the subsets of S to ``value(S)``.
-
-        Parameters
-        ----------
-        subset : iterable of names or numbers of players
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> x = np.linspace(-1.0, 1.0, 20)
-        >>> attribution = pkex.hsic(np.column_stack([x, x**2]), x**2)
-        >>> parts = [attribution.component(subset) for subset in ([0], [1], [0, 1])]
-        >>> bool(np.isclose(sum(parts), attribution.total))
-        True
-        """
-        chosen = self._numbers(subset)
-        return self.recomputation("the component of a subset").component(chosen)
-
-    @usual_errors
-    def interactions(
-        self,
-        index: str = "k-SII",
-        max_order: int = 2,
-        *,
-        players: Iterable[Any] | None = None,
-        progress: bool = False,
-    ) -> Interactions:
-        """Return which columns make up the statistic together, exactly.
-
-        A change of the dependence between two columns shows as their pair, which shares alone
-        cannot say. There are no p-values of pairs.
-
-        Parameters
-        ----------
-        index, max_order, players, progress
-            As in `Explainer.interactions`.
+        alpha : float, optional
+            The significance level; that of the result by default.
 
         Returns
         -------
-        Interactions
-            Of one row, whose `predictions` are the statistic.
+        list of str
+            The sentences.
+
+        See Also
+        --------
+        pkex.Attribution.verdict : The verdict in words.
 
         Examples
         --------
-        Two columns lost their dependence:
-
-        >>> import numpy as np, pkex
-        >>> rng = np.random.default_rng(1)
-        >>> X, Z = rng.normal(size=(2, 200, 4))
-        >>> X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
-        >>> pkex.mmd(X, Z).interactions().top(1)[0].players
-        ('x0', 'x1')
-        """
-        source = self.recomputation("interactions")
-        return source.interactions(self, index, max_order, players, progress)
-
-    def remarks(self, alpha: float | None = None) -> list[str]:
-        """Return what to know before reading the shares, in sentences; often none.
-
-        Under neutral removal a caution. Where the verdict is positive, which players have a share
-        but did not change alone, and the other way round, at the significance level `alpha` (that
-        of the result by default) after Holm's correction; and on how many rows columns were
-        permuted, where these are not all.
-
-        Examples
-        --------
-        Two columns that lost their dependence are involved, though neither changed by itself:
+        Two columns lost their dependence, though neither changed by itself:
 
         >>> import numpy as np, pkex
         >>> rng = np.random.default_rng(1)
         >>> X, Z = rng.normal(size=(2, 300, 3))
         >>> X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
         >>> print(*pkex.mmd(X, Z, n_permutations=199, random_state=0).remarks())
-        x1, x0: a share, but no change alone: involved, as the relation to other columns changed.
+        x1, x0: significant contribution without a univariate change: the dependence on ...
         """
         return view.remarks(self, self.alpha if alpha is None else alpha)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one line per player, the largest value first.
+        """Return a pandas DataFrame with one line per feature, the largest contribution first.
 
-        Its columns are ``value``; ``standard_error`` with blocks; with permutations ``null_low``
-        and ``null_high``, between which 95 % of the null values lie, ``p_value``, and the p-values
-        adjusted for their number: ``p_holm`` (Holm, family-wise error) and ``p_bh`` (Benjamini and
-        Hochberg, false discovery rate); ``alone``, the statistic of the player by itself, and with
-        permutations ``p_alone`` and ``p_alone_holm``.
+        Its columns are ``contribution``; ``standard_error`` with blocks; with permutations
+        ``null_low`` and ``null_high``, between which 95 % of the null contributions lie,
+        ``p_value``, and the p-values adjusted for their number: ``p_adjusted`` (Holm, family-wise
+        error) and ``p_bh`` (Benjamini and Hochberg, false discovery rate); ``univariate``, the
+        statistic of that feature only, and with permutations ``p_univariate`` and
+        ``p_univariate_adjusted``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Its index has the names of the features.
+
+        See Also
+        --------
+        pkex.Attribution.ranking : The order of the lines.
 
         Examples
         --------
@@ -429,31 +304,45 @@ class Attribution(Tested):
         >>> x = np.linspace(-1.0, 1.0, 20)
         >>> attribution = pkex.hsic(np.column_stack([x, x**2]), x**2, n_permutations=99)
         >>> list(attribution.to_frame().columns)[:6]
-        ['value', 'null_low', 'null_high', 'p_value', 'p_holm', 'p_bh']
-        >>> list(attribution.to_frame().columns)[6:]
-        ['alone', 'p_alone', 'p_alone_holm']
+        ['contribution', 'null_low', 'null_high', 'p_value', 'p_adjusted', 'p_bh']
         """
-        return frames.attribution_frame(self)
+        low, high = (None, None) if self.null_band is None else self.null_band
+        columns = {
+            "contribution": self.values,
+            "standard_error": self.standard_errors,
+            "null_low": low,
+            "null_high": high,
+            "p_value": self.p_values,
+            "p_adjusted": self.p_adjusted,
+            "p_bh": self.p_bh,
+            "univariate": self.univariate if self.has_univariate else None,
+            "p_univariate": self.p_univariate,
+            "p_univariate_adjusted": self.p_univariate_adjusted,
+        }
+        return frames.feature_frame(self, columns)
 
     @property
     def plot(self) -> AttributionPlots:
         """Plots: ``attribution.plot()`` draws bars over null bands; see `AttributionPlots`.
+
+        See Also
+        --------
+        pkex.Attribution.report : A report with the plots.
 
         Examples
         --------
         ::
 
             attribution.plot(max_display=10, marginals=2)
-            attribution.plot.marginals()
         """
         return AttributionPlots(self)
 
     def report(
         self,
-        path: str | os.PathLike[str],
+        path: PathLike,
         *,
         title: str | None = None,
-        details: Mapping[str, object] | None = None,
+        details: Details = None,
         sample_names: tuple[str, str] | None = None,
         alpha: float | None = None,
         interactions: Interactions | None = None,
@@ -473,7 +362,12 @@ class Attribution(Tested):
         alpha : float, optional
             The significance level of the verdict; that of the result by default.
         interactions : Interactions, optional
-            Those of the attribution, `interactions()`: a section shows which columns act together.
+            Those of the attribution, `interactions()`: a section shows which columns interact.
+
+        See Also
+        --------
+        pkex.mmd : Contributions of features to the difference of two samples.
+        pkex.hsic : Contributions of features to the dependence of a target.
 
         Examples
         --------
@@ -484,24 +378,24 @@ class Attribution(Tested):
         ...     os.listdir(folder)
         ['report.html']
         """
-        from pkex.output.report import write
+        options = {"sample_names": sample_names, "alpha": alpha, "interactions": interactions}
+        self._write_report(path, title=title, details=details, **options)
 
-        write(
-            self,
-            path,
-            title=title,
-            details=details,
-            sample_names=sample_names,
-            alpha=alpha,
-            interactions=interactions,
-        )
-
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the attribution to a file, which `load` reads; as `Explanation.save` does.
 
-        The file holds the values, the permutations and all that says how they were made, but not
-        the samples. What is computed when first asked for, as `alone` without permutations, is in
-        it if it was asked for before.
+        The file holds the values, the permutations and how they were computed, but not the samples.
+        What is computed when first asked for, as `univariate` without permutations, is in it if it
+        was asked for before.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file; an existing one is replaced.
+
+        See Also
+        --------
+        pkex.Attribution.load : Reads the file.
 
         Examples
         --------
@@ -514,39 +408,15 @@ class Attribution(Tested):
         True
         >>> again.value([0])
         Traceback (most recent call last):
-        ValueError: this attribution was loaded from a file, which does not hold the samples: ...
+        ValueError: this attribution was loaded from a file, which does not store the samples, ...
         """
         super().save(path)
-
-    def __repr__(self) -> str:
-        return text.draw(view.attribution(self, text.LINES))
-
-    def _repr_html_(self) -> str:
-        return html.draw(view.attribution(self, html.LINES))
-
-    def recomputation(self, what: str) -> Recomputation:
-        """Return what the attribution was computed from, or say that it is not there."""
-        if self.source is None:
-            raise ValueError(
-                f"this attribution was loaded from a file, which does not hold the samples: {what} "
-                "cannot be computed; make the attribution again with pkex.mmd or pkex.hsic."
-            )
-        return self.source
-
-    def _numbers(self, subset: Iterable[str | int]) -> list[int]:
-        if isinstance(subset, str) or not isinstance(subset, Iterable):
-            raise TypeError(f"a subset is a list of players, e.g. [0, 2]; got {brief(subset)}.")
-        chosen = list(subset)
-        if not chosen:
-            return []
-        [found] = select(chosen, [Axis("feature", len(self.players), self.feature_names)])
-        return sorted({int(i) for i in found})
 
 
 def describe_removal(removal: str, two_samples: bool, blocks: bool) -> str:
     """Return what a removed column is replaced by in a statistic."""
     if removal == "neutral":
-        return "their kernel factor becomes 1 (the paper's game)"
+        return "none; the kernel factor of a removed feature is 1 (neutral)"
     rows = "all pairs of different rows"
     rows += " of both samples" if two_samples else ""
-    return f"averaged over {rows}{' of a block' if blocks else ''}"
+    return f"{rows}{' of a block' if blocks else ''}"

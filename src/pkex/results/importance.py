@@ -9,9 +9,8 @@ import numpy as np
 
 from pkex._util.types import Floats, Indices
 from pkex.output import frames, html, text
-from pkex.output.files.archive import Format, Header
-from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays
-from pkex.output.files.header import as_count, as_flag, as_names, maybe
+from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays, Header
+from pkex.output.files.header import as_count, as_flag, as_names, as_text, optional
 from pkex.output.plots.accessors import ImportancePlots
 from pkex.output.view import features
 from pkex.results.about import About
@@ -25,53 +24,85 @@ def _upgrade(header: Header) -> None:
     if header["version"] == 1:
         names = as_names(header["feature_names"])
         header["column_names"] = list(names)
-        header["players"] = [[i] for i in range(len(names))]
+        header["feature_groups"] = [[i] for i in range(len(names))]
         header["output_names"] = list(as_names(header["output_names"])) or None
         header["removal"] = "neutral" if as_flag(header["neutral"]) else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importance(Result):
-    """Mean absolute values over the rows of an explanation, with their standard errors.
+    """How important features are, with standard errors over rows.
+
+    From `Explanation.importance` means of absolute values, from `permutation_importance` and `sage`
+    what the score of the model loses without a feature, which may be negative.
+
+    Parameters
+    ----------
+    about : About
+        What the explanation is about. Its fields, such as `feature_names` and `removal`, are
+        attributes of the importance, too.
+    values : array of shape (n_features,) or (n_features, n_outputs)
+        Means of the absolute values, or what `meaning` says.
+    standard_errors : array of the same shape
+        Standard errors of these means over the rows; NaN for a single row.
+    centred : array of the same shape
+        Means of ``|value - its mean over the rows|``. Values of neutral removal hold an offset that
+        is much the same in every row and says nothing about them; here it is left out.
+    n_rows : int, optional
+        How many rows the means are over; None where it is not known.
+    has_std : bool, default False
+        Whether the explanation has posterior standard deviations. The standard errors are over the
+        rows and do not hold them.
+    importances_std : array of the same shape, optional
+        Of permutation importance: the standard deviation of one shuffle.
+    meaning : str, optional
+        What the values are, where they are not means of absolute values.
 
     Attributes
     ----------
-    values : array of shape (n_players,) or (n_players, n_outputs)
-        Means of the absolute values.
-    standard_errors : array of the same shape
-        Standard errors of these means over the rows; NaN for a single row.
+    importances_mean : array of the same shape
+        The values, as scikit-learn names them.
     feature_names : tuple of str
+        Names of the features.
     output_names : tuple of str
-        Empty when there is one output without a name.
-    centred : array of the same shape as `values`
-        Means of ``|value - its mean over the rows|``. Values of neutral removal hold an offset that
-        is much the same in every row and says nothing about them; here it is left out.
+        Names of the outputs; empty when there is one output without a name.
     neutral : bool
         Whether the values are of neutral removal, so that the centred means are shown as well.
-    n_rows : int or None
-        How many rows the means are over; None where it is not known.
-    has_std : bool
-        Whether the explanation has posterior standard deviations. The standard errors are over the
-        rows and do not hold them.
+    ranking : array of int
+        The features, most important first.
+
+    See Also
+    --------
+    pkex.Explanation.importance : Computes the importance.
 
     Examples
     --------
     >>> import pkex
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
     >>> importance = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance()
-    >>> [importance.feature_names[player] for player in importance.order]
+    >>> [importance.feature_names[i] for i in importance.ranking]
     ['x1', 'x0']
     """
 
-    AXES: ClassVar = dict.fromkeys(("values", "standard_errors", "centred"), ("feature", "output"))
+    AXES: ClassVar = dict.fromkeys(
+        ("values", "standard_errors", "centred", "importances_std"), ("feature", "output")
+    )
+    REPORT: ClassVar = "importance"
+    VIEWS: ClassVar = (features.importance, lambda self: features.importance(self, html.LINES))
     CODEC: ClassVar = Codec(
-        Format("Importance", 2),
+        "Importance",
+        3,
         (
             ABOUT,
             Entries(
-                {"n_rows": maybe(as_count), "has_std": lambda value: bool(maybe(as_flag)(value))}
+                {
+                    "n_rows": optional(as_count),
+                    "has_std": lambda value: bool(optional(as_flag)(value)),
+                    "meaning": optional(as_text),
+                }
             ),
             FloatArrays(("values", "standard_errors", "centred"), finite=True, gaps=True),
+            FloatArrays(("importances_std",), finite=True, optional=True),
         ),
         _upgrade,
     )
@@ -81,10 +112,39 @@ class Importance(Result):
     centred: Floats
     n_rows: int | None = None
     has_std: bool = False
+    importances_std: Floats | None = None
+    meaning: str | None = None
 
     @classmethod
     def of(cls, values: Floats, about: About, has_std: bool = False) -> Importance:
-        """Return the importance of values of shape (n_rows, n_players[, n_outputs])."""
+        """Return the importance of values of rows.
+
+        Parameters
+        ----------
+        values : array of shape (n_rows, n_features) or (n_rows, n_features, n_outputs)
+            The values of an explanation.
+        about : About
+            What the explanation is about.
+        has_std : bool, default False
+            Whether the explanation has posterior standard deviations.
+
+        Returns
+        -------
+        Importance
+            The means over the rows.
+
+        See Also
+        --------
+        pkex.Explanation.importance : The importance of an explanation.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> explanation = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]])
+        >>> pkex.Importance.of(explanation.values, explanation.about).values.round(4)
+        array([0.2272, 0.3511])
+        """
         if len(values) == 0:
             raise ValueError("the explanation has no rows, so there is no mean over them.")
         sizes = np.abs(values)
@@ -95,36 +155,100 @@ class Importance(Result):
         return cls(about, sizes.mean(axis=0), errors, centred, len(values), has_std)
 
     @property
-    def output_names(self) -> tuple[str, ...]:
-        """Names of the outputs; empty when there is one and it has no name."""
-        return self.outputs
-
-    @property
     def neutral(self) -> bool:
-        """Whether the values are of neutral removal, so that centred means are shown as well."""
+        """Whether the values are of neutral removal, so that centred means are shown as well.
+
+        See Also
+        --------
+        pkex.Explainer : Takes the removal.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> pkex.Explainer(f, removal="neutral")([[0.0, 1.0], [1.0, 0.0]]).importance().neutral
+        True
+        """
         return bool(self.removal == "neutral")
 
     @property
-    def order(self) -> Indices:
-        """The players, most important first; by the sum over outputs where there are several."""
+    def importances_mean(self) -> Floats:
+        """The values, as scikit-learn names those of permutation importance.
+
+        See Also
+        --------
+        pkex.permutation_importance : Computes them over all shuffles.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0], [1.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> pkex.permutation_importance(f, [[0.0], [1.0]], [1.0, 0.0]).importances_mean.round(4)
+        array([1.5739])
+        """
+        return self.values
+
+    @property
+    def ranking(self) -> Indices:
+        """The features, most important first; by the sum over outputs where there are several.
+
+        See Also
+        --------
+        pkex.Importance.to_frame : The means in this order.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance().ranking
+        array([1, 0])
+        """
         total = self.values if self.values.ndim == 1 else self.values.sum(axis=1)
         return np.argsort(-total, kind="stable")
 
     def __repr__(self) -> str:
-        return "\n".join(text.draw_lines(features.importance(self)))
-
-    def _repr_html_(self) -> str:
-        return html.draw(features.importance(self, html.LINES))
+        return "\n".join(text.draw_lines(self.VIEWS[0](self)))
 
     @property
     def plot(self) -> ImportancePlots:
-        """Plots: ``importance.plot()`` draws bars with standard errors; see `ImportancePlots`."""
+        """Plots: ``importance.plot()`` draws bars with standard errors; see `ImportancePlots`.
+
+        See Also
+        --------
+        pkex.Explanation.plot : Plots of the values of rows.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance().plot()
+        <ImportanceDisplay in ax_ of figure_>
+        """
         return ImportancePlots(self)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, most important first.
 
-        Its columns are ``importance`` and ``standard_error``, and for neutral removal ``centred``;
-        for several outputs all of each.
+        Its columns are ``importance`` and ``standard_error``, for neutral removal ``centred``, and
+        for permutation importance ``importance_std``; for several outputs all of each.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One line for each feature.
+
+        See Also
+        --------
+        pkex.Explanation.to_frame : The values of each row.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance().to_frame().index.tolist()
+        ['x1', 'x0']
         """
-        return frames.importance_frame(self)
+        columns = {"importance": self.values, "standard_error": self.standard_errors}
+        centred = self.centred if self.neutral else None
+        others = {"centred": centred, "importance_std": self.importances_std}
+        return frames.feature_frame(self, columns | others)

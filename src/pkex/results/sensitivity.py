@@ -1,20 +1,17 @@
-"""`Sensitivity`: shares of the variance of a model's output, for each input."""
+"""`Sensitivity`: fractions of the variance of a model's output, for each input."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pkex._util.types import Floats, Indices
-from pkex._util.words import listed
+from pkex._util.words import join_names
 from pkex.output import frames, html, text
-from pkex.output.files.archive import Format
 from pkex.output.files.codec import ABOUT, Codec, Content, Entries, FloatArrays
-from pkex.output.files.header import as_count, as_names, as_number, as_text, to_json, typed
+from pkex.output.files.header import as_count, as_names, as_number, as_text, require_type, to_json
 from pkex.output.plots.accessors import SensitivityPlots
 from pkex.output.view import features
 from pkex.results.base import Result
@@ -26,7 +23,7 @@ _COARSE = 1e-4  # numerical error of an index that is worth a word
 
 
 def _as_pair(value: Any) -> Pair:
-    first, second, strength = typed(value, list, "a pair of columns")
+    first, second, strength = require_type(value, list, "a pair of columns")
     return Pair(as_count(first), as_count(second), as_number(strength))
 
 
@@ -42,11 +39,11 @@ class _FoundPairs:
         entry = content.header.get("dependence")
         if entry is None:
             return
-        pairs = [_as_pair(pair) for pair in typed(entry, list, "a list")]
-        owned = {column for player in fields["players"] for column in player}
+        pairs = [_as_pair(pair) for pair in require_type(entry, list, "a list")]
+        owned = {column for group in fields["feature_groups"] for column in group}
         if not all({*pair[:2]} <= owned for pair in pairs):
             raise ValueError("dependence: it names columns that belong to no feature")
-        fields["dependence"] = Dependence.found(pairs)
+        fields["dependence"] = Dependence.from_pairs(pairs)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,56 +51,55 @@ class Sensitivity(Result):
     """How much of the variance of a model's output comes from each input, by `pkex.sensitivity`.
 
     With independent inputs the output is a sum of parts, one for every set of inputs, that are
-    uncorrelated, and its variance is the sum of theirs. All indices are shares of that variance.
+    uncorrelated, and its variance is the sum of theirs. All indices are fractions of that variance.
 
-    Attributes
+    Parameters
     ----------
-    first_order : array of shape (n_players,) or (n_players, n_outputs)
-        What each input explains alone: the variance of the mean output given the input.
-    total_order : array of the same shape
+    about : About
+        What all results have: `feature_names` (the inputs: columns, or groups of columns),
+        `column_names`, `feature_groups` (the columns of each input), `output_names`, and of a
+        classifier `output_kind`, e.g. "decision function".
+    first_order : array of shape (n_features,) or (n_features, n_outputs)
+        What each input explains by itself: the variance of the mean output given the input.
+    total_order : array of shape (n_features,) or (n_features, n_outputs)
         What would be lost without it: all parts that it has a hand in. Where it is 0 the input does
         not matter.
-    shapley : array of the same shape
+    shapley : array of shape (n_features,) or (n_features, n_outputs)
         Shapley effects: every part is divided equally among its inputs. They lie between the two
         others and sum to 1.
-    second_order : array of shape (n_players, n_players), with n_outputs at the end, or None
-        The parts of two inputs, beyond what each explains alone; 0 on the diagonal. None unless it
-        was asked for by ``order=2``.
     variance : float, or array of shape (n_outputs,)
         The variance of the output with independent inputs.
     mean : float, or array of shape (n_outputs,)
         Its mean.
-    feature_names : tuple of str
-        Names of the inputs: columns, or groups of columns.
-    column_names : tuple of str
-    players : tuple of tuples of int
-        The columns of each input.
-    output_names : tuple of str, or None
     inputs : str
         What the inputs range over.
-    error : float
+    error_bound : float
         What an index may be off by because of how it was computed, not because of how well the
         model fits: rounding, a proven bound for kernels that are sums of others up to an error
         (Matern, rational quadratic), and for distributions how much the indices changed when the
         nodes of their rules were doubled for the last time.
+    second_order : array of shape (n_features, n_features), with n_outputs at the end, or None
+        The parts of two inputs, beyond what each explains by itself; 0 on the diagonal. None unless
+        it was asked for by ``order=2``.
     input_notes : tuple of str
         What to know of the ranges that were given; see `notes`.
     dependence : Dependence or None
         Which columns of the table depend on each other; None for distributions. See `correlated`.
-    number : str or None
-        Of a classifier, what the output is, e.g. "decision function".
+
+    See Also
+    --------
+    pkex.sensitivity : Sobol indices and Shapley effects.
 
     Examples
     --------
     >>> import pkex
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-    >>> found = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)})
-    >>> found
+    >>> pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)})
     Sensitivity(2 inputs, variance 0.264)
       inputs: a distribution for each of 2 columns, independent of each other
-          first order  Shapley  total order
+          first-order  Shapley  total-order
       x1       0.9225   0.9228       0.9232
-      x0       0.0768  0.07717      0.07754
+      x0       0.0768   0.0772       0.0775
       interactions: 0.00074 of the variance
     """
 
@@ -116,14 +112,19 @@ class Sensitivity(Result):
         "variance": ("output",),
         "mean": ("output",),
     }
+    VIEWS: ClassVar = (
+        lambda self: features.sensitivity(self, text.LINES, text.OUTPUTS),
+        lambda self: features.sensitivity(self, html.LINES),
+    )
     CODEC: ClassVar = Codec(
-        Format("Sensitivity", 1),
+        "Sensitivity",
+        2,
         (
             ABOUT,
             Entries(
                 {
                     "inputs": as_text,
-                    "error": as_number,
+                    "error_bound": as_number,
                     "input_notes": lambda value: () if value is None else as_names(value),
                 }
             ),
@@ -140,67 +141,123 @@ class Sensitivity(Result):
     variance: Any
     mean: Any
     inputs: str
-    error: float
+    error_bound: float
     second_order: Floats | None = None
     input_notes: tuple[str, ...] = ()
     dependence: Dependence | None = None
 
     def _check_sums(self) -> None:
         sums = self.shapley.sum(axis=0)
-        if not np.all(np.isnan(sums) | (np.abs(sums - 1.0) <= 1e-6 + self.error)):
+        if not np.all(np.isnan(sums) | (np.abs(sums - 1.0) <= 1e-6 + self.error_bound)):
             raise ValueError(f"the Shapley effects sum to {float(np.ravel(sums)[0]):.6g}, not to 1")
 
     @property
-    def order(self) -> Indices:
-        """The inputs, the largest Shapley effect first; by the sum over outputs of several."""
+    def ranking(self) -> Indices:
+        """The inputs, the largest Shapley effect first; by the sum over outputs of several.
+
+        See Also
+        --------
+        pkex.Sensitivity.to_frame : The indices as a table in this order.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> sensitivity = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)})
+        >>> sensitivity.ranking
+        array([1, 0])
+        """
         effects = self.shapley
         total = effects if effects.ndim == 1 else np.nansum(effects, axis=1)
         return np.argsort(-total, kind="stable")
 
     @property
-    def interactions(self) -> Any:
-        """The share of all parts of two inputs and more: 1 minus the sum of `first_order`."""
+    def interaction_fraction(self) -> Any:
+        """The fraction of all parts of two inputs and more: 1 minus the sum of `first_order`.
+
+        See Also
+        --------
+        pkex.sensitivity : With ``order=2`` it gives the part of each pair.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> sensitivity = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)})
+        >>> round(float(sensitivity.interaction_fraction), 5)
+        0.00074
+        """
         return 1.0 - self.first_order.sum(axis=0)
 
     @property
     def correlated(self) -> tuple[tuple[str, str], ...]:
         """The pairs of inputs whose columns depend on each other, the strongest first.
 
-        They are found when this is first asked for, by the rows alone: by Spearman's correlation,
+        They are found when this is first asked for, by the rows only: by Spearman's correlation,
         Cramer's V for categories and the correlation ratio of ranks for a number and a category,
         of at least 0.3 and significant at 5 % after Holm's adjustment. At most 2000 rows and 500
         columns are looked at. Columns of one group are not told apart.
+
+        See Also
+        --------
+        pkex.Sensitivity.notes : Names these inputs.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> x = np.linspace(0.0, 1.0, 30)
+        >>> pkex.sensitivity(f, np.column_stack([x, x**2])).correlated
+        (('x0', 'x1'),)
         """
-        pairs = () if self.dependence is None else self.dependence.between(self.players)
+        pairs = () if self.dependence is None else self.dependence.between(self.feature_groups)
         names = self.feature_names
         return tuple((names[pair.first], names[pair.second]) for pair in pairs)
 
     @property
     def notes(self) -> list[str]:
-        """What to know before reading the indices: ranges, correlated features, numerical error."""
-        found = list(self.input_notes)
+        """What to know before reading the indices: ranges, correlated features, numerical error.
+
+        See Also
+        --------
+        pkex.Sensitivity.correlated : The pairs of correlated inputs.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> x = np.linspace(0.0, 1.0, 30)
+        >>> print(*pkex.sensitivity(f, np.column_stack([x, x**2])).notes)
+        Features are correlated (x0, x1): indices assume independence. Group them
+        """
+        notes = list(self.input_notes)
         names = list(dict.fromkeys(name for pair in self.correlated for name in pair))
         if names:
-            found.append(
-                f"Features are correlated ({listed(names)}): indices assume independence. Group "
-                "them"
+            notes.append(
+                f"Features are correlated ({join_names(names)}): indices assume independence. "
+                "Group them"
             )
-        if self.error > _COARSE:
-            found.append(
-                f"Numerical error of an index: up to {self.error:.1g} (of computing it, not of the "
-                "model)"
+        if self.error_bound > _COARSE:
+            notes.append(
+                f"Numerical error of an index: up to {self.error_bound:.1g} (of computing it, not "
+                "of the model)"
             )
-        return found
-
-    def __repr__(self) -> str:
-        return text.draw(features.sensitivity(self, text.LINES, text.OUTPUTS))
-
-    def _repr_html_(self) -> str:
-        return html.draw(features.sensitivity(self, html.LINES))
+        return notes
 
     @property
     def plot(self) -> SensitivityPlots:
-        """Plots: ``sensitivity.plot()`` draws the indices as bars; see `SensitivityPlots`."""
+        """Plots: ``sensitivity.plot()`` draws the indices as bars; see `SensitivityPlots`.
+
+        See Also
+        --------
+        pkex.Sensitivity.report : A report with the plot.
+
+        Examples
+        --------
+        ::
+
+            sensitivity.plot()
+        """
         return SensitivityPlots(self)
 
     def to_frame(self) -> Any:
@@ -212,46 +269,21 @@ class Sensitivity(Result):
         Returns
         -------
         pandas.DataFrame
+            The indices; its index has the names of the inputs.
+
+        See Also
+        --------
+        pkex.sensitivity : Sobol indices and Shapley effects.
 
         Examples
         --------
         >>> import pkex
         >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}).to_frame().round(3)
-            first_order  shapley  total_order
-        x1        0.922    0.923        0.923
-        x0        0.077    0.077        0.078
+        >>> frame = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}).to_frame()
+        >>> frame.round(3).reset_index()
+          feature  first_order  shapley  total_order
+        0      x1        0.922    0.923        0.923
+        1      x0        0.077    0.077        0.078
         """
-        return frames.sensitivity_frame(self)
-
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str | None = None,
-        details: Mapping[str, object] | None = None,
-    ) -> None:
-        """Write a report that opens in a browser: one HTML file, written whole or not at all.
-
-        Parameters
-        ----------
-        path : str or path
-            Name of the file; an existing one is replaced.
-        title : str, optional
-            Heading of the report.
-        details : mapping of str to anything, optional
-            Facts that the result does not know, such as the model, shown as text.
-
-        Examples
-        --------
-        >>> import os, tempfile, pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> found = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)})
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     found.report(os.path.join(folder, "report.html"), details={"model": f})
-        ...     os.listdir(folder)
-        ['report.html']
-        """
-        from pkex.output.report import write
-
-        write(self, path, title=title, details=details)
+        kinds = ("first_order", "shapley", "total_order")
+        return frames.feature_frame(self, {kind: getattr(self, kind) for kind in kinds})

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pkex._util.lazy import lazy
-from pkex._util.p_values import holm, p_by_permutation, p_of_any, slack, step_up
+from pkex._util.p_values import benjamini_hochberg, combined_p, holm, permutation_p, tie_tolerance
 from pkex._util.types import Floats, Indices
-from pkex._util.words import listed
+from pkex._util.words import join_names
 from pkex.kernels.algebra import Kernel
 from pkex.results.base import Result
 
@@ -29,14 +29,14 @@ _BAND = (0.025, 0.975)  # quantiles of the null band
 class Tested(Result):
     """The statistic, what permutations gave for it, and the p-values; see `Attribution`."""
 
-    statistic: str
+    statistic_name: str
     values: Floats
     rounding: Floats
     n_rows: tuple[int, ...]
     null_values: Floats | None = None
-    alone_values: Floats | None = None
-    alone_null_values: Floats | None = None
-    alone_rounding: Floats | None = None
+    univariate_values: Floats | None = None
+    univariate_null_values: Floats | None = None
+    univariate_rounding: Floats | None = None
     test_p_values: Floats | None = None
     n_test_rows: int | None = None
     standard_error: float | None = None
@@ -45,36 +45,126 @@ class Tested(Result):
     alpha: float = 0.05
 
     @property
-    def total(self) -> float:
-        """The statistic."""
+    def contributions(self) -> Floats:
+        """The contribution of each feature to the statistic; the same as `values`.
+
+        See Also
+        --------
+        pkex.Attribution.statistic : Their sum.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0]).contributions.round(4)
+        array([ 0.0584, -0.0037])
+        """
+        return self.values
+
+    @property
+    def statistic(self) -> float:
+        """The statistic, which the contributions sum to.
+
+        See Also
+        --------
+        pkex.Attribution.contributions : What it consists of.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> round(pkex.hsic(X, X[:, 0]).statistic, 4)
+        0.0547
+        """
         return float(self.values.sum())
 
     @property
-    def order(self) -> Indices:
-        """The players, the largest value first."""
+    def ranking(self) -> Indices:
+        """The numbers of the features, the largest value first.
+
+        See Also
+        --------
+        pkex.Attribution.significant : The names of the significant features.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0]).ranking
+        array([0, 1])
+        """
         return np.argsort(-self.values, kind="stable")
 
     @property
     def n_permutations(self) -> int:
-        """Number of permutations."""
+        """The number of permutations; 0 without a test.
+
+        See Also
+        --------
+        pkex.Attribution.n_relabellings : How many different ones there are.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).n_permutations
+        99
+        """
         return 0 if self.null_values is None else len(self.null_values)
 
     @property
     def n_relabellings(self) -> int:
-        """How many different permutations there are, of which the most extreme one is one."""
+        """How many different permutations there are, of which the most extreme one is one.
+
+        See Also
+        --------
+        pkex.Attribution.n_permutations : How many were drawn.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0]).n_relabellings
+        479001600
+        """
         if self.target_kernel is not None:
             return math.factorial(min(self.n_rows[0], _MANY_ROWS))
         first, second = (min(count, _MANY_ROWS) for count in self.n_rows)
         return math.comb(first + second, first) // (2 if first == second else 1)
 
     @lazy
-    def null_totals(self) -> Floats | None:
-        """The statistic under the permutations."""
+    def null_statistics(self) -> Floats | None:
+        """The statistic under the permutations; None without them.
+
+        See Also
+        --------
+        pkex.Attribution.p_statistic : The p-value that comes from them.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).null_statistics.shape
+        (99,)
+        """
         return None if self.null_values is None else self.null_values.sum(axis=1)
 
     @lazy
     def null_band(self) -> Floats | None:
-        """Where 95 % of the null values of each player lie, shape (2, n_players)."""
+        """Where 95 % of the null values of each feature lie, shape (2, n_features), or None.
+
+        See Also
+        --------
+        pkex.Attribution.p_values : The p-values of the features.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).null_band.round(2)
+        array([[-0.01, -0.  ],
+               [ 0.02,  0.01]])
+        """
         if self.null_values is None:
             return None
         band: Floats = np.quantile(self.null_values, _BAND, axis=0)
@@ -82,74 +172,145 @@ class Tested(Result):
 
     @lazy
     def p_value(self) -> float | None:
-        """The p-value of the verdict: is anything there, in all features together or in one alone?
+        """The p-value of the verdict: of all features together or of any by itself.
 
-        One feature among many is diluted in the statistic of all of them, whose p-value is
-        `p_statistic`. Here the smallest univariate p-value counts as much; its own chance to be
-        small comes from the same permutations, so that this is one test. Where univariate
-        statistics were not permuted it is `p_statistic`.
+        One feature among many is diluted in the statistic of all, whose p-value is `p_statistic`.
+        Here the smallest univariate p-value counts as much, and the same permutations say how small
+        it gets by chance: this is one test. Without univariate ones it is `p_statistic`.
+
+        See Also
+        --------
+        pkex.Attribution.detected : Whether it is at most the significance level.
 
         Examples
         --------
         >>> import numpy as np, pkex
         >>> X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
         >>> Z[:, 4] += 0.8
-        >>> found = pkex.mmd(X, Z, n_permutations=1199, random_state=0)
-        >>> found.p_statistic > 0.1, found.p_value < 0.01
+        >>> drift = pkex.mmd(X, Z, n_permutations=1199, random_state=0)
+        >>> drift.p_statistic > 0.1, drift.p_value < 0.01
         (True, True)
         """
-        totals, alone, null = self.null_totals, self.alone_values, self.alone_null_values
-        if totals is None or alone is None or null is None:
+        totals, null = self.null_statistics, self.univariate_null_values
+        if totals is None or self.univariate_values is None or null is None:
             return self.p_statistic
-        return p_of_any(
-            np.concatenate([[self.total], totals]),
-            np.vstack([alone, null]),
-            np.concatenate(
-                [
-                    [slack(self.total, totals, self.rounding.sum())],
-                    slack(alone, null, self.alone_rounding),
-                ]
-            ),
-        )
+        of_all = tie_tolerance(self.statistic, totals, self.rounding.sum())
+        of_each = tie_tolerance(self.univariate_values, null, self.univariate_rounding)
+        each = np.vstack([self.univariate_values, null])
+        return combined_p(np.append(self.statistic, totals), each, np.append(of_all, of_each))
 
     @lazy
     def p_statistic(self) -> float | None:
-        """The p-value of the statistic of all features together."""
-        if self.null_totals is None:
+        """The p-value of the statistic of all features together; None without permutations.
+
+        See Also
+        --------
+        pkex.Attribution.p_value : The p-value of the verdict.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_statistic
+        0.01
+        """
+        if self.null_statistics is None:
             return None
-        return float(p_by_permutation(self.total, self.null_totals, self.rounding.sum()))
+        return float(permutation_p(self.statistic, self.null_statistics, self.rounding.sum()))
 
     @lazy
     def p_values(self) -> Floats | None:
-        """The p-values of the values of the players."""
+        """The p-values of the contributions, not adjusted; None without permutations.
+
+        See Also
+        --------
+        pkex.Attribution.p_adjusted : The same, adjusted by Holm's method.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_values
+        array([0.01, 0.96])
+        """
         if self.null_values is None:
             return None
-        p: Floats = p_by_permutation(self.values, self.null_values, self.rounding)
+        p: Floats = permutation_p(self.values, self.null_values, self.rounding)
         # what was not tested by itself is NaN, which fmax leaves out
         return p if self.test_p_values is None else np.fmax(p, self.test_p_values)
 
     @lazy
-    def p_holm(self) -> Floats | None:
-        """The p-values of the players, adjusted by Holm's method."""
+    def p_adjusted(self) -> Floats | None:
+        """The p-values of the contributions, adjusted by Holm's method.
+
+        See Also
+        --------
+        pkex.Attribution.p_bh : Adjusted by Benjamini and Hochberg, for the false discovery rate.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_adjusted
+        array([0.02, 0.96])
+        """
         return None if self.p_values is None else holm(self.p_values)
 
     @lazy
     def p_bh(self) -> Floats | None:
-        """The p-values of the players, adjusted by the method of Benjamini and Hochberg."""
-        return None if self.p_values is None else step_up(self.p_values)
+        """The p-values of the contributions, adjusted by the method of Benjamini and Hochberg.
+
+        See Also
+        --------
+        pkex.Attribution.p_adjusted : Adjusted by Holm, for the family-wise error.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_bh
+        array([0.02, 0.96])
+        """
+        return None if self.p_values is None else benjamini_hochberg(self.p_values)
 
     @lazy
-    def p_alone(self) -> Floats | None:
-        """The p-values of `alone`."""
-        if self.alone_null_values is None:
+    def p_univariate(self) -> Floats | None:
+        """The p-values of `univariate`; None without permutations.
+
+        See Also
+        --------
+        pkex.Attribution.univariate : The statistic of each feature by itself.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_univariate
+        array([0.01, 0.96])
+        """
+        if self.univariate_null_values is None:
             return None
-        p: Floats = p_by_permutation(self.alone_values, self.alone_null_values, self.alone_rounding)
+        p: Floats = permutation_p(
+            self.univariate_values, self.univariate_null_values, self.univariate_rounding
+        )
         return p
 
     @lazy
-    def p_alone_holm(self) -> Floats | None:
-        """The p-values of `alone`, adjusted by Holm's method."""
-        return None if self.p_alone is None else holm(self.p_alone)
+    def p_univariate_adjusted(self) -> Floats | None:
+        """The p-values of `univariate`, adjusted by Holm's method.
+
+        See Also
+        --------
+        pkex.Attribution.p_univariate : Before the adjustment.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_univariate_adjusted
+        array([0.02, 0.96])
+        """
+        return None if self.p_univariate is None else holm(self.p_univariate)
 
     def detected(self, alpha: float | None = None) -> bool | None:
         """Return the verdict: whether `p_value` is at most `alpha`; None without permutations.
@@ -158,6 +319,15 @@ class Tested(Result):
         ----------
         alpha : float, optional
             The significance level; that of the result by default.
+
+        Returns
+        -------
+        bool or None
+            Whether there is drift or dependence; None where nothing was tested.
+
+        See Also
+        --------
+        pkex.Attribution.verdict : The verdict in words.
 
         Examples
         --------
@@ -181,6 +351,15 @@ class Tested(Result):
         alpha : float, optional
             The significance level; that of the result by default.
 
+        Returns
+        -------
+        tuple of str
+            The names of the features.
+
+        See Also
+        --------
+        pkex.Attribution.detected : The verdict.
+
         Examples
         --------
         >>> import numpy as np, pkex
@@ -193,10 +372,10 @@ class Tested(Result):
         if not self.detected(level):
             return ()
         chosen = np.zeros(len(self.values), dtype=bool)
-        for adjusted in (self.p_holm, self.p_alone_holm):
+        for adjusted in (self.p_adjusted, self.p_univariate_adjusted):
             if adjusted is not None:
                 chosen |= adjusted <= level
-        return tuple(self.feature_names[i] for i in self.order if chosen[i])
+        return tuple(self.feature_names[i] for i in self.ranking if chosen[i])
 
     def verdict(self, alpha: float | None = None) -> str:
         """Return the verdict in words: p-value, statistic, and the significant features.
@@ -206,31 +385,61 @@ class Tested(Result):
         alpha : float, optional
             The significance level; that of the result by default.
 
+        Returns
+        -------
+        str
+            One or two sentences.
+
+        See Also
+        --------
+        pkex.Attribution.sentences : The same, sentence by sentence.
+
         Examples
         --------
         >>> import numpy as np, pkex
-        >>> X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
-        >>> Z[:, 4] += 0.8
-        >>> pkex.mmd(X, Z, n_permutations=1199, random_state=0).verdict()
-        'Drift detected, p = 0.00... (alpha = 0.05); MMD² = ... (p = 0.167). Significant feature...'
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).verdict()
+        'Dependence detected, p = 0.01 (alpha = 0.05); HSIC = 0.05472 (p = 0.01)... x0.'
         """
         return " ".join(self.sentences(self.alpha if alpha is None else alpha))
 
     def sentences(self, alpha: float) -> tuple[str, ...]:
-        """Return the sentences of the verdict."""
-        size = f"{self.statistic.replace('^2', '²')} = {self.total:.4g}"
+        """Return the sentences of the verdict.
+
+        Parameters
+        ----------
+        alpha : float
+            The significance level.
+
+        Returns
+        -------
+        tuple of str
+            What was detected, and, where something was, the significant features.
+
+        See Also
+        --------
+        pkex.Attribution.verdict : The sentences as one text.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> x = np.arange(12.0)
+        >>> pkex.hsic(x[:, None], x, n_permutations=99, random_state=0).sentences(0.05)[1]
+        'Significant feature: x0.'
+        """
+        size = f"{self.statistic_name.replace('^2', '²')} = {self.statistic:.4g}"
         if self.standard_error is not None:
             size += f" ± {self.standard_error:.2g}"
-        found = self.detected(alpha)
-        if found is None:
+        detected = self.detected(alpha)
+        if detected is None:
             return (f"{size}, not tested.",)
         what = "drift" if self.target_kernel is None else "dependence"
-        start = f"{what.capitalize() if found else f'No {what}'} detected"
+        start = f"{what.capitalize() if detected else f'No {what}'} detected"
         tested = f"p = {self.p_value:.3g} (alpha = {alpha:g}); {size} (p = {self.p_statistic:.3g})."
-        if not found:
+        if not detected:
             return (f"{start}, {tested}",)
         names = self.significant(alpha)
         which = "No single feature is significant."
         if names:
-            which = f"Significant feature{'s' * (len(names) > 1)}: {listed(names)}."
+            which = f"Significant feature{'s' * (len(names) > 1)}: {join_names(names)}."
         return f"{start}, {tested}", which

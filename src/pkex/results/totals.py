@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex.models.classes import elsewhere
+from pkex.models.classes import largest_output_class
 from pkex.results.importance import Importance
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Totals:
     @classmethod
     def of(cls, explanation: Explanation) -> Totals:
         """Return the totals of an explanation that holds all rows."""
-        error = explanation.error
+        error = explanation.error_bound
         return cls(
             len(explanation),
             explanation.importance(),
@@ -67,7 +67,7 @@ class PairTotals:
     Attributes
     ----------
     n_rows : int
-    sizes, means : arrays of shape (n_players, n_players, n_outputs)
+    sizes, means : arrays of shape (n_features, n_features, n_outputs)
         Means over the rows of the absolute values, and of the values.
     error : float or None
         The largest proven bound; None where it is not known.
@@ -79,13 +79,17 @@ class PairTotals:
     error: float | None
 
     @classmethod
-    def of(cls, found: Interactions) -> PairTotals:
+    def of(cls, interactions: Interactions) -> PairTotals:
         """Return the totals of interactions that hold all rows."""
-        assert found.pairs is not None  # not of chosen subsets
-        d = len(found.feature_names)
-        pairs = found.pairs.reshape(len(found), d, d, -1)
-        error = None if found.error is None else float(found.error.max(initial=0.0))
-        return cls(len(found), np.abs(pairs).mean(axis=0), pairs.mean(axis=0), error)
+        assert interactions.pairs is not None  # not of chosen subsets
+        d = len(interactions.feature_names)
+        pairs = interactions.pairs.reshape(len(interactions), d, d, -1)
+        error = (
+            None
+            if interactions.error_bound is None
+            else float(interactions.error_bound.max(initial=0.0))
+        )
+        return cls(len(interactions), np.abs(pairs).mean(axis=0), pairs.mean(axis=0), error)
 
     def plus(self, other: PairTotals) -> PairTotals:
         """Return the totals of the rows of both."""
@@ -102,14 +106,14 @@ class PairTotals:
 
 def class_counts(explanation: Explanation) -> dict[str, int] | None:
     """Return how many rows have each predicted class; None where no class is predicted."""
-    if explanation.predicted is None:
+    if explanation.predicted_class is None:
         return None
-    found = [str(label) for label in explanation.predicted]
-    labels = dict.fromkeys((*(explanation.classes or ()), *found))
-    return {label: found.count(label) for label in labels}
+    predicted = [str(label) for label in explanation.predicted_class]
+    labels = dict.fromkeys((*(explanation.classes or ()), *predicted))
+    return {label: predicted.count(label) for label in labels}
 
 
 def count_apart(explanation: Explanation) -> int:
     """Return how many rows have their largest output in another class than the predicted one."""
-    other = elsewhere(explanation)
+    other = largest_output_class(explanation)
     return 0 if other is None else sum(most is not None for most in other)
