@@ -15,7 +15,6 @@ from sklearn.svm import SVC
 
 import pkex
 from pkex.output.report import write
-from tests.output.test_report_browser import browser  # noqa: F401  (a fixture)
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.frontend]
@@ -26,14 +25,14 @@ PAGES = [
     "gallery/index.html",
     "gallery/plot_all_rows.html",
     "api/models.html",
-    "cli.html",
+    "howto/command_line.html",
 ]
 LONG = "income of the household in the year before, with all that it had"
 DESKTOP, PHONE = 1280, 390
 
 
 @pytest.fixture
-def opened(browser):  # noqa: F811
+def opened(browser):
     contexts = []
 
     def at(url, width, scheme):
@@ -86,12 +85,13 @@ def results():
         "attribution": (attribution, None),
         "attribution and pairs": (attribution, attribution.interactions()),
         "sensitivity": (pkex.sensitivity(process, X, order=2), None),
+        "change": (pkex.change(process, X[:30], Z, n_permutations=39, random_state=0), None),
     }
 
 
 KINDS = [
     *("explanation", "explanation and pairs", "uncertain explanation"),
-    *("attribution", "attribution and pairs", "sensitivity"),
+    *("attribution", "attribution and pairs", "sensitivity", "change"),
 ]
 
 
@@ -117,16 +117,16 @@ def test_reports(kind, scheme, width, results, opened, tmp_path):
     assert overflow(page) <= 0
 
 
-def test_a_report_of_a_classifier_says_what_values_speak_for(results, opened, tmp_path):
+def test_a_report_of_a_classifier_says_what_values_push_towards(results, opened, tmp_path):
     path = tmp_path / "report.html"
     write(results["explanation"][0], path)
     page = opened(path.as_uri(), 1280, "light")
     text = page.locator("main").inner_text()
     assert "no, yes" in text  # the classes, on top
-    assert "speaks for yes" in text
-    assert "speaks for no" in text
+    assert "pushes towards yes" in text
+    assert "pushes towards no" in text
     assert (
-        "Shapley value (+ for yes, \u2212 for no)"
+        "Shapley value (+ towards yes, \u2212 towards no)"
         in page.locator("#beeswarm svg").first.text_content()
     )
     keys = page.locator("#beeswarm .key").all_inner_texts()
@@ -141,7 +141,7 @@ def test_pages(name, width, scheme, opened):
     assert overflow(page) <= 0
 
 
-def test_few_raw_values_far_out_do_not_squeeze_a_scatter(results, opened, tmp_path):
+def test_few_feature_values_far_out_do_not_squeeze_a_scatter(results, opened, tmp_path):
     path = tmp_path / "report.html"
     write(results["explanation"][0], path)
     page = opened(path.as_uri(), 1280, "light")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -31,7 +32,7 @@ EXPLAINED = {
     "heatmap": plots.HeatmapDisplay,
     "waterfall": plots.WaterfallDisplay,
 }
-KINDS = [
+KINDS: list[tuple[Any, dict[str, Any]]] = [
     (ONE, EXPLAINED),
     (pkex.Explainer(SPARSE)(csr_array(X)), EXPLAINED),
     (ONE.importance(), {"": plots.ImportanceDisplay, "bar": plots.ImportanceDisplay}),
@@ -53,12 +54,20 @@ KINDS = [
         },
     ),
     (
+        pkex.Explainer(MODEL, X).effects(["x0"]),
+        {"": plots.EffectsDisplay, "curves": plots.EffectsDisplay},
+    ),
+    (
         pkex.sensitivity(MODEL, {f"x{i}": (0.0, 1.0) for i in range(3)}, order=2),
         {
             "": plots.SensitivityDisplay,
             "bar": plots.SensitivityDisplay,
             "pairs": plots.PairsDisplay,
         },
+    ),
+    (
+        pkex.change(MODEL, X, X + 1.0, n_permutations=0),
+        {"": plots.ChangeDisplay, "boxes": plots.ChangeDisplay},
     ),
 ]
 CASES = [
@@ -115,7 +124,7 @@ displays = {name for name in sys.modules if name.startswith("pkex.output.plots."
 assert displays <= {"pkex.output.plots.accessors"}, displays
 inspect.signature(plots.beeswarm)
 assert "pkex.output.plots.beeswarm" in sys.modules
-assert "pkex.output.plots.decision" not in sys.modules
+assert "pkex.output.plots.heatmap" not in sys.modules
 assert "matplotlib" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

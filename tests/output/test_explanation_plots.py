@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from pkex.output.plots.cohorts import cohorts_of
 from pkex.output.plots.theme import Theme
 from pkex.plots import ImportanceDisplay, RowDisplay, WaterfallDisplay
 from tests._support.explanations import changed
+from tests._support.unchecked import unchecked
 from tests.output.test_displays import BOTH, EXPANSION, ONE, Z
 
 pytestmark = pytest.mark.frontend
@@ -64,8 +67,8 @@ def test_a_waterfall_leads_from_base_to_prediction(explanation):
         assert len(steps) == 12
 
 
-def test_a_waterfall_has_the_colours_of_signs_and_names_raw_values():
-    ax = ONE.plot.waterfall(3).ax_
+def test_a_waterfall_has_the_colours_of_signs_and_names_feature_values():
+    ax = unchecked(ONE.plot.waterfall(3).ax_)
     for patch in ax.patches:
         shade = palette.RAISES if patch.get_width() > 0.0 else palette.LOWERS
         assert mpl.colors.to_hex(patch.get_facecolor()) == shade.light
@@ -82,7 +85,8 @@ def test_intervals_of_values():
     order = np.argsort(-np.abs(first.values[0]))
     display = RowDisplay(first)
     display.plot()
-    [segments] = [c.get_segments() for c in display.ax_.collections if len(c.get_segments()) == 4]
+    lines = unchecked(display.ax_).collections
+    [segments] = [c.get_segments() for c in lines if len(c.get_segments()) == 4]
     widths = [segment[:, 0].max() - segment[:, 0].min() for segment in segments]
     np.testing.assert_allclose(widths, 2.0 * std[0, order])
     without = RowDisplay(ONE[0])
@@ -93,11 +97,13 @@ def test_intervals_of_values():
 def test_what_has_no_waterfall():
     with pytest.raises(ValueError, match="a selection of the features, which does not add up"):
         ONE[:, :2].plot.waterfall(0)
-    with pytest.raises(IndexError, match="a waterfall is of one row; got"):
-        ONE.plot.waterfall([0, 1])
+    with pytest.raises(IndexError, match="a waterfall shows one row; got"):
+        ONE.plot.waterfall(unchecked([0, 1]))
     apart = changed(ONE, efficient=False, index="BV")
     for draw in (apart.plot.waterfall, apart.plot.decision):
-        with pytest.raises(ValueError, match="do not add up to the prediction, so there is no wat"):
+        with pytest.raises(
+            ValueError, match="do not add up to the prediction, so they have no wat"
+        ):
             draw()
     assert not plt.get_fignums()
     assert apart.plot.beeswarm().ax_.get_xlabel() == "BV value of y0"
@@ -112,7 +118,7 @@ def test_what_fits_is_drawn():
     many = pkex.KernelExpansion(Z, RNG.normal(size=(50, 9)), pkex.kernels.RBF(2.0))
     explanation = pkex.Explainer(many)(Z[:5])
     assert type(explanation.plot()) is ImportanceDisplay
-    assert len(BOTH.plot().axes_) == 2
+    assert len(unchecked(BOTH.plot()).axes_) == 2
     with pytest.raises(ValueError, match="9 outputs do not fit into one figure; choose up to 6"):
         explanation.plot.heatmap()
     assert len(explanation.plot.heatmap(output=["y0", "y7"]).axes_) == 2
@@ -128,17 +134,17 @@ def test_stacked_bars_of_many_outputs_keep_their_sum():
     ax = explanation.plot.bar().ax_
     total = sum(np.array([bar.get_width() for bar in stack]) for stack in ax.containers)
     found = explanation.importance()
-    np.testing.assert_allclose(total, found.values.sum(axis=1)[found.order])
+    np.testing.assert_allclose(total, found.values.sum(axis=1)[found.ranking])
 
 
 @pytest.mark.parametrize("explanation", [ONE, WIDE], ids=["few", "many"])
 def test_a_beeswarm_has_every_value(explanation):
     ax = explanation.plot.beeswarm(max_display=12).ax_
-    order = explanation.importance().order
+    order = explanation.importance().ranking
     swarms = [dots.get_offsets() for dots in ax.collections]
     assert len(swarms) == min(12, len(order))
-    for place, (swarm, player) in enumerate(zip(swarms, order[:11], strict=False)):
-        np.testing.assert_array_equal(swarm[:, 0], explanation.values[:, player])
+    for place, (swarm, feature) in enumerate(zip(swarms, order[:11], strict=False)):
+        np.testing.assert_array_equal(swarm[:, 0], explanation.values[:, feature])
         assert np.abs(swarm[:, 1] - place).max() <= 0.5  # in its lane
     if explanation is WIDE:
         total = explanation.base_values + sum(swarm[:, 0] for swarm in swarms)
@@ -174,7 +180,7 @@ def test_categories_have_colours_of_their_own():
     shown = set(zip(table["town"], colours, strict=True))
     assert len(shown) == 2
     assert {colour for _, colour in shown} == {LIGHT.series(0), LIGHT.series(1)}
-    assert ax.get_xlabel() == "Shapley value (+ for small, \u2212 for large)"
+    assert ax.get_xlabel() == "Shapley value (+ towards small, \u2212 towards large)"
     ax = explanation.plot.dependence("size", color="town").ax_
     legend = ax.get_legend()
     keys = {text.get_text() for text in legend.get_texts()}
@@ -191,14 +197,14 @@ def test_a_classifier_has_a_panel_for_each_class_and_a_row_that_of_its_own():
     X = RNG.normal(size=(60, 3))
     y = np.array(["a", "b", "c"])[np.argmax(X, axis=1)]
     explanation = pkex.Explainer(SVC().fit(X, y))(X)
-    display = explanation.plot()
+    display = unchecked(explanation.plot())
     assert [ax.get_title(loc="left") for ax in display.axes_] == ["a", "b", "c"]
-    assert display.axes_[1].get_xlabel() == "Shapley value\n(+ for b, \u2212 against b)"
-    row = explanation[7].plot()
-    own = str(explanation.predicted[7])
+    assert display.axes_[1].get_xlabel() == "Shapley value\n(+ towards b, \u2212 away from b)"
+    row = unchecked(explanation[7].plot())
+    own = str(explanation.predicted_class[7])
     assert len(row.axes_) == 1
     assert row.ax_.get_title(loc="left").startswith(f"row 0, predicted {own}")
-    assert row.ax_.get_xlabel() == f"output (above 0 for {own}, below against {own})"
+    assert row.ax_.get_xlabel() == f"output (+ towards {own}, \u2212 away from {own})"
     last = bars(row.ax_)[-1]
     expected = explanation[7, :, own].predictions[0]
     assert sum(last) == pytest.approx(expected)
@@ -208,17 +214,17 @@ def test_a_classifier_has_a_panel_for_each_class_and_a_row_that_of_its_own():
     explanation.plot.beeswarm(ax, output="b")
 
 
-def test_a_dependence_has_the_raw_values():
-    ax = ONE.plot.dependence("x1", color="x2").ax_
+def test_a_dependence_has_the_feature_values():
+    ax = unchecked(ONE.plot.dependence("x1", color="x2").ax_)
     [dots] = [c for c in ax.collections if len(c.get_offsets()) == len(ONE)]
     np.testing.assert_array_equal(dots.get_offsets(), np.column_stack([Z[:, 1], ONE.values[:, 1]]))
-    raw = shades.raw_values(ONE, 2)
-    low, high = raw.ends
+    cells = shades.feature_values(ONE, 2)
+    low, high = cells.ends
     assert (low, high) == pytest.approx(tuple(np.quantile(Z[:, 2], [0.05, 0.95])))
-    colours = raw.colours(LIGHT)
+    colours = cells.colours(LIGHT)
     for row, end in ((Z[:, 2].argmin(), palette.LOWERS), (Z[:, 2].argmax(), palette.RAISES)):
         assert mpl.colors.to_hex(colours[row]) == end.light
-    [counts] = [p.get_data() for p in ax.patches if isinstance(p, mpl.patches.StepPatch)]
+    [counts] = [unchecked(p).get_data() for p in ax.patches if isinstance(p, mpl.patches.StepPatch)]
     expected, edges = np.histogram(Z[:, 1], bins=len(counts.values))
     np.testing.assert_allclose(counts.values / counts.values.max(), expected / expected.max())
     np.testing.assert_allclose(counts.edges, edges)
@@ -226,13 +232,14 @@ def test_a_dependence_has_the_raw_values():
 
 def test_what_has_no_dependence_plot():
     groups = pkex.Explainer(EXPANSION, groups={"pair": [0, 1]})(Z)[..., "y0"]
-    for options in ({"feature": "pair"}, {"feature": "x2", "color": "pair"}):
+    wrong: list[Any] = [{"feature": "pair"}, {"feature": "x2", "color": "pair"}]
+    for options in wrong:
         with pytest.raises(ValueError, match="'pair' is a group of 2 columns and has no single v"):
             groups.plot.dependence(**options)
     with pytest.raises(KeyError, match="no feature is named 'x9'"):
         ONE.plot.dependence("x9")
-    with pytest.raises(IndexError, match="a dependence plot is of one feature; got"):
-        ONE.plot.dependence(["x1", "x2"])
+    with pytest.raises(IndexError, match="a dependence plot shows one feature; got"):
+        ONE.plot.dependence(unchecked(["x1", "x2"]))
     dots = groups.plot.beeswarm().ax_.collections[labels(plt.gcf().axes[0]).index("pair")]
     assert mpl.colors.to_hex(dots.get_facecolors()[0]) == palette.MISSING.light
 
@@ -242,9 +249,11 @@ def test_missing_values_are_counted_not_drawn():
     data[:3, 1] = np.nan
     gaps = changed(ONE, data=data)
     ax = gaps.plot.dependence("x1").ax_
-    assert ax.get_xlabel() == "x1 (3 rows without it not shown)"
+    assert ax.get_xlabel() == "x1 (3 rows with missing values not shown)"
     assert len(ax.collections[-1].get_offsets()) == len(Z) - 3
-    assert mpl.colors.to_hex(shades.raw_values(gaps, 1).colours(LIGHT)[0]) == palette.MISSING.light
+    assert (
+        mpl.colors.to_hex(shades.feature_values(gaps, 1).colours(LIGHT)[0]) == palette.MISSING.light
+    )
     gaps.plot.beeswarm().figure_.canvas.draw()
 
 
@@ -253,7 +262,7 @@ def test_a_heatmap_has_all_values(order):
     ax = WIDE.plot.heatmap(order=order).ax_
     [image] = ax.images
     table = np.asarray(image.get_array()).T
-    top = WIDE.importance().order[:11]
+    top = WIDE.importance().ranking[:11]
     assert table.shape == (40, 12)
     np.testing.assert_allclose(table.sum(axis=1).sum(), (WIDE.values.sum()))
     rows = np.array(
@@ -267,9 +276,9 @@ def test_a_heatmap_has_all_values(order):
         assert (rows == np.arange(40)).all()
     low, high = image.get_clim()
     assert low == -high  # no value has no colour
-    above = ax.child_axes[0]
+    above, aside = map(unchecked, ax.child_axes[:2])
     np.testing.assert_allclose(above.lines[-1].get_ydata(), WIDE.predictions[rows])
-    widths = [bar.get_width() for bar in ax.child_axes[1].patches]
+    widths = [bar.get_width() for bar in aside.patches]
     np.testing.assert_allclose(widths, np.abs(table).mean(axis=0))
 
 
@@ -279,14 +288,14 @@ def test_an_order_of_rows_that_there_is_not():
 
 
 def test_decisions_end_at_the_predictions():
-    ax = WIDE.plot.decision().ax_
+    ax = unchecked(WIDE.plot.decision().ax_)
     lines = ax.collections[0].get_segments()
     ends = sorted(line[-1, 0] for line in lines)
     np.testing.assert_allclose(ends, np.sort(WIDE.predictions))
     np.testing.assert_allclose([line[0, 0] for line in lines], WIDE.base_values[0])
     assert all(line[-1, 1] == -0.5 for line in lines)  # the top
     steps = np.array(sorted(line[-1, 0] - line[-2, 0] for line in lines))
-    most = WIDE.importance().order[0]
+    most = WIDE.importance().ranking[0]
     np.testing.assert_allclose(steps, np.sort(WIDE.values[:, most]), atol=1e-12)
     rows = changed(
         WIDE,
@@ -294,9 +303,9 @@ def test_decisions_end_at_the_predictions():
         base_values=np.tile(WIDE.base_values, 60),
         predictions=np.tile(WIDE.predictions, 60),
         data=np.tile(WIDE.data, (60, 1)),
-        error=None,
+        error_bound=None,
     )
-    with pytest.raises(ValueError, match="2400 lines cannot be told apart; choose up to 2000"):
+    with pytest.raises(ValueError, match="2400 lines cannot be distinguished; choose up to 2000"):
         rows.plot.decision()
 
 
@@ -323,7 +332,7 @@ def test_cohorts_have_the_importance_of_their_rows(by, expected):
         }
     display = ONE.plot.bar(cohorts=by)
     ax = display.ax_
-    order = ONE.importance().order
+    order = ONE.importance().ranking
     drawn = [c for c in ax.containers if isinstance(c, mpl.container.BarContainer)]
     for bar, mask in zip(drawn, found.values(), strict=True):
         widths = [patch.get_width() for patch in bar]
@@ -373,12 +382,14 @@ def test_long_names_are_cut():
 
 
 def test_names_that_differ_at_their_ends_stay_apart():
-    names = tuple(f"the mean over all the years of station {i}" for i in range(len(ONE.players)))
+    names = tuple(
+        f"the mean over all the years of station {i}" for i in range(len(ONE.feature_groups))
+    )
     display = changed(ONE, feature_names=names).plot.beeswarm(plt.figure().subplots())
     assert len(set(labels(display.ax_))) == len(names)
 
 
-def test_few_raw_values_far_out_stand_at_the_edge():
+def test_few_feature_values_far_out_stand_at_the_edge():
     data = ONE.data.copy()
     data[:, 1] = [1e6, -1e6, *range(len(data) - 2)]
     display = changed(ONE, data=data).plot.dependence("x1")
@@ -395,8 +406,12 @@ def test_few_raw_values_far_out_stand_at_the_edge():
 
 def test_a_class_named_by_a_number_is_called_a_class():
     model = SVC().fit(Z, Z[:, 0] > 0.0)
-    named = changed(pkex.Explainer(model)(Z), sides=(("1", "0"),))
-    assert named.plot().ax_.get_xlabel().endswith("(+ for class 1, \N{MINUS SIGN} for class 0)")
+    named = changed(pkex.Explainer(model)(Z), output_classes=(("1", "0"),))
+    assert (
+        named.plot()
+        .ax_.get_xlabel()
+        .endswith("(+ towards class 1, \N{MINUS SIGN} towards class 0)")
+    )
 
 
 def test_what_panels_share_is_said_once():

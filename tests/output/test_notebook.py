@@ -9,6 +9,7 @@ import pytest
 
 import pkex
 from pkex.output import palette
+from pkex.output.text import aligned
 from tests._support.explanations import changed
 
 pytestmark = pytest.mark.frontend
@@ -60,14 +61,23 @@ def test_shares_are_in_the_table(name):
     result = RESULTS[name]
     head, *lines = table(result)
     tested = result.p_value is not None
-    assert head == ["feature", "share", *(["p", "alone", "p"] if tested else [])]
+    assert head == [
+        "feature",
+        "contribution",
+        *(["p (adjusted)", "univariate", "p (adjusted)"] if tested else []),
+    ]
     assert len(lines) == 20
     assert "and 10 more; see to_frame()" in result._repr_html_()
-    for line, i in zip(lines, result.order, strict=False):
-        expected = [result.feature_names[i], f"{result.values[i]:+.4g}"]
+    shown = result.ranking[:20]
+    shares, univariate = aligned(result.values[shown]), aligned(result.univariate[shown])
+    for line, i, share, by_itself in zip(lines, shown, shares, univariate, strict=True):
+        expected = [result.feature_names[i], share]
         if tested:
-            expected += [f"{result.p_holm[i]:.2g}", f"{result.alone[i]:+.4g}"]
-            expected.append(f"{result.p_alone_holm[i]:.2g}")
+            expected += [
+                f"{result.p_adjusted[i]:.2g}",
+                by_itself,
+                f"{result.p_univariate_adjusted[i]:.2g}",
+            ]
         assert line == expected
 
 
@@ -75,8 +85,8 @@ def test_means_are_in_the_table():
     for name, extra in (("importance", []), ("importance of neutral removal", ["centred"])):
         result = RESULTS[name]
         head, *lines = table(result)
-        assert head == ["feature", "mean |value|", *extra]
-        for line, i in zip(lines, result.order, strict=False):
+        assert head == ["feature", "mean |Shapley value|", *extra]
+        for line, i in zip(lines, result.ranking, strict=False):
             mean = f"{result.values[i]:.4g} ± {result.standard_errors[i]:.2g}"
             centred = [f"{result.centred[i]:.4g}"] if extra else []
             assert line == [result.feature_names[i], mean, *centred]
@@ -85,7 +95,7 @@ def test_means_are_in_the_table():
 
 def test_tints_are_of_the_palette():
     page = RESULTS["mmd"]._repr_html_()
-    assert palette.RAISES.tint(0.4) in page  # the largest share
+    assert palette.RAISES.tint(0.4) in page  # the largest contribution
     assert palette.LOWERS.tint(0.0)[:16] in page
     assert "#" not in page  # no colour that is not transparent
 
@@ -116,8 +126,9 @@ def test_an_explainer_says_what_was_read():
     assert found["model"] == "Pipeline(StandardScaler, SVR)"
     assert found["kernel"] == "RBF(length_scale=2)"
     assert found["points"] == str(len(model[-1].support_))
-    assert found["absent features"].startswith("as in each of 7 background rows, averaged (interv")
-    assert found["players"] == f"3 made of 4 columns: {EVIL}, x2, x3"
+    assert found["removal"] == "interventional"
+    assert found["background"] == "7 rows (interventional)"
+    assert found["features"] == f"3 made of 4 columns: {EVIL}, x2, x3"
     assert "outputs" not in found
     assert found["values"] == "Shapley values, to full precision"
     assert float(found["base value"]) == pytest.approx(model.predict(X[:7, :4]).mean(), rel=1e-3)

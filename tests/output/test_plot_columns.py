@@ -119,12 +119,12 @@ def test_dates_have_an_axis_of_time(cells):
     halves = cohorts_of(found, "x0")
     assert list(halves) == ["x0 < 2021-05-13 12:00", "x0 ≥ 2021-05-13 12:00"]
     assert [int(mask.sum()) for mask in halves.values()] == [25, 25]
-    raw = shades.raw_values(found, 0)
-    assert not raw.categories
-    assert raw.dated
+    cells_of = shades.feature_values(found, 0)
+    assert not cells_of.categories
+    assert cells_of.dated
     bar = found.plot.dependence(1, color=0).ax_.child_axes[0]
     texts = [label.get_text() for label in bar.get_yticklabels()]
-    assert texts == [day_text(round(end)) for end in raw.ends]
+    assert texts == [day_text(round(end)) for end in cells_of.ends]
     assert not found.plot.beeswarm().ax_.findobj(TextArea)
 
 
@@ -132,7 +132,7 @@ def test_dates_with_gaps_and_what_is_no_date():
     gaps = np.array([*MOMENTS[:-2], None, pd.NaT], dtype=object)
     assert np.isnan(days(gaps)).sum() == 2
     ax = having(gaps).plot.dependence(0).ax_
-    assert ax.get_xlabel() == "x0 (2 rows without it not shown)"
+    assert ax.get_xlabel() == "x0 (2 rows with missing values not shown)"
     assert days(np.array([date(2020, 1, 1), "then"], dtype=object)) is None
     assert days(np.array([None, 1.0], dtype=object)) is None
 

@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 
 import pkex
 from tests._support.explanations import changed
+from tests._support.unchecked import unchecked
 from tests.output.test_displays import BOTH, EXPANSION, ONE, Z
 
 pytestmark = pytest.mark.frontend
@@ -153,7 +154,7 @@ def test_numbers_in_axes_without_a_cell_stand_inside():
 
 
 def test_marks_of_a_waterfall_are_seen_whole():
-    ax = ONE.plot.waterfall(0).ax_
+    ax = unchecked(ONE.plot.waterfall(0).ax_)
     low, high = ax.get_xlim()
     ends = [x for line in ax.lines for x in line.get_xdata()]
     room = 0.02 * (high - low)
@@ -191,9 +192,9 @@ def test_messages_have_calls_that_can_be_made():
     many = pkex.KernelExpansion(Z, RNG.normal(size=(50, 9)), pkex.kernels.RBF(2.0))
     explanation = pkex.Explainer(many)(Z[:5])
     for call in ("dependence('x1'", "waterfall(2"):
-        kind, _, argument = call.partition("(")
-        draw, argument = getattr(explanation.plot, kind), argument.strip("'")
-        argument = int(argument) if argument.isdigit() else argument
+        kind, _, written = call.partition("(")
+        draw, name = getattr(explanation.plot, kind), written.strip("'")
+        argument = int(name) if name.isdigit() else name
         with pytest.raises(ValueError, match=r"e\.g\. plot\.") as error:
             draw(argument)
         assert f"plot.{call}, output=['y0', 'y1'])" in str(error.value)

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from sklearn.svm import SVC
 
 import pkex
-from pkex.output.plots.drawing import literal, wrapped
+from pkex.output.plots.labels import literal, wrapped
 from tests._support.explanations import changed
 from tests.output.test_displays import ONE, Z
 
@@ -66,6 +66,12 @@ def sensitivity():
     return changed(found, feature_names=(ODD, "$b$"))
 
 
+def change():
+    f = pkex.KernelExpansion(Z[:9, :2], RNG.normal(size=9), pkex.kernels.RBF(2.0))
+    found = pkex.change(f, Z[:6, :2], Z[6:12, :2], n_permutations=0)
+    return changed(found, feature_names=(ODD, "$b$"), sample_names=("$old$", "_new"))
+
+
 DRAWN = {
     "beeswarm": (lambda: NAMED.plot(), (ODD, *BANDS, "a $ and b $")),
     "waterfall": (lambda: NAMED.plot.waterfall(0), (f"{ODD} = {NAMED.data[0, 0]}",)),
@@ -80,6 +86,7 @@ DRAWN = {
     "pair": (lambda: interactions().plot.pair(0, 1), (ODD, *BANDS)),
     "sensitivity": (lambda: sensitivity().plot(), (ODD, "$b$")),
     "parts": (lambda: sensitivity().plot.pairs(), (ODD, "$b$")),
+    "change": (lambda: change().plot(), (ODD, "$b$", "$old$", " _new")),
     "attribution": (lambda: attribution().plot(), ("$a$ or $b", *BANDS, "$old$", " _new")),
 }
 

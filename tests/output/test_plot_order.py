@@ -19,9 +19,10 @@ def closed():
     plt.close("all")
 
 
+@pytest.mark.notebook  # needs IPython
 def test_earlier_pictures_of_a_cell_are_shown_first(monkeypatch):
     IPython = pytest.importorskip("IPython.display")
-    shown = []
+    shown: list[object] = []
     monkeypatch.setattr(IPython, "display", shown.append)
     monkeypatch.setattr(plt, "get_backend", lambda: "module://matplotlib_inline.backend_inline")
     gone = ONE.plot.waterfall(3)

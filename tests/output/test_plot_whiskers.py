@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -36,7 +38,7 @@ MEANS = EXPLAINER(ROWS, return_std=True)[..., "y0"]
 JOINT = EXPLAINER(ROWS[:8], return_cov=True)
 BLOCKS = pkex.mmd(X, Z, block_size=20, random_state=0)
 TOWNS = pd.DataFrame({"town": RNG.choice(["Graz", "Linz", "Wien"], 60)})
-RESULTS = {
+RESULTS: dict[str, Any] = {
     "explanation": ONE,
     "several outputs": BOTH,
     "one row": ONE[2],
@@ -59,16 +61,23 @@ RESULTS = {
     "sensitivity": pkex.sensitivity(
         pkex.KernelExpansion(X, X[:, 0], pkex.kernels.RBF(2.0)), X, order=2
     ),
+    "change": pkex.change(
+        pkex.KernelExpansion(X, X[:, 0], pkex.kernels.RBF(2.0)), X[:9], X[9:18], n_permutations=9
+    ),
     "sparse": pkex.Explainer(
         pkex.KernelExpansion(csr_array(np.maximum(X, 0.0)), X[:, 0], pkex.kernels.RBF())
     )(csr_array(np.maximum(Z[:6], 0.0))),
 }  # fmt: skip
-ARGUMENTS = {"dependence": [0], "text": [0, "a text"]}
+ARGUMENTS: dict[str, list[Any]] = {"dependence": [0], "text": [0, "a text"]}
+
+
+def on_new_axes(draw):
+    return draw(plt.subplots()[1])
 
 
 def calls():
     """Return every plot of every result, and what the list of displays has besides."""
-    found = {}
+    found: dict[str, Callable[[], Any]] = {}
     for name, result in RESULTS.items():
         kinds = [kind for kind in dir(result.plot) if not kind.startswith("_")]
         if not getattr(result, "complete", True):  # which these need
@@ -78,7 +87,7 @@ def calls():
             found[f"{name}: {kind}"] = partial(draw, *ARGUMENTS.get(kind, []))
     for name, (draw, _) in KINDS.items():
         found[f"display: {name}"] = partial(draw, None)
-        found[f"given axes: {name}"] = lambda draw=draw: draw(plt.subplots()[1])
+        found[f"given axes: {name}"] = partial(on_new_axes, draw)
     found["std: cohorts"] = lambda: MEANS.plot.bar(cohorts="x1")
     return found
 
@@ -94,7 +103,7 @@ def closed():
 
 def whisker_lines(ax):
     """Return the lines along an axis that stand for an interval: error bars, boxes, bare lines."""
-    found = [box for box in ax.containers if isinstance(box, ErrorbarContainer)]
+    found: list[Any] = [box for box in ax.containers if isinstance(box, ErrorbarContainer)]
     for lines in ax.collections:
         if isinstance(lines, LineCollection) and lines.get_transform() == ax.transData:
             ends = lines.get_segments()
@@ -127,7 +136,7 @@ def test_what_is_drawn_around_a_value_is_named(draw):
     drawn |= any(text.startswith("±") for text in said)
     assert drawn == any(NAMED.search(text) for text in said)
     banded = getattr(shown.result, "null_band", None) is not None
-    if banded and shown.ax_.get_xlabel().startswith("share of"):
+    if banded and shown.ax_.get_xlabel().startswith("contribution to"):
         assert "95 % of permutations" in said
 
 
@@ -168,9 +177,9 @@ def test_without_covariances_others_have_no_whisker_and_that_is_said():
     said = "; none for other features without return_cov=True"
     assert any(text.endswith(said) for text in words(display.figure_))
     some = JOINT[0, :3, "y0"]  # the covariances of what was not selected are gone
-    display = RowDisplay(some).plot()
-    assert np.isnan(spans(display.ax_)).tolist() == [False, False, False, True]
-    assert any(text.endswith("; none for other features") for text in words(display.figure_))
+    row = RowDisplay(some).plot()
+    assert np.isnan(spans(row.ax_)).tolist() == [False, False, False, True]
+    assert any(text.endswith("; none for other features") for text in words(row.figure_))
 
 
 def test_a_dependence_has_a_line_for_every_point():
@@ -214,7 +223,7 @@ def test_bars_of_many_rows_tell_standard_errors_from_the_posterior():
     said = "± 1 standard error over 40 rows"
     for result in (CERTAIN[..., "y0"], CERTAIN[..., "y0"].importance()):
         display = result.plot.bar()
-        assert f"mean |value| whiskers: {said}" in words(display.figure_)
+        assert f"mean |Shapley value| whiskers: {said}" in words(display.figure_)
         sizes = np.abs(CERTAIN.values[..., 0])
         errors = sizes.std(axis=0, ddof=1) / np.sqrt(40.0)
         np.testing.assert_allclose(
@@ -244,7 +253,7 @@ def test_an_importance_keeps_its_words_in_a_file(tmp_path):
 
 def test_blocks_are_named():
     display = BLOCKS.plot()
-    np.testing.assert_allclose(spans(display.ax_), 2.0 * BLOCKS.standard_errors[BLOCKS.order])
+    np.testing.assert_allclose(spans(display.ax_), 2.0 * BLOCKS.standard_errors[BLOCKS.ranking])
     assert any("standard error over blocks of 20 rows" in text for text in words(display.figure_))
 
 

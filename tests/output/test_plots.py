@@ -14,6 +14,7 @@ from matplotlib.patches import StepPatch
 import pkex
 from pkex.output import columns, palette
 from pkex.plots import AttributionDisplay
+from tests._support.unchecked import unchecked
 from tests.output.test_report import report
 
 pytestmark = pytest.mark.frontend
@@ -36,7 +37,8 @@ def outlines(ax):
     """Return the shares and edges of every histogram by its label."""
     steps = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
     named = [patch for patch in steps if patch.get_label()]
-    return {patch.get_label(): (patch.get_data().values, patch.get_data().edges) for patch in named}
+    data = {patch.get_label(): unchecked(patch.get_data()) for patch in named}
+    return {label: (counts.values, counts.edges) for label, counts in data.items()}
 
 
 def labels(ax):
@@ -47,16 +49,16 @@ def test_bars_have_the_values_with_the_largest_on_top():
     display = TESTED.plot()
     assert isinstance(display, AttributionDisplay)
     assert display.figure_ is display.ax_.figure.figure
-    assert labels(display.ax_) == [TESTED.feature_names[i] for i in TESTED.order]
+    assert labels(display.ax_) == [TESTED.feature_names[i] for i in TESTED.ranking]
     low, high = display.ax_.get_ylim()
     assert low > high  # the first is on top
     bands, bars = display.ax_.containers
-    assert [bar.get_width() for bar in bars] == list(TESTED.values[TESTED.order])
-    low, high = TESTED.null_band[:, TESTED.order]
+    assert [bar.get_width() for bar in bars] == list(TESTED.values[TESTED.ranking])
+    low, high = TESTED.null_band[:, TESTED.ranking]
     np.testing.assert_allclose([band.get_x() for band in bands], low)
     np.testing.assert_allclose([band.get_x() + band.get_width() for band in bands], high)
     written = [text.get_text() for text in display.ax_.texts]
-    assert written == [f"p = {p:.2g}" for p in TESTED.p_holm[TESTED.order]]
+    assert written == [f"p = {p:.2g}" for p in TESTED.p_adjusted[TESTED.ranking]]
     assert "p = 0.05" in display.ax_.get_title(loc="left")
 
 
@@ -71,10 +73,10 @@ def test_without_permutations_there_are_no_bands():
 def test_marginals_are_those_of_the_first_columns():
     display = TESTED.plot(marginals=2)
     names = [ax.get_xlabel() for ax in display.marginal_axes_]
-    assert names == [TESTED.feature_names[i] for i in TESTED.order[:2]]
+    assert names == [TESTED.feature_names[i] for i in TESTED.ranking[:2]]
     drawn = outlines(display.marginal_axes_[0])
     assert list(drawn) == ["X", "Z"]
-    column = TESTED.order[0]
+    column = TESTED.ranking[0]
     means = [np.average(0.5 * (edges[1:] + edges[:-1]), weights=s) for s, edges in drawn.values()]
     spread = drawn["X"][1][1] - drawn["X"][1][0]  # a bin
     for (shares, edges), mean, sample in zip(drawn.values(), means, (X, Z), strict=True):
@@ -132,7 +134,7 @@ def test_categories_are_shown_as_shares():
 def test_targets_of_numbers_are_scattered_and_classes_compared():
     y = X[:, 0] ** 2
     ax = pkex.hsic(X, y).plot(marginals=1).marginal_axes_[0]
-    assert len(ax.collections[0].get_offsets()) == len(X)
+    assert len(np.asarray(ax.collections[0].get_offsets())) == len(X)
     ax = pkex.hsic(X, np.where(y > 1.0, "far", "near")).plot(marginals=1).marginal_axes_[0]
     assert set(outlines(ax)) == {"far", "near"}
     both = pd.DataFrame({"number": y, "text": np.where(y > 1.0, "far", "near")})
@@ -170,7 +172,7 @@ def test_groups_and_long_names():
     long = "a very long name that goes on and on and on until it ends"
     found = pkex.mmd(X, Z, groups={long: [0, 1]})
     display = found.plot(marginals=3)
-    place = list(found.order).index(found.feature_names.index(long))
+    place = list(found.ranking).index(found.feature_names.index(long))
     assert labels(display.ax_)[place] == "a very long name that go…on and on until it ends"
     assert [ax.get_xlabel() for ax in display.marginal_axes_][:2] == ["x0", "x1"]
 
@@ -239,7 +241,7 @@ def test_numbers_that_are_categories_are_drawn_as_such():
 def test_the_report_has_the_colours_of_the_plots(tmp_path):
     page = report(TESTED, tmp_path)
     ax = TESTED.plot(marginals=0).ax_
-    top = ax.containers[1][0]  # the largest share, beyond its band
+    top = ax.containers[1][0]  # the largest contribution, beyond its band
     assert mpl.colors.to_hex(top.get_facecolor()) == palette.RAISES.light
     for name, shade in (("up", palette.RAISES), ("c1", palette.SERIES[1]), ("band", palette.BAND)):
         assert page.style.count(f"--{name}:") == 1

@@ -1,6 +1,6 @@
 """Reports as files: what is in them, that nothing in the data becomes markup, whole or not at all.
 
-What a browser makes of them is in test_report_browser.py.
+What a browser makes of them is in test_report_browser.py and test_report_legible.py.
 """
 
 import base64
@@ -9,14 +9,16 @@ import os
 import re
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import pkex
-from pkex.output.plots.shades import raw_values
+from pkex.output.plots.shades import feature_values
 from pkex.output.report import _page, write
+from tests._support.unchecked import unchecked
 from tests._support.written import EVIL, Page, explained
 
 pytestmark = pytest.mark.frontend
@@ -37,7 +39,7 @@ def test_the_values_of_an_explanation_are_all_there(tmp_path):
     values = np.random.default_rng(1).normal(size=(30, 5))
     explanation = explained(values)
     data = report(explanation, tmp_path).data
-    order = explanation.importance().order
+    order = explanation.importance().ranking
     assert data["features"] == order.tolist()
     assert data["rows"] == list(range(30))
     shown = unpacked(data["values"][0]).reshape(30, 5)
@@ -63,11 +65,11 @@ def test_facts_say_how_it_was_computed(tmp_path):
         "C": "10",
         "Rows": "3",
         "Features": "2",
+        "Columns": "2",
         "Removal": "neutral",
-        "Caution": "offsets",
-        "Rules": "few-node gauss-legendre, 4 to 8 nodes",
-        "Certified error": "≤ 6.7e-16",
-        "Additivity residual": "1.0e-15",
+        "Quadrature rules": "few-node gauss-legendre, 4 to 8 nodes",
+        "Error bound": "relative 7e-16",
+        "Additivity error": "1.0e-15",
     }
     assert page.data["version"] == pkex.__version__
 
@@ -108,10 +110,10 @@ def test_categories_have_the_order_and_so_the_colours_of_the_plots(tmp_path):
     data = np.stack([rng.choice(towns, 1500, p=weights), rng.choice(["b", "a"], 1500)], axis=1)
     explanation = explained(np.ones((1500, 2)), data)
     columns = report(explanation, tmp_path).data["columns"]
-    plotted = raw_values(explanation, 0).categories
+    plotted = feature_values(explanation, 0).categories
     assert columns[0]["levels"][:5] == list(plotted[:5])
     assert columns[0]["levels"][:3] == ["Wien", "Linz", "Graz"]
-    assert columns[1]["levels"] == list(raw_values(explanation, 1).categories)
+    assert columns[1]["levels"] == list(feature_values(explanation, 1).categories)
     rows = report(explanation, tmp_path).data["rows"]
     assert len(rows) == 1000
     levels = np.array(columns[0]["levels"])
@@ -129,7 +131,7 @@ def test_groups_keep_their_columns(tmp_path):
     data = report(explanation, tmp_path).data
     shown = {
         data["names"][p]: [data["columns"][c]["name"] for c in columns]
-        for p, columns in zip(data["features"], data["players"], strict=True)
+        for p, columns in zip(data["features"], data["feature_groups"], strict=True)
     }
     assert shown == {"c": ["c"], "pair": ["a", "b"]}
 
@@ -137,7 +139,7 @@ def test_groups_keep_their_columns(tmp_path):
 def test_several_outputs(tmp_path):
     values = np.random.default_rng(2).normal(size=(8, 3, 2))
     data = report(explained(values, outputs=("yes", "no")), tmp_path).data
-    assert data["outputs"] == ["yes", "no"]
+    assert data["output_names"] == ["yes", "no"]
     for k in range(2):
         shown = unpacked(data["values"][k]).reshape(8, 3)
         np.testing.assert_allclose(shown, values[:, data["features"], k], rtol=1e-6)
@@ -222,24 +224,24 @@ def test_an_attribution_agrees_with_its_frame(tmp_path, samples):
     attribution = pkex.mmd(*samples, n_permutations=49, block_size=20, random_state=0)
     data = report(attribution, tmp_path, sample_names=("old", "new")).data
     frame = attribution.to_frame()
-    assert [data["names"][i] for i in data["order"]] == list(frame.index)
+    assert [data["names"][i] for i in data["ranking"]] == list(frame.index)
     for key, column in (
-        ("values", "value"),
-        ("errors", "standard_error"),
+        ("values", "contribution"),
+        ("standard_errors", "standard_error"),
         ("null_low", "null_low"),
         ("null_high", "null_high"),
-        ("p", "p_value"),
-        ("holm", "p_holm"),
-        ("alone", "alone"),
-        ("alone_holm", "p_alone_holm"),
+        ("p_values", "p_value"),
+        ("p_adjusted", "p_adjusted"),
+        ("univariate", "univariate"),
+        ("p_univariate", "p_univariate_adjusted"),
     ):
-        found = np.array(data[key], dtype=float)[data["order"]]
+        found = np.array(data[key], dtype=float)[data["ranking"]]
         np.testing.assert_allclose(found, frame[column], rtol=1e-7)
-    assert data["total"] == attribution.total
+    assert data["statistic"] == attribution.statistic
     assert data["p_value"] == attribution.p_value
     assert data["p_statistic"] == attribution.p_statistic
     assert data["verdict"] == attribution.verdict()
-    assert sum(data["null_totals"]["counts"]) == 49
+    assert sum(data["null_statistics"]["counts"]) == 49
     assert data["samples"] == ["old", "new"]
 
 
@@ -258,7 +260,7 @@ def test_the_level_of_the_test_is_told(tmp_path, samples):
 def test_marginals_of_two_samples(tmp_path, samples):
     X, Z = samples
     data = report(pkex.mmd(X, Z), tmp_path).data
-    assert data["p"] is data["null_low"] is data["null_totals"] is None
+    assert data["p_values"] is data["null_low"] is data["null_statistics"] is None
     panels = {panel["column"]: panel for entry in data["marginals"] for panel in entry["panels"]}
     assert {name: panel["kind"] for name, panel in panels.items()} == {
         "size": "histogram",
@@ -328,7 +330,7 @@ def test_methods_write_the_same_report(tmp_path, samples):
     write(attribution, tmp_path / "function.html")
     assert (tmp_path / "method.html").read_bytes() == (tmp_path / "function.html").read_bytes()
     explanation = explained(np.ones((3, 2)))
-    options = {"title": "t", "details": {"a": "b"}, "row_names": [7, 8, 5]}
+    options: Any = {"title": "t", "details": {"a": "b"}, "row_names": [7, 8, 5]}
     explanation.report(tmp_path / "method.html", **options)
     write(explanation, tmp_path / "function.html", **options)
     assert (tmp_path / "method.html").read_bytes() == (tmp_path / "function.html").read_bytes()
@@ -351,12 +353,12 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
 
 def test_bad_input_gets_a_sentence(tmp_path):
     path, explanation = tmp_path / "report.html", explained(np.ones((3, 2)))
-    with pytest.raises(TypeError, match="a Sensitivity, got ndarray"):
+    with pytest.raises(TypeError, match="an Influence or a Change, got ndarray"):
         write(np.ones(3), path)
     with pytest.raises(ValueError, match="the explanation has no rows"):
         write(explained(np.ones((0, 2))), path)
     with pytest.raises(TypeError, match=r"details must be a mapping such as .* got str"):
-        write(explanation, path, details="SVR")
+        write(explanation, path, details=unchecked("SVR"))
     with pytest.raises(ValueError, match="sample_names are for attributions"):
         write(explanation, path, sample_names=("a", "b"))
     with pytest.raises(ValueError, match="alpha is for attributions"):
@@ -364,7 +366,7 @@ def test_bad_input_gets_a_sentence(tmp_path):
     with pytest.raises(ValueError, match="row_names has 2 entries, but the explanation has 3"):
         write(explanation, path, row_names=[4, 5])
     with pytest.raises(TypeError, match=r"row_names must be integers or text, got 0\.5"):
-        write(explanation, path, row_names=[4, 0.5, 6])
+        write(explanation, path, row_names=[4, unchecked(0.5), 6])
     attribution = pkex.mmd(np.eye(3), 1.0 - np.eye(3))
     with pytest.raises(ValueError, match=r"sample_names must be two strings, got \['a'\]"):
         write(attribution, path, sample_names=["a"])
@@ -399,3 +401,18 @@ pkex.mmd(np.eye(5), 1.0 - np.eye(5), n_permutations=9).report(sys.argv[1])
     path = tmp_path / "report.html"
     subprocess.run([sys.executable, "-c", script, str(path)], check=True)
     assert path.stat().st_size > 10_000
+
+
+def test_a_report_has_a_section_on_training_rows(tmp_path):
+    f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF(), ridge=0.1)
+    rows = np.array([[0.0, 1.0], [1.0, 0.5]])
+    explainer, path = pkex.Explainer(f), tmp_path / "report.html"
+    explanation, influence = explainer(rows), explainer.influence(rows, top=1)
+    explanation.report(path, influence=influence)
+    assert "Training rows behind a prediction" in path.read_text(encoding="utf-8")
+    influence.report(path, title="Examples")
+    assert "<title>Examples</title>" in path.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="not that of the result"):
+        write(explanation[:1], path, influence=influence)
+    with pytest.raises(TypeError, match="must be an Influence"):
+        write(explanation, path, influence=3)  # type: ignore[arg-type]

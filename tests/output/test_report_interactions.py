@@ -1,4 +1,4 @@
-"""The section on interactions in headless Chromium: heat map, top pairs, a pair's picture."""
+"""The section on interactions in headless Chromium: heat map, top pairs, the plot of a pair."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ import pytest
 import pkex
 from pkex.kernels import RBF, Categorical
 from tests._support.explanations import changed
-from tests.output.test_report_browser import ALERT, browser, open_report  # noqa: F401  (fixtures)
+from tests.output.conftest import ALERT
 
 pytestmark = [pytest.mark.browser, pytest.mark.frontend]
 
@@ -26,7 +26,7 @@ def model():
     return explainer(X), explainer.interactions(X)
 
 
-def test_a_model_shows_its_pairs(open_report, model):  # noqa: F811
+def test_a_model_shows_its_pairs(open_report, model):
     explanation, interactions = model
     page = open_report(explanation, interactions=interactions)
     assert page.locator("#nav a").all_text_contents()[-2:] == ["Interactions", "Method"]
@@ -40,7 +40,7 @@ def test_a_model_shows_its_pairs(open_report, model):  # noqa: F811
     assert float(shown) == pytest.approx(size.max(), rel=1e-3)
 
 
-def test_a_pair_is_chosen_by_keyboard_and_by_click(open_report, model):  # noqa: F811
+def test_a_pair_is_chosen_by_keyboard_and_by_click(open_report, model):
     page = open_report(model[0], interactions=model[1])
     button = page.locator("#pairs button").nth(1)
     button.focus()
@@ -55,14 +55,14 @@ def test_a_pair_is_chosen_by_keyboard_and_by_click(open_report, model):  # noqa:
     )
 
 
-def test_groups_have_no_picture_and_say_so(open_report, model):  # noqa: F811
+def test_groups_have_no_picture_and_say_so(open_report, model):
     page = open_report(model[0], interactions=model[1])
     pair = page.locator("#pairs button", has_text="body").first
     pair.click()
     assert "group of columns" in page.locator("#pair").text_content()
 
 
-def test_the_output_changes_the_pairs(open_report, model):  # noqa: F811
+def test_the_output_changes_the_pairs(open_report, model):
     page = open_report(model[0], interactions=model[1])
     before = page.locator("#pairs tbody").text_content()
     page.select_option("#output", "1")
@@ -71,13 +71,13 @@ def test_the_output_changes_the_pairs(open_report, model):  # noqa: F811
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_nothing_is_wider_than_the_page(open_report, model, width, scheme):  # noqa: F811
+def test_nothing_is_wider_than_the_page(open_report, model, width, scheme):
     page = open_report(model[0], interactions=model[1], width=width, scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("which", ["mmd", "hsic"])
-def test_a_statistic_shows_its_pairs(open_report, which):  # noqa: F811
+def test_a_statistic_shows_its_pairs(open_report, which):
     rng = np.random.default_rng(1)
     X, Z = rng.normal(size=(2, 80, 4))
     X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
@@ -92,7 +92,7 @@ def test_a_statistic_shows_its_pairs(open_report, which):  # noqa: F811
     assert all(word in legend for word in expected)
 
 
-def test_rows_without_a_raw_value_of_a_pair_are_counted(open_report):  # noqa: F811
+def test_rows_without_a_feature_value_of_a_pair_are_counted(open_report):
     rng = np.random.default_rng(2)
     points = rng.normal(size=(20, 2))
     f = pkex.KernelExpansion(points, rng.normal(size=20), RBF(1.5), 0.0, ("a", "b"))
@@ -103,4 +103,4 @@ def test_rows_without_a_raw_value_of_a_pair_are_counted(open_report):  # noqa: F
     results = [changed(result, data=data) for result in (explanation, interactions)]
     page = open_report(results[0], interactions=results[1])
     assert page.locator("#pair circle").count() == 17
-    assert "3 rows without both values not shown" in page.locator("#pair-legend").text_content()
+    assert "3 rows with missing values not shown" in page.locator("#pair-legend").text_content()

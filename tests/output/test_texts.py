@@ -13,8 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 import pkex
-from pkex.output.token_spans import spans_of
 from pkex.output.view.rows import REST
+from pkex.readers.sklearn.token_spans import spans_of
+from tests._support.unchecked import unchecked
 
 pytestmark = pytest.mark.frontend
 
@@ -39,7 +40,7 @@ ODD = "Good <b>food</b> & BAD people"
 
 def test_a_pipeline_names_its_tokens_and_keeps_the_texts():
     model = fitted()
-    explanation = pkex.Explainer(model)([ODD])
+    explanation = unchecked(pkex.Explainer(model)([ODD]))
     frame = explanation.to_frame()
     assert set(frame["feature"]) == {"good", "food", "bad", "people", REST}
     total = explanation.base_values[0] + frame["value"].sum()
@@ -51,7 +52,7 @@ def test_a_pipeline_names_its_tokens_and_keeps_the_texts():
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
     assert f'title="good: {by_name["good"]:+.4g}">Good</span>' in page
-    assert f"all other columns {explanation.rest[0]:+.4g}" in page
+    assert f"remaining features {explanation.rest[0]:+.4g}" in page
     raises, lowers = "rgba(213, 94, 0", "rgba(0, 114, 178"
     assert raises in page.split(">Good<")[0].rsplit("<span", 1)[1]
     assert lowers in page.split(">BAD<")[0].rsplit("<span", 1)[1]
@@ -64,7 +65,7 @@ def test_a_pipeline_names_its_tokens_and_keeps_the_texts():
     ids=["tuple", "array", "objects"],
 )
 def test_texts_come_in_any_column(rows):
-    explainer = pkex.Explainer(fitted(), TEXTS[:3])
+    explainer = unchecked(pkex.Explainer(fitted(), TEXTS[:3]))
     np.testing.assert_array_equal(explainer(rows).rest, explainer(TEXTS).rest)
 
 
@@ -78,11 +79,11 @@ def test_a_column_of_a_frame_is_texts():
 @pytest.mark.parametrize(
     ("rows", "error", "words"),
     [
-        ("one text", TypeError, "X is one text; the model takes a list of them"),
-        ([["a", "b"]], TypeError, "X must be texts"),
-        (sparse.csr_array((2, 3)), TypeError, "vectorized already go to an Explainer of the last"),
+        ("one text", TypeError, "X is a single document; the model takes a list of documents"),
+        ([["a", "b"]], TypeError, "X must be a list or a column of documents"),
+        (sparse.csr_array((2, 3)), TypeError, "already vectorized, make an Explainer of the last"),
         ([], ValueError, "X is empty"),
-        (None, TypeError, "X must be texts"),
+        (None, TypeError, "X must be a list or a column of documents"),
     ],
 )
 def test_what_is_no_list_of_texts_is_refused(rows, error, words):
@@ -137,17 +138,17 @@ def stems(text):
 
 def test_letters_of_several_tokens_have_the_values_of_all():
     model = fitted(TfidfVectorizer(ngram_range=(1, 2)))
-    explanation = pkex.Explainer(model)(["kind people"])
+    explanation = unchecked(pkex.Explainer(model)(["kind people"]))
     page = explanation.plot.text(0).html()
     by_name = explanation.to_frame().set_index("feature")["value"]
     both = f"kind: {by_name['kind']:+.4g}, kind people: {by_name['kind people']:+.4g}"
     assert f'title="{both}">kind</span>' in page
 
 
-def test_groups_of_tokens_are_one_player():
+def test_groups_of_tokens_are_one_feature():
     model = fitted()
     explainer = pkex.Explainer(model, groups={"praise": ["good", "kind"]})
-    explanation = explainer(["good and kind, but cold"])
+    explanation = unchecked(explainer(["good and kind, but cold"]))
     assert "praise" in set(explanation.to_frame()["feature"])
     page = explanation.plot.text(0).html()
     assert page.count('title="praise: ') == 2
@@ -157,7 +158,7 @@ def test_rows_that_were_vectorized_take_their_text():
     model = fitted()
     rows = model[0].transform([ODD])
     explanation = pkex.Explainer(model[-1])(rows)
-    with pytest.raises(ValueError, match=r"pass that of the row, plot.text.0, text"):
+    with pytest.raises(ValueError, match=r"pass the document of the row, plot.text.0, text"):
         explanation.plot.text(0)
     f = pkex.KernelExpansion(
         sparse.csr_array(rows), [1.0], pkex.kernels.RBF(), 0.0, model[0].get_feature_names_out()
@@ -171,9 +172,9 @@ def test_rows_that_were_vectorized_take_their_text():
 def test_other_steps_that_keep_tokens_apart():
     plain = fitted()
     model = make_pipeline(CountVectorizer(), TfidfTransformer(), SVC(C=5.0)).fit(TEXTS, TARGET)
-    with pytest.warns(UserWarning, match="TfidfTransformer mixes columns"):
+    with pytest.warns(UserWarning, match="TfidfTransformer combines columns"):
         explainer = pkex.Explainer(model)
-    found, expected = explainer([ODD]), pkex.Explainer(plain)([ODD])
+    found, expected = map(unchecked, (explainer([ODD]), pkex.Explainer(plain)([ODD])))
     np.testing.assert_allclose(found.values.toarray(), expected.values.toarray(), atol=1e-12)
     assert found.plot.text(0).html() == expected.plot.text(0).html()
 
@@ -192,16 +193,32 @@ def test_files_come_back_as_they_were(explanation, tmp_path):
     ):
         assert (first != second).nnz == 0
         assert (first.indices == second.indices).all()
-    for name in ("rest", "base_values", "predictions", "error"):
+    for name in ("rest", "base_values", "predictions", "error_bound"):
         np.testing.assert_array_equal(getattr(again, name), getattr(explanation, name))
-    same = ("feature_names", "players", "output_names", "removal", "absent", "texts", "kernels")
-    for name in (*same, "classes", "sides", "number", "index", "residual", "column_names"):
+    same = (
+        "feature_names",
+        "feature_groups",
+        "output_names",
+        "removal",
+        "background_info",
+        "texts",
+        "kernels",
+    )
+    for name in (
+        *same,
+        "classes",
+        "output_classes",
+        "output_kind",
+        "index",
+        "additivity_error",
+        "column_names",
+    ):
         assert getattr(again, name) == getattr(explanation, name)
     assert [rule.size for rule in again.rules] == [rule.size for rule in explanation.rules]
-    assert list(again.predicted) == list(explanation.predicted)
+    assert list(again.predicted_class) == list(explanation.predicted_class)
     assert (again.data != explanation.data).nnz == 0
     assert repr(again) == repr(explanation)
-    output = explanation.outputs[0] if isinstance(explanation.values, tuple) else None
+    output = explanation.output_names[0] if isinstance(explanation.values, tuple) else None
     for row in range(3):
         page = explanation.plot.text(row, output=output).html()
         assert again.plot.text(row, output=output).html() == page
@@ -230,13 +247,13 @@ def plus(place, step):
     [
         ("rest", plus(0, 1e-3), "miss the prediction"),
         ("values", plus((0, 0), 1e-3), "miss the prediction"),
-        ("stored", plus(0, 1000), "do not ascend, or are not there"),
+        ("stored", plus(0, 1000), "do not ascend, or are out of range"),
         ("stored", lambda a: a[::-1], "do not ascend"),
         ("starts", plus(1, 100), "do not follow each other"),
         ("starts", plus(0, 1), "do not follow each other"),
-        ("data", plus(0, np.nan), "no number"),
-        ("spans", plus((0, 2), 1000), "outside its text"),
-        ("spans", plus((0, 3), 1000), "column that is not there"),
+        ("data", plus(0, np.nan), "not a number"),
+        ("spans", plus((0, 2), 1000), "outside its document"),
+        ("spans", plus((0, 3), 1000), "column of a token is out of range"),
         ("rest", lambda a: a[:-1], "rest"),
         ("header", lambda a: np.frombuffer(b"{}", np.uint8), "damaged"),
     ],
@@ -298,25 +315,25 @@ def test_shap_has_the_rest_as_a_feature(explanation):
 
 def test_text_and_table_say_what_they_show(explanation):
     text, page = repr(explanation), explanation._repr_html_()
-    assert text.startswith("SparseExplanation(3 rows x ")
-    assert "absent features: as in each of 6 background rows, averaged" in text
-    assert "all other columns" in text
+    assert text.startswith("SparseExplanation(3 samples x ")
+    assert "background: 6 rows (interventional)" in text
+    assert "remaining features" in text
     assert "&lt;b&gt;" in page
     assert "<b>food" not in page
-    alone = repr(pkex.Explainer(fitted(), index="BV")([ODD]))
-    assert "BV values do not add up" in alone
+    shown = repr(pkex.Explainer(fitted(), index="BV")([ODD]))
+    assert "BV values do not add up" in shown
 
 
 def test_the_class_of_each_text_is_said(explanation, tmp_path):
-    """What values speak for, and what the model itself says of the row."""
+    """What values push towards, and what the model itself says of the row."""
     target = STARS if isinstance(explanation.values, tuple) else TARGET
     own = fitted(target=target).predict(list(explanation.texts))
-    assert list(explanation.predicted) == list(own)
-    assert list(explanation[1:].predicted) == list(own[1:])
-    assert list(explanation.dense().predicted) == list(own)
+    assert list(explanation.predicted_class) == list(own)
+    assert list(explanation[1:].predicted_class) == list(own[1:])
+    assert list(explanation.dense().predicted_class) == list(own)
     text, page = repr(explanation), explanation._repr_html_()
-    assert f"(predicted {own[0]})" in text
-    assert "speak for" in text
+    assert f"predicted {own[0]}" in text
+    assert "push towards" in text
     assert "predicted</th>" in page
     explanation.report(tmp_path / "report.html", max_columns=3, title="Reviews")
     written = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -329,7 +346,9 @@ def test_outputs_are_chosen_by_name():
     assert isinstance(explanation.values, tuple)
     one = explanation[1:3, "5"]
     assert one.values.shape[0] == 2
-    np.testing.assert_array_equal(one.rest, explanation.rest[1:3, explanation.outputs.index("5")])
+    np.testing.assert_array_equal(
+        one.rest, explanation.rest[1:3, explanation.output_names.index("5")]
+    )
     with pytest.raises(ValueError, match="4 outputs; choose one"):
         explanation.to_frame()
     with pytest.raises(KeyError, match="9"):

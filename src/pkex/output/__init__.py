@@ -1,10 +1,10 @@
 """How results look, and how they leave pkex.
 
-Three results, `Explanation`, `Attribution` and `Importance`, are shown and kept by the same means.
-Their methods are thin and end here. Nothing here computes a value; extras are imported when used.
+Results are shown and kept by the same means. Their methods are thin and end here. Nothing here
+computes a value; extras are imported when used.
 
-- `text` has what a terminal prints, and words that the others repeat; `html` the tables of a
-  notebook.
+- `view` has what is shown of a result, as data; `text`, `html` and `terminal` draw it, and `report`
+  takes its notes.
 - `plots` has what ``result.plot`` draws. `palette` has the colours of everything, and `columns`
   decides how a column of data is drawn, for plots and reports alike.
 - `report` writes one HTML file for a browser.

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.cells import cell_text, is_missing, is_number, name_of_rest, number_text
+from pkex._util.cells import format_cell, format_number, is_missing, is_number, others_name
 from pkex._util.types import Floats
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ __all__ = [
     "days",
     "is_constant",
     "picture",
-    "with_target",
 ]
 
 _MAX_CATEGORIES, _MAX_CLASSES, _MAX_POINTS = 8, 6, 600
@@ -50,7 +49,7 @@ _SQUEEZED = 2.5  # how much wider all numbers may be than most of them
 _SPIKE = 0.5  # share of the rows in one bin of a histogram that still says something
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
-_EPOCH = datetime(1970, 1, 1)  # times are drawn as they are written, of whatever zone
+_EPOCH = np.datetime64("1970-01-01")  # times are drawn as they are written, of whatever zone
 
 Cells = NDArray[Any]
 
@@ -120,7 +119,7 @@ def picture(
     if attribution.target_kernel is None:
         names = attribution.sample_names if sample_names is None else sample_names
         return between(first[:, column], second[:, column], names, categorical)
-    return with_target(first[:, column], second[:, 0], categorical)
+    return _with_target(first[:, column], second[:, 0], categorical)
 
 
 def is_constant(attribution: Attribution, column: int) -> bool:
@@ -144,7 +143,7 @@ def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool
     return _distributions(np.concatenate([first, second]), series, names, categorical)
 
 
-def with_target(cells: Cells, target: Cells, categorical: bool = False) -> Picture:
+def _with_target(cells: Cells, target: Cells, categorical: bool = False) -> Picture:
     """Return the picture of one column against a target of classes or numbers."""
     y = _numbers(target, _MAX_CLASSES)
     if y is None:
@@ -165,20 +164,18 @@ def _distributions(
 ) -> Shares:
     """Return the distribution of `cells` in each series; `series` has the one of each row."""
     numbers = None if categorical else _numbers(cells, _MAX_CATEGORIES)
-    edges: Floats | None = None
-    found: list[str] = []
+    edges = None if numbers is None else _edges(numbers, len(names))
+    labels: list[str] = []
     beyond = 0.0
-    if numbers is not None:
-        edges = _edges(numbers, len(names))
     if numbers is None or edges is None:
-        codes, found = categories(cells, _MAX_CATEGORIES) if numbers is None else _ranges(numbers)
-        counts = [np.bincount(codes[series == k], minlength=len(found)) for k in range(len(names))]
+        codes, labels = categories(cells, _MAX_CATEGORIES) if numbers is None else _ranges(numbers)
+        counts = [np.bincount(codes[series == k], minlength=len(labels)) for k in range(len(names))]
     else:
         inside = np.clip(numbers, edges[0], edges[-1])
         counts = [np.histogram(inside[series == k], edges)[0] for k in range(len(names))]
         beyond = float(np.mean(inside != numbers))
     shares = np.array([count / count.sum() for count in counts])
-    return Shares(tuple(names), shares, edges, tuple(found), beyond)
+    return Shares(tuple(names), shares, edges, tuple(labels), beyond)
 
 
 def bulk(numbers: Floats) -> tuple[float, float]:
@@ -230,8 +227,8 @@ def _ranges(numbers: Floats) -> tuple[NDArray[np.intp], list[str]]:
     >>> _ranges(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0]))[1]
     ['0', '1 to 1.5', '1.5 to 2']
     """
-    found, counts = np.unique(numbers, return_counts=True)
-    most = found[counts.argmax()] if counts.max() > _SPIKE * len(numbers) else np.nan
+    unique, counts = np.unique(numbers, return_counts=True)
+    most = unique[counts.argmax()] if counts.max() > _SPIKE * len(numbers) else np.nan
     rest = numbers[numbers != most]
     count = min(_MAX_RANGES, max(1, len(np.unique(rest))))
     edges = np.unique(np.quantile(rest, np.linspace(0.0, 1.0, count + 1)))
@@ -245,7 +242,7 @@ def _ranges(numbers: Floats) -> tuple[NDArray[np.intp], list[str]]:
 
 def _brief(number: float) -> str:
     """Return a number to three digits, without an exponent where it is short that way."""
-    return number_text(float(f"{number:.3g}"))
+    return format_number(float(f"{number:.3g}"))
 
 
 def _numbers(cells: Cells, few: int) -> Floats | None:
@@ -275,11 +272,8 @@ def _day(cell: Any) -> float:
     """Return a date or time as days since 1970, by the clock of its own time zone."""
     if is_missing(cell):
         return float("nan")
-    if isinstance(cell, np.datetime64):
-        return float((cell - np.datetime64(_EPOCH)) / np.timedelta64(1, "D"))
-    if isinstance(cell, datetime):
-        return float((cell.replace(tzinfo=None) - _EPOCH) / timedelta(days=1))
-    return float(cell.toordinal() - _EPOCH.toordinal())
+    moment = cell.replace(tzinfo=None) if isinstance(cell, datetime) else cell
+    return float((np.datetime64(moment) - _EPOCH) / np.timedelta64(1, "D"))
 
 
 def day_text(day: float) -> str:
@@ -290,7 +284,7 @@ def day_text(day: float) -> str:
     >>> day_text(2.0), day_text(0.5)
     ('1970-01-03', '1970-01-01 12:00')
     """
-    moment = np.datetime64("1970-01-01T00:00") + np.timedelta64(round(1440.0 * day), "m")
+    moment = _EPOCH + np.timedelta64(round(1440.0 * day), "m")
     return str(moment).replace("T", " ").removesuffix(" 00:00")
 
 
@@ -303,14 +297,14 @@ def categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
     (array([0, 1, 0]), ['b', 'a'])
     """
     numeric = all(map(is_number, cells))
-    texts = cells.astype(np.float64) if numeric else np.array([cell_text(cell) for cell in cells])
-    found, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
+    texts = cells.astype(np.float64) if numeric else np.array([format_cell(cell) for cell in cells])
+    unique, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    if numeric and len(found) <= limit:
-        order = np.arange(len(found))
-    names = [cell_text(found[k]) for k in order]
+    if numeric and len(unique) <= limit:
+        order = np.arange(len(unique))
+    names = [format_cell(unique[k]) for k in order]
     ranks = np.argsort(order)[codes]
     if len(names) > limit:
-        names = [*names[: limit - 1], name_of_rest(names)]
+        names = [*names[: limit - 1], others_name(names)]
         ranks = np.minimum(ranks, limit - 1)
     return ranks, names

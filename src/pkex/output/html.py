@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pkex._util.words import counted, listed
+from pkex._util.words import join_names, pluralise
 from pkex.output import palette
 from pkex.output.text import kernel_text
-from pkex.output.view import OUTPUTS, Chip, Column, View
+from pkex.output.view import OUTPUTS, Chip, Column, TableView, View
 
 if TYPE_CHECKING:
     from pkex.explain.explainer import Explainer
@@ -25,6 +25,7 @@ __all__ = ["LINES", "draw", "explainer_html"]
 LINES = 20  # of a table
 _STYLE = "text-align: right; vertical-align: top; padding: 0.2em 0.6em"
 _LEFT = _STYLE.replace("right", "left", 1)
+_WRAPPED = f"{_LEFT}; max-width: 50em; overflow-wrap: anywhere"  # text without a title
 
 
 def draw(view: View) -> str:
@@ -37,7 +38,7 @@ def draw(view: View) -> str:
     head = "".join(f'<th style="{_STYLE}">{escape(title)}</th>' for title in titles)
     columns = [column for table in view.tables for column in table.columns]
     if first.noun == "row":  # whose names are numbers, as a rule
-        columns.insert(0, Column("", first.names))
+        columns.insert(0, Column("row", first.names))
     names = [_name(name) if first.noun != "row" else "" for name in first.names]
     body = "".join(
         f"<tr>{name}{''.join(_cell(column, line) for column in columns)}</tr>"
@@ -52,11 +53,11 @@ def draw(view: View) -> str:
 
 
 def explainer_html(explainer: Explainer) -> str:
-    """Return a table of what was read of a model, and how it will be explained."""
+    """Return a table of the model that was converted, and how it will be explained."""
     expansion = explainer.expansion
-    parts, names = expansion.parts, explainer.player_names
+    parts, names = expansion.parts, explainer.feature_names
     merged = len(names) < len(expansion.feature_names)
-    made = f" made of {counted(len(expansion.feature_names), 'column')}" if merged else ""
+    columns = f" made of {pluralise(len(expansion.feature_names), 'column')}" if merged else ""
     index = {"SV": "Shapley values", "BV": "Banzhaf values"}.get(explainer.index, explainer.index)
     exact = "to full precision" if explainer.tol is None else f"to {explainer.tol:g}"
     base = np.atleast_1d(explainer.expected_value)
@@ -65,19 +66,18 @@ def explainer_html(explainer: Explainer) -> str:
         "model": explainer.problem.model.title,
         "kernel": "; ".join(map(kernel_text, explainer.problem.kernels)),
         "points": " + ".join(str(part.shape[0]) for part in parts),
-        "absent features": f"{explainer.absent} ({explainer.removal} removal)",
-        "players": f"{len(names)}{made}: {listed(names)}",
-        "outputs": f"{len(base)}: {listed(outputs)}" if len(base) > 1 else "",
+        "removal": str(explainer.removal),
+        "background": str(explainer.background_info or ""),
+        "features": f"{len(names)}{columns}: {join_names(names)}",
+        "outputs": f"{len(base)}: {join_names(outputs)}" if len(base) > 1 else "",
         "values": f"{index}, {exact}",
         "base value": ", ".join(f"{value:.4g}" for value in base[:OUTPUTS])
         + (", …" if len(base) > OUTPUTS else ""),
     }
-    lines = [_name(label) + _text(said) for label, said in facts.items() if said]
-    table = "".join(f"<tr>{line}</tr>" for line in lines)
-    call = _small(["call it with rows to explain: explainer(X)"])
-    return (
-        '<div style="overflow-x: auto"><div>Explainer</div>'
-        f"<table><tbody>{table}</tbody></table>{call}</div>"
+    facts = {label: fact for label, fact in facts.items() if fact}
+    table = TableView("", list(facts), [Column("", list(facts.values()))])
+    return draw(
+        View("Explainer", tables=[table], remarks=["call it with rows to explain: explainer(X)"])
     )
 
 
@@ -93,10 +93,6 @@ def _name(name: str) -> str:
     return f'<th style="{_LEFT}">{escape(name)}</th>'
 
 
-def _text(said: str) -> str:
-    return f'<td style="{_LEFT}; max-width: 50em; overflow-wrap: anywhere">{escape(said)}</td>'
-
-
 def _cell(column: Column, line: int) -> str:
     """Return a cell, with a small note below and tinted where its strength is not 0."""
     content, strength = column.cells[line], column.strengths[line] if column.strengths else 0.0
@@ -109,7 +105,8 @@ def _cell(column: Column, line: int) -> str:
     else:
         shown = f'<div style="text-align: left">{" ".join(map(_chip, content))}</div>'
     shown = f"<b>{shown}</b>" if column.bold else shown
-    return f'<td style="{_STYLE}{tint}">{shown}{below}</td>'
+    style = f"{_STYLE}{tint}" if column.title else _WRAPPED
+    return f'<td style="{style}">{shown}{below}</td>'
 
 
 def _chip(chip: Chip | str) -> str:

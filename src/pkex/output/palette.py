@@ -58,7 +58,7 @@ PAGE = Shade("#ffffff", "#171b22")
 INK = Shade("#191c22", "#e9ebef")  # words, marks
 GRID = Shade("#eceef2", "#2a303a")
 MIDDLE = Shade("#a39bab", "#9b93a5")  # between low and high, which are LOWERS and RAISES
-MISSING = Shade("#7d8694", "#8b94a3")  # what has no raw value; the line at 0
+MISSING = Shade("#7d8694", "#8b94a3")  # what has no value; the line at 0
 
 
 def css() -> str:

@@ -1,17 +1,17 @@
-"""How uncertain a number is: standard deviations of sums, and the words that name what is drawn.
+"""How uncertain or exact a number is: standard deviations of sums, and what to call them.
 
 A plot, a table and a report call the same thing the same way.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._util.types import Floats
-from pkex._util.words import counted
+from pkex._util.words import pluralise
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BOXES",
     "POSTERIOR",
+    "describe_error",
     "error_words",
     "importance_notes",
     "importance_words",
@@ -38,8 +39,8 @@ def std_of_sums(cov: Floats, members: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    cov : array of shape (n_rows, n_players, n_players)
-    members : array of bool, of shape (n_players,) or (n_rows, n_players)
+    cov : array of shape (n_rows, n_features, n_features)
+    members : array of bool, of shape (n_features,) or (n_rows, n_features)
         Which values are summed.
 
     Examples
@@ -79,7 +80,7 @@ def error_words(rows: str, has_std: bool) -> str:
 def importance_words(importance: Importance) -> str:
     """Return what the errors of an importance are."""
     n_rows = importance.n_rows
-    rows = "the rows" if n_rows is None else counted(n_rows, "row")
+    rows = "the rows" if n_rows is None else pluralise(n_rows, "row")
     return error_words(rows, importance.has_std)
 
 
@@ -88,3 +89,17 @@ def importance_notes(importance: Importance) -> list[str]:
     if np.isnan(importance.standard_errors).all():
         return []
     return [importance_words(importance) + ("" if importance.has_std else ", with this model")]
+
+
+def describe_error(result: Any, error: float | None) -> str:
+    """Return how exact the values of a result are, by the bound of its rules where none is known.
+
+    That of the rules is relative to the integral of each pair of points, or to the coefficients.
+    """
+    bound = result.rule.relative_error
+    if error is not None:
+        return f"error bound {error:.1g}"
+    if bound == 0.0 or any(rule.is_fallback for rule in result.rules):
+        return "exact up to rounding"
+    pairs = result.removal == "neutral" or result.REPORT == "attribution"
+    return f"relative error bound {bound:.1g}" if pairs else f"error bound {bound:.1g} sum|alpha|"

@@ -20,8 +20,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from pkex._util.terminal import has_blocks, plain, printable, put
-from pkex._util.words import counted
+from pkex._util.terminal import escape_controls, has_blocks, print_text, transliterate
+from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.view import Column, View
 
@@ -48,8 +48,10 @@ def bars(values: Iterable[float], largest: float) -> Column:
 
 
 def cell(value: object, style: str = "") -> Text:
-    """Return a cell of a table in the terminal, in which nothing is markup."""
-    return Text(plain(printable(str(value)), sys.stdout.encoding), style=style)
+    """Return a cell of a table in the terminal, in which nothing is markup; `Text` as it is."""
+    if isinstance(value, Text):
+        return value
+    return Text(transliterate(escape_controls(str(value)), sys.stdout.encoding), style=style)
 
 
 def draw(view: View, n_outputs: int = 1, hint: str = "use --output") -> list[Any]:
@@ -84,7 +86,7 @@ def show(*renderables: Any) -> None:
         for renderable in renderables:
             console.print(renderable)
     lines = capture.get().rstrip("\n").split("\n")
-    put("\n".join(line.rstrip() for line in lines))
+    print_text("\n".join(line.rstrip() for line in lines))
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class Sheet:
             yield self._table(kept, heads, drawn)
         hidden = self.n_outputs - shown
         if self.outputs and hidden > 0:
-            yield cell(f"and {counted(hidden, 'more output')}; {self.hint}")
+            yield cell(f"and {pluralise(hidden, 'more output')}; {self.hint}")
 
     def _table(
         self, columns: Sequence[int], heads: Sequence[str], drawn: Mapping[int, Sequence[Text]]
@@ -148,7 +150,7 @@ class Sheet:
                 overflow="fold",
             )
         for at, line in enumerate(self.lines):
-            table.add_row(*(drawn[i][at] if i in drawn else _text(line[i]) for i in columns))
+            table.add_row(*(drawn[i][at] if i in drawn else cell(line[i]) for i in columns))
         return table
 
     def _below_names(
@@ -160,7 +162,7 @@ class Sheet:
         yield cell(self.heads[0], "dim")
         for at, segments in enumerate(rendered):
             if at >= first:
-                yield _text(self.lines[at - first][0])
+                yield cell(self.lines[at - first][0])
             yield from segments
             yield Segment.line()
 
@@ -176,7 +178,7 @@ class Sheet:
         """Return the letters of the longest entry below the head of a column."""
         entries = (line[column] for line in self.lines)
         return max(
-            (_text(entry).cell_len for entry in entries if not isinstance(entry, Bar)), default=0
+            (cell(entry).cell_len for entry in entries if not isinstance(entry, Bar)), default=0
         )
 
     def _narrow(self, column: int) -> str:
@@ -184,10 +186,6 @@ class Sheet:
         words = self.heads[column].split()
         width = max([self._widest(column), *map(len, words)])
         return "\n".join(wrap(self.heads[column], width, break_long_words=False)) if words else ""
-
-
-def _text(entry: Any) -> Text:
-    return entry if isinstance(entry, Text) else cell(entry)
 
 
 def _bars(bars: Sequence[Bar], length: int) -> list[Text]:
@@ -204,10 +202,10 @@ def _bars(bars: Sequence[Bar], length: int) -> list[Text]:
 
 def _drawn(value: float, unit: float, before: int, blocks: bool) -> Text:
     """Return one bar behind the room that is left of 0."""
-    whole, half = divmod(round(abs(value) * unit), 2)
+    letters, half = divmod(round(abs(value) * unit), 2)
     full, stub = ("█", "▌▐") if blocks else ("#", "--")
     shade = palette.RAISES if value > 0.0 else palette.LOWERS
     if value < 0.0:
-        drawn = stub[1] * half + full * whole
+        drawn = stub[1] * half + full * letters
         return Text(drawn.rjust(before), style=shade.light)
-    return Text(" " * before + full * whole + stub[0] * half, style=shade.light)
+    return Text(" " * before + full * letters + stub[0] * half, style=shade.light)

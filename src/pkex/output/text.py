@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.cells import cell_text
+from pkex._util.cells import format_cell
 from pkex._util.types import Floats
-from pkex._util.words import counted
+from pkex._util.words import pluralise
 from pkex.output.view import TableView, View
 
 if TYPE_CHECKING:
@@ -23,12 +23,14 @@ __all__ = [
     "OUTPUTS",
     "aligned",
     "counted_rest",
+    "cut",
     "draw",
     "draw_lines",
+    "feature_text",
     "kernel_text",
     "leaves_out",
     "most_important",
-    "raw_text",
+    "value_name",
 ]
 
 LINES, OUTPUTS = 8, 4  # of a table, and how many tables
@@ -50,26 +52,26 @@ def draw_lines(view: View) -> list[str]:
 def _table(tables: Sequence[TableView]) -> list[str]:
     """Return tables side by side, without a head above the names; none if they have no lines."""
     table = tables[0]
-    width = max([table.width, *map(len, table.names)])
+    width = max(map(len, table.names), default=0)
     columns = [[f"{name:<{width}}" for name in ("", *table.names)]]
     for column in (column for part in tables for column in part.columns):
-        cells = [*column.cells]
-        if column.spreads:
-            pairs = zip(cells, column.spreads, strict=True)
-            cells = [f"{cell:>11} {spread:<8}" for cell, spread in pairs]
-        cells.insert(0, column.title)
-        style = f">{column.width}" if column.width else f"<{max(map(len, cells))}"
-        columns.append([f"{cell:{style}}" for cell in cells])
+        cells, spreads = column.cells, column.spreads
+        if any(spreads):
+            wide, long = (max(map(len, texts)) for texts in (cells, spreads))
+            pairs = zip(cells, spreads, strict=True)
+            cells = [f"{cell:>{wide}} {spread:<{long}}" for cell, spread in pairs]
+        width = max(map(len, (column.title, *cells)))
+        columns.append([f"{cell:>{width}}" for cell in (column.title, *cells)])
     lines = ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
     return [table.title][: bool(table.title)] + lines if table.names else []
 
 
-def most_important(size: Floats, count: int) -> NDArray[np.intp]:
-    """Return the players of the largest sizes, the largest first."""
+def most_important(size: Floats, count: int | None = None) -> NDArray[np.intp]:
+    """Return the features of the largest sizes, the largest first."""
     return np.argsort(-size, kind="stable")[:count]
 
 
-def leaves_out(explanation: Explanation, shown: Sequence[int] | NDArray[np.intp]) -> bool:
+def leaves_out(explanation: Explanation, shown: Sequence[Any] | NDArray[np.intp]) -> bool:
     """Tell whether the features shown are not all that the prediction is made of."""
     return len(shown) < len(explanation.feature_names) or not explanation.complete
 
@@ -83,23 +85,41 @@ def kernel_text(kernel: object) -> str:
     >>> kernel_text(pkex.kernels.RBF(282.17182478057583))
     'RBF(length_scale=282.172)'
     """
-    return re.sub(r"\d+\.\d+(e[-+]\d+)?", lambda found: f"{float(found[0]):.6g}", str(kernel))
+    return re.sub(r"\d+\.\d+(e[-+]\d+)?", lambda number: f"{float(number[0]):.6g}", str(kernel))
+
+
+def value_name(result: Any) -> str:
+    """Return what the values of a result are called, by their index.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0], [1.0]], [1.0, 2.0], pkex.kernels.RBF())
+    >>> value_name(pkex.Explainer(f)([[0.0]]))
+    'Shapley value'
+    """
+    names = {"SV": "Shapley value", "IG": "integrated gradient"}
+    return names.get(result.index, f"{result.index} value")
 
 
 def counted_rest(explanation: Explanation, shown: int) -> str:
     """Return what to call the sum of all features but those shown."""
     left = len(explanation.feature_names) - shown
     if not explanation.complete:
-        return "features that were not selected" if not left else "all other features"
-    return counted(left, "other feature")
+        return "features that were not selected" if not left else "remaining features"
+    return pluralise(left, "other feature")
 
 
-def raw_text(explanation: Explanation, row: int, player: int) -> str:
-    """Return the raw values of a player's columns, each cut to a readable length."""
-    texts = [cell_text(explanation.data[row, column]) for column in explanation.players[player]]
-    return ", ".join(entry if len(entry) <= 24 else entry[:23] + "…" for entry in texts[:3]) + (
-        ", …" if len(texts) > 3 else ""
-    )
+def feature_text(explanation: Explanation, row: int, feature: int) -> str:
+    """Return the values of a feature's columns, each cut to a readable length."""
+    columns = explanation.feature_groups[feature]
+    texts = [cut(format_cell(explanation.data[row, column]), 24) for column in columns[:3]]
+    return ", ".join([*texts, "…"] if len(columns) > 3 else texts)
+
+
+def cut(text: str, letters: int) -> str:
+    """Return a text, or its beginning where it is longer than `letters`."""
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
 
 
 def aligned(numbers: Any) -> list[str]:

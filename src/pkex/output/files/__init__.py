@@ -1,8 +1,8 @@
 """What of a result goes into a file, and how it comes back.
 
-Every result has a module with its format, and `save`, `load` and `pack`: arrays as such, the rest
-in a header, made of `pieces` where several have the same. `archive` reads and writes such files
-safely, `header` the small things in them, and `kernel_data` turns kernels into data and back.
+Every result has a codec, made of pieces: arrays as such, the rest in a header. `codec` has the
+pieces and reads and writes all results, `archive` the arrays of a file safely, `header` the small
+things in it.
 """
 
 __all__: list[str] = []

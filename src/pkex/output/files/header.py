@@ -6,7 +6,7 @@ A reader returns an entry or says in a ValueError what stands in its place.
 ('age', 'bmi')
 >>> as_count(-1)
 Traceback (most recent call last):
-ValueError: -1 stands where a count should
+ValueError: -1 instead of a count
 """
 
 from __future__ import annotations
@@ -21,73 +21,91 @@ import numpy as np
 
 from pkex._util.cells import is_missing, is_number
 from pkex._util.validation import brief
+from pkex.kernels import Kernel
+from pkex.kernels.data import to_data
 
 __all__ = [
     "Reader",
     "as_cells",
     "as_count",
-    "as_counts",
     "as_flag",
-    "as_flags",
     "as_index",
+    "as_level",
     "as_names",
     "as_number",
     "as_players",
     "as_text",
-    "fields_of",
-    "maybe",
+    "each",
+    "one_of",
+    "optional",
+    "read_entries",
+    "require_type",
     "to_json",
-    "typed",
 ]
 
 Reader = Callable[[Any], Any]
 _MOMENT = re.compile(r"[-+]?\d[-+\d:.T]{,40}Z?", re.ASCII)  # no "now", which numpy knows
 
 
+def require_type(value: Any, kind: type, name: str) -> Any:
+    """Return `value` if it is of this kind, which the message calls `name`."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{brief(value)} instead of {name}")
+    return value
+
+
+def optional(read: Reader) -> Reader:
+    """Return a reader that takes null as None."""
+    return lambda value: None if value is None else read(value)
+
+
+def each(read: Reader) -> Reader:
+    """Return a reader of a list, whose entries `read` reads."""
+    return lambda value: tuple(map(read, require_type(value, list, "a list")))
+
+
+def one_of(*known: str) -> Reader:
+    """Return a reader of some texts."""
+
+    def read(value: Any) -> str:
+        if as_text(value) not in known:
+            raise ValueError(f"{value!r} instead of {' or '.join(known)}")
+        return str(value)
+
+    return read
+
+
 def as_text(value: Any) -> str:
     """Return a text."""
-    return str(typed(value, str, "text"))
+    return str(require_type(value, str, "text"))
 
 
 def as_flag(value: Any) -> bool:
     """Return true or false."""
-    return bool(typed(value, bool, "true or false"))
+    return bool(require_type(value, bool, "true or false"))
 
 
 def as_count(value: Any) -> int:
     """Return an integer of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{brief(value)} stands where a count should")
+        raise ValueError(f"{brief(value)} instead of a count")
     return value
 
 
 def as_number(value: Any) -> float:
     """Return a number, which may be one that JSON lacks."""
-    cell = _cell(value)
+    cell = _as_cell(value)
     if not is_number(cell):
-        raise ValueError(f"{brief(value)} stands where a number should")
+        raise ValueError(f"{brief(value)} instead of a number")
     return float(cell)
 
 
-def as_names(value: Any) -> tuple[str, ...]:
-    """Return texts."""
-    return tuple(map(as_text, typed(value, list, "a list")))
-
-
-def as_players(value: Any) -> tuple[tuple[int, ...], ...]:
-    """Return the columns of each player."""
-    players = typed(value, list, "a list")
-    return tuple(tuple(map(as_count, typed(player, list, "a list"))) for player in players)
-
-
-def as_counts(value: Any) -> tuple[int, ...]:
-    """Return integers of at least 0."""
-    return tuple(map(as_count, typed(value, list, "a list")))
-
-
-def as_flags(value: Any) -> tuple[bool, ...]:
-    """Return true or false, several times."""
-    return tuple(map(as_flag, typed(value, list, "a list")))
+def as_level(value: Any) -> float:
+    """Return a significance level; 5 % where a file has none."""
+    level = 0.05 if value is None else as_number(value)
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"alpha is {level}")
+    return level
 
 
 def as_index(value: Any) -> Any:
@@ -96,11 +114,10 @@ def as_index(value: Any) -> Any:
         import pandas
     except ModuleNotFoundError:
         return None
-    entry = typed(value, dict, "the labels of rows")
-    names = [maybe(as_text)(name) for name in typed(entry["names"], list, "a list")]
-    levels = []
-    for level in typed(entry["levels"], list, "a list"):
-        kind = as_text(typed(level, dict, "a level of labels")["kind"])
+    entry = require_type(value, dict, "the labels of rows")
+    names, levels = each(optional(as_text))(entry["names"]), []
+    for level in require_type(entry["levels"], list, "a list"):
+        kind = as_text(require_type(level, dict, "a level of labels")["kind"])
         known = kind.startswith(("int", "uint", "float", "bool", "datetime64"))
         labels = list(as_cells(level["labels"]))
         levels.append(pandas.Index(labels, dtype=kind if known else object))
@@ -109,28 +126,18 @@ def as_index(value: Any) -> Any:
     return levels[0].rename(names[0])
 
 
-def as_cells(value: Any) -> tuple[Any, ...]:
-    """Return cells of a table: text, numbers, true or false, dates and times, or missing."""
-    return tuple(map(_cell, typed(value, list, "a list")))
-
-
-def _cell(value: Any) -> Any:
-    """Return what `to_json` made an entry of."""
-    if isinstance(value, dict):
-        return _tagged(value)
+def _as_cell(value: Any) -> Any:
+    """Return a cell of a table: text, a number, true or false, a date or time, or missing."""
     if isinstance(value, list):
-        raise ValueError(f"{brief(value)} stands where a single value should")
-    return value
-
-
-def _tagged(value: dict[str, Any]) -> Any:
-    """Return a number that JSON lacks, or a date or time."""
+        raise ValueError(f"{brief(value)} instead of a single value")
+    if not isinstance(value, dict):
+        return value
     tag, text = next(iter(value.items())) if len(value) == 1 else ("", None)
     if tag == "float" and text in ("nan", "inf", "-inf"):
         return float(text)
     if tag in _MOMENTS and isinstance(text, str) and _MOMENT.fullmatch(text):
         return _MOMENTS[tag](text)
-    raise ValueError(f"{brief(value)} stands where a number or a date should")
+    raise ValueError(f"{brief(value)} instead of a number or a date")
 
 
 def _timestamp(text: str) -> Any:
@@ -149,21 +156,10 @@ _MOMENTS: dict[str, Callable[[str], Any]] = {
     "timestamp": _timestamp,
     "datetime64": np.datetime64,
 }
+as_names, as_cells, as_players = each(as_text), each(_as_cell), each(each(as_count))
 
 
-def maybe(read: Reader) -> Reader:
-    """Return a reader that takes null as None."""
-    return lambda value: None if value is None else read(value)
-
-
-def typed(value: Any, kind: type, name: str) -> Any:
-    """Return `value` if it is of this kind, which the message calls `name`."""
-    if not isinstance(value, kind):
-        raise ValueError(f"{brief(value)} stands where {name} should")
-    return value
-
-
-def fields_of(header: Any, readers: dict[str, Reader]) -> dict[str, Any]:
+def read_entries(header: Any, readers: dict[str, Reader]) -> dict[str, Any]:
     """Return entries of the header; one that is not there reads as null."""
     fields = {}
     for name, read in readers.items():
@@ -184,11 +180,14 @@ def to_json(value: Any, where: str = "the result") -> Any:
         return [to_json(entry, where) for entry in value]
     if hasattr(value, "nlevels"):  # an index of pandas
         return _index_to_json(value)
+    if isinstance(value, Kernel):
+        return to_data(value)
     if is_missing(value):
         return {"float": "nan"} if is_number(value) else None
-    moment = _moment_to_json(value)
-    if moment is not None:
-        return moment
+    if isinstance(value, np.datetime64):
+        return {"datetime64": str(value)}
+    if isinstance(value, date | time):
+        return {_moment_tag(value): value.isoformat()}
     cell = value.item() if isinstance(value, np.generic) else value
     if isinstance(cell, str | bool | int):
         return cell
@@ -201,16 +200,10 @@ def to_json(value: Any, where: str = "the result") -> Any:
     )
 
 
-def _moment_to_json(value: Any) -> dict[str, str] | None:
-    """Return a date or time as text with a tag; None for what is neither."""
-    if isinstance(value, np.datetime64):
-        return {"datetime64": str(value)}
+def _moment_tag(value: date | time) -> str:
     if isinstance(value, datetime):
-        ours = type(value).__module__ == "datetime"
-        return {"datetime" if ours else "timestamp": value.isoformat()}
-    if isinstance(value, date | time):
-        return {"date" if isinstance(value, date) else "time": value.isoformat()}
-    return None
+        return "datetime" if type(value).__module__ == "datetime" else "timestamp"
+    return "date" if isinstance(value, date) else "time"
 
 
 def _index_to_json(index: Any) -> dict[str, Any]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AttributionPlots",
+    "ChangePlots",
+    "EffectsPlots",
     "ExplanationPlots",
     "ImportancePlots",
     "InteractionPlots",
@@ -80,15 +82,19 @@ class _Plots:
 class ExplanationPlots(_Plots):
     """The plots of an `Explanation`: ``explanation.plot()`` and ``explanation.plot.kind()``.
 
-    A call draws what fits: the waterfall of a single row, the beeswarm of many. Where a model has
-    several outputs, such as one for each class, every plot but `bar` has a panel for each.
+    A call draws the waterfall of a single row, or the beeswarm of many. Where a model has several
+    outputs, such as one for each class, every plot but `bar` has a panel for each. Where values add
+    up, the last lane has the sum of the remaining features.
 
-    Every plot takes:
+    Parameters
+    ----------
+    result : Explanation
+        The result to draw.
 
-    - ``ax``, matplotlib axes to draw in; a new figure by default.
-    - ``max_display``, how many features to show at most. Where values add up, the last line has the
-      sum of all others. `dependence` is of one feature and has no such parameter.
-    - ``output``, which outputs, by name or number, or a sequence of them; all by default.
+    See Also
+    --------
+    Explanation.importance : The mean absolute values.
+    Explanation.report : The same plots in an HTML file.
 
     Examples
     --------
@@ -110,25 +116,49 @@ class ExplanationPlots(_Plots):
     waterfall = _Plot(lambda: plots.waterfall.WaterfallDisplay)
     dependence = _Plot(lambda: plots.dependence.DependenceDisplay)
     heatmap = _Plot(lambda: plots.heatmap.HeatmapDisplay)
-    decision = _Plot(lambda: plots.decision.DecisionDisplay)
+    decision = _Plot(lambda: plots.waterfall.DecisionDisplay)
     _row = _Plot(lambda: plots.waterfall.RowDisplay)
 
     def __call__(
         self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
     ) -> Display:
-        """Draw what fits: `waterfall` for one row, `beeswarm` for many.
+        """Draw a `waterfall` of one row, or a `beeswarm` of many.
 
         A row whose values do not add up, because of their index or as only some features were
         selected, gets a `bar`; so do more outputs than fit into one figure.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw in; a new figure by default.
+        max_display : int, default 12
+            Largest number of features to show.
+        output : str, int or sequence of these, optional
+            Outputs to draw, by name or number; all by default, in a panel each.
+
+        Returns
+        -------
+        WaterfallDisplay, BeeswarmDisplay, RowDisplay or ImportanceDisplay
+            The display, with ``ax_`` and ``figure_``.
+
+        See Also
+        --------
+        Explanation.report : The same plots in an HTML file.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).plot()
+        <BeeswarmDisplay in ax_ of figure_>
         """
         explanation = self._result
         if len(explanation) == 1:
             adds_up = explanation.efficient and explanation.complete
             draw = self.waterfall if adds_up else self._row
             return draw(ax=ax, max_display=max_display, output=output)
-        several = explanation.values.ndim == 3 and output is None
-        most = plots.panel.MAX_PANELS
-        if several and (ax is not None or explanation.values.shape[2] > most):
+        panels = (*explanation.values.shape, 1)[2] if output is None else 1
+        if panels > (plots.panel.MAX_PANELS if ax is None else 1):
             return self.bar(ax, max_display=max_display)
         return self.beeswarm(ax, max_display=max_display, output=output)
 
@@ -140,7 +170,7 @@ class ExplanationPlots(_Plots):
         cohorts: Any = None,
         output: Output = None,
     ) -> Display:
-        """Draw the mean absolute values of the most important features as bars.
+        """Draw the mean absolute Shapley values of the most important features as bars.
 
         Whiskers are one standard error over the rows, also where the explanation has posterior
         standard deviations; the bars of several outputs are stacked and have none. A single row
@@ -148,16 +178,32 @@ class ExplanationPlots(_Plots):
 
         Parameters
         ----------
-        ax, max_display, output
-            As for every plot; see `ExplanationPlots`.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw in; a new figure by default.
+        max_display : int, default 20
+            Largest number of features to show.
         cohorts : str, int, array or mapping, optional
-            Parts of the rows to compare: a column, by name or number, with a cohort for each of its
-            categories or for each half of its numbers; an array with a true or false or a label
-            for each row; or a mapping of names to masks or lists of rows. Six at most.
+            Sets of rows to compare, six at most. A column, by name or number, has a cohort for each
+            of its categories or for each half of its numbers; an array has true or false or a label
+            for each row; a mapping has names with masks or lists of rows.
+        output : str, int or sequence of these, optional
+            Outputs to draw, by name or number; all by default.
 
         Returns
         -------
         ImportanceDisplay, CohortsDisplay or RowDisplay
+            The display, with ``ax_`` and ``figure_``.
+
+        See Also
+        --------
+        Explanation.importance : The numbers that are drawn.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+        >>> pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).plot.bar().ax_.get_xlabel().splitlines()[0]
+        'mean |Shapley value|'
         """
         explanation = self._result
         if cohorts is not None:
@@ -165,12 +211,7 @@ class ExplanationPlots(_Plots):
             return display.plot(cohorts, ax, max_display=max_display, output=output)
         if len(explanation) == 1:
             return self._row(ax=ax, max_display=max_display, output=output)
-        if output is not None:
-            explanation = (
-                explanation[:, :, output]
-                if explanation.values.ndim == 3
-                else explanation.select_output(cast("str | int", output), "plot.bar")
-            )
+        explanation = plots.panel.select_outputs(explanation, output, "plot.bar")
         return explanation.importance().plot.bar(ax, max_display=max_display)
 
 
@@ -179,6 +220,15 @@ class AttributionPlots(_Plots):
 
     A call draws `bar`.
 
+    Parameters
+    ----------
+    result : Attribution
+        The result to draw.
+
+    See Also
+    --------
+    Attribution.report : The same plots in an HTML file.
+
     Examples
     --------
     >>> import numpy as np, pkex
@@ -186,7 +236,7 @@ class AttributionPlots(_Plots):
     >>> X, Z = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + [0.0, 1.0, 0.0]
     >>> attribution = pkex.mmd(X, Z)
     >>> attribution.plot(max_display=2).ax_.get_xlabel()
-    'share of MMD² (the 2 largest of 3)'
+    'contribution to MMD² (the 2 largest of 3)'
     >>> attribution.plot.marginals(columns="x1").ax_.get_xlabel()
     'x1'
     """
@@ -197,8 +247,43 @@ class AttributionPlots(_Plots):
     marginals = _Plot(lambda: plots.bars.MarginalsDisplay)
 
 
+class EffectsPlots(_Plots):
+    """The plots of `Effects`: ``effects.plot()``, which is ``effects.plot.curves()``.
+
+    Parameters
+    ----------
+    result : Effects
+        The result to draw.
+
+    See Also
+    --------
+    Effects.to_sklearn : The plot of scikit-learn.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> effects = pkex.Explainer(f, [[0.0, 0.0], [1.0, 2.0], [0.0, 1.0]]).effects()
+    >>> [ax.get_xlabel() for ax in effects.plot().axes_]
+    ['x1', 'x0']
+    """
+
+    _title = "Effects"
+
+    __call__ = curves = _Plot(lambda: plots.effects.EffectsDisplay)
+
+
 class ImportancePlots(_Plots):
     """The plots of an `Importance`: ``importance.plot()``, which is ``importance.plot.bar()``.
+
+    Parameters
+    ----------
+    result : Importance
+        The result to draw.
+
+    See Also
+    --------
+    Explanation.plot : Plots of every value.
 
     Examples
     --------
@@ -219,6 +304,15 @@ class InteractionPlots(_Plots):
 
     A call draws `heatmap`.
 
+    Parameters
+    ----------
+    result : Interactions
+        The result to draw.
+
+    See Also
+    --------
+    Interactions.top : The largest interactions as numbers.
+
     Examples
     --------
     >>> import pkex
@@ -234,7 +328,7 @@ class InteractionPlots(_Plots):
 
     __call__ = heatmap = _Plot(lambda: plots.interactions.InteractionsDisplay)
     network = _Plot(lambda: plots.interactions.NetworkDisplay)
-    pair = _Plot(lambda: plots.pair.PairDisplay)
+    pair = _Plot(lambda: plots.interactions.PairDisplay)
 
 
 class SensitivityPlots(_Plots):
@@ -242,18 +336,55 @@ class SensitivityPlots(_Plots):
 
     A call draws `bar`.
 
+    Parameters
+    ----------
+    result : Sensitivity
+        The result to draw.
+
+    See Also
+    --------
+    Sensitivity.report : The same plots in an HTML file.
+
     Examples
     --------
     >>> import pkex
     >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
     >>> sensitivity = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}, order=2)
     >>> sensitivity.plot().ax_.get_xlabel()
-    'share of the variance'
+    'fraction of the variance'
     >>> sensitivity.plot.pairs().ax_.get_title(loc="left")
-    'parts of two inputs'
+    'second-order Sobol indices'
     """
 
     _title = "a Sensitivity"
 
     __call__ = bar = _Plot(lambda: plots.sensitivity.SensitivityDisplay)
     pairs = _Plot(lambda: plots.sensitivity.PairsDisplay)
+
+
+class ChangePlots(_Plots):
+    """The plots of a `Change`: ``change.plot()``, which is ``change.plot.boxes()``.
+
+    Of several outputs one has to be chosen with ``output=``; "squared error" are the losses.
+
+    Parameters
+    ----------
+    result : Change
+        The result to draw.
+
+    See Also
+    --------
+    Change.report : The same plot in an HTML file.
+
+    Examples
+    --------
+    >>> import numpy as np, pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> change = pkex.change(f, np.eye(2), -np.eye(2), n_permutations=0)
+    >>> change.plot().ax_.get_title(loc="left")
+    'Mean prediction: ...'
+    """
+
+    _title = "a Change"
+
+    __call__ = boxes = _Plot(lambda: plots.change.ChangeDisplay)

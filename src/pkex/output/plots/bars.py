@@ -10,38 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.indexing import Axis, select
+from pkex._util.types import Floats
 from pkex._util.validation import is_index
 from pkex.output import palette
 from pkex.output.columns import is_constant
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import (
-    LETTERS,
-    WIDE,
-    annotated,
-    at_least,
-    bars,
-    draw_columns,
-    entry,
-    explain_colours,
-    label_below,
-    lanes,
-    literal,
-    of_all,
-    room_for,
-    short,
-    whiskers,
-    write_title,
-)
+from pkex.output.plots.drawing import Axes, Canvas, check_at_least, draw_columns
+from pkex.output.plots.labels import WIDE, entry, literal, of_all, room_for, short
 from pkex.output.spread import importance_words
-from pkex.output.text import aligned
+from pkex.output.text import aligned, value_name
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from pkex.results.attribution import Attribution
     from pkex.results.importance import Importance
 
 __all__ = ["AttributionDisplay", "ImportanceDisplay", "MarginalsDisplay"]
+
+_MOST = len(palette.SERIES) - 1  # outputs with a colour each where there are more
 
 
 class ImportanceDisplay(Display):
@@ -63,69 +48,66 @@ class ImportanceDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 20
-            How many features to show at most.
-
-        Returns
-        -------
-        ImportanceDisplay
+        ax, max_display
+            As for every plot.
         """
-        at_least(max_display, "max_display", 1)
-        importance, shown = self.result, self.result.order[:max_display]
-        names = [importance.feature_names[player] for player in shown]
-        ax = self._axes(ax, 6.4 + room_for(names), max(2.0, 1.1 + 0.29 * len(shown)))
-        theme = lanes(ax, names, WIDE if self._own else LETTERS)
-        columns, titles = _outputs(importance)
-        columns = columns[shown]
+        check_at_least(max_display, "max_display", 1)
+        importance, shown = self.result, self.result.ranking[:max_display]
+        names = [importance.feature_names[i] for i in shown]
+        canvas = self._lanes(ax, names, 6.4, max(2.0, 1.1 + 0.29 * len(shown)))
+        series = _series(importance)
         places, left = np.arange(len(shown)), np.zeros(len(shown))
-        for k, title in enumerate(titles):
-            joined = k == len(palette.SERIES) - 1 and len(titles) < len(importance.outputs)
+        for k, (title, values) in enumerate(series):
+            joined = k == _MOST and len(series) < len(importance.output_names)
             style: dict[str, Any] = {"label": entry(short(title))} if title else {}
-            style["color"] = theme(palette.BAND) if joined else theme.series(k)
-            bars(ax, places, columns[:, k], 0.66, left=left, **style)
-            left += columns[:, k]
-        errors = importance.standard_errors.reshape(len(importance.values), -1)[shown, 0]
-        note = ""
-        if len(titles) > 1:  # stacked bars, where error bars would not be readable
-            explain_colours(ax, own=self._own)
+            style["color"] = canvas.theme(palette.BAND) if joined else canvas.theme.series(k)
+            canvas.bars(places, values[shown], 0.66, left=left, **style)
+            left += values[shown]
+        errors, note = importance.standard_errors.reshape(len(importance.values), -1)[shown, 0], ""
+        if len(series) > 1:  # stacked bars, where error bars would not be readable
+            canvas.legend()
         elif not np.isnan(errors).any():
-            whiskers(ax, list(left), list(places), errors)
+            canvas.whiskers(left, places, errors)
             note = f"whiskers: {importance_words(importance)}"
-        ax.set_xlim(left=0.0)
-        if len(titles) == 1:
-            annotated(ax, [sign[1:] for sign in aligned(left)], own=self._own)
-        label_below(ax, of_all("mean |value|", len(shown), len(importance.feature_names)), note)
+        if importance.meaning is None:
+            canvas.ax.set_xlim(left=0.0)
+        elif left.min(initial=0.0) < 0.0:
+            canvas.line_at(0.0, zorder=2)
+        if len(series) == 1:
+            signs = slice(1 if importance.meaning is None else 0, None)
+            canvas.annotate([number[signs] for number in aligned(left)])
+        title = importance.meaning or f"mean |{value_name(importance)}|"
+        label = of_all(title, len(shown), len(importance.feature_names))
+        canvas.label_below(label, note)
         return self
 
 
-def _outputs(importance: Importance) -> tuple[NDArray[np.float64], list[str]]:
+def _series(importance: Importance) -> list[tuple[str, Floats]]:
     """Return the importance by output, the smaller ones joined where there are many."""
-    count, room = len(importance.values), len(palette.SERIES)
-    columns = importance.values.reshape(count, -1)
+    columns, titles = importance.values.reshape(len(importance.values), -1), importance.output_names
     if columns.shape[1] == 1:
-        return columns, [""]
-    titles = list(importance.outputs)
-    if len(titles) <= room:
-        return columns, titles
-    order = np.argsort(-columns.sum(axis=0), kind="stable")
-    kept, rest = np.sort(order[: room - 1]), order[room - 1 :]
-    joined = np.column_stack([columns[:, kept], columns[:, rest].sum(axis=1)])
-    return joined, [*(titles[k] for k in kept), f"{len(rest)} other outputs"]
+        return [("", columns[:, 0])]
+    kept, rest = np.arange(len(titles)), np.arange(0)
+    if len(titles) > len(palette.SERIES):
+        kept, rest = np.split(np.argsort(-columns.sum(axis=0), kind="stable"), [_MOST])
+    series = [(titles[k], columns[:, k]) for k in np.sort(kept)]
+    if len(rest):
+        series.append((f"{len(rest)} other outputs", columns[:, rest].sum(axis=1)))
+    return series
 
 
 class AttributionDisplay(Display):
-    """The values of an `Attribution` as bars, with null bands and the marginals of columns.
+    """The contributions of an `Attribution` as bars, with null bands and the marginals of columns.
 
-    Made by `Attribution.plot`.
+    Made by ``attribution.plot()``.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
+    ax_ : matplotlib.axes.Axes
         The bars.
-    figure_ : matplotlib Figure
-    marginal_axes_ : list of matplotlib Axes
+    figure_ : matplotlib.figure.Figure
+        The figure of the axes.
+    marginal_axes_ : list of matplotlib.axes.Axes
         One for each column whose marginals are shown.
 
     Examples
@@ -135,7 +117,7 @@ class AttributionDisplay(Display):
     >>> X, Z = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + [0.0, 1.0, 0.0]
     >>> display = pkex.mmd(X, Z, n_permutations=99).plot(marginals=1)
     >>> display.ax_.get_xlabel()
-    'share of MMD²'
+    'contribution to MMD²'
     """
 
     result: Attribution
@@ -144,86 +126,79 @@ class AttributionDisplay(Display):
     def plot(
         self, ax: Axes | None = None, *, max_display: int = 20, marginals: int = 3
     ) -> AttributionDisplay:
-        """Draw the values as bars over their null bands, with the marginals of the top columns.
+        """Draw contributions as bars over their null bands, with the marginals of the top columns.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw the bars alone; by default a new figure has the marginals beside them.
-        max_display : int, default 20
-            How many features to show at most.
+        ax : matplotlib.axes.Axes, optional
+            Axes for the bars only; by default a new figure has the marginals beside them.
+        max_display
+            As for every plot.
         marginals : int, default 3
-            Of how many columns of the features with the largest values to show the distribution;
-            none for an attribution that was loaded, as its file does not hold the samples.
+            Number of columns, of the features with the largest contributions, whose distributions
+            to show; 0 for an attribution that was loaded, as its file does not hold the samples.
 
         Returns
         -------
         AttributionDisplay
-            With ``ax_``, ``figure_`` and ``marginal_axes_``.
+            The display, with ``ax_``, ``figure_`` and ``marginal_axes_``.
         """
-        at_least(max_display, "max_display", 1)
-        at_least(marginals, "marginals", 0)
-        attribution, shown = self.result, self.result.order[:max_display]
+        check_at_least(max_display, "max_display", 1)
+        check_at_least(marginals, "marginals", 0)
+        attribution, shown = self.result, self.result.ranking[:max_display]
         columns = _first_columns(attribution, shown, marginals) if ax is None else []
         self.marginal_axes_ = []
         if ax is None:
             height = max(2.6 + 0.1 * len(columns), 1.3 + 0.28 * len(shown), 1.9 * len(columns))
-            room = room_for([attribution.feature_names[player] for player in shown])
+            room = room_for([attribution.feature_names[i] for i in shown])
             figure = self._figure((9.0 if columns else 6.0) + room, height)
             if columns:
-                left, right = figure.subfigures(1, 2, width_ratios=[5.4 + room, 3.6])
-                ax = cast("Axes", left.subplots())
-                below = right.subplots(len(columns), 1, squeeze=False)[:, 0]
-                self.marginal_axes_ = list(below)
-            else:
-                ax = cast("Axes", figure.subplots())
-        self._draws_in(ax)
-        self._draw_bars(ax, shown)
+                figure, right = figure.subfigures(1, 2, width_ratios=[5.4 + room, 3.6])
+                self.marginal_axes_ = [*right.subplots(len(columns), 1, squeeze=False)[:, 0]]
+            ax = cast("Axes", figure.subplots())
+        self._draw_in(ax)
+        self._draw_bars(Canvas(ax, new_figure=self._new_figure), shown)
         draw_columns(attribution, columns, self.marginal_axes_)
         return self
 
-    def _draw_bars(self, ax: Axes, shown: NDArray[np.intp]) -> None:
-        """Draw the bars; p-values stand beside them in a figure of our own, else in the labels."""
-        attribution, own = self.result, self._own
-        names = [attribution.feature_names[player] for player in shown]
-        p_holm = None if attribution.p_holm is None else attribution.p_holm[shown]
-        p_values = None if p_holm is None else [f"p = {p:.2g}" for p in p_holm]
-        if p_values is not None and not own:
-            pairs = zip(names, p_values, strict=True)
-            names = [f"{short(name)}  ({p})" for name, p in pairs]
-        theme = lanes(ax, names, WIDE)
+    def _draw_bars(self, canvas: Canvas, shown: NDArray[np.intp]) -> None:
+        """Draw the bars; p-values stand beside them in a new figure, else in the labels."""
+        attribution, theme = self.result, canvas.theme
+        names = [attribution.feature_names[i] for i in shown]
         values, places = attribution.values[shown], np.arange(len(shown))
-        chance = np.zeros(len(shown), dtype=bool)
+        opacities, p_values, note = np.ones(len(shown)), [], ""
+        if attribution.p_adjusted is not None:
+            p_adjusted = attribution.p_adjusted[shown]
+            opacities = np.where(p_adjusted > attribution.alpha, 0.45, 1.0)
+            p_values = [f"p = {p:.2g}" for p in p_adjusted]
+        if p_values and not canvas.new_figure:
+            names = [f"{short(name)}  ({p})" for name, p in zip(names, p_values, strict=True)]
+        canvas.lanes(names, WIDE)
         if attribution.null_band is not None:
             low, high = attribution.null_band[:, shown]
-            label, band = "95 % of permutations", theme(palette.BAND)
-            bars(ax, places, high - low, 0.86, left=low, color=band, label=label)
-        if p_holm is not None:
-            chance = p_holm > attribution.alpha
-        colours = [
-            (theme.signed(value), 0.45 if pale else 1.0)
-            for value, pale in zip(values, chance, strict=True)
-        ]
-        bars(ax, places, values, 0.5, color=colours)
-        note = ""
+            style = {"color": theme(palette.BAND), "label": "95 % of permutations"}
+            canvas.bars(places, high - low, 0.86, left=low, **style)
+        colours = [(theme.signed(v), opacity) for v, opacity in zip(values, opacities, strict=True)]
+        canvas.bars(places, values, 0.5, color=colours)
         if attribution.standard_errors is not None:
-            whiskers(ax, list(values), list(places), attribution.standard_errors[shown])
+            canvas.whiskers(values, places, attribution.standard_errors[shown])
             note = f"whiskers: ± 1 standard error over blocks of {attribution.block_size} rows"
-        ax.axvline(0.0, color=theme(palette.MISSING), linewidth=0.9)
-        title = literal(attribution.statistic.replace("^2", "²"))
-        words = of_all(f"share of {title}", len(shown), len(attribution.players))
-        label_below(ax, words, note)
-        headline = f"{title} = {attribution.total:.3g}"
+        canvas.line_at(0.0, zorder=2)
+        title = literal(attribution.statistic_name.replace("^2", "²"))
+        canvas.label_below(
+            of_all(f"contribution to {title}", len(shown), len(attribution.feature_groups)), note
+        )
+        headline = f"{title} = {attribution.statistic:.3g}"
         if attribution.standard_error is not None:
             headline += f" ± {attribution.standard_error:.1g}"
         if attribution.n_permutations:
             sentence = attribution.sentences(attribution.alpha)[0]
             headline = sentence.replace("; ", "\n").removesuffix(".")
-        write_title(ax, headline)
+        canvas.title(headline)
         if attribution.null_band is not None:
-            explain_colours(ax, own=own)
-        if p_values is not None and own:
-            annotated(ax, p_values, own=True)
+            canvas.legend()
+        if p_values and canvas.new_figure:
+            canvas.annotate(p_values)
 
 
 class MarginalsDisplay(Display):
@@ -233,10 +208,11 @@ class MarginalsDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
+    ax_ : matplotlib.axes.Axes
         Of the first column.
-    figure_ : matplotlib Figure
-    axes_ : list of matplotlib Axes
+    figure_ : matplotlib.figure.Figure
+        The figure of the axes.
+    axes_ : list of matplotlib.axes.Axes
         One for each column.
 
     Examples
@@ -259,24 +235,24 @@ class MarginalsDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw a single column; a new figure by default.
+        ax : matplotlib.axes.Axes, optional
+            Axes for a single column; a new figure by default.
         columns : int, str or sequence of str or int, default 6
-            How many columns, of the features with the largest values; or which, by name, or in a
-            sequence by name or number.
+            Number of columns, of the features with the largest contributions; or columns by name,
+            or in a sequence by name or number.
 
         Returns
         -------
         MarginalsDisplay
-            With ``axes_``, ``ax_`` and ``figure_``.
+            The display, with ``axes_``, ``ax_`` and ``figure_``.
         """
         attribution = self.result
-        attribution.recomputation("the picture of a column")
+        attribution.recomputation("the plot of a column")
         if is_index(columns):
-            at_least(columns, "columns", 1)
-            chosen = _first_columns(attribution, attribution.order, int(cast("int", columns)))
+            check_at_least(columns, "columns", 1)
+            chosen = _first_columns(attribution, attribution.ranking, int(cast("int", columns)))
             if not chosen:
-                raise ValueError("every column is constant, so that there is nothing to draw.")
+                raise ValueError("every column is constant, so there is nothing to draw.")
         else:
             axis = Axis("column", len(attribution.column_names), attribution.column_names)
             chosen = [int(column) for column in select(columns, [axis])[0]]
@@ -289,14 +265,14 @@ class MarginalsDisplay(Display):
                 f"one ax has room for one column, not for {len(chosen)}; name it, as in plot."
                 f"marginals(ax, columns={attribution.column_names[chosen[0]]!r}), or leave out ax."
             )
-        self._draws_in(self.axes_[0])
+        self._draw_in(self.axes_[0])
         draw_columns(attribution, chosen, self.axes_)
         return self
 
 
-def _first_columns(attribution: Attribution, players: NDArray[np.intp], count: int) -> list[int]:
-    """Return the first columns of these players that vary; none where there are no samples."""
+def _first_columns(attribution: Attribution, features: NDArray[np.intp], count: int) -> list[int]:
+    """Return the first columns of these features that vary; none where there are no samples."""
     if attribution.samples is None:
         return []
-    columns = (column for i in players for column in attribution.players[i])
+    columns = (column for i in features for column in attribution.feature_groups[i])
     return list(islice((c for c in columns if not is_constant(attribution, c)), count))

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex.output import palette
-from pkex.output.plots.drawing import THIN, lanes, literal, short
-from pkex.output.plots.panel import ExplanationDisplay, axis_of_values, shown_features, zero_line
-from pkex.output.plots.shades import low_to_high, raw_values
-from pkex.output.spread import POSTERIOR, others_std, others_words
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pkex.output.plots.panel import Output
-    from pkex.output.plots.theme import Theme
-    from pkex.results.explanation import Explanation
+from pkex.output.plots.drawing import THIN, Axes, Canvas
+from pkex.output.plots.labels import literal, short
+from pkex.output.plots.panel import Explanation, ExplanationDisplay, Lanes, Output
+from pkex.output.plots.shades import feature_values
+from pkex.output.plots.theme import Theme
+from pkex.output.spread import POSTERIOR
 
 __all__ = ["BeeswarmDisplay"]
 
@@ -44,76 +39,68 @@ class BeeswarmDisplay(ExplanationDisplay):
 
     _kind = "beeswarm"
     _width, _height, _lane = 7.0, 1.1, 0.36
-    _ramp = False  # whether there are numbers among the raw values
+    _ramp = False  # whether some features are numbers
 
     def plot(
         self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
     ) -> BeeswarmDisplay:
-        """Draw every value as a point, in a line for each feature, coloured by its raw value.
+        """Draw every Shapley value as a point, in lanes of features, coloured by feature value.
 
-        Numbers go from blue to red; categories have a colour each, named below the feature; groups
-        of columns are grey. Posterior standard deviations, where the explanation has them, are
+        Numbers go from blue to red; categories have a colour each, named below the feature; feature
+        groups are grey. Posterior standard deviations, where the explanation has them, are
         lines of up to ten rows; of more, medians are written, below the feature where there is
         room.
 
         Parameters
         ----------
         ax, max_display, output
-            As for every plot; see `ExplanationPlots`.
-
-        Returns
-        -------
-        BeeswarmDisplay
+            As for every plot.
         """
         return self._draw_panels(self.result, ax, output, max_display)
 
-    def _draw(self, one: Explanation, ax: Axes) -> None:
-        shown, names, table = shown_features(one, self._max_display)
-        theme = lanes(ax, names, self._letters)
-        others = len(names) - len(shown)
-        lines = list(table.T)
-        raws = [*(raw_values(one, int(i)) for i in shown), *[None] * others]
-        zero_line(ax, theme)
-        stds, note = _spreads(one, shown, others > 0)
-        few = len(one) <= _FEW
-        lane = ax.get_window_extent().height / ax.figure.figure.dpi / len(lines)
-        if one.std is not None and not few and not self._own and lane < _HIGH:
-            median = np.median(one.std[:, shown])
-            stds = [None] * len(lines)
-            note = f"\nposterior standard deviation: median {median:.2g}"
-        reach = [std if few and std is not None else 0.0 for std in stds]
-        sides = [
-            line + sign * std for line, std in zip(lines, reach, strict=True) for sign in (-1, 1)
-        ]
-        low, high = (f(np.concatenate([*sides, [0.0]])) for f in (np.min, np.max))
+    def _draw(self, one: Explanation, canvas: Canvas) -> None:
+        ax, theme, lanes = canvas.ax, canvas.theme, Lanes.of(one, self._max_display)
+        canvas.lanes(lanes.names, self._letters)
+        canvas.line_at(0.0)
+        few, stds, note = len(one) <= _FEW, lanes.stds, ""
+        if stds is not None:
+            where, what = ("lines", "") if few else ("below each name", ", median over rows")
+            note = f"\n{where}: {POSTERIOR}{what}{lanes.unknown}"
+            if not few and not self._new_figure and canvas.size[1] / len(lanes.names) < _HIGH:
+                median = np.median(stds[:, : len(lanes.features)])
+                note, stds = f"\nposterior standard deviation: median {median:.2g}", None
+        reach = np.nan_to_num(stds) if few and stds is not None else 0.0
+        low, high = min(0.0, (lanes.values - reach).min()), max(0.0, (lanes.values + reach).max())
         low, high = (low, high) if low < high else (-1.0, 1.0)
         room = 0.03 * (high - low)
         ax.set_xlim(low - room, high + room)
-        width = ax.get_window_extent().width / ax.figure.figure.dpi * 72.0
-        bins = max(20.0, width / _STEP) / (high - low)
-        for place, (values, raw, std) in enumerate(zip(lines, raws, stds, strict=True)):
-            colours: Any = theme(palette.MISSING) if raw is None else raw.colours(theme)
-            size = 9.0 if len(values) > 400 else 14.0
+        bins = max(20.0, canvas.size[0] * 72.0 / _STEP) / (high - low)
+        for place, values in enumerate(lanes.values.T):
+            is_feature = place < len(lanes.features)
+            cells = feature_values(one, int(lanes.features[place])) if is_feature else None
+            colours: Any = theme(palette.MISSING) if cells is None else cells.colours(theme)
             swarm, words = place + _swarm(values * bins), []
+            std = None if stds is None or np.isnan(stds[:, place]).all() else stds[:, place]
             if std is not None and few:
                 swarm = place + _ranks(values)
                 ax.hlines(swarm, values - std, values + std, colours, **THIN)
             elif std is not None:
                 words.append((f"± {np.median(std):.2g}", theme(palette.NEUTRAL)))
+            size = 9.0 if len(values) > 400 else 14.0
             ax.scatter(values, swarm, s=size, c=colours, linewidth=0, zorder=3)
-            if raw is not None:
-                words += _categories(raw.categories, theme)
+            if cells is not None:
+                words += _categories(cells.categories, theme)
+                self._ramp |= not cells.categories
             if words:
                 _write_below(ax, place, words)
-        ax.set_xlabel(axis_of_values(one) + note)
-        self._ramp |= any(raw is not None and not raw.categories for raw in raws)
+        ax.set_xlabel(self._label_of_values(one) + note)
 
     def _finish(self) -> None:
         if self._ramp:
-            low_to_high(self.axes_, "raw value", own=self._own)
+            self._draw_ramp("feature value")
 
 
-def _swarm(places: NDArray[np.float64]) -> NDArray[np.float64]:
+def _swarm(places: Floats) -> Floats:
     """Return how far each point lies from the middle of its lane; wider where there are more."""
     bins = np.round(places).astype(np.int64)
     order = np.argsort(bins, kind="stable")
@@ -121,31 +108,15 @@ def _swarm(places: NDArray[np.float64]) -> NDArray[np.float64]:
     rank = np.empty(len(bins), dtype=np.int64)
     rank[order] = np.arange(len(bins)) - np.repeat(starts, counts)
     gap = min(_GAP, 2.0 * _HALF / max(1, counts.max(initial=1)))
-    shifts: NDArray[np.float64] = np.where(rank % 2 == 1, gap, -gap) * ((rank + 1) // 2)
+    shifts: Floats = np.where(rank % 2 == 1, gap, -gap) * ((rank + 1) // 2)
     return shifts
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranks(values: Floats) -> Floats:
     """Return how far each point lies from the middle of its lane, where each has its own height."""
     rank = np.argsort(np.argsort(values, kind="stable"), kind="stable")
     gap = min(_GAP, 2.0 * _HALF / len(values))
     return gap * np.asarray(rank - 0.5 * (len(values) - 1), dtype=np.float64)
-
-
-def _spreads(
-    one: Explanation, shown: NDArray[np.intp], others: bool
-) -> tuple[list[NDArray[np.float64] | None], str]:
-    """Return the standard deviations of every lane, where they are known, and what names them."""
-    if one.std is None:
-        return [None] * (len(shown) + others), ""
-    stds: list[NDArray[np.float64] | None] = [one.std[:, i] for i in shown]
-    said = f"lines: {POSTERIOR}"
-    if len(one) > _FEW:
-        said = f"below each name: {POSTERIOR}, median over rows"
-    if others:
-        stds.append(others_std(one, shown))
-        said += others_words(one) if stds[-1] is None else ""
-    return stds, f"\n{said}"
 
 
 def _categories(names: tuple[str, ...], theme: Theme) -> list[tuple[str, str]]:
@@ -160,18 +131,8 @@ def _write_below(ax: Axes, place: int, texts: list[tuple[str, str]]) -> None:
     """Write texts in their colours below the name of a lane."""
     from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
 
-    words = [
-        TextArea(literal(text), textprops={"color": colour, "fontsize": 7.5})
-        for text, colour in texts
-    ]
-    box = AnnotationBbox(
-        HPacker(children=list(words), pad=0.0, sep=5.0),
-        (0.0, place),
-        xybox=(-4.0, -10.0),
-        xycoords=("axes fraction", "data"),
-        boxcoords="offset points",
-        box_alignment=(1.0, 0.5),
-        frameon=False,
-        pad=0.0,
-    )
-    ax.add_artist(box)
+    words = [TextArea(literal(text), textprops={"color": c, "fontsize": 7.5}) for text, c in texts]
+    style: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "boxcoords": "offset points"}
+    style |= {"xybox": (-4.0, -10.0), "box_alignment": (1.0, 0.5), "frameon": False, "pad": 0.0}
+    packed = HPacker(children=list(words), pad=0.0, sep=5.0)
+    ax.add_artist(AnnotationBbox(packed, (0.0, place), **style))

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.cells import number_text
+from pkex._util.cells import format_number
 from pkex._util.indexing import Axis, select
 from pkex._util.validation import brief, is_index
-from pkex._util.words import counted
+from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.columns import categories, day_text
-from pkex.output.plots.drawing import (
-    WIDE,
-    bars,
-    entry,
-    explain_colours,
-    lanes,
-    of_all,
-    short,
-    whiskers,
-)
-from pkex.output.plots.panel import ExplanationDisplay, Output
+from pkex.output.plots.drawing import Axes, Canvas
+from pkex.output.plots.labels import WIDE, entry, of_all, short
+from pkex.output.plots.panel import Explanation, ExplanationDisplay, Output
 from pkex.output.plots.shades import as_numbers
 from pkex.output.spread import error_words
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pkex.results.explanation import Explanation
+from pkex.output.text import value_name
 
 __all__ = ["CohortsDisplay", "cohorts_of"]
 
@@ -56,30 +44,41 @@ class CohortsDisplay(ExplanationDisplay):
     def plot(
         self, cohorts: Any, ax: Axes | None = None, *, max_display: int = 20, output: Output = None
     ) -> CohortsDisplay:
-        """Draw the importance of features in each cohort; see `ExplanationPlots.bar`."""
+        """Draw the importance of features in each cohort.
+
+        Parameters
+        ----------
+        cohorts : str, int, array or mapping
+            Sets of rows to compare, as in ``explanation.plot.bar``.
+        ax, max_display, output
+            As for every plot.
+        """
         self.cohorts = cohorts_of(self.result, cohorts)
         self._lane = 0.16 + 0.11 * len(self.cohorts)
         return self._draw_panels(self.result, ax, output, max_display)
 
-    def _draw(self, one: Explanation, ax: Axes) -> None:
-        order = one.importance().order[: self._max_display]
-        theme = lanes(ax, [one.feature_names[i] for i in order], self._letters)
+    def _draw(self, one: Explanation, canvas: Canvas) -> None:
+        order = one.importance().ranking[: self._max_display]
+        canvas.lanes([one.feature_names[i] for i in order], self._letters)
         height, note = 0.8 / len(self.cohorts), ""
         for k, (name, mask) in enumerate(self.cohorts.items()):
-            found = one[mask].importance()
+            importance = one[mask].importance()
+            values, errors = importance.values[order], importance.standard_errors[order]
             places = np.arange(len(order)) + (k - 0.5 * (len(self.cohorts) - 1)) * height
-            label = entry(f"{short(name, WIDE)} ({counted(int(mask.sum()), 'row')})")
-            ends = found.values[order]
-            bars(ax, places, ends, 0.9 * height, color=theme.series(k), label=label, zorder=2)
-            errors = found.standard_errors[order]
+            label = entry(f"{short(name, WIDE)} ({pluralise(int(mask.sum()), 'row')})")
+            style = {"color": canvas.theme.series(k), "label": label, "zorder": 2}
+            canvas.bars(places, values, 0.9 * height, **style)
             if not np.isnan(errors).any():
-                whiskers(ax, list(ends), list(places), errors)
-                note = f"\nwhiskers: {error_words('the rows of each cohort', found.has_std)}"
-        ax.set_xlabel(of_all("mean |value|", len(order), len(one.feature_names)) + note)
-        ax.set_xlim(left=0.0)
+                canvas.whiskers(values, places, errors)
+                note = f"\nwhiskers: {error_words('the rows of each cohort', importance.has_std)}"
+        canvas.ax.set_xlabel(
+            of_all(f"mean |{value_name(one)}|", len(order), len(one.feature_names)) + note
+        )
+        canvas.ax.set_xlim(left=0.0)
 
     def _finish(self) -> None:
-        explain_colours(self.ax_, own=self._own, across=2 if len(self.axes_) == 1 else 3)
+        canvas = Canvas(self.ax_, new_figure=self._new_figure)
+        canvas.legend(2 if len(self.axes_) == 1 else 3)
 
 
 def cohorts_of(explanation: Explanation, by: Any) -> dict[str, Mask]:
@@ -93,57 +92,48 @@ def cohorts_of(explanation: Explanation, by: Any) -> dict[str, Mask]:
     >>> {name: int(rows.sum()) for name, rows in cohorts_of(explanation, "x0").items()}
     {'x0 < 3.5': 4, 'x0 ≥ 3.5': 4}
     """
+    names, count = explanation.column_names, len(explanation)
     if isinstance(by, Mapping):
-        found = {str(name): _mask(explanation, mask, f"cohort {name}") for name, mask in by.items()}
+        masks = {str(name): _mask(rows, count, f"cohort {name}") for name, rows in by.items()}
     elif isinstance(by, str) or is_index(by):
-        axis = Axis("column", len(explanation.column_names), explanation.column_names)
-        [column] = select(by, [axis])[0]
-        found = _by_cells(explanation.data[:, column], explanation.column_names[column])
+        [column] = select(by, [Axis("column", len(names), names)])[0]
+        masks = _by_cells(explanation.data[:, column], names[column])
     else:
         cells = np.asarray(by)
-        if cells.ndim != 1 or len(cells) != len(explanation):
+        if cells.ndim != 1 or len(cells) != count:
             raise ValueError(
-                f"cohorts must be a column, one entry for each of the {len(explanation)} rows, or "
+                f"cohorts must be a column, one entry for each of the {count} rows, or "
                 f"a mapping of names to masks; got {brief(by)}."
             )
-        if cells.dtype.kind == "b":
-            found = {"chosen": cells, "others": ~cells}
-        else:
-            found = _by_cells(cells, "")
-    found = {name: mask for name, mask in found.items() if mask.any()}
-    if not 1 < len(found) <= len(palette.SERIES):
+        is_mask = cells.dtype.kind == "b"
+        masks = {"chosen": cells, "others": ~cells} if is_mask else _by_cells(cells, "")
+    masks = {name: mask for name, mask in masks.items() if mask.any()}
+    if not 1 < len(masks) <= len(palette.SERIES):
         raise ValueError(
             f"cohorts must be 2 to {len(palette.SERIES)} sets of rows that are not empty; got "
-            f"{len(found)}."
+            f"{len(masks)}."
         )
-    return found
+    return masks
 
 
-def _mask(explanation: Explanation, mask: Any, name: str) -> Mask:
-    rows = select(mask, [Axis("row", len(explanation))])[0]
-    if not isinstance(mask, slice) and np.ndim(mask) == 0:
-        raise ValueError(f"{name} must be a mask or a list of rows; got {brief(mask)}.")
-    chosen = np.zeros(len(explanation), dtype=bool)
-    chosen[rows] = True
-    return chosen
+def _mask(chosen: Any, count: int, name: str) -> Mask:
+    [rows] = select(chosen, [Axis("row", count)])
+    if not isinstance(chosen, slice) and np.ndim(chosen) == 0:
+        raise ValueError(f"{name} must be a mask or a list of rows; got {brief(chosen)}.")
+    return np.isin(np.arange(count), rows)
 
 
 def _by_cells(cells: NDArray[Any], name: str) -> dict[str, Mask]:
     """Return the rows of each category, or the halves of many numbers or dates, and the missing."""
     limit, start = len(palette.SERIES), f"{name} = " if name else ""
     numbers, dated = as_numbers(cells)
-    if numbers is not None and len(np.unique(numbers[~np.isnan(numbers)])) > limit:
-        found = _halves(numbers, f"{name} " if name else "", dated)
-        return found | {f"{start}missing": np.isnan(numbers)}
-    codes, names = categories(cells, limit)
-    return {f"{start}{category}": codes == k for k, category in enumerate(names)}
-
-
-def _halves(numbers: NDArray[np.float64], start: str, dated: bool) -> dict[str, Mask]:
-    """Return the rows of the lower and of the upper half of what is known."""
-    known = numbers[~np.isnan(numbers)]
+    known = np.empty(0) if numbers is None else numbers[~np.isnan(numbers)]
+    if numbers is None or len(np.unique(known)) <= limit:
+        codes, names = categories(cells, limit)
+        return {f"{start}{category}": codes == k for k, category in enumerate(names)}
     middle = float(np.median(known))
     if not (known < middle).any():  # more than half have the smallest
         middle = float(np.min(known[known > middle]))
-    at = day_text(middle) if dated else number_text(middle)
-    return {f"{start}< {at}": numbers < middle, f"{start}≥ {at}": numbers >= middle}
+    at, missing = day_text(middle) if dated else format_number(middle), f"{start}missing"
+    lower, upper = (f"{name} {sign} {at}" if name else f"{sign} {at}" for sign in "<≥")
+    return {lower: numbers < middle, upper: numbers >= middle, missing: np.isnan(numbers)}

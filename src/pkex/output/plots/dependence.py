@@ -1,25 +1,20 @@
-"""The values of one feature against its raw values."""
+"""The Shapley values of one feature against the values of the feature."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pkex._util.words import counted
+from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.columns import bulk
-from pkex.output.plots.drawing import THIN, aside, entry, framed, legend_style, literal, short
-from pkex.output.plots.panel import ExplanationDisplay, axis_of_values, one_column, zero_line
-from pkex.output.plots.shades import Raw, low_to_high, raw_values
+from pkex.output.plots.drawing import THIN, Axes, Canvas, jitter
+from pkex.output.plots.labels import entry, literal, short
+from pkex.output.plots.panel import Explanation, ExplanationDisplay, Output
+from pkex.output.plots.shades import FeatureValues, feature_values
 from pkex.output.plots.theme import Theme
 from pkex.output.spread import POSTERIOR
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pkex.output.plots.panel import Output
-    from pkex.results.explanation import Explanation
 
 __all__ = ["DependenceDisplay"]
 
@@ -29,7 +24,7 @@ _TICK = 0.075  # width in inches of a letter below the axis
 
 
 class DependenceDisplay(ExplanationDisplay):
-    """The values of a feature against its raw values, made by ``explanation.plot.dependence()``.
+    """Shapley value against feature value, made by ``explanation.plot.dependence()``.
 
     Examples
     --------
@@ -51,101 +46,111 @@ class DependenceDisplay(ExplanationDisplay):
         color: str | int | None = None,
         output: Output = None,
     ) -> DependenceDisplay:
-        """Draw the values of one feature against its raw values, with the rows' histogram below.
+        """Draw the Shapley values of one feature against its values, over a histogram of the rows.
 
-        Where few raw values lie far from all others, the axis ends before them, and they stand at
-        its edge as arrows. Categories and few integers have places along the axis, where rows stand
-        side by side; dates have an axis of time. Lines are posterior standard deviations, where the
-        explanation has them.
+        Outliers among the feature values are arrows at the edge of the axis. Rows of a category, or
+        of one of few integers, are drawn side by side; dates have an axis of time. Lines are
+        posterior standard deviations, where the explanation has them.
 
         Parameters
         ----------
         feature : str or int
             The feature, of one column.
-        ax, output
-            As for every plot; see `ExplanationPlots`.
+        ax
+            As for every plot.
         color : str or int, optional
-            Another feature, of one column, whose raw values colour the points: numbers from low to
+            Another feature, of one column, whose values colour the points: numbers from low to
             high, categories with a colour each.
-
-        Returns
-        -------
-        DependenceDisplay
+        output
+            As for every plot.
         """
-        self._before = (repr(feature),)
-        self.feature = one_column(self.result, feature, "dependence plot")
-        self.color = None if color is None else one_column(self.result, color, "colour")
+        self._before = f"{feature!r}, "
+        self.feature = self._column(feature, "dependence plot")
+        self.color = None if color is None else self._column(color, "colour")
         return self._draw_panels(self.result, ax, output)
 
-    def _draw(self, one: Explanation, ax: Axes) -> None:
-        theme = framed(ax)
-        raw = raw_values(one, self.feature, _PLACES)
-        by = None if self.color is None else raw_values(one, self.color)
-        assert raw is not None  # as it is no group
+    def _column(self, feature: str | int, kind: str) -> int:
+        """Return the number of a feature of one column."""
+        place = self._position(feature, "feature", kind)
+        name, columns = self.result.feature_names[place], self.result.feature_groups[place]
+        if len(columns) > 1:
+            raise ValueError(
+                f"{name!r} is a group of {len(columns)} columns and has no single value to draw; "
+                "choose a feature of one column."
+            )
+        return place
+
+    def _draw(self, one: Explanation, canvas: Canvas) -> None:
+        canvas.frame()
+        ax, theme = canvas.ax, canvas.theme
+        cells = feature_values(one, self.feature, _PLACES)
+        by = None if self.color is None else feature_values(one, self.color)
+        assert cells is not None  # as it is not a group
         values, name = one.values[:, self.feature], one.feature_names[self.feature]
-        known, levels = ~np.isnan(raw.numbers), _levels(raw)
-        x, beyond = raw.numbers, np.zeros(len(values), dtype=np.int64)
-        colours = np.array([theme.series(0)] * len(values), dtype=object)
+        known, levels = ~np.isnan(cells.numbers), _levels(cells)
+        x, beyond = cells.numbers, np.zeros(len(values), dtype=np.int64)
+        colours = np.array([theme.series(0)] * len(values) if by is None else by.colours(theme))
         if len(levels):  # rows of one level stand side by side, always in the same order
-            x = x + aside(len(x)) * 0.5
-            _name_levels(ax, levels, raw.categories, self._size(ax)[0])
+            x = x + jitter(len(x)) * 0.5
+            _name_levels(ax, levels, cells.categories, self._size(canvas)[0])
         elif known.any():
             low, high = bulk(x[known])
             beyond = (x > high).astype(np.int64) - (x < low)
             x = np.clip(x, low, high)
-        if by is not None:
-            colours = np.asarray(by.colours(theme))
-        zero_line(ax, theme, vertical=False)
+        canvas.line_at(0.0, vertical=False)
         size = float(np.clip(6000.0 / max(1, len(values)), 8.0, 22.0))
+        style: dict[str, Any] = {"s": size, "alpha": 0.8, "linewidth": 0, "zorder": 3}
         for side, marker in ((0, "o"), (-1, "<"), (1, ">")):
-            seen = known & (beyond == side)
-            style: dict[str, Any] = {"marker": marker, "alpha": 0.8, "linewidth": 0, "zorder": 3}
-            if seen.any():
-                ax.scatter(x[seen], values[seen], s=size, c=list(colours[seen]), **style)
-        std = None if one.std is None else one.std[known, self.feature]
-        if std is not None:
-            middle = values[known]
+            rows = known & (beyond == side)
+            if rows.any():
+                ax.scatter(x[rows], values[rows], c=list(colours[rows]), marker=marker, **style)
+        if one.std is not None:
+            middle, std = values[known], one.std[known, self.feature]
             ax.vlines(x[known], middle - std, middle + std, list(colours[known]), **THIN)
         if not len(levels):
             _draw_rows(ax, x[known], theme)
-        if raw.dated:
+        if cells.dated:
             _number_dates(ax)
-        notes = []
-        if beyond.any():
-            notes.append(f"{counted(int(np.abs(beyond).sum()), 'row')} beyond, at the edges")
-        if not known.all():
-            notes.append(f"{counted(int((~known).sum()), 'row')} without it not shown")
-        said = f" ({', '.join(notes)})" if notes else ""
-        said += "" if std is None else f"\nlines: {POSTERIOR}"
-        ax.set_xlabel(f"{short(name, self._letters)}{said}")
-        ax.set_ylabel(axis_of_values(one))
+        rows_by_note = {
+            "beyond, at the edges": beyond != 0,
+            "with missing values not shown": ~known,
+        }
+        notes = [
+            f"{pluralise(int(r.sum()), 'row')} {what}"
+            for what, r in rows_by_note.items()
+            if r.any()
+        ]
+        note = f" ({', '.join(notes)})" if notes else ""
+        note += "" if one.std is None else f"\nlines: {POSTERIOR}"
+        ax.set_xlabel(f"{short(name, self._letters)}{note}")
+        ax.set_ylabel(self._label_of_values(one))
 
     def _finish(self) -> None:
-        by = None if self.color is None else raw_values(self.result, self.color)
+        by = None if self.color is None else feature_values(self.result, self.color)
         if by is None or self.color is None:
             return
         title, ax = self.result.feature_names[self.color], self.axes_[-1]
         if not by.categories:
-            low_to_high(self.axes_, title, by, own=self._own)
+            self._draw_ramp(title, by)
             return
-        theme = Theme.of(ax)
+        canvas = Canvas(ax, new_figure=self._new_figure)
         dots: list[Any] = [
-            ax.scatter([], [], s=18.0, color=theme.series(k), linewidth=0, label=label)
+            ax.scatter([], [], s=18.0, color=canvas.theme.series(k), linewidth=0, label=label)
             for k, label in enumerate(entry(short(name, 16)) for name in by.categories)
         ]
-        style = legend_style(ax) | {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        style = canvas.legend_style() | {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
         style |= {"title": literal(short(title)), "title_fontsize": "small"}
         legend = ax.legend(handles=dots, **style)
-        legend.get_title().set_color(theme(palette.NEUTRAL))
+        legend.get_title().set_color(canvas.theme(palette.NEUTRAL))
 
 
-def _levels(raw: Raw) -> Any:
+def _levels(cells: FeatureValues) -> Any:
     """Return the places of categories, or of few integers; none for all other numbers."""
-    if raw.categories:
-        return np.arange(len(raw.categories))
-    found = np.unique(raw.numbers[~np.isnan(raw.numbers)])
-    few = 0 < len(found) <= _FEW and found[-1] - found[0] <= _SPAN and not raw.dated
-    return found if few and (found == np.round(found)).all() else found[:0]
+    if cells.categories:
+        return np.arange(len(cells.categories))
+    levels = cells.levels
+    few = 0 < len(levels) <= _FEW and levels[-1] - levels[0] <= _SPAN and not cells.dated
+    return levels if few and (levels == np.round(levels)).all() else levels[:0]
 
 
 def _name_levels(ax: Axes, levels: Any, names: tuple[str, ...], width: float) -> None:
@@ -177,13 +182,6 @@ def _draw_rows(ax: Axes, x: Any, theme: Theme) -> None:
     if len(x) < 10 or not x.min() < x.max():
         return
     counts, edges = np.histogram(x, bins=int(np.clip(2 * len(x) ** (1 / 3), 6, 40)))
-    heights = 0.1 * counts / counts.max()
-    ax.stairs(
-        heights,
-        edges,
-        fill=True,
-        color=theme(palette.BAND),
-        alpha=0.55,
-        transform=ax.get_xaxis_transform(),
-        zorder=0.5,
-    )
+    style: dict[str, Any] = {"color": theme(palette.BAND), "alpha": 0.55, "zorder": 0.5}
+    style["transform"] = ax.get_xaxis_transform()
+    ax.stairs(0.1 * counts / counts.max(), edges, fill=True, **style)

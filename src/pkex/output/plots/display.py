@@ -12,12 +12,14 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from pkex._util.extras import optional
+from pkex._util.extras import import_optional
+from pkex.output.plots.docstrings import fill_docstrings
+from pkex.output.plots.drawing import Axes, Canvas
+from pkex.output.plots.labels import LETTERS, WIDE, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["Display"]
@@ -35,13 +37,23 @@ class Display:
 
     Parameters
     ----------
-    result : Explanation, Importance, Attribution, Interactions or Sensitivity
+    result : Explanation, Importance, Attribution, Interactions, Sensitivity or Change
         What to draw.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_ : matplotlib.axes.Axes
+        The axes.
+    figure_ : matplotlib.figure.Figure
+        The figure of the axes.
+
+    See Also
+    --------
+    Explanation.plot : Plots of an explanation.
+    Attribution.plot : Plots of MMD and HSIC.
+    Interactions.plot : Plots of interactions.
+    Sensitivity.plot : Plots of Sobol indices.
+    Change.plot : Plots of a change between two tables.
 
     Examples
     --------
@@ -56,7 +68,10 @@ class Display:
 
     ax_: Axes
     figure_: Figure
-    _own = False  # whether the figure was made for the display
+    _new_figure = False  # whether the figure was made for the display
+
+    def __init_subclass__(cls) -> None:
+        fill_docstrings(cls)
 
     def __init__(self, result: Any) -> None:
         self.result = result
@@ -64,12 +79,16 @@ class Display:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} in ax_ of figure_>"
 
-    def _axes(self, ax: Axes | None, width: float, height: float) -> Axes:
-        """Return the axes to draw in: those given, or of a new figure of so many inches."""
-        if ax is None:
-            ax = self._figure(width, height).subplots()
-        self._draws_in(ax)
-        return ax
+    def _canvas(self, ax: Axes | None, width: float, height: float) -> Canvas:
+        """Return what to draw in: given axes, or those of a new figure of so many inches."""
+        self._draw_in(self._figure(width, height).subplots() if ax is None else ax)
+        return Canvas(self.ax_, new_figure=self._new_figure)
+
+    def _lanes(self, ax: Axes | None, names: Sequence[str], width: float, height: float) -> Canvas:
+        """Return the same with a lane for each name; a new figure is wider for long names."""
+        canvas = self._canvas(ax, width + room_for(names), height)
+        canvas.lanes(names, WIDE if self._new_figure else LETTERS)
+        return canvas
 
     def _grid(
         self, count: int, across: int, width: float, height: float, around: Sequence[float] = (0, 0)
@@ -82,39 +101,34 @@ class Display:
             spare.remove()
         return grid[:count]
 
-    def _draws_in(self, ax: Axes) -> None:
+    def _draw_in(self, ax: Axes) -> None:
         self.ax_ = ax
-        self.figure_ = ax.figure.figure  # the whole, also from a part of it
+        self.figure_ = ax.figure.figure  # the figure, also from a part of it
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
         """Return the figure for a notebook, which shows it where pyplot then does not."""
-        said = {"text/plain": repr(self)}
-        pyplot = optional("matplotlib.pyplot", "pkex[plots]")
-        if not self._own or hasattr(self.figure_.canvas.manager, "window"):
-            return said, {}  # shown with the rest of its figure, or in a window
-        _show_earlier(self.figure_)
-        drawn = BytesIO()
-        self.figure_.savefig(drawn, format="png", dpi=2.0 * self.figure_.dpi)
-        width, height = (round(side * self.figure_.dpi) for side in self.figure_.get_size_inches())
-        pyplot.close(self.figure_)
-        image = {"image/png": b64encode(drawn.getvalue()).decode()}
-        return said | image, {"image/png": {"width": width, "height": height}}
+        data, figure = {"text/plain": repr(self)}, self.figure_
+        pyplot = import_optional("matplotlib.pyplot", "pkex[plots]")
+        if not self._new_figure or hasattr(figure.canvas.manager, "window"):
+            return data, {}  # shown with the rest of its figure, or in a window
+        _show_earlier(figure)
+        image = BytesIO()
+        figure.savefig(image, format="png", dpi=2.0 * figure.dpi)
+        width, height = (round(side * figure.dpi) for side in figure.get_size_inches())
+        pyplot.close(figure)
+        data["image/png"] = b64encode(image.getvalue()).decode()
+        return data, {"image/png": {"width": width, "height": height}}
 
     def _figure(self, width: float, height: float) -> Any:
         """Return a new figure of pyplot; one without a background would not suit dark pages."""
-        pyplot = optional("matplotlib.pyplot", "pkex[plots]")
+        pyplot = import_optional("matplotlib.pyplot", "pkex[plots]")
         figure = pyplot.figure(figsize=(width, height), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.09, h_pad=0.09)
         if figure.patch.get_alpha() == 0.0 or figure.get_facecolor()[3] == 0.0:
             figure.patch.set_alpha(1.0)
-        self._own = True
+        self._new_figure = True
         _OURS.add(figure)
         return figure
-
-    def _discard(self) -> None:
-        """Close a figure of our own in which drawing failed."""
-        if self._own:
-            optional("matplotlib.pyplot", "pkex[plots]").close(self.figure_)
 
 
 def _show_earlier(figure: Figure) -> None:
@@ -122,21 +136,15 @@ def _show_earlier(figure: Figure) -> None:
 
     Only where pyplot shows figures at the end of a cell; there none is left from other cells.
     """
-    pyplot = optional("matplotlib.pyplot", "pkex[plots]")
+    pyplot = import_optional("matplotlib.pyplot", "pkex[plots]")
     if "inline" not in pyplot.get_backend().lower():
         return
     from IPython import display
     from matplotlib._pylab_helpers import Gcf
 
     page: Any = display
-    known = [one for one in _OURS if one.canvas.manager is not None and one is not figure]
-    for earlier in sorted(known, key=_number):
-        still_open = earlier.canvas.manager in Gcf.get_all_fig_managers()
-        if still_open and _number(earlier) < _number(figure):
-            page.display(earlier)
-            pyplot.close(earlier)
-
-
-def _number(figure: Figure) -> int:
-    """Return the number of a figure of pyplot, which counts them."""
-    return 0 if figure.canvas.manager is None else int(figure.canvas.manager.num)
+    latest = getattr(figure.canvas.manager, "num", 0)  # pyplot counts its figures
+    for number, manager in sorted(Gcf.figs.items()):
+        if number < latest and manager.canvas.figure in _OURS:
+            page.display(manager.canvas.figure)
+            pyplot.close(manager.canvas.figure)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.types import Floats
 from pkex._util.validation import brief
-from pkex._util.words import counted
+from pkex._util.words import pluralise
 from pkex.output import palette
-from pkex.output.plots.colour_bar import draw_colour_bar
-from pkex.output.plots.drawing import MINUS, bars, framed, lanes
-from pkex.output.plots.panel import ExplanationDisplay, Output, axis_of_values, shown_features
-from pkex.output.plots.waterfall import noun_of_output
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pkex.output.plots.theme import Theme
-    from pkex.results.explanation import Explanation
+from pkex.output.plots.drawing import Axes, Canvas
+from pkex.output.plots.labels import MINUS
+from pkex.output.plots.panel import Explanation, ExplanationDisplay, Lanes, Output
 
 __all__ = ["HeatmapDisplay"]
 
@@ -56,44 +50,35 @@ class HeatmapDisplay(ExplanationDisplay):
 
         Parameters
         ----------
-        ax, max_display, output
-            As for every plot; see `ExplanationPlots`.
+        ax, max_display
+            As for every plot.
         order : {"prediction", "similarity", "data"}, default "prediction"
-            How rows are sorted: by what is predicted, so that rows with similar values are
-            neighbours, or as they are.
-
-        Returns
-        -------
-        HeatmapDisplay
+            Order of the rows: by prediction, with similar rows side by side, or as in the data.
+        output
+            As for every plot.
         """
         if order not in ORDERS:
             raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {brief(order)}.")
         self.order = order
         return self._draw_panels(self.result, ax, output, max_display)
 
-    def _draw(self, one: Explanation, ax: Axes) -> None:
-        _, names, table = shown_features(one, self._max_display)
+    def _draw(self, one: Explanation, canvas: Canvas) -> None:
+        ax, lanes = canvas.ax, Lanes.of(one, self._max_display)
         rows = _sorted(one, self.order)
-        theme = lanes(ax, names, self._letters)
+        canvas.lanes(lanes.names, self._letters)
         ax.grid(visible=False)
-        limit = float(np.quantile(np.abs(table), 0.99)) or float(np.abs(table).max()) or 1.0
-        image = ax.imshow(
-            table[rows].T,
-            aspect="auto",
-            cmap=theme.diverging(),
-            vmin=-limit,
-            vmax=limit,
-            interpolation="nearest",
-            extent=(-0.5, len(rows) - 0.5, len(names) - 0.5, -0.5),
-        )
+        sizes = np.abs(lanes.values)
+        limit = float(np.quantile(sizes, 0.99)) or float(sizes.max()) or 1.0
+        style: dict[str, Any] = {"cmap": canvas.theme.diverging(), "vmin": -limit, "vmax": limit}
+        image = ax.imshow(lanes.values[rows].T, aspect="auto", interpolation="nearest", **style)
         words = {"data": "in their order", "similarity": "by similarity"}
-        said = words.get(self.order, f"by {noun_of_output(one)}")
-        ax.set_xlabel(f"{counted(len(rows), 'row')}, {said}")
+        order = words.get(self.order, f"by {self._noun_of_output(one)}")
+        ax.set_xlabel(f"{pluralise(len(rows), 'row')}, {order}")
         _number_rows(ax, len(rows))
-        _draw_predictions(ax, one, rows, theme)
-        _draw_importance(ax, np.abs(table).mean(axis=0), theme)
-        beyond = "both" if np.abs(table).max() > limit else "neither"
-        draw_colour_bar([ax], image, axis_of_values(one), own=self._own, extend=beyond)
+        _draw_predictions(canvas, one, rows)
+        _draw_importance(canvas, sizes.mean(axis=0))
+        beyond = "both" if sizes.max() > limit else "neither"
+        canvas.colour_bar(image, self._label_of_values(one), extend=beyond)
 
 
 def _sorted(one: Explanation, order: str) -> NDArray[np.intp]:
@@ -117,36 +102,38 @@ def _number_rows(ax: Axes, count: int) -> None:
     ax.set_ylim(len(ax.get_yticks()) - 0.5, -0.5 - _GAP - _CURVE)
 
 
-def _draw_predictions(ax: Axes, one: Explanation, rows: NDArray[np.intp], theme: Theme) -> None:
+def _inset(canvas: Canvas, left: float, bottom: float, width: float, height: float) -> Canvas:
+    """Return axes without a grid beside the colours, in widths of these and in lanes."""
+    lanes = len(canvas.ax.get_yticks()) + _GAP + _CURVE
+    bounds = (left / _ACROSS, bottom / lanes, width / _ACROSS, height / lanes)
+    inset = Canvas(canvas.ax.inset_axes(bounds), new_figure=False)
+    inset.frame("")
+    return inset
+
+
+def _draw_predictions(canvas: Canvas, one: Explanation, rows: NDArray[np.intp]) -> None:
     """Draw the predictions as a line above the colours, over the base value."""
-    count = len(ax.get_yticks())
-    lanes = count + _GAP + _CURVE
-    above = ax.inset_axes((0.0, (count + _GAP) / lanes, 1.0 / _ACROSS, _CURVE / lanes))
-    framed(above, "")
-    above.axhline(one.base_values[0], color=theme(palette.MISSING), linewidth=0.9)
-    line: dict[str, Any] = {"color": theme(palette.INK), "linewidth": 1.2}
+    above = _inset(canvas, 0.0, len(canvas.ax.get_yticks()) + _GAP, 1.0, _CURVE)
+    low, base, high = one.predictions.min(), one.base_values[0], one.predictions.max()
+    above.line_at(base, vertical=False, zorder=2)
+    line: dict[str, Any] = {"color": canvas.theme(palette.INK), "linewidth": 1.2}
     if len(rows) == 1:
         line |= {"marker": "o", "markersize": 3.0}
-    above.plot(np.arange(len(rows)), one.predictions[rows], **line)
-    above.set_xlim(-0.5, len(rows) - 0.5)
-    above.set_xticks([])
-    low, base, high = one.predictions.min(), one.base_values[0], one.predictions.max()
+    above.ax.plot(np.arange(len(rows)), one.predictions[rows], **line)
+    above.ax.set_xlim(-0.5, len(rows) - 0.5)
+    above.ax.set_xticks([])
     span = max(high, base) - min(low, base)
     ticks: list[float] = []
     for tick in (low, high, base):
         if all(abs(tick - other) > _APART * span for other in ticks):
             ticks.append(tick)
     texts = (f"{'base ' if tick == base else ''}{tick:.3g}" for tick in ticks)
-    above.set_yticks(ticks, [text.replace("-", MINUS) for text in texts])
+    above.ax.set_yticks(ticks, [text.replace("-", MINUS) for text in texts])
 
 
-def _draw_importance(ax: Axes, sizes: NDArray[np.float64], theme: Theme) -> None:
+def _draw_importance(canvas: Canvas, sizes: Floats) -> None:
     """Draw the mean sizes of the values as bars beside the colours."""
-    height = len(sizes) / (len(sizes) + _GAP + _CURVE)
-    beside = ax.inset_axes((1.0 - _SIDE / _ACROSS, 0.0, _SIDE / _ACROSS, height))
-    framed(beside, "")
-    bars(beside, np.arange(len(sizes)), sizes, 0.7, color=theme.series(0))
-    beside.set_xticks([])
-    beside.set_yticks([])
-    beside.set_ylim(len(sizes) - 0.5, -0.5)
-    beside.set_xlim(0.0, float(sizes.max()) or 1.0)
+    beside = _inset(canvas, _ACROSS - _SIDE, 0.0, _SIDE, len(sizes))
+    beside.bars(np.arange(len(sizes)), sizes, 0.7, color=canvas.theme.series(0))
+    beside.ax.set(xticks=[], yticks=[], ylim=(len(sizes) - 0.5, -0.5))
+    beside.ax.set_xlim(0.0, float(sizes.max()) or 1.0)

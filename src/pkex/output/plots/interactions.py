@@ -1,79 +1,112 @@
-"""All pairs of `Interactions`: as a table of colours, and as a network."""
+"""`Interactions` drawn: all pairs as a table of colours or a network, one over its two columns."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pkex._util.cells import format_cell
+from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import at_least, literal, short, write_title
-from pkex.output.plots.pair_table import PAIR_PLAYERS, draw_pair_table, pair_size
-from pkex.output.plots.theme import Theme
+from pkex.output.plots.drawing import Axes, check_at_least, jitter
+from pkex.output.plots.labels import literal, short
+from pkex.output.plots.shades import FeatureValues, as_numbers
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from pkex.results.interactions import Interactions
 
-__all__ = ["InteractionsDisplay", "NetworkDisplay"]
+__all__ = ["InteractionsDisplay", "NetworkDisplay", "PairDisplay", "PairTableDisplay"]
 
 
-_NUMBERS = 8  # players of a heat map whose cells have room for numbers
+_DARK = 0.6  # fraction of the largest value from which on a cell is dark
+_NUMBERS = 8  # features of a heat map whose cells have room for numbers
 _LINES = 40  # pairs of a network
+_FEW = 5  # levels of a column whose points are drawn side by side
 
 
-class _Shown(NamedTuple):
-    """What is drawn: players by number, their pairs and own values, and what these numbers are."""
+class PairTableDisplay(Display):
+    """A display that may draw a table of pairs."""
 
-    players: list[int]
-    pairs: Floats
-    main: Floats
-    signed: bool
-    title: str
+    def _draw_table(
+        self,
+        ax: Axes | None,
+        table: Floats,
+        names: Sequence[str],
+        title: str,
+        *,
+        signed: bool = False,
+        write: Callable[[float], str],
+        label: str = "",
+    ) -> None:
+        """Draw a symmetric table; its diagonal means nothing and is left out.
+
+        Without signs colours begin at 0, as there is nothing below. `write` returns the text of a
+        cell.
+        """
+        count = len(names)
+        canvas = self._canvas(ax, 2.6 + 0.42 * count, 1.6 + 0.4 * count)
+        canvas.frame("")
+        ax, theme = canvas.ax, canvas.theme
+        cells = np.where(np.eye(count, dtype=bool), np.nan, table)
+        largest = float(np.nanmax(np.abs(cells), initial=0.0)) or 1.0
+        colours = theme.diverging() if signed else theme.rising()
+        colours = colours.with_extremes(bad=theme(palette.GRID))
+        image = ax.imshow(cells, cmap=colours, vmin=-largest if signed else 0.0, vmax=largest)
+        places, ink = np.arange(count), theme(palette.INK)
+        shown = [literal(short(name)) for name in names]
+        ax.set_xticks(places, shown, rotation=45, ha="right", rotation_mode="anchor")
+        ax.set_yticks(places, shown)
+        ax.tick_params(labelcolor=ink)
+        canvas.title(title)
+        for i, j in np.argwhere(~np.isnan(cells)):
+            colour = theme(palette.PAGE) if abs(cells[i, j]) > _DARK * largest else ink
+            text = write(float(cells[i, j]))
+            ax.text(j, i, text, ha="center", va="center", fontsize="small", color=colour)
+        canvas.colour_bar(image, label)
 
 
-class _OfAllPairs(Display):
+class _AllPairsDisplay(PairTableDisplay):
     """A display that needs all pairs."""
 
     result: Interactions
 
-    def _shown(self, row: int | None, max_display: int, output: str | int | None) -> _Shown:
-        """Return the means of absolute values, or the values of a row, of the largest features."""
-        interactions, count = self.result, len(self.result)
-        at_least(max_display, "max_display", 2)
-        sizes = interactions.sizes  # refuses what has no pairs
-        number = interactions.output_number(output, "plot")
+    def _pairs(
+        self, row: int | None, max_display: int, output: str | int | None
+    ) -> tuple[list[str], Floats, Floats, bool, str]:
+        """Return the features with the largest pairs: names, pairs, main effects, signs and title.
+
+        Numbers are the means of absolute values, or the values of a row, which have signs.
+        """
+        check_at_least(max_display, "max_display", 2)
+        _ = self.result.sizes  # refuses what has no pairs
+        interactions, count = self.result.select_output(output, "plot"), len(self.result)
         if row is None and count == 1:
             row = 0
         if row is not None and (not is_index(row) or not -count <= row < count):
             raise IndexError(f"there are rows 0 to {count - 1}, got {brief(row)}.")
-        d = len(interactions.feature_names)
         assert interactions.pairs is not None
         assert interactions.main is not None
         if row is None:
-            pairs, main = sizes, np.abs(interactions.main).mean(axis=0)
+            pairs, main = interactions.sizes, np.abs(interactions.main).mean(axis=0)
             title = f"mean |{interactions.index}| of {count} rows"
         else:
             pairs, main = interactions.pairs[row], interactions.main[row]
             title = f"{interactions.index} of row {interactions.row_names[row]}"
-            if interactions.whole != "prediction":
-                title = f"{interactions.index} of {interactions.whole.replace('^2', '²')}"
-        if len(interactions.outputs) > 1:
-            title += f", {interactions.outputs[number]}"
-        pairs, main = pairs.reshape(d, d, -1)[..., number], main.reshape(d, -1)[:, number]
+            if interactions.explained != "prediction":
+                title = f"{interactions.index} of {interactions.explained.replace('^2', '²')}"
+        if len(self.result.output_names) > 1:
+            title += f", {interactions.output_names[0]}"
         order = np.argsort(-np.abs(pairs).max(axis=0), kind="stable")[:max_display]
-        chosen = order.tolist()
-        return _Shown(chosen, pairs[np.ix_(order, order)], main[order], row is not None, title)
-
-    def _names(self, shown: _Shown) -> list[str]:
-        return [short(self.result.feature_names[player]) for player in shown.players]
+        names = [short(interactions.feature_names[i]) for i in order]
+        return names, pairs[np.ix_(order, order)], main[order], row is not None, title
 
 
-class InteractionsDisplay(_OfAllPairs):
+class InteractionsDisplay(_AllPairsDisplay):
     """All pairs as a table of colours, made by ``interactions.plot()``.
 
     Examples
@@ -90,43 +123,23 @@ class InteractionsDisplay(_OfAllPairs):
         ax: Axes | None = None,
         *,
         row: int | None = None,
-        max_display: int = PAIR_PLAYERS,
+        max_display: int = 12,
         output: str | int | None = None,
     ) -> InteractionsDisplay:
-        """Draw the mean absolute value of every pair, or the values of one row, as a table.
+        """Draw the mean absolute interaction of every pair, or those of one row, as a table.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        row : int, optional
-            Whose values to draw, with their signs; a single row, as of a statistic, is drawn so.
-        max_display : int, default 12
-            How many features to show at most: those with the largest interactions.
-        output : str or int, optional
-            Which output; needed when there are several.
-
-        Returns
-        -------
-        InteractionsDisplay
+        ax, row, max_display, output
+            As for every plot.
         """
-        shown = self._shown(row, max_display, output)
-        count = len(shown.players)
-        ax = self._axes(ax, *pair_size(count))
-        write = "{:+.2g}" if shown.signed else "{:.2g}"
-        draw_pair_table(
-            ax,
-            shown.pairs,
-            self._names(shown),
-            signed=shown.signed,
-            title=shown.title,
-            texts=write.format if count <= _NUMBERS else None,
-            own=self._own,
-        )
+        names, pairs, _, signed, title = self._pairs(row, max_display, output)
+        number = "" if len(names) > _NUMBERS else "{:+.2g}" if signed else "{:.2g}"
+        self._draw_table(ax, pairs, names, title, signed=signed, write=number.format)
         return self
 
 
-class NetworkDisplay(_OfAllPairs):
+class NetworkDisplay(_AllPairsDisplay):
     """Features on a circle and pairs as lines, made by ``interactions.plot.network()``.
 
     Examples
@@ -143,64 +156,147 @@ class NetworkDisplay(_OfAllPairs):
         ax: Axes | None = None,
         *,
         row: int | None = None,
-        max_display: int = PAIR_PLAYERS,
+        max_display: int = 12,
         output: str | int | None = None,
     ) -> NetworkDisplay:
         """Draw features on a circle and pairs as lines between them.
 
-        The area of a point is the size of the feature's main effect, the width of a line that of a
-        pair.
+        The area of a point is the size of the main effect of a feature, the width of a line that of
+        an interaction.
 
         Parameters
         ----------
         ax, row, max_display, output
-            As in `heatmap`.
-
-        Returns
-        -------
-        NetworkDisplay
+            As for every plot.
         """
-        shown = self._shown(row, max_display, output)
-        count = len(shown.players)
-        ax = self._axes(ax, 5.6, 5.2)
-        theme = Theme.of(ax)
+        names, pairs, main, signed, title = self._pairs(row, max_display, output)
+        canvas = self._canvas(ax, 5.6, 5.2)
+        ax, theme, count = canvas.ax, canvas.theme, len(names)
 
         def colour(value: float) -> str:
-            return theme.signed(value if shown.signed else abs(value))
+            return theme.signed(value if signed else abs(value))
 
         angles = np.pi / 2 - 2.0 * np.pi * np.arange(count) / count
         x, y = np.cos(angles), np.sin(angles)
-        first, second = np.triu_indices(count, 1)
-        values = shown.pairs[first, second]
-        largest = float(np.abs(values).max(initial=0.0)) or 1.0
-        strongest = np.argsort(-np.abs(values), kind="stable")[:_LINES][::-1]
-        for place in strongest:  # the strongest on top
-            share = abs(values[place]) / largest
-            ends = [first[place], second[place]]
-            ax.plot(
-                x[ends],
-                y[ends],
-                color=colour(values[place]),
-                linewidth=0.3 + 7.0 * share,
-                alpha=0.15 + 0.75 * share,
-                solid_capstyle="round",
-                zorder=1,
-            )
-        own = np.abs(shown.main) / (float(np.abs(shown.main).max(initial=0.0)) or 1.0)
-        colours, page = [colour(value) for value in shown.main], theme(palette.PAGE)
-        ax.scatter(x, y, s=40.0 + 500.0 * own, c=colours, edgecolors=page, zorder=2)
-        for name, at_x, at_y in zip(self._names(shown), x, y, strict=True):
-            ax.annotate(
-                literal(name),
-                (1.16 * at_x, 1.16 * at_y),
-                ha="center" if abs(at_x) < 0.3 else "left" if at_x > 0.0 else "right",
-                va="center",
-                annotation_clip=False,
-                color=theme(palette.INK),
-            )
-        ax.set_xlim(-1.6, 1.6)
-        ax.set_ylim(-1.35, 1.35)
-        ax.set_aspect("equal")
+        ends = np.column_stack(np.triu_indices(count, 1))
+        values = pairs[ends[:, 0], ends[:, 1]]
+        strengths = np.abs(values) / _largest(values)
+        for place in np.argsort(-strengths, kind="stable")[:_LINES][::-1]:  # the strongest on top
+            strength, both = strengths[place], ends[place]
+            style: dict[str, Any] = {
+                "linewidth": 0.3 + 7.0 * strength,
+                "alpha": 0.15 + 0.75 * strength,
+            }
+            style |= {"color": colour(values[place]), "solid_capstyle": "round", "zorder": 1}
+            ax.plot(x[both], y[both], **style)
+        sizes = 40.0 + 500.0 * np.abs(main) / _largest(main)
+        colours, page = [colour(value) for value in main], theme(palette.PAGE)
+        ax.scatter(x, y, s=sizes, c=colours, edgecolors=page, zorder=2)
+        style = {"va": "center", "annotation_clip": False, "color": theme(palette.INK)}
+        for name, at_x, at_y in zip(names, x, y, strict=True):
+            side = "center" if abs(at_x) < 0.3 else "left" if at_x > 0.0 else "right"
+            ax.annotate(literal(name), (1.16 * at_x, 1.16 * at_y), ha=side, **style)
+        ax.set(xlim=(-1.6, 1.6), ylim=(-1.35, 1.35), aspect="equal")
         ax.set_axis_off()
-        write_title(ax, shown.title)
+        canvas.title(title)
         return self
+
+
+def _largest(values: Floats) -> float:
+    """Return the largest size of values, 1 where all are 0."""
+    return float(np.abs(values).max(initial=0.0)) or 1.0
+
+
+class PairDisplay(Display):
+    """The values of a pair over its two columns, made by ``interactions.plot.pair()``.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> interactions = pkex.Explainer(f).interactions([[0.0, 1.0], [1.0, 0.0]])
+    >>> interactions.plot.pair("x0", "x1").ax_.get_ylabel()
+    'x1'
+    """
+
+    result: Interactions
+
+    def plot(
+        self,
+        first: str | int | None = None,
+        second: str | int | None = None,
+        ax: Axes | None = None,
+        *,
+        output: str | int | None = None,
+    ) -> PairDisplay:
+        """Draw the interaction of a pair over its columns, as the colours of points for rows.
+
+        Parameters
+        ----------
+        first : str or int, optional
+            A feature of one column; by default one of the largest pair.
+        second : str or int, optional
+            The other feature.
+        ax, output
+            As for every plot.
+        """
+        interactions = self.result
+        if interactions.data is None:
+            raise ValueError(
+                "a pair is drawn over its columns in every row, but a statistic has no rows; use "
+                "plot.heatmap()."
+            )
+        number = interactions.output_number(output, "plot.pair")
+        if (first is None) != (second is None):
+            raise ValueError("plot.pair takes two features, or none for the largest pair.")
+        if first is None or second is None:
+            top = interactions.top(1, order=2)
+            if not top:
+                raise ValueError("there is no pair to draw.")
+            first, second = top[0].features
+        values = interactions[first, second].reshape(len(interactions), -1)[:, number]
+        names = interactions.feature_names
+        [both] = select([first, second], [Axis("feature", len(names), names)])
+        features = both.tolist()
+        canvas = self._canvas(ax, 6.0, 4.4)
+        canvas.frame()
+        ax, theme, largest = canvas.ax, canvas.theme, _largest(values)
+        x, y = (self._column(feature) for feature in features)
+        size = float(np.clip(9000.0 / max(1, len(interactions)), 10.0, 36.0))
+        style: dict[str, Any] = {"cmap": theme.diverging(), "vmin": -largest, "vmax": largest}
+        style |= {"edgecolors": theme(palette.MISSING), "linewidths": 0.3, "zorder": 3}
+        points = ax.scatter(_spread(x), _spread(y), c=values, s=size, **style)
+        for axis, column, feature in zip((ax.xaxis, ax.yaxis), (x, y), features, strict=True):
+            if column.categories:
+                texts = [literal(short(text, 16)) for text in column.categories]
+                axis.set_ticks(range(len(texts)), texts)
+            elif len(column.levels) <= _FEW:
+                axis.set_ticks(column.levels)
+            axis.set_label_text(literal(short(names[feature])))
+        canvas.colour_bar(points, f"{interactions.index} of the pair")
+        return self
+
+    def _column(self, feature: int) -> FeatureValues:
+        """Return the values of a feature of one column; text as codes."""
+        interactions = self.result
+        assert interactions.data is not None
+        columns = interactions.feature_groups[feature]
+        if len(columns) != 1:
+            raise ValueError(
+                f"{interactions.feature_names[feature]!r} is a group of {len(columns)} columns, "
+                "which has no axis; choose features of one column."
+            )
+        cells: Any = interactions.data[:, columns[0]]
+        numbers, dated = as_numbers(cells)
+        if numbers is not None and not dated:
+            return FeatureValues(numbers)
+        texts, codes = np.unique([format_cell(cell) for cell in cells], return_inverse=True)
+        return FeatureValues(codes.astype(np.float64), tuple(map(str, texts)))
+
+
+def _spread(column: FeatureValues) -> Floats:
+    """Return the numbers, those of few levels side by side, the same at every drawing."""
+    levels = column.levels
+    if not 1 < len(levels) <= _FEW:
+        return column.numbers
+    return column.numbers + 0.3 * float(np.diff(levels).min()) * jitter(len(column.numbers))

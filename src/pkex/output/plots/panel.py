@@ -4,50 +4,37 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.extras import import_optional
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex.output import palette
+from pkex.output.columns import day_text
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import (
-    LETTERS,
-    WIDE,
-    at_least,
-    literal,
-    room_below,
-    room_for,
-    short,
-    wrapped,
-    write_title,
-)
-from pkex.output.plots.theme import Theme
-from pkex.output.text import counted_rest, leaves_out, most_important
+from pkex.output.plots.drawing import Axes, Canvas, check_at_least
+from pkex.output.plots.labels import LETTERS, MINUS, WIDE, literal, room_for, short, wrapped
+from pkex.output.plots.shades import FeatureValues
+from pkex.output.spread import others_std, others_words
+from pkex.output.text import counted_rest, leaves_out, most_important, value_name
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from pkex.results.explanation import Explanation
+else:
+    Explanation = Any  # results import their plots
 
-__all__ = [
-    "MAX_PANELS",
-    "ExplanationDisplay",
-    "Output",
-    "about_class",
-    "axis_of_values",
-    "one_column",
-    "shown_features",
-    "zero_line",
-]
+__all__ = ["MAX_PANELS", "Explanation", "ExplanationDisplay", "Lanes", "Output", "select_outputs"]
 
 Output = str | int | Sequence[str | int] | None
 
 MAX_PANELS = 6  # outputs that fit into one figure
 _LETTER, _BESIDE, _BELOW = 0.075, 0.9, 0.6  # in inches: a letter, what stands around axes
+_NOUN = 20  # letters of what the output is called
+_DAYS = 3.0  # from which on the time of day says little
 _TITLE = 0.83  # size of the letters of words on axes, in those of titles
 
 
@@ -56,11 +43,12 @@ class ExplanationDisplay(Display):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
+    ax_ : matplotlib.axes.Axes
         The first panel.
-    axes_ : list of matplotlib Axes
+    axes_ : list of matplotlib.axes.Axes
         All panels.
-    figure_ : matplotlib Figure
+    figure_ : matplotlib.figure.Figure
+        The figure of the panels.
 
     Examples
     --------
@@ -76,85 +64,133 @@ class ExplanationDisplay(Display):
     _kind = ""  # the name of the plot, for messages
     _width, _height, _lane = 6.6, 1.15, 0.32  # in inches, of a panel and of each lane in it
     _extra = 0  # lanes besides features
-    _before: tuple[str, ...] = ()  # arguments that a call cannot do without
+    _across = 1  # panels in a line
+    _before = ""  # arguments that a call cannot do without
 
     def _draw_panels(
         self, rows: Explanation, ax: Axes | None, output: Output, max_display: int = 1
     ) -> Self:
         """Draw these rows of the result, in one panel for each output."""
-        at_least(max_display, "max_display", 1)
+        check_at_least(max_display, "max_display", 1)
         if len(rows) == 0:
             raise ValueError("the explanation has no rows, so there is nothing to draw.")
         self._rows, self._max_display = rows, max_display
         panels = self._outputs(output)
-        if ax is not None and len(panels) > 1:
-            names = rows.outputs
-            raise ValueError(
-                f"one ax has room for one of the {len(panels)} outputs; choose it, e.g. "
-                f"{self._call('ax')}, output={names[0]!r}), or leave out ax."
-            )
         several = len(panels) > 1
         self._letters = WIDE if ax is None and not several else LETTERS
         if ax is None:
-            lanes = min(len(panels[0].players), max_display) + self._extra
-            width, height = self._width, self._height + self._lane * lanes
-            across = 2 if len(panels) == 4 else min(len(panels), 3)
-            width = 0.74 * width if several else width + room_for(rows.feature_names)
-            self.axes_ = self._grid(len(panels), across, width, height)
+            lanes = min(len(panels[0].feature_groups), max_display) + self._extra
+            height = self._height + self._lane * lanes
+            self._across = 2 if len(panels) == 4 else min(len(panels), 3)
+            width = 0.74 * self._width if several else self._width + room_for(rows.feature_names)
+            self.axes_ = self._grid(len(panels), self._across, width, height)
+        elif several:
+            raise ValueError(
+                f"one ax has room for one of the {len(panels)} outputs; choose it, e.g. plot."
+                f"{self._kind}({self._before}ax, output={rows.output_names[0]!r}), or omit ax."
+            )
         else:
             self.axes_ = [ax]
-        self._draws_in(self.axes_[0])
+        self._draw_in(self.axes_[0])
         try:
             for one, panel in zip(panels, self.axes_, strict=True):
-                self._draw(one, panel)
-                self._write(one, panel, several)
+                canvas = Canvas(panel, new_figure=self._new_figure)
+                self._draw(one, canvas)
+                self._write(one, canvas, several)
             self._finish()
         except Exception:
-            self._discard()
+            if self._new_figure:
+                import_optional("matplotlib.pyplot", "pkex[plots]").close(self.figure_)
             raise
         return self
 
-    def _write(self, one: Explanation, ax: Axes, several: bool) -> None:
+    def _write(self, one: Explanation, canvas: Canvas, several: bool) -> None:
         """Write the title, and fit the words on the axes to the room that they have."""
-        width, height = self._size(ax)
-        title = self._title()
+        ax, title, (width, height) = canvas.ax, self._title(), self._size(canvas)
         for axis, room in ((ax.xaxis, width), (ax.yaxis, height)):
-            said = axis.get_label_text()
+            words = axis.get_label_text()
             if several:  # narrow, so that words need two lines
-                said = said.replace(" (", "\n(")
-            lines = (wrapped(line, room) for line in said.split("\n"))
-            axis.set_label_text(literal("\n".join(lines)))
-        room_below(ax)
+                words = words.replace(" (", "\n(")
+            axis.set_label_text(literal("\n".join(wrapped(w, room) for w in words.split("\n"))))
+        canvas.make_room_below()
         if several:
-            write_title(ax, short(one.outputs[0], WIDE))
-            if title:
-                style: dict[str, Any] = {"fontsize": "medium", "color": Theme.of(ax)(palette.INK)}
-                self.figure_.suptitle(literal(title), x=0.01, ha="left", **style)
+            canvas.title(short(one.output_names[0], WIDE))
         elif title:
-            write_title(ax, wrapped(title, _TITLE * width))
+            canvas.title(wrapped(title, _TITLE * width))
+        if several and title:
+            style: dict[str, Any] = {"fontsize": "medium", "color": canvas.theme(palette.INK)}
+            self.figure_.suptitle(literal(title), x=0.01, ha="left", **style)
 
-    def _size(self, ax: Axes) -> tuple[float, float]:
+    def _size(self, canvas: Canvas) -> tuple[float, float]:
         """Return how wide and high axes are in inches, about, before any layout."""
-        figure = ax.figure.figure
-        if not self._own:
-            extent = ax.get_window_extent()
-            return extent.width / figure.dpi, extent.height / figure.dpi
-        spec, (width, height) = ax.get_subplotspec(), figure.get_size_inches()
-        down, across = (1, 1) if spec is None else spec.get_gridspec().get_geometry()
-        names = max((len(label.get_text()) for label in ax.get_yticklabels()), default=0)
-        return width / across - _BESIDE - _LETTER * names, height / down - _BELOW
-
-    def _call(self, argument: str) -> str:
-        """Return the beginning of a call that draws this, for messages."""
-        before = "".join(f"{argument}, " for argument in self._before)
-        return f"plot.{self._kind}({before}{argument}"
+        if not self._new_figure:
+            return canvas.size
+        (width, height), down = self.figure_.get_size_inches(), -(-len(self.axes_) // self._across)
+        names = max((len(label.get_text()) for label in canvas.ax.get_yticklabels()), default=0)
+        return width / self._across - _BESIDE - _LETTER * names, height / down - _BELOW
 
     @abstractmethod
-    def _draw(self, one: Explanation, ax: Axes) -> None:
+    def _draw(self, one: Explanation, canvas: Canvas) -> None:
         """Draw one output."""
 
     def _finish(self) -> None:
         """Draw what all panels have in common, such as what their colours mean."""
+
+    def _label_of_values(self, one: Explanation) -> str:
+        """Return what values are: of which index, and which class they push towards."""
+        return _about_class(one, value_name(one))
+
+    def _label_of_output(self, one: Explanation) -> str:
+        """Return what values add up to, and which class its sign decides for."""
+        return _about_class(one, self._noun_of_output(one))
+
+    def _noun_of_output(self, one: Explanation) -> str:
+        """Return what values add up to, in a word or two."""
+        if one.output_kind is None:
+            return "prediction"
+        return one.output_kind if len(one.output_kind) <= _NOUN else "output"
+
+    def _check_adds_up(self) -> None:
+        """Refuse values that do not lead from the base value to the prediction."""
+        if not self.result.efficient:
+            raise ValueError(
+                f"values of the index {self.result.index} do not add up to the prediction, so "
+                "they have no waterfall; draw plot.bar() or plot.beeswarm(), or explain with "
+                "Shapley values."
+            )
+        if not self.result.complete:
+            raise ValueError(
+                "the explanation holds a selection of the features, which does not add up to the "
+                "prediction; draw the waterfall before selecting."
+            )
+
+    def _position(self, key: str | int, noun: str, kind: str) -> int:
+        """Return the position of the one row or feature that a plot of this kind is of."""
+        names = self.result.feature_names
+        features = Axis("feature", len(names), names)
+        [places] = select(key, [features if noun == "feature" else Axis(noun, len(self.result))])
+        if len(places) != 1:
+            raise IndexError(f"a {kind} shows one {noun}; got {brief(key)}.")
+        return int(places[0])
+
+    def _draw_ramp(self, title: str, cells: FeatureValues | None = None) -> None:
+        """Draw the ramp of colours beside the first line of panels.
+
+        It has numbers or dates, or the words low and high.
+        """
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import Normalize
+
+        known = cells is not None and cells.ends[0] < cells.ends[1]
+        ends = cells.ends if cells is not None and known else (0.0, 1.0)
+        canvas = Canvas(self.axes_[self._across - 1], new_figure=self._new_figure)
+        mappable = ScalarMappable(Normalize(*ends), canvas.theme.ramp())
+        bar = canvas.colour_bar(mappable, short(title, WIDE))
+        if cells is None or not known:
+            bar.set_ticks(ends, labels=["low", "high"])
+        elif cells.dated:
+            only_days = ends[1] - ends[0] > _DAYS
+            bar.set_ticks(ends, labels=[day_text(round(end) if only_days else end) for end in ends])
 
     def _title(self) -> str:
         """Return what is written above the plot."""
@@ -162,84 +198,77 @@ class ExplanationDisplay(Display):
 
     def _outputs(self, output: Output) -> list[Explanation]:
         """Return the explanations of the outputs to draw, one for each panel."""
-        rows = self._rows
-        if rows.values.ndim == 2:
-            return [rows.select_output(output if output is None else _only(output), self._kind)]
-        chosen = rows if output is None else rows[:, :, output]
+        rows, chosen = self._rows, select_outputs(self._rows, output, self._kind)
         if chosen.values.ndim == 2:
             return [chosen]
         count = chosen.values.shape[2]
         if count > MAX_PANELS:
             raise ValueError(
                 f"{count} outputs do not fit into one figure; choose up to {MAX_PANELS}, e.g. "
-                f"{self._call(f'output={list(rows.outputs[:2])!r}')})."
+                f"plot.{self._kind}({self._before}output={list(rows.output_names[:2])!r})."
             )
         return [chosen[:, :, k] for k in range(count)]
 
 
-def _only(output: Output) -> str | int | None:
-    """Return the output that a list of one names."""
-    if isinstance(output, str | int) or output is None:
-        return output
-    [name] = output
-    return name
+def select_outputs(rows: Explanation, output: Output, caller: str) -> Explanation:
+    """Return the explanation of chosen outputs."""
+    if rows.values.ndim == 2:
+        return rows.select_output(cast("str | int | None", output), caller)
+    return rows if output is None else rows[:, :, output]
 
 
-def shown_features(
-    one: Explanation, max_display: int
-) -> tuple[NDArray[np.intp], list[str], Floats]:
-    """Return the features to draw, and for each lane its name and its value in every row.
+class Lanes(NamedTuple):
+    """What the lanes of a plot show: features, and where values add up the sum of all others.
 
-    Where values add up and some are not shown, their sum is one more lane, the last.
+    Attributes
+    ----------
+    features : array of int
+        The features, the most important first; the sum of others has one more lane.
+    names : list of str
+        What each lane is called.
+    values : array of shape (n_rows, n_lanes)
+    stds : array of shape (n_rows, n_lanes) or None
+        Posterior standard deviations, NaN for a sum whose is not known.
+    unknown : str
+        Words on such a sum, if there is one.
     """
-    shown = most_important(np.abs(one.values).mean(axis=0), max_display)
-    others = leaves_out(one, shown)
-    if others:
-        shown = shown[: max(1, max_display - 1)]
-    names, table = [one.feature_names[i] for i in shown], one.values[:, shown]
-    if others and one.efficient:
-        names.append(counted_rest(one, len(shown)))
-        rest = one.predictions - one.base_values - table.sum(axis=1)
-        table = np.column_stack([table, rest])
-    return shown, names, table
+
+    features: NDArray[np.intp]
+    names: list[str]
+    values: Floats
+    stds: Floats | None
+    unknown: str
+
+    @classmethod
+    def of(cls, one: Explanation, max_display: int) -> Lanes:
+        """Return the lanes of the most important features."""
+        shown = most_important(np.abs(one.values).mean(axis=0), max_display)
+        others = leaves_out(one, shown)
+        if others:
+            shown = shown[: max(1, max_display - 1)]
+        names, values, unknown = [one.feature_names[i] for i in shown], one.values[:, shown], ""
+        stds = None if one.std is None else one.std[:, shown]
+        if others and one.efficient:
+            names.append(counted_rest(one, len(shown)))
+            rest = one.predictions - one.base_values - values.sum(axis=1)
+            values = np.column_stack([values, rest])
+            rest_stds = others_std(one, shown)
+            if stds is not None and rest_stds is not None:
+                stds = np.column_stack([stds, rest_stds])
+            elif stds is not None:
+                stds, unknown = np.insert(stds, len(shown), np.nan, axis=1), others_words(one)
+        return cls(shown, names, values, stds, unknown)
 
 
-def axis_of_values(one: Explanation) -> str:
-    """Return what values are: of which index, and for a classifier which class they speak for."""
-    name = "Shapley value" if one.index == "SV" else f"{one.index} value"
-    return about_class(one, name, "+", "\N{MINUS SIGN}")
-
-
-def about_class(one: Explanation, noun: str, plus: str, minus: str) -> str:
-    """Return a noun, of which output it is, and for a classifier what its signs speak for."""
-    if one.sides is None:
-        return f"{noun} of {short(one.outputs[0])}" if one.outputs else noun
-    yes, no = (None if name is None else _class(name) for name in one.sides[0])
-    against = f"against {yes}" if no is None else f"for {no}"
-    return f"{noun} ({plus} for {yes}, {minus} {against})"
+def _about_class(one: Explanation, noun: str) -> str:
+    """Return a noun, of which output it is, and for a classifier what its signs push towards."""
+    if one.output_classes is None:
+        return f"{noun} of {short(one.output_names[0])}" if one.output_names else noun
+    yes, no = (None if name is None else _class(name) for name in one.output_classes[0])
+    other = f"away from {yes}" if no is None else f"towards {no}"
+    return f"{noun} (+ towards {yes}, {MINUS} {other})"
 
 
 def _class(name: str) -> str:
-    """Return a class by its name; as a class where the name is a number, as "for 0" says little."""
+    """Return a class by its name, after the word "class" where the name is a number."""
     return f"class {name}" if name.lstrip("-").replace(".", "", 1).isdigit() else short(name)
-
-
-def one_column(one: Explanation, feature: str | int, kind: str) -> int:
-    """Return the number of a feature that has a raw value to draw."""
-    axis = Axis("feature", len(one.players), one.feature_names)
-    places = select(feature, [axis])[0]
-    if len(places) != 1:
-        raise IndexError(f"a {kind} is of one feature; got {brief(feature)}.")
-    place = int(places[0])
-    if len(one.players[place]) > 1:
-        raise ValueError(
-            f"{one.feature_names[place]!r} is a group of {len(one.players[place])} columns and has "
-            "no single value to draw; choose a feature of one column."
-        )
-    return place
-
-
-def zero_line(ax: Axes, theme: Theme, *, vertical: bool = True) -> None:
-    """Draw the line where values are 0."""
-    line = ax.axvline if vertical else ax.axhline
-    line(0.0, color=theme(palette.MISSING), linewidth=0.9, zorder=1)

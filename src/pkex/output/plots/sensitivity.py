@@ -1,4 +1,4 @@
-"""A `Sensitivity` drawn with matplotlib: its indices as bars, and the parts of pairs as colours."""
+"""A `Sensitivity` drawn with matplotlib: its indices as bars, and those of pairs as colours."""
 
 from __future__ import annotations
 
@@ -7,28 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex._util.indexing import Axis, select
-from pkex._util.types import Floats
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import (
-    LETTERS,
-    WIDE,
-    annotated,
-    at_least,
-    bars,
-    explain_colours,
-    lanes,
-    literal,
-    of_all,
-    room_for,
-    write_title,
-)
-from pkex.output.plots.pair_table import PAIR_PLAYERS, draw_pair_table, pair_size
+from pkex.output.plots.drawing import Axes, check_at_least
+from pkex.output.plots.interactions import PairTableDisplay
+from pkex.output.plots.labels import literal, of_all
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from pkex.results.sensitivity import Sensitivity
 
 __all__ = ["PairsDisplay", "SensitivityDisplay"]
@@ -54,53 +39,42 @@ class SensitivityDisplay(Display):
     def plot(
         self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
     ) -> SensitivityDisplay:
-        """Draw the indices: first order as bars, up to the total order pale, Shapley as marks.
+        """Draw first-order indices as bars, total-order indices pale, Shapley effects as marks.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 20
-            How many inputs to show at most.
-        output : str or int, optional
-            Which output; needed when there are several.
-
-        Returns
-        -------
-        SensitivityDisplay
+        ax, max_display, output
+            As for every plot.
         """
-        sensitivity, number = self.result, _output(self.result, output)
-        at_least(max_display, "max_display", 1)
-        kinds = (sensitivity.first_order, sensitivity.shapley, sensitivity.total_order)
-        first, shapley, total = (_of(table, number) for table in kinds)
-        shown = np.argsort(-shapley, kind="stable")[:max_display]
-        names = [sensitivity.feature_names[player] for player in shown]
-        ax = self._axes(ax, 6.4 + room_for(names), max(2.2, 1.5 + 0.3 * len(shown)))
-        theme = lanes(ax, names, WIDE if self._own else LETTERS)
-        places, shade = np.arange(len(shown)), theme.series(0)
-        first, shapley, total = (np.maximum(part[shown], 0.0) for part in (first, shapley, total))
-        bars(ax, places, first, 0.62, color=shade, label="first order: alone")
-        rest = np.maximum(total - first, 0.0)
-        label = "up to total order: with others"
-        bars(ax, places, rest, 0.62, left=first, color=(shade, 0.3), label=label)
-        style: dict[str, Any] = {"color": theme(palette.INK), "markersize": 4.5, "zorder": 4}
-        ax.plot(shapley, places, "D", label="Shapley effect", **style)
-        label = of_all("share of the variance", len(shown), len(sensitivity.feature_names))
+        sensitivity = self.result.select_output(output, "plot")
+        check_at_least(max_display, "max_display", 1)
+        shown = np.argsort(-sensitivity.shapley, kind="stable")[:max_display]
+        names = [sensitivity.feature_names[i] for i in shown]
+        canvas = self._lanes(ax, names, 6.4, max(2.2, 1.5 + 0.3 * len(shown)))
+        places, shade = np.arange(len(shown)), canvas.theme.series(0)
+        indices = (sensitivity.first_order, sensitivity.shapley, sensitivity.total_order)
+        first, shapley, total = (np.maximum(index[shown], 0.0) for index in indices)
+        canvas.bars(places, first, 0.62, color=shade, label="first-order")
+        style: dict[str, Any] = {"color": (shade, 0.3), "label": "total-order"}
+        canvas.bars(places, np.maximum(total - first, 0.0), 0.62, left=first, **style)
+        style = {"color": canvas.theme(palette.INK), "markersize": 4.5, "zorder": 4}
+        canvas.ax.plot(shapley, places, "D", label="Shapley effect", **style)
+        label = of_all("fraction of the variance", len(shown), len(sensitivity.feature_names))
         notes: list[str] = []
-        for note in sensitivity.notes if self._own else ():  # other axes may have no room for them
+        for note in sensitivity.notes if self._new_figure else ():  # others may lack the room
             notes += wrap(note, _LETTERS_OF_A_NOTE)
-        ax.set_xlabel(literal("\n".join([label, *notes])))
-        ax.set_xlim(left=0.0)
-        variance = float(np.ravel(sensitivity.variance)[number or 0])
-        name = "" if number is None else f"{sensitivity.outputs[number]}: "
-        write_title(ax, f"{name}variance {variance:.3g}, inputs independent")
-        annotated(ax, [f"{share:.3f}" for share in shapley], own=self._own)
-        explain_colours(ax, own=self._own)
+        canvas.ax.set_xlabel(literal("\n".join([label, *notes])))
+        canvas.ax.set_xlim(left=0.0)
+        name = f"{sensitivity.output_names[0]}: " if self.result.shapley.ndim > 1 else ""
+        variance = float(np.ravel(sensitivity.variance)[0])
+        canvas.title(f"{name}Sobol indices, variance {variance:.3g}, independent inputs")
+        canvas.annotate([f"{effect:.3f}" for effect in shapley])
+        canvas.legend()
         return self
 
 
-class PairsDisplay(Display):
-    """The parts of pairs of inputs as a table of colours, made by ``sensitivity.plot.pairs()``.
+class PairsDisplay(PairTableDisplay):
+    """Second-order Sobol indices as a table of colours, made by ``sensitivity.plot.pairs()``.
 
     Examples
     --------
@@ -114,65 +88,27 @@ class PairsDisplay(Display):
     result: Sensitivity
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        max_display: int = PAIR_PLAYERS,
-        output: str | int | None = None,
+        self, ax: Axes | None = None, *, max_display: int = 12, output: str | int | None = None
     ) -> PairsDisplay:
-        """Draw the parts of pairs of inputs as a table of colours; needs ``order=2``.
+        """Draw second-order Sobol indices as a table of colours; needs ``order=2``.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        max_display : int, default 12
-            How many inputs to show at most.
-        output : str or int, optional
-            Which output; needed when there are several.
-
-        Returns
-        -------
-        PairsDisplay
+        ax, max_display, output
+            As for every plot.
         """
-        sensitivity = self.result
-        if sensitivity.second_order is None:
-            raise ValueError("the parts of pairs were not computed; pass order=2 to sensitivity.")
-        number = _output(sensitivity, output)
-        at_least(max_display, "max_display", 1)
-        pairs, total = _of(sensitivity.second_order, number), _of(sensitivity.total_order, number)
-        shown = np.argsort(-total, kind="stable")[:max_display]
-        table = 100.0 * np.maximum(pairs[np.ix_(shown, shown)], 0.0)
-        ax = self._axes(ax, *pair_size(len(shown)))
-        draw_pair_table(
+        if self.result.second_order is None:
+            raise ValueError("second-order indices were not computed; pass order=2 to sensitivity.")
+        sensitivity = self.result.select_output(output, "plot")
+        check_at_least(max_display, "max_display", 1)
+        shown = np.argsort(-sensitivity.total_order, kind="stable")[:max_display]
+        pairs = np.asarray(sensitivity.second_order)[np.ix_(shown, shown)]
+        self._draw_table(
             ax,
-            table,
-            [sensitivity.feature_names[player] for player in shown],
-            signed=False,
-            title="parts of two inputs",
-            texts=lambda share: f"{share:.2g}" if share >= 0.05 else "",
+            100.0 * np.maximum(pairs, 0.0),
+            [sensitivity.feature_names[i] for i in shown],
+            "second-order Sobol indices",
+            write=lambda percent: f"{percent:.2g}" if percent >= 0.05 else "",
             label="% of the variance",
-            own=self._own,
         )
         return self
-
-
-def _output(sensitivity: Sensitivity, output: str | int | None) -> int | None:
-    """Return the number of the output to draw; None where there is one."""
-    if sensitivity.shapley.ndim == 1:
-        if output is not None:
-            select(output, [Axis("output", 1, sensitivity.outputs)])
-        return None
-    names = sensitivity.outputs
-    if output is None:
-        raise ValueError(
-            f"the sensitivity has {len(names)} outputs; choose one, e.g. plot(output={names[0]!r})."
-        )
-    chosen = select(output, [Axis("output", len(names), names)])[0]
-    if len(chosen) != 1:
-        raise IndexError(f"a plot shows one output, got {len(chosen)}.")
-    return int(chosen[0])
-
-
-def _of(table: Floats, output: int | None) -> Floats:
-    return table if output is None else table[..., output]

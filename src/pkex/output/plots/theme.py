@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex._util.extras import optional
+from pkex._util.extras import import_optional
 from pkex.output import palette
 
 if TYPE_CHECKING:
@@ -23,7 +23,23 @@ if TYPE_CHECKING:
 __all__ = ["Theme", "style"]
 
 _STEPS = 256
-_SEEN = 0.06  # how far a colour must be from another to be seen
+_VISIBLE = 0.06  # how far a colour must be from another to be seen
+_COLOURS = {
+    palette.PAGE: ("axes.facecolor", "figure.facecolor", "savefig.facecolor"),
+    palette.MISSING: ("axes.edgecolor", "xtick.color", "ytick.color"),
+    palette.NEUTRAL: ("axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"),
+    palette.INK: ("axes.titlecolor", "legend.labelcolor", "text.color"),
+    palette.GRID: ("grid.color",),
+}
+_SETTINGS = {
+    **dict.fromkeys(("axes.labelsize", "legend.fontsize"), "small"),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), "small"),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    **dict.fromkeys(("axes.grid", "axes.axisbelow", "figure.constrained_layout.use"), True),
+    "axes.titlelocation": "left",
+    "axes.titlesize": "medium",
+    "font.size": 9.5,
+}
 
 
 @dataclass(frozen=True)
@@ -41,12 +57,12 @@ class Theme:
     @classmethod
     def of(cls, ax: Axes) -> Theme:
         """Return the theme that suits what is behind the axes."""
-        colors = optional("matplotlib.colors", "pkex[plots]")
+        colors = import_optional("matplotlib.colors", "pkex[plots]")
         for patch in (ax.patch, ax.figure.figure.patch):
             *colour, alpha = colors.to_rgba(patch.get_facecolor())
             if alpha > 0.5 and patch.get_visible():
                 return cls(bool(_luminance(colour) < 0.4))
-        text = optional("matplotlib", "pkex[plots]").rcParams["text.color"]
+        text = import_optional("matplotlib", "pkex[plots]").rcParams["text.color"]
         return cls(bool(_luminance(colors.to_rgb(text)) > 0.6))
 
     def __call__(self, shade: palette.Shade) -> str:
@@ -63,14 +79,14 @@ class Theme:
 
     def grid(self, ax: Axes) -> str:
         """Return the colour of a grid, which is seen on the page and on pages nearly as pale."""
-        colors = optional("matplotlib.colors", "pkex[plots]")
+        colors = import_optional("matplotlib.colors", "pkex[plots]")
         *behind, alpha = colors.to_rgba(ax.get_facecolor())
         pale = self(palette.GRID)
         apart = np.abs(np.subtract(colors.to_rgb(pale), behind)).max()
-        return self(palette.PAGE) if apart < _SEEN and alpha > 0.5 else pale
+        return self(palette.PAGE) if apart < _VISIBLE and alpha > 0.5 else pale
 
     def ramp(self) -> Colormap:
-        """Return the colours of raw values from low to high, and of missing ones."""
+        """Return the colours of feature values from low to high, and of missing ones."""
         return self._between(palette.LOWERS, palette.MIDDLE, palette.RAISES)
 
     def diverging(self) -> Colormap:
@@ -78,16 +94,14 @@ class Theme:
         return self._between(palette.LOWERS, palette.PAGE, palette.RAISES)
 
     def rising(self) -> Colormap:
-        """Return the colours of shares from 0, which has the colour of the page; NaN is pale."""
-        made = self._between(palette.PAGE, palette.RAISES)
-        return made.with_extremes(bad=self(palette.GRID))
+        """Return the colours of fractions from 0, which has the colour of the page."""
+        return self._between(palette.PAGE, palette.RAISES)
 
     def _between(self, *shades: palette.Shade) -> Colormap:
-        colors = optional("matplotlib.colors", "pkex[plots]")
-        made: Any = colors.LinearSegmentedColormap.from_list(
-            "pkex", list(map(self, shades)), _STEPS
-        )
-        return made.with_extremes(bad=self(palette.MISSING))  # type: ignore[no-any-return]
+        colors = import_optional("matplotlib.colors", "pkex[plots]")
+        colours = [self(shade) for shade in shades]
+        ramp: Colormap = colors.LinearSegmentedColormap.from_list("pkex", colours, _STEPS)
+        return ramp.with_extremes(bad=self(palette.MISSING))
 
 
 def style(*, dark: bool = False) -> AbstractContextManager[None]:
@@ -98,6 +112,15 @@ def style(*, dark: bool = False) -> AbstractContextManager[None]:
     dark : bool, default False
         Whether to draw on a dark page.
 
+    Returns
+    -------
+    context manager
+        Sets matplotlib's parameters, and resets them at its end.
+
+    See Also
+    --------
+    matplotlib.rc_context : What it returns.
+
     Examples
     --------
     >>> from matplotlib import pyplot as plt
@@ -107,40 +130,11 @@ def style(*, dark: bool = False) -> AbstractContextManager[None]:
     >>> ax.spines["top"].get_visible()
     False
     """
-    matplotlib, theme = optional("matplotlib", "pkex[plots]"), Theme(dark)
-    cycler = optional("cycler", "pkex[plots]").cycler
-    ink, muted = theme(palette.INK), theme(palette.NEUTRAL)
-    context: AbstractContextManager[None] = matplotlib.rc_context(
-        {
-            "axes.prop_cycle": cycler(color=[theme(shade) for shade in palette.SERIES]),
-            "axes.facecolor": theme(palette.PAGE),
-            "axes.edgecolor": theme(palette.MISSING),
-            "axes.labelcolor": muted,
-            "axes.titlecolor": ink,
-            "axes.titlelocation": "left",
-            "axes.titlesize": "medium",
-            "axes.labelsize": "small",
-            "axes.grid": True,
-            "axes.axisbelow": True,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "figure.facecolor": theme(palette.PAGE),
-            "savefig.facecolor": theme(palette.PAGE),
-            "figure.constrained_layout.use": True,
-            "font.size": 9.5,
-            "grid.color": theme(palette.GRID),
-            "legend.frameon": False,
-            "legend.fontsize": "small",
-            "legend.labelcolor": ink,
-            "text.color": ink,
-            "xtick.color": theme(palette.MISSING),
-            "ytick.color": theme(palette.MISSING),
-            "xtick.labelcolor": muted,
-            "ytick.labelcolor": muted,
-            "xtick.labelsize": "small",
-            "ytick.labelsize": "small",
-        }
-    )
+    matplotlib, theme = import_optional("matplotlib", "pkex[plots]"), Theme(dark)
+    colours = {name: theme(shade) for shade, names in _COLOURS.items() for name in names}
+    cycle = matplotlib.cycler(color=[theme(shade) for shade in palette.SERIES])
+    settings = {**colours, **_SETTINGS, "axes.prop_cycle": cycle}
+    context: AbstractContextManager[None] = matplotlib.rc_context(settings)
     return context
 
 

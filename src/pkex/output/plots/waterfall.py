@@ -1,38 +1,27 @@
-"""The values of one row: how they lead from the base value to the prediction, or side by side."""
+"""Rows one by one: values side by side, and how they lead from the base value to predictions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pkex._util.indexing import Axis, select
-from pkex._util.validation import brief
-from pkex.models.classes import elsewhere
+from pkex._util.types import Floats
+from pkex.models.classes import largest_output_class
 from pkex.output import palette
-from pkex.output.plots.drawing import WIDE, annotated, bars, lanes, short, whiskers
-from pkex.output.plots.panel import (
-    ExplanationDisplay,
-    about_class,
-    axis_of_values,
-    shown_features,
-    zero_line,
-)
-from pkex.output.spread import POSTERIOR, others_std, others_words
-from pkex.output.text import aligned, raw_text
+from pkex.output.plots.drawing import Axes, Canvas
+from pkex.output.plots.labels import WIDE, short
+from pkex.output.plots.panel import Explanation, ExplanationDisplay, Lanes, Output
+from pkex.output.plots.shades import ramp_positions
+from pkex.output.spread import POSTERIOR
+from pkex.output.text import aligned, feature_text
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pkex.output.plots.panel import Output
-    from pkex.results.explanation import Explanation
-
-__all__ = ["RowDisplay", "WaterfallDisplay", "adds_up", "axis_of_output", "noun_of_output"]
+__all__ = ["DecisionDisplay", "RowDisplay", "WaterfallDisplay"]
 
 _BAR = 0.64  # of the height of a lane
-_NOUN = 20  # letters of what the output is called
-_VALUE = 20  # letters of a raw value
+_VALUE = 20  # letters of a feature value
 _WITH_VALUE = WIDE + _VALUE + 3
+MAX_ROWS = 2000  # lines that a person can distinguish
 
 
 class RowDisplay(ExplanationDisplay):
@@ -53,49 +42,71 @@ class RowDisplay(ExplanationDisplay):
     def plot(
         self, row: int = 0, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
     ) -> RowDisplay:
-        """Draw the values of one row as bars from 0; see `ExplanationPlots.bar`."""
+        """Draw the Shapley values of one row as bars from 0.
+
+        Parameters
+        ----------
+        row : int, default 0
+            Number of the row.
+        ax, max_display, output
+            As for every plot.
+        """
         return self._draw_panels(self.result[self._place(row)], ax, output, max_display)
 
     def _place(self, row: int) -> int:
         """Return the number of the row to draw, and keep its name for the title."""
-        places = select(row, [Axis("row", len(self.result))])[0]
-        if len(places) != 1:
-            raise IndexError(f"a {self._kind} is of one row; got {brief(row)}.")
-        self._name = self.result.row_names[places[0]]
-        return int(places[0])
+        place = self._position(row, "row", self._kind)
+        self._name = self.result.row_names[place]
+        return place
 
     def _outputs(self, output: Output) -> list[Explanation]:
         """Return the outputs; of a classifier that has one for each class, the predicted one."""
         row = self._rows
-        predicted = None if row.predicted is None else str(row.predicted[0])
-        if output is None and row.values.ndim == 3 and row.sides and predicted is not None:
-            sides = enumerate(row.sides)
-            chosen = [k for k, (yes, no) in sides if yes == predicted and no is None]
-            output = chosen[0] if chosen else None
+        predicted = None if row.predicted_class is None else str(row.predicted_class[0])
+        if output is None and row.values.ndim == 3 and row.output_classes and predicted is not None:
+            classes = [yes if no is None else None for yes, no in row.output_classes]
+            output = classes.index(predicted) if predicted in classes else None
         return super()._outputs(output)
 
-    def _draw(self, one: Explanation, ax: Axes) -> None:
-        shown, values, names = _steps(one, self._max_display, self._letters)
-        theme = lanes(ax, names, _WITH_VALUE)
-        places = np.arange(len(values))
-        colours = [theme.signed(value) for value in values]
-        bars(ax, places, values, _BAR, color=colours, zorder=2)
-        note = _intervals(ax, one, shown, values, places)
-        zero_line(ax, theme)
-        ax.use_sticky_edges = False  # so that marks at the ends are seen whole
-        ax.margins(x=0.04)
-        annotated(ax, aligned(values), own=self._own)
-        ax.set_xlabel(axis_of_values(one) + note)
+    def _draw(self, one: Explanation, canvas: Canvas) -> None:
+        lanes = self._lanes_of(one)
+        values = lanes.values[0]
+        canvas.lanes(lanes.names, _WITH_VALUE)
+        canvas.line_at(0.0)
+        note = self._draw_bars(canvas, lanes, np.zeros(len(values)), values, 0)
+        canvas.annotate(aligned(values))
+        canvas.ax.set_xlabel(self._label_of_values(one) + note)
+
+    def _lanes_of(self, one: Explanation) -> Lanes:
+        """Return the lanes, whose names have the feature values."""
+        lanes = Lanes.of(one, self._max_display)
+        for place, feature in enumerate(lanes.features):
+            value = short(feature_text(one, 0, feature), _VALUE)
+            lanes.names[place] = f"{short(lanes.names[place], self._letters)} = {value}"
+        return lanes
+
+    def _draw_bars(
+        self, canvas: Canvas, lanes: Lanes, begins: Floats, ends: Floats, first: int
+    ) -> str:
+        """Draw bars and, where known, a standard deviation around their ends; return its name."""
+        values, places = lanes.values[0], first + np.arange(len(ends))
+        colours = [canvas.theme.signed(value) for value in values]
+        canvas.bars(places, values, _BAR, left=begins, color=colours, zorder=2)
+        if lanes.stds is not None:
+            canvas.whiskers(ends, places, lanes.stds[0])
+        canvas.ax.use_sticky_edges = False  # so that marks at the ends are not cut
+        canvas.ax.margins(x=0.04)
+        return "" if lanes.stds is None else f"\nwhiskers: {POSTERIOR}{lanes.unknown}"
 
     def _title(self) -> str:
         """Return which row it is, and which class it has."""
-        said = f"row {self._name}"
-        if self._rows.predicted is not None:
-            said += f", predicted {self._rows.predicted[0]}"
-            other = elsewhere(self._rows)
+        title = f"row {self._name}"
+        if self._rows.predicted_class is not None:
+            title += f", predicted {self._rows.predicted_class[0]}"
+            other = largest_output_class(self._rows)
             if other is not None and other[0] is not None:
-                said += f", largest output {other[0]}"
-        return said
+                title += f", largest output {other[0]}"
+        return title
 
 
 class WaterfallDisplay(RowDisplay):
@@ -116,7 +127,7 @@ class WaterfallDisplay(RowDisplay):
     def plot(
         self, row: int = 0, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
     ) -> WaterfallDisplay:
-        """Draw how the values of one row lead from the base value to the prediction.
+        """Draw how the Shapley values of one row lead from the base value to the prediction.
 
         Whiskers are posterior standard deviations, where the explanation has them; the sum of other
         features has one where the explanation was made with ``return_cov=True``. Of a classifier
@@ -125,86 +136,89 @@ class WaterfallDisplay(RowDisplay):
         Parameters
         ----------
         row : int, default 0
+            Number of the row.
         ax, max_display, output
-            As for every plot; see `ExplanationPlots`.
-
-        Returns
-        -------
-        WaterfallDisplay
+            As for every plot.
         """
         place = self._place(row)
-        adds_up(self.result)
-        self._before = (str(place),)
+        self._check_adds_up()
+        self._before = f"{place}, "
         return self._draw_panels(self.result[place], ax, output, max_display)
 
-    def _draw(self, one: Explanation, ax: Axes) -> None:
-        shown, values, names = _steps(one, self._max_display, self._letters)
+    def _draw(self, one: Explanation, canvas: Canvas) -> None:
+        ax, theme, lanes = canvas.ax, canvas.theme, self._lanes_of(one)
         start, end = one.base_values[0], one.predictions[0]
-        noun = noun_of_output(one)
-        theme = lanes(ax, ["base value", *names, noun], _WITH_VALUE)
-        ends = start + np.cumsum(values)
-        begins = np.concatenate([[start], ends[:-1]])
-        places = np.arange(1, len(values) + 1)
-        quiet: dict[str, Any] = {"color": theme(palette.NEUTRAL), "linewidth": 1.0, "zorder": 1}
-        for place, at in enumerate([start, *ends]):  # what leads from a lane to the next
-            ax.plot([at, at], [place + 0.4, place + 0.6], linestyle=(0, (2, 2)), **quiet)
-        for place, at in ((0, start), (len(names) + 1, end)):
+        canvas.lanes(["base value", *lanes.names, self._noun_of_output(one)], _WITH_VALUE)
+        marks = np.append(start, start + np.cumsum(lanes.values[0]))
+        style: dict[str, Any] = {"color": theme(palette.NEUTRAL), "linewidth": 1.0, "zorder": 1}
+        for place, at in enumerate(marks):  # what leads from a lane to the next
+            ax.plot([at, at], [place + 0.4, place + 0.6], linestyle=(0, (2, 2)), **style)
+        for place, at in ((0, start), (len(marks), end)):
             ax.plot([at, at], [place - 0.32, place + 0.32], color=theme(palette.INK), linewidth=2.0)
-        colours = [theme.signed(value) for value in values]
-        bars(ax, places, values, _BAR, left=begins, color=colours, zorder=2)
-        note = _intervals(ax, one, shown, ends, places)
-        steps = aligned(values)
-        decimals = len(steps[0].partition(".")[2]) if "e" not in steps[0] else None
-        around = [f"{x:.4g}" if decimals is None else f"{x:.{decimals}f}" for x in (start, end)]
-        ax.use_sticky_edges = False  # so that marks at the ends are seen whole
-        ax.margins(x=0.04)
-        annotated(ax, [around[0], *steps, around[1]], own=self._own)
-        ax.set_xlabel(axis_of_output(one) + note)
+        note = self._draw_bars(canvas, lanes, marks[:-1], marks[1:], 1)
+        steps = aligned(lanes.values[0])
+        decimals = f".{len(steps[0].partition('.')[2])}f" if "e" not in steps[0] else ".4g"
+        canvas.annotate([f"{start:{decimals}}", *steps, f"{end:{decimals}}"])
+        ax.set_xlabel(self._label_of_output(one) + note)
 
 
-def _steps(one: Explanation, max_display: int, letters: int) -> tuple[Any, Any, list[str]]:
-    """Return the features shown, their values with the sum of the others, and what to call them."""
-    shown, names, table = shown_features(one, max_display)
-    for place, feature in enumerate(shown):
-        value = short(raw_text(one, 0, feature), _VALUE)
-        names[place] = f"{short(names[place], letters)} = {value}"
-    return shown, table[0], names
+class DecisionDisplay(ExplanationDisplay):
+    """Rows as lines from the base value to their predictions, made by ``plot.decision()``.
 
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> display = pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).plot.decision()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['x1', 'x0']
+    """
 
-def _intervals(ax: Axes, one: Explanation, shown: Any, ends: Any, places: Any) -> str:
-    """Draw one standard deviation around the ends of bars, where known; return what names it."""
-    if one.std is None:
-        return ""
-    sizes, unknown = one.std[0, shown], ""
-    if len(ends) > len(shown):
-        others = others_std(one, shown)
-        unknown = others_words(one) if others is None else ""
-        sizes = np.append(sizes, np.nan if others is None else others[0])
-    whiskers(ax, ends, places, sizes)
-    return f"\nwhiskers: {POSTERIOR}{unknown}"
+    _kind = "decision"
+    _width, _height, _lane = 6.4, 1.3, 0.34
 
+    def plot(
+        self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
+    ) -> DecisionDisplay:
+        """Draw every row as a line from the base value to its prediction, feature by feature.
 
-def noun_of_output(one: Explanation) -> str:
-    """Return what values add up to, in a word or two."""
-    if one.number is None:
-        return "prediction"
-    return one.number if len(one.number) <= _NOUN else "output"
+        A line begins at the bottom, and each feature moves it by its value; the most important
+        feature comes last. Lines are coloured by where they end.
 
+        Parameters
+        ----------
+        ax, max_display, output
+            As for every plot.
+        """
+        self._check_adds_up()
+        if len(self.result) > MAX_ROWS:
+            raise ValueError(
+                f"{len(self.result)} lines cannot be distinguished; choose up to {MAX_ROWS} rows, "
+                f"e.g. explanation[:{MAX_ROWS // 10}].plot.decision()."
+            )
+        return self._draw_panels(self.result, ax, output, max_display)
 
-def axis_of_output(one: Explanation) -> str:
-    """Return what values add up to, and for a classifier which class that speaks for."""
-    return about_class(one, noun_of_output(one), "above 0", "below")
+    def _draw(self, one: Explanation, canvas: Canvas) -> None:
+        from matplotlib.collections import LineCollection
 
-
-def adds_up(explanation: Explanation) -> None:
-    """Refuse a waterfall where values do not lead from the base value to the prediction."""
-    if not explanation.efficient:
-        raise ValueError(
-            f"values of the index {explanation.index} do not add up to the prediction, so there is "
-            "no waterfall; draw plot.bar() or plot.beeswarm(), or explain with Shapley values."
-        )
-    if not explanation.complete:
-        raise ValueError(
-            "the explanation holds a selection of the features, which does not add up to the "
-            "prediction; draw the waterfall before selecting."
-        )
+        ax, theme, lanes = canvas.ax, canvas.theme, Lanes.of(one, self._max_display)
+        canvas.lanes(lanes.names, self._letters)
+        # the base value at the bottom edge, then after each feature at the top of its lane
+        ends = one.base_values[:, None] + np.cumsum(lanes.values[:, ::-1], axis=1)
+        x = np.column_stack([one.base_values, ends])
+        edges = np.arange(len(lanes.names), -1, -1) - 0.5
+        order = np.argsort(np.abs(one.predictions - one.base_values))  # the far ones on top
+        low, high = np.quantile(one.predictions, [0.05, 0.95])
+        style: dict[str, Any] = {
+            "colors": theme.ramp()(ramp_positions(one.predictions[order], low, high)),
+            "linewidths": 1.0 if len(one) > 30 else 1.8,
+            "alpha": 0.9 if len(one) < 100 else 0.5,
+        }
+        lines = [np.column_stack([x[row], edges]) for row in order]
+        ax.add_collection(LineCollection(lines, **style))
+        canvas.line_at(one.base_values[0])
+        grid: dict[str, Any] = {"color": theme.grid(ax), "linewidth": 0.9, "zorder": 0.5}
+        ax.hlines(edges[::-1], 0, 1, transform=ax.get_yaxis_transform(), **grid)
+        room = 0.04 * (x.max() - x.min()) or 1.0
+        ax.set_xlim(x.min() - room, x.max() + room)
+        ax.set_xlabel(self._label_of_output(one))

@@ -7,18 +7,40 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pkex._util.cells import label_text
-from pkex._util.files import write_whole
-from pkex._util.validation import brief, is_index, number
-from pkex.output.report import _attribution, _explanation, _interactions, _page, _sensitivity
-from pkex.output.report._facts import Fact, fact
+from pkex._util.cells import format_label
+from pkex._util.files import write_atomically
+from pkex._util.validation import brief, check_number, is_index
+from pkex.output.report import (
+    _attribution,
+    _change,
+    _effects,
+    _explanation,
+    _importance,
+    _influence,
+    _interactions,
+    _page,
+    _sensitivity,
+)
+from pkex.output.report._page import Fact, make_facts
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
+    from pkex.results.influence import Influence
     from pkex.results.interactions import Interactions
     from pkex.results.totals import Totals
 
 __all__ = ["write"]
+
+_KINDS = (
+    "explanation",
+    "attribution",
+    "effects",
+    "importance",
+    "sensitivity",
+    "influence",
+    "change",
+)
+_COMPARED = ("attribution", "change")  # of two samples, with a verdict
 
 
 def write(
@@ -32,12 +54,13 @@ def write(
     row_names: Sequence[int | str] | None = None,
     totals: Totals | None = None,
     interactions: Interactions | None = None,
+    influence: Influence | None = None,
 ) -> None:
-    """Write a report to `path`; an existing file is replaced, whole or not at all.
+    """Write a report to `path`; an existing file is replaced atomically.
 
     Parameters
     ----------
-    result : Explanation, Attribution or Sensitivity
+    result : Explanation, Attribution, Effects, Importance, Sensitivity, Influence or Change
     path : str or path
         Name of the file, customarily ``*.html``.
     title : str, optional
@@ -46,11 +69,11 @@ def write(
         Facts that the result does not know, such as the model or the file its rows came from;
         they are shown as text beside those that it does.
     sample_names : two strings, optional
-        For an attribution: what to call the two samples, e.g. ``("reference", "current")``, or
-        the columns and the target; by default what the attribution calls them.
+        For an attribution or a change: what to call the two samples, e.g. ``("reference",
+        "current")``, or the columns and the target; by default what the result calls them.
     alpha : float, optional
-        For an attribution with permutations: the significance level of the verdict; by default that
-        of the attribution.
+        For an attribution or a change with permutations: the significance level of the verdict; by
+        default that of the result.
     row_names : sequence of int or str, optional
         For an explanation: what to call its rows, e.g. their numbers in the file that they came
         from; by default the labels of the frame that was explained, or numbers from 0.
@@ -58,8 +81,10 @@ def write(
         For an explanation of a sample: importance and counts of all the rows that it is from, and
         the means of their pairs.
     interactions : Interactions, optional
-        Of the same rows and features; shown as a section of their own. With the means of all
+        Of the same rows and features; shown in a separate section. With the means of all
         pairs in `totals` they may be of other rows.
+    influence : Influence, optional
+        Of the same rows as an explanation; shown in a separate section.
 
     Examples
     --------
@@ -72,45 +97,56 @@ def write(
     ...     "<!doctype html>" in path.read_text(encoding="utf-8")
     True
     """
-    facts = _details(details)
-    kind = getattr(result, "REPORT", None)
-    if kind == "explanation":
-        if sample_names is not None:
-            raise ValueError("sample_names are for attributions; an explanation has one table.")
-        if alpha is not None:
-            raise ValueError("alpha is for attributions; an explanation has no test.")
-        names = _row_names(row_names, result)
-        payload = _explanation.payload(result, title, facts, names, totals)
-    elif kind == "attribution":
-        if row_names is not None:
-            raise ValueError("row_names are for explanations; an attribution shows no rows.")
-        level = result.alpha if alpha is None else _level(alpha)
-        payload = _attribution.payload(result, title, facts, _pair(sample_names), level)
-    elif kind == "sensitivity":
-        if sample_names is not None or row_names is not None or alpha is not None:
+    facts, kind = _details(details), getattr(result, "REPORT", None)
+    for option, given, owners in (
+        ("sample_names are", sample_names, _COMPARED),
+        ("alpha is", alpha, _COMPARED),
+        ("row_names are", row_names, ("explanation",)),
+    ):
+        if given is not None and kind in _KINDS and kind not in owners:
             raise ValueError(
-                "sample_names, row_names and alpha are for other results; a sensitivity has "
-                "neither samples nor rows nor a test."
+                f"{option} for {' and '.join(f'{one}s' for one in owners)}; this result is not one."
             )
-        payload = _sensitivity.payload(result, title, facts)
+    if kind == "explanation":
+        payload = _explanation.payload(result, _row_names(row_names, result), totals)
+    elif kind == "attribution":
+        alpha = result.alpha if alpha is None else _check_alpha(alpha)
+        payload = _attribution.payload(result, _pair(sample_names), alpha)
+    elif kind == "effects":
+        payload = _effects.payload(result)
+    elif kind == "importance":
+        payload = _importance.payload(result)
+    elif kind == "sensitivity":
+        payload = _sensitivity.payload(result)
+    elif kind == "influence":
+        payload = {"title": "Training rows behind predictions", "facts": _influence.method(result)}
+        payload["influence"] = _influence.payload(result)
+    elif kind == "change":
+        alpha = result.alpha if alpha is None else _check_alpha(alpha)
+        payload = _change.payload(result, _pair(sample_names), alpha)
     else:
         raise TypeError(
-            "a report shows an Explanation, an Attribution or a Sensitivity, got "
-            f"{type(result).__name__}; pass what an Explainer, pkex.mmd, pkex.hsic or "
-            "pkex.sensitivity returned."
+            "a report shows an Explanation, an Attribution, Effects, an Importance, a Sensitivity, "
+            f"an Influence or a Change, got {type(result).__name__}; pass what an Explainer, "
+            "pkex.mmd, pkex.hsic, pkex.sensitivity or pkex.change returned."
         )
     if interactions is not None:
-        if kind == "sensitivity":
+        if kind not in ("explanation", "attribution"):
             raise ValueError(
                 "interactions are shown with an explanation or an attribution; a sensitivity has "
                 "its pairs with order=2."
             )
         pairs = None if totals is None else totals.pairs
         payload["interactions"] = _interactions.payload(interactions, result, pairs)
-        payload["facts"] = payload["facts"] + _interactions.facts(interactions, pairs)
-    payload["version"] = import_module("pkex").__version__
+        payload["facts"] += _interactions.facts(interactions, pairs)
+    if influence is not None:
+        _influence.check(influence, result)
+        payload["influence"] = _influence.payload(influence)
+        payload["facts"] += _influence.facts(influence)
+    payload |= {"kind": kind, "names": result.feature_names, "facts": facts + payload["facts"]}
+    payload |= {"title": title or payload["title"], "version": import_module("pkex").__version__}
     content = _page.html(payload).encode()
-    write_whole(path, lambda file: file.write(content), "report.html")
+    write_atomically(path, lambda file: file.write(content), "report.html")
 
 
 def _details(details: Mapping[str, object] | None) -> list[Fact]:
@@ -120,7 +156,7 @@ def _details(details: Mapping[str, object] | None) -> list[Fact]:
         raise TypeError(
             f"details must be a mapping such as {{'model': 'SVR'}}, got {type(details).__name__}."
         )
-    return [fact(str(name), value) for name, value in details.items()]
+    return make_facts({str(name): str(value) for name, value in details.items()}, {})
 
 
 def _pair(names: Sequence[str] | None) -> tuple[str, str] | None:
@@ -131,16 +167,18 @@ def _pair(names: Sequence[str] | None) -> tuple[str, str] | None:
     return names[0], names[1]
 
 
-def _level(alpha: float) -> float:
-    level = number(alpha, "alpha")
-    if not 0.0 < level < 1.0:
+def _check_alpha(alpha: float) -> float:
+    checked = check_number(alpha, "alpha")
+    if not 0.0 < checked < 1.0:
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
-    return level
+    return checked
 
 
 def _row_names(given: Sequence[int | str] | None, explanation: Explanation) -> list[int | str]:
     """Return what to call the rows: numbers if all names are, else text."""
-    names: Any = explanation.row_labels
+    names: Any = explanation.row_index
+    if names is None:
+        names = range(len(explanation))
     if given is not None:
         names = given
         if len(names) != len(explanation):
@@ -151,8 +189,6 @@ def _row_names(given: Sequence[int | str] | None, explanation: Explanation) -> l
         wrong = [entry for entry in names if not is_index(entry) and not isinstance(entry, str)]
         if wrong:
             raise TypeError(f"row_names must be integers or text, got {brief(wrong[0])}.")
-    elif explanation.row_labels is None:
-        return list(range(len(explanation)))
     if all(is_index(entry) for entry in names):
         return [int(entry) for entry in names]
-    return [label_text(entry) for entry in names]
+    return [format_label(entry) for entry in names]

@@ -1,4 +1,4 @@
-"""What the report of an `Attribution` shows, as JSON: bars, bands, p-values, alone, marginals."""
+"""What the report of an `Attribution` shows, as JSON: contributions, tests and marginals."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pkex._util.types import Floats
 from pkex.output.columns import Points, Shares, is_constant, picture
-from pkex.output.report._facts import Fact, accuracy, fact, features
-from pkex.output.report._page import finite
+from pkex.output.report._page import Fact, accuracy, finite, make_facts
 from pkex.output.text import kernel_text
 
 if TYPE_CHECKING:
@@ -20,93 +20,82 @@ MAX_MARGINALS = 12
 _GROUP_COLUMNS = 3  # columns of a group that are drawn
 
 _TITLES = {
-    "MMD^2": "Which columns differ between the two samples",
-    "HSIC": "Which columns the target depends on",
+    "MMD^2": "Which features differ between the two samples",
+    "HSIC": "Which features the target depends on",
+}
+_NOTES = {
+    "p-value": "Of the verdict, which combines the joint test and the univariate tests.",
+    "Significance level": "A p-value of at most this is statistically significant.",
+    "Rows of the column tests": "Single columns are permuted on these rows; labels on all rows.",
 }
 
 
 def payload(
-    attribution: Attribution,
-    title: str | None,
-    details: list[Fact],
-    sample_names: tuple[str, str] | None,
-    alpha: float,
+    attribution: Attribution, sample_names: tuple[str, str] | None, alpha: float
 ) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
     two_samples = attribution.target_kernel is None
-    samples = sample_names or _sample_names(attribution)
-    errors = attribution.standard_errors
+    named = attribution.sample_names
+    samples = sample_names or ((named[0], named[1]) if two_samples else ("X", named[0]))
+    low, high = (None, None) if attribution.null_band is None else attribution.null_band
     return {
-        "kind": "attribution",
-        "title": title or _TITLES[attribution.statistic],
-        "facts": details + _facts(attribution, alpha),
-        "statistic": _statistic(attribution),
+        "title": _TITLES[attribution.statistic_name],
+        "facts": _facts(attribution, alpha),
+        "statistic_name": _statistic(attribution),
         "samples": samples,
         "two_samples": two_samples,
-        "targets": [] if two_samples else [samples[1], *attribution.sample_names[1:]],
+        "targets": [] if two_samples else [samples[1], *named[1:]],
         "alpha": alpha,
-        "names": attribution.feature_names,
-        "order": attribution.order.tolist(),
-        "total": attribution.total,
+        "ranking": attribution.ranking.tolist(),
+        "statistic": attribution.statistic,
         "verdict": attribution.verdict(alpha) if attribution.n_permutations else "",
         "p_value": attribution.p_value,
         "p_statistic": attribution.p_statistic,
         "n_permutations": attribution.n_permutations,
         "values": finite(attribution.values),
-        "alone": finite(attribution.alone) if attribution.knows_alone else None,
+        "univariate": finite(attribution.univariate) if attribution.has_univariate else None,
         "remarks": attribution.remarks(alpha),
-        "errors": None if errors is None else finite(errors),
+        "standard_errors": finite(attribution.standard_errors),
         "block_size": attribution.block_size,
-        **_null(attribution),
+        "null_low": finite(low),
+        "null_high": finite(high),
+        "p_values": finite(attribution.p_values),
+        "p_adjusted": finite(attribution.p_adjusted),
+        "p_univariate": finite(attribution.p_univariate_adjusted),
+        "null_statistics": _histogram(attribution.null_statistics),
         "marginals": _marginals(attribution, samples),
         "loaded": attribution.samples is None,
     }
 
 
-def _sample_names(attribution: Attribution) -> tuple[str, str]:
-    names = attribution.sample_names
-    if attribution.target_kernel is None:
-        return names[0], names[1]
-    return "X", names[0]
-
-
-def _null(attribution: Attribution) -> dict[str, Any]:
-    """Return what permutations say: bands, p-values, those by Holm, a histogram of totals."""
-    band, totals = attribution.null_band, attribution.null_totals
-    tests = {
-        "p": attribution.p_values,
-        "holm": attribution.p_holm,
-        "alone_holm": attribution.p_alone_holm,
-    }
-    if band is None or totals is None:
-        return dict.fromkeys(("null_low", "null_high", *tests, "null_totals"))
+def _histogram(totals: Floats | None) -> dict[str, Any] | None:
+    """Return the histogram of the statistic over permutations."""
+    if totals is None:
+        return None
     counts, edges = np.histogram(totals, bins=min(40, max(5, int(2 * len(totals) ** (1 / 3)))))
-    return {
-        "null_low": finite(band[0]),
-        "null_high": finite(band[1]),
-        **{name: finite(p) for name, p in tests.items() if p is not None},
-        "null_totals": {"edges": finite(edges), "counts": counts.tolist()},
-    }
+    return {"edges": finite(edges), "counts": counts.tolist()}
 
 
 def _marginals(attribution: Attribution, samples: tuple[str, str]) -> list[dict[str, Any]]:
-    """Return the pictures of columns of the first players, without constant ones."""
+    """Return the plots of columns of the first features, without constant ones."""
     if attribution.samples is None:
         return []
-    found: list[dict[str, Any]] = []
-    for player in attribution.order.tolist():
-        columns = [c for c in attribution.players[player] if not is_constant(attribution, c)]
-        if columns and len(found) < MAX_MARGINALS:
+    marginals: list[dict[str, Any]] = []
+    for feature in attribution.ranking.tolist():
+        columns = [
+            c for c in attribution.feature_groups[feature] if not is_constant(attribution, c)
+        ]
+        if columns and len(marginals) < MAX_MARGINALS:
             panels = [
                 {"column": attribution.column_names[c], **_panel(attribution, c, samples)}
                 for c in columns[:_GROUP_COLUMNS]
             ]
-            found.append({"feature": player, "panels": panels})
-    return found
+            marginals.append({"feature": feature, "panels": panels})
+    return marginals
 
 
 def _panel(attribution: Attribution, column: int, samples: tuple[str, str]) -> dict[str, Any]:
-    """Return the picture of a column as JSON."""
+    """Return the plot of a column as JSON."""
     drawn = picture(attribution, column, samples)
     if isinstance(drawn, Points):
         return {"kind": "scatter", "x": finite(drawn.x), "y": finite(drawn.y)}
@@ -124,39 +113,32 @@ def _panel(attribution: Attribution, column: int, samples: tuple[str, str]) -> d
 
 
 def _facts(attribution: Attribution, alpha: float) -> list[Fact]:
-    total, error = f"{attribution.total:.4g}", attribution.standard_error
-    facts = [fact(_statistic(attribution), total)]
+    statistic, target = _statistic(attribution), attribution.target_kernel
+    error, background = attribution.standard_error, attribution.about.background_info or ""
+    values = {
+        statistic: f"{attribution.statistic:.4g}{'' if error is None else f' ± {error:.2g}'}",
+        "Rows": " and ".join(map(str, attribution.n_rows)),
+        "Features": len(attribution.feature_groups),
+        "Columns": len(attribution.column_names),
+        "Removal": attribution.removal,
+        "Background": background or None,
+        "Estimator": attribution.estimator,
+        "Rows of the column tests": attribution.n_test_rows,
+        "Kernel": kernel_text(attribution.kernel),
+        "Target kernel": None if target is None else kernel_text(target),
+    }
+    if attribution.n_permutations:
+        values |= {
+            "Permutations": attribution.n_permutations,
+            "p-value": f"{attribution.p_value:.3g}",
+            f"p of {statistic}": f"{attribution.p_statistic:.3g}",
+            "Significance level": f"{alpha:g}",
+        }
+    notes = dict(_NOTES)
     if error is not None:
-        note = f"With its standard error over blocks of {attribution.block_size} rows."
-        facts = [fact(_statistic(attribution), f"{total} ± {error:.2g}", note)]
-    if attribution.p_value is not None:
-        note = (
-            "Of the verdict: is anything there, in all features together or in one alone? From "
-            f"{attribution.n_permutations} permutations."
-        )
-        facts.append(fact("p-value", f"{attribution.p_value:.3g}", note))
-        note = "One-sided, of all features together, from the same permutations."
-        facts.append(
-            fact(f"p of {_statistic(attribution)}", f"{attribution.p_statistic:.3g}", note)
-        )
-        note = "A p-value of at most this is statistically significant."
-        facts.append(fact("Significance level", f"{alpha:g}", note))
-    rows = " and ".join(str(count) for count in attribution.n_rows)
-    facts += [fact("Rows", rows), features(attribution)]
-    how = attribution.absent.partition(": ")[2]
-    facts.append(fact("Absent columns", attribution.removal, f"{how[0].upper()}{how[1:]}."))
-    facts.append(fact("Estimator", attribution.estimator))
-    if attribution.n_test_rows is not None:
-        note = "Columns are permuted one at a time on so many rows, the labels on all."
-        facts.append(fact("Rows of the column tests", attribution.n_test_rows, note))
-    facts.append(fact("Kernel", kernel_text(attribution.kernel)))
-    if attribution.target_kernel is not None:
-        facts.append(fact("Kernel of the target", kernel_text(attribution.target_kernel)))
-    if attribution.error is not None:
-        note = "Of every value and the total, in their units; proven, not estimated."
-        facts.append(fact("Error", f"≤ {attribution.error:.2g}", note))
-    return facts + accuracy(attribution, "the integral of each pair of points")
+        notes[statistic] = f"± 1 standard error over blocks of {attribution.block_size} rows."
+    return make_facts(values, notes) + accuracy(attribution, attribution.error_bound)
 
 
 def _statistic(attribution: Attribution) -> str:
-    return attribution.statistic.replace("^2", "²")
+    return attribution.statistic_name.replace("^2", "²")

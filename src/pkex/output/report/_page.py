@@ -1,4 +1,4 @@
-"""The page of a report: template, style, script and data in one file.
+"""The page of a report: template, style, script and data in one file; and facts, as it takes them.
 
 The data are JSON in a script element that is not run. The page forbids itself every request, and
 its only style and script are named by their hashes, so that nothing in the data can become either.
@@ -7,7 +7,9 @@ its only style and script are named by their hashes, so that nothing in the data
 from __future__ import annotations
 
 import json
+import math
 from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -15,12 +17,38 @@ from string import Template
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from pkex._util.cells import is_missing, is_number
 from pkex.output import palette
+from pkex.output.columns import categories
+from pkex.output.spread import describe_error
+from pkex.output.text import cut as text_cut
 
-__all__ = ["finite", "html", "pack"]
+__all__ = [
+    "Fact",
+    "accuracy",
+    "column_data",
+    "cut",
+    "finite",
+    "html",
+    "make_facts",
+    "pack",
+    "sample_rows",
+]
 
+Fact = dict[str, str]
+
+_NOTES = {
+    "Error bound": "Proven, of every value and prediction; in their units unless relative.",
+    "Quadrature rules": "Each pair of points takes the cheapest rule that is exact enough.",
+    "Additivity error": "The largest gap between a sum of values and its target; it is rounding.",
+}
+_PATH_NOTES = {
+    "Error bound": "Of every value and prediction, in their units; estimated for a quadrature.",
+    "Path integrals": "How the gradient is integrated from the baselines to a row.",
+}
+_MAX_TEXT = 80  # letters
 _SINGLE_LIMIT = 1e6  # above, single precision has fewer digits than the page shows
 
 
@@ -29,6 +57,7 @@ def html(payload: dict[str, Any]) -> str:
     style = palette.css() + _asset("report.css")
     scripts = ["report.js", f"{payload['kind']}.js"]
     scripts += ["interactions.js"] if "interactions" in payload else []
+    scripts += ["influence.js"] if "influence" in payload and payload["kind"] != "influence" else []
     script = "\n".join(map(_asset, scripts))
     title = escape(payload["title"]).encode("ascii", "xmlcharrefreplace").decode()
     data = json.dumps(payload, allow_nan=False, separators=(",", ":"))
@@ -59,10 +88,72 @@ def pack(array: ArrayLike, *, exact: bool = False) -> dict[str, str]:
     return {kind: b64encode(numbers.astype(f"<{kind}").tobytes()).decode()}
 
 
-def finite(numbers: ArrayLike) -> list[float | None]:
+def finite(numbers: ArrayLike | None) -> Any:
     """Return numbers with eight digits for JSON, which has no NaN: it becomes None."""
+    if numbers is None:
+        return None
     array = np.asarray(numbers, dtype=np.float64)
     return [float(f"{x:.8g}") if np.isfinite(x) else None for x in array]
+
+
+def sample_rows(n_rows: int, most: int) -> NDArray[np.intp]:
+    """Return the positions of the rows to show: all, or a sample that is always the same."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
+
+
+def column_data(cells: NDArray[Any], rows: NDArray[np.intp] | None = None) -> dict[str, Any]:
+    """Return some rows of a column: its numbers, or the texts in it and the code of each cell.
+
+    Texts are in the order, and so have the colours, that they have in plots of all rows.
+    """
+    rows = np.arange(len(cells)) if rows is None else rows
+    some = cells[rows]
+    if all(is_number(cell) or is_missing(cell) for cell in some):
+        return {"cells": pack([np.nan if is_missing(cell) else float(cell) for cell in some])}
+    codes, names = categories(cells, len(cells) + 1)  # as many as there are
+    shown = np.union1d(codes[rows], np.arange(min(len(palette.SERIES), len(names))))
+    return {
+        "levels": [cut(names[code]) for code in shown],
+        "cells": pack(np.searchsorted(shown, codes[rows])),
+    }
+
+
+def cut(text: Any) -> Any:
+    """Return a text without what is too long to show; anything else as it is."""
+    return text_cut(text, _MAX_TEXT) if isinstance(text, str) else text
+
+
+def make_facts(values: Mapping[str, Any], notes: Mapping[str, str]) -> list[Fact]:
+    """Return facts as the page takes them, without those whose value is None."""
+    return [
+        {"label": label, "value": str(value), "note": notes.get(label, "")}
+        for label, value in values.items()
+        if value is not None
+    ]
+
+
+def accuracy(result: Any, error: float | None) -> list[Fact]:
+    """Return the rules, the error bound, and by how much the values' sum is off."""
+    sizes: dict[str, list[int]] = {}
+    for rule in result.rules:
+        sizes.setdefault(rule.family, []).append(rule.size)
+    rules = (
+        f"{family}, {' to '.join(map(str, sorted({min(some), max(some)})))} nodes"
+        for family, some in sizes.items()
+    )
+    gap = f"{result.additivity_error:.1e}" if result.additivity_error else "0"
+    values = {
+        "Quadrature rules": "; ".join(rules),
+        "Error bound": describe_error(result, error).replace("error bound ", ""),
+        "Additivity error": None if math.isnan(result.additivity_error) else gap,
+    }
+    if getattr(result, "index", None) != "IG":
+        return make_facts(values, _NOTES)
+    del values["Quadrature rules"]
+    families = "; ".join(family.removeprefix("path integral, ") for family in sizes)
+    return make_facts({"Path integrals": families} | values, _NOTES | _PATH_NOTES)
 
 
 def _asset(name: str) -> str:

@@ -1,44 +1,45 @@
-// The report of an Attribution: signed bars with null bands, the total, marginals, the table.
+// The report of an Attribution: contributions with null bands, the statistic, marginals, the table.
 
 const SHORT = 20; // features that the chart shows at first
 const LONG = 60;
-const { names, values, errors, samples, targets, statistic, alpha } = report;
-const tested = report.p !== null;
+const { names, values, samples, targets, alpha } = report;
+const { statistic_name: statistic, standard_errors: errors, p_adjusted: adjusted } = report;
+const tested = report.p_values !== null;
 const subject = report.two_samples ? "the difference between the samples" : "the dependence on the target";
 
 // --- head
 
 const target = targets.length > 1 ? `${plural(targets.length, "target")} (${targets[0]} and ${targets.length === 2 ? targets[1] : "others"})` : samples[1];
-const finest = names.length / (report.n_permutations + 1); // no smaller value after Holm's correction
+const finest = names.length / (report.n_permutations + 1); // no smaller p-value after Holm's correction
 const enough = Math.ceil(names.length / alpha) - 1;
 showHead(
-  `${report.verdict} ${statistic} between ${report.two_samples ? `${samples[0]} and ${samples[1]}` : `the columns and ${target}`} is ${tested ? "" : `${fmt(report.total)}, `}split exactly among ${plural(names.length, "feature")}.`.trim(),
+  `${report.verdict} ${statistic} between ${report.two_samples ? `${samples[0]} and ${samples[1]}` : `the columns and ${target}`} is ${tested ? "" : `${fmt(report.statistic)}, `}split exactly among ${plural(names.length, "feature")}.`.trim(),
   ...report.remarks, // sentences, which may begin with a name as it is
-  report.loaded && "This attribution was loaded from a file, which does not hold the samples: their columns are not shown.",
+  report.loaded && "This attribution was loaded from a file, which does not store the samples, so their columns are not shown.",
   names.length > LONG && `The bars show the ${SHORT} to ${LONG} features of largest size; the table has all ${names.length}.`,
 );
-showFacts([statistic, "p-value", "Significance level", "Rows", "Certified error", "Additivity residual"]);
+showFacts([statistic, "p-value", "Significance level", "Rows", "Error bound", "Additivity error"]);
 
 // --- bars
 
 {
-  const { body } = section("values", `Each feature's share of ${statistic}`, "Values",
-    `The values add up to ${fmt(report.total)}. ${tested
-      ? "The grey band holds 95 % of the values that permutations gave the feature; a contribution to the right of it is statistically significant where its p-value is small, too, which also looks at the column permuted alone. p-values are Holm's."
-      : "No permutations were made, so there is no band to compare with."}${
+  const { body } = section("values", `Contributions to ${statistic}`, "Contributions",
+    `The contributions add up to ${fmt(report.statistic)}. ${tested
+      ? `Grey band: 95 % of the permutations. A contribution is significant where its p-value is at most ${alpha} (adjusted by Holm); the test permutes labels and single columns.`
+      : "No p-values; pass n_permutations=999."}${
       errors ? ` Whiskers: \u00b1 1 standard error over blocks of ${report.block_size} rows.` : ""}`);
   const figure = h("div", { class: "figure", id: "bars" });
   const shown = { count: Math.min(SHORT, names.length) };
   const draw = responsive(figure, (width) => {
-    const largest = new Set([...report.order].sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, shown.count));
-    const order = report.order.filter((i) => largest.has(i));
+    const largest = new Set([...report.ranking].sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, shown.count));
+    const order = report.ranking.filter((i) => largest.has(i));
     const ends = order.flatMap((i) => [values[i] - (errors?.[i] ?? 0), values[i] + (errors?.[i] ?? 0),
       ...(tested ? [report.null_low[i], report.null_high[i]] : [])]);
     const decimals = decimalsFor(Math.max(...order.map((i) => Math.abs(values[i]))));
     const frame = lanes(width, {
       names: order.map((i) => names[i]),
-      notes: [order.map((i) => fixed(values[i], decimals)), ...(tested && width > 480 ? [order.map((i) => `p ${pText(report.holm[i])}`)] : [])],
-      domain: padded(extent([0, ...ends]), 0.03), axis: `share of ${statistic}`,
+      notes: [order.map((i) => fixed(values[i], decimals)), ...(tested && width > 480 ? [order.map((i) => `p ${pText(adjusted[i])}`)] : [])],
+      domain: padded(extent([0, ...ends]), 0.03), axis: `contribution to ${statistic}`,
     });
     order.forEach((i, at) => {
       const [a, b, y] = [frame.x(0), frame.x(values[i]), frame.y(at)];
@@ -46,42 +47,42 @@ showFacts([statistic, "p-value", "Significance level", "Rows", "Certified error"
         const [low, high] = [frame.x(report.null_low[i]), frame.x(report.null_high[i])];
         frame.svg.append(s("rect", { class: "band", x: low, y: y - 12, width: Math.max(1, high - low), height: 24 }));
       }
-      const chance = tested && report.holm[i] > alpha;
+      const pale = tested && adjusted[i] > alpha;
       frame.svg.append(s("rect", { class: values[i] < 0 ? "down" : "up", rx: 2, x: Math.min(a, b), y: y - 6,
-        width: Math.max(1, Math.abs(b - a)), height: 12, opacity: chance ? 0.45 : 1 }));
+        width: Math.max(1, Math.abs(b - a)), height: 12, opacity: pale ? 0.45 : 1 }));
       if (errors?.[i] != null) frame.svg.append(whisker(frame, at, values[i] - errors[i], values[i] + errors[i]));
     });
-    frame.svg.setAttribute("aria-label", `Signed bars of ${plural(order.length, "feature")}, largest first: ${
+    frame.svg.setAttribute("aria-label", `Contributions of ${plural(order.length, "feature")}, largest first: ${
       order.slice(0, 5).map((i) => `${names[i]} ${fmt(values[i], 3)}`).join(", ")}. The table below has all.`);
     figure.replaceChildren(frame.svg);
   });
   const key = (kind, text) => h("span", { class: "key" }, h("span", { class: `swatch ${kind}` }), text);
-  fill(body, {}, [figure, h("p", { class: "scale" }, key("up", `adds to ${subject}`), key("down", "takes from it"),
+  fill(body, {}, [figure, h("p", { class: "scale" }, key("up", `increases ${subject}`), key("down", "decreases it"),
     tested ? key("band", "95 % of permutations") : null,
     tested ? h("span", {}, `\u00b7 pale: adjusted p-value above ${alpha}`) : null),
     more(SHORT, Math.min(LONG, names.length), shown, draw)]);
 }
 
-// --- the total
+// --- the statistic
 
 if (tested) {
-  const { body } = section("total", "The total against chance", "Total",
-    `${statistic} of ${plural(report.n_permutations, "permutation")} in grey, and of the data as a line.`);
+  const { body } = section("statistic", `${statistic} under the null hypothesis`, statistic,
+    `Grey: ${plural(report.n_permutations, "permutation")}; line: the data.`);
   const figure = h("div", { class: "figure" });
-  const { edges, counts } = report.null_totals;
+  const { edges, counts } = report.null_statistics;
   responsive(figure, (width) => {
     const [height, left, right, bottom] = [190, 10, width - 10, 142];
-    const domain = padded(extent([...edges, report.total]));
+    const domain = padded(extent([...edges, report.statistic]));
     const [x, y] = [scale(domain, left, right), scale([0, Math.max(...counts) || 1], bottom, 28)];
-    const at = x(report.total);
+    const at = x(report.statistic);
     const side = at > width / 2 ? "end" : "start";
     figure.replaceChildren(s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": `Histogram of ${statistic} over permutations, from ${fmt(edges[0], 3)} to ${fmt(edges.at(-1), 3)}; the data have ${fmt(report.total)}.` },
+      "aria-label": `Histogram of ${statistic} over permutations, from ${fmt(edges[0], 3)} to ${fmt(edges.at(-1), 3)}; the data have ${fmt(report.statistic)}.` },
       ticks(domain, width / 90).map((tick) => s("g", {}, s("line", { class: "grid", x1: x(tick.x), x2: x(tick.x), y1: 20, y2: bottom }),
         s("text", { class: "tick", x: within(x(tick.x), tick.text, width), y: bottom + 17, "text-anchor": "middle" }, tick.text))),
       counts.map((count, i) => s("rect", { class: "band", x: x(edges[i]) + 0.5, y: y(count), width: Math.max(1, x(edges[i + 1]) - x(edges[i]) - 1), height: bottom - y(count) })),
       s("line", { class: "mark", x1: at, x2: at, y1: 20, y2: bottom }),
-      s("text", { class: "strong", x: at + (side === "end" ? -6 : 6), y: 18, "text-anchor": side }, `${fmt(report.total)}, p\u00a0=\u00a0${pText(report.p_statistic)}`),
+      s("text", { class: "strong", x: at + (side === "end" ? -6 : 6), y: 18, "text-anchor": side }, `${fmt(report.statistic)}, p\u00a0=\u00a0${pText(report.p_statistic)}`),
       s("text", { class: "axis-label", x: width / 2, y: height - 8, "text-anchor": "middle" }, statistic)));
   });
   body.append(figure);
@@ -93,7 +94,7 @@ const series = (k) => `s${k % 6}`;
 const legendOf = (entries) => h("p", { class: "scale" }, entries.map((name, k) =>
   h("span", { class: "key" }, h("span", { class: `swatch ${series(k)}` }), name)));
 
-/** A frame with two axes for a small picture. */
+/** A frame with two axes for a small plot. */
 function small(width, height, domain, range, labels) {
   const [left, right, top, bottom] = [labels.left ?? 40, width - 6, 8, height - 38];
   const [x, y] = [scale(domain, left, right), scale(range, bottom, top)];
@@ -129,7 +130,7 @@ const drawings = {
     all.forEach(({ shares }, k) => shares.forEach((share, i) => frame.svg.append(
       s("rect", { class: series(k), fill: "currentColor", x: frame.left, y: frame.y(i) - (lane - 5) / 2 + k * thick,
         width: Math.max(0, frame.x(100 * share) - frame.left), height: thick - 1 }))));
-    frame.svg.setAttribute("aria-label", `Shares of the categories of ${column}: ${
+    frame.svg.setAttribute("aria-label", `Fractions of the categories of ${column}: ${
       categories.map((name, i) => `${name} ${all.map(({ shares }) => `${fmt(100 * shares[i], 3)} %`).join(" and ")}`).join("; ")}.`);
     return frame.svg;
   },
@@ -158,8 +159,8 @@ if (report.marginals.length) {
   const kinds = new Set(report.marginals.flatMap(({ panels }) => panels.map(({ kind }) => kind)));
   const shared = report.marginals.flatMap(({ panels }) => panels).find((panel) => panel.series)?.series.map(({ name }) => name);
   const { body } = section("marginals", report.two_samples ? "The columns in both samples" : `The columns and ${samples[1]}`, "Columns",
-    `${report.marginals.length < names.length ? `The ${report.marginals.length} features with the largest values. ` : ""}${
-      shared ? `Histograms and bars show the share of rows${report.two_samples ? " of each sample" : ` of each ${samples[1]}`}.` : `Points are rows; ${samples[1]} goes upwards.`}${
+    `${report.marginals.length < names.length ? `The ${report.marginals.length} features with the largest contributions. ` : ""}${
+      shared ? `Histograms and bars show the fraction of rows${report.two_samples ? " of each sample" : ` of each ${samples[1]}`}.` : `A point is one row; vertical axis: ${samples[1]}.`}${
       targets.length > 1 ? ` Of the targets only ${samples[1]} is shown.` : ""}${
       kinds.has("boxes") ? " Box: IQR, whiskers: 5 to 95 %, line: median." : ""}`);
   if (shared) body.append(legendOf(shared));
@@ -170,7 +171,7 @@ if (report.marginals.length) {
       const figure = h("div", { class: "figure" });
       const grouped = panel.column !== names[feature];
       grid.append(h("div", { class: "panel" }, h("h3", {}, grouped ? `${names[feature]}: ${panel.column}` : names[feature]),
-        h("p", {}, `value ${fmt(values[feature], 3)}${tested ? `, p = ${pText(report.holm[feature])}` : ""}`), figure));
+        h("p", {}, `contribution ${fmt(values[feature], 3)}${tested ? `, p = ${pText(adjusted[feature])}` : ""}`), figure));
       responsive(figure, (width) => figure.replaceChildren(drawings[panel.kind](width, panel)));
     }
   }
@@ -179,19 +180,19 @@ if (report.marginals.length) {
 // --- table
 
 {
-  const coarse = finest <= alpha ? "" : ` With ${plural(report.n_permutations, "permutation")} Holm's cannot be below ${
-    pText(Math.min(1, finest))}; at most ${alpha} takes ${enough} permutations.`;
+  const coarse = finest <= alpha ? "" : ` With ${plural(report.n_permutations, "permutation")} no adjusted p-value is below ${
+    pText(Math.min(1, finest))}; ${alpha} needs ${enough} permutations.`;
   const what = report.two_samples ? "change" : "dependence";
   const { body } = section("table", "All features", "Table",
-    `${report.alone ? `Alone is ${statistic} of the feature by itself. A share without a ${what} alone means that the feature is involved: ${
-      report.two_samples ? "its relation to other columns changed" : "the target depends on it together with other columns"}. A feature with a ${what} alone can, rarely, have a share below 0.` : "The statistic of each feature by itself was not computed before the attribution was saved."}${
-      tested ? ` p-values are one-sided and Holm's, which bound the chance of any false finding. Those of at most ${alpha} are bold.${coarse}` : ""}`);
-  const cell = (p) => h("td", { class: p <= alpha ? "sure" : null }, pText(p, 4));
-  body.append(table(`Shares of ${statistic}, largest first`,
-    ["Feature", "Share", ...(errors ? ["Standard error"] : []), ...(tested ? ["Null, 2.5 %", "Null, 97.5 %", "p of the share"] : []), ...(report.alone ? ["Alone"] : []), ...(report.alone_holm ? ["p alone"] : [])],
-    report.order.map((i) => [names[i], fmt(values[i]), ...(errors ? [fmt(errors[i], 2)] : []),
-      ...(tested ? [fmt(report.null_low[i], 3), fmt(report.null_high[i], 3), cell(report.holm[i])] : []),
-      ...(report.alone ? [fmt(report.alone[i], 3)] : []), ...(report.alone_holm ? [cell(report.alone_holm[i])] : [])])));
+    `${report.univariate ? `Univariate: ${statistic} of the feature by itself. A significant contribution without a univariate ${what} means that ${
+      report.two_samples ? "the dependence of the feature on others changed" : "the target depends on the feature jointly with others"}. A feature with a univariate ${what} can, rarely, have a negative contribution.` : "Univariate statistics were not computed before the attribution was saved."}${
+      tested ? ` p-values are one-sided and adjusted by Holm, which bounds the family-wise error rate. Bold: at most ${alpha}.${coarse}` : ""}`);
+  const cell = (p) => h("td", { class: p <= alpha ? "significant" : null }, pText(p, 4));
+  body.append(table(`Contributions to ${statistic}, largest first`,
+    ["Feature", "Contribution", ...(errors ? ["Standard error"] : []), ...(tested ? ["Null, 2.5 %", "Null, 97.5 %", "p (adjusted)"] : []), ...(report.univariate ? ["Univariate"] : []), ...(report.p_univariate ? ["p (adjusted)"] : [])],
+    report.ranking.map((i) => [names[i], fmt(values[i]), ...(errors ? [fmt(errors[i], 2)] : []),
+      ...(tested ? [fmt(report.null_low[i], 3), fmt(report.null_high[i], 3), cell(adjusted[i])] : []),
+      ...(report.univariate ? [fmt(report.univariate[i], 3)] : []), ...(report.p_univariate ? [cell(report.p_univariate[i])] : [])])));
 }
 
-showMethod("What was attributed and how exactly.");
+showMethod("Data, kernel and accuracy.");

@@ -3,29 +3,30 @@
 // report.features have their numbers in the table, which need not be in order.
 
 const SHORT = 20; // features that a chart shows at first
-const { names, features, rows, outputs } = report;
+const capitalise = (text) => text[0].toUpperCase() + text.slice(1);
+const { names, features, rows, output_names: outputs, value_name: valueName } = report;
 const nRows = rows.length;
 const numbered = rows.every(Number.isInteger); // else rows have names
 const [lowest, highest] = numbered ? [Math.min(...rows), Math.max(...rows)] : [null, null];
 const nFeatures = features.length;
-const featureNames = features.map((player) => names[player]);
+const featureNames = features.map((feature) => names[feature]);
 const columns = report.columns.map((column) => ({ ...column, cells: unpack(column.cells) }));
 const stored = report.values.map((packed, k) => ({
   values: unpack(packed), base: unpack(report.base[k]), predictions: unpack(report.predictions[k]),
 }));
 const state = { output: 0, row: 0, feature: 0, colour: -1 };
 const noun = report.quantity ?? (report.meaning ? "output" : "prediction"); // a classifier predicts a class, not a number
-const classOf = (row) => (report.predicted ? `predicted ${report.predicted[row]}${
-  report.largest?.[row] != null ? `, largest output ${report.largest[row]}` : ""}` : "");
+const classOf = (row) => (report.predicted_class ? `predicted ${report.predicted_class[row]}${
+  report.largest_class?.[row] != null ? `, largest output ${report.largest_class[row]}` : ""}` : "");
 const value = (row, feature) => stored[state.output].values[row * nFeatures + feature];
 const stds = report.stds?.map(unpack) ?? null; // of values, under the posterior of a Gaussian process
 const otherStds = report.other_stds?.map(unpack) ?? null; // of the sum of what a waterfall does not show
 const std = (row, feature) => (stds ? stds[state.output][row * nFeatures + feature] : null);
 
-// --- raw values
+// --- feature values
 
 /** Where a column's cells lie between its low and high ends, from 0 to 1; NaN where missing. */
-function shares(column) {
+function positions(column) {
   const sorted = column.cells.filter((cell) => !Number.isNaN(cell)).sort();
   const at = (q) => sorted[Math.round(q * (sorted.length - 1))];
   // outliers take the colour of the ends; a column of few different values keeps its whole range
@@ -37,14 +38,14 @@ function shares(column) {
 const grey = new Float32Array(nRows).fill(NaN);
 /** Categories have a colour each; those beyond the last colour share it. */
 const SERIES = 6;
-const levelsOf = (feature) => (report.players[feature].length === 1 ? columns[report.players[feature][0]].levels : null) ?? null;
+const levelsOf = (feature) => (report.feature_groups[feature].length === 1 ? columns[report.feature_groups[feature][0]].levels : null) ?? null;
 function painter() {
   const numbers = ramp();
   const series = colours(...Array.from({ length: SERIES }, (_, k) => `c${k}`)).map((channels) => `rgb(${channels})`);
   return (feature, row) => {
     if (feature < 0) return series[0];
     const levels = levelsOf(feature);
-    return levels ? series[Math.min(SERIES - 1, columns[report.players[feature][0]].cells[row])] : numbers(shade[feature][row]);
+    return levels ? series[Math.min(SERIES - 1, columns[report.feature_groups[feature][0]].cells[row])] : numbers(shade[feature][row]);
   };
 }
 const keysOf = (feature) => {
@@ -52,38 +53,37 @@ const keysOf = (feature) => {
   const shown = levels.length > SERIES ? [...levels.slice(0, SERIES - 1), "others"] : levels;
   return shown.map((name, k) => h("span", { class: "key" }, h("span", { class: `swatch s${k}` }), name));
 };
-const shade = report.players.map((player) => (player.length === 1 ? shares(columns[player[0]]) : grey));
+const shade = report.feature_groups.map((group) => (group.length === 1 ? positions(columns[group[0]]) : grey));
 
 function cellText(column, row) {
   const cell = column.cells[row];
   if (column.levels) return column.levels[cell];
   return Number.isNaN(cell) ? "missing" : fmt(cell, 6);
 }
-function rawText(feature, row) {
-  const player = report.players[feature];
-  if (player.length === 1) return cellText(columns[player[0]], row);
-  return player.map((c) => `${columns[c].name} = ${cellText(columns[c], row)}`).join(", ");
+function featureText(feature, row) {
+  const group = report.feature_groups[feature];
+  if (group.length === 1) return cellText(columns[group[0]], row);
+  return group.map((c) => `${columns[c].name} = ${cellText(columns[c], row)}`).join(", ");
 }
 
 // --- head
 
-const valueName = report.index === "SV" ? "Shapley value" : `${report.index} value`;
 const summarised = nRows < report.n_rows || nFeatures < names.length;
 const several = outputs.length > 1;
 showHead(
-  `Each value is a feature's exact ${valueName}: what it adds to the ${noun} of a row${
+  `Exact ${valueName}s: what each feature adds to the ${noun} of a row${
     report.efficient ? "" : ", averaged over sets of other features by the weights of this index"}. ${!report.efficient
-    ? "These values do not add up to the difference of prediction and base value."
+    ? "They do not add up to the difference of prediction and base value."
     : report.complete
-    ? `The values of a row and the base value add up to the ${noun}.`
-    : "Only some features were selected for this report; the others appear as one sum."}${
+    ? `Base value and ${valueName}s of a row add up to the ${noun}.`
+    : "Only some features were selected; the remaining features appear as one sum."}${
     report.meaning ? ` The ${noun} is the ${report.meaning}.` : ""}`,
-  summarised && `The pictures show ${[
-    nRows < report.n_rows && `${nRows} of ${fmt(report.n_rows, 9)} rows, drawn at random`,
+  summarised && `The plots show ${[
+    nRows < report.n_rows && `${nRows} of ${fmt(report.n_rows, 9)} rows, sampled at random`,
     nFeatures < names.length && `the ${nFeatures} most important of ${names.length} features`,
-  ].filter(Boolean).join(" and ")}. The importance is that of all rows and features; the largest values of a row are shown whatever their feature.`,
+  ].filter(Boolean).join(" and ")}. The importance has all rows and features; the waterfall of a row has its largest values, whatever their feature.`,
 );
-showFacts(["Rows", "Features", "Classes", "Outputs", "Removal", "Certified error", "Additivity residual"]);
+showFacts(["Rows", "Features", "Classes", "Outputs", "Removal", "Error bound", "Additivity error"]);
 sections.classList.add("half");
 
 const changed = { output: [], row: [] };
@@ -96,25 +96,25 @@ if (several) {
     choice("output", "Output", outputs.map((name, k) => [k, name]), 0, (k) => set("output", k))));
 }
 const ofOutput = () => (several ? ` of ${outputs[state.output]}` : "");
-/** Of a classifier: which class values above and below 0 speak for. */
-const sides = () => {
-  if (!report.sides) return null;
-  const [yes, no] = report.sides[state.output];
-  return [`for ${yes}`, no === null ? `against ${yes}` : `for ${no}`];
+/** Of a classifier: which class values above and below 0 push towards. */
+const directions = () => {
+  if (!report.output_classes) return null;
+  const [yes, no] = report.output_classes[state.output];
+  return [`towards ${yes}`, no === null ? `away from ${yes}` : `towards ${no}`];
 };
-const axisOfValues = () => (sides() ? `${valueName} (+ ${sides()[0]}, ${MINUS} ${sides()[1]})` : `${valueName}${ofOutput()}`);
+const axisOfValues = () => (directions() ? `${valueName} (+ ${directions()[0]}, ${MINUS} ${directions()[1]})` : `${valueName}${ofOutput()}`);
 
 // --- importance
 
 const importance = () => report.importance[state.output];
 const byImportance = () => {
   const { mean } = importance();
-  return names.map((_, player) => player).sort((a, b) => mean[b] - mean[a]);
+  return names.map((_, feature) => feature).sort((a, b) => mean[b] - mean[a]);
 };
 
 {
   const { body } = section("importance", "Importance", "Importance",
-    report.n_rows > 1 ? `The mean absolute value over all rows. Whiskers: ${report.whiskers.rows}.` : "The absolute value in the only row.");
+    report.n_rows > 1 ? `Mean |${valueName}| over all rows; whiskers: ${report.whiskers.rows}.` : `|${valueName}| of the only row.`);
   const figure = h("div", { class: "figure" });
   const all = h("details");
   const shown = { count: Math.min(SHORT, names.length) };
@@ -122,21 +122,21 @@ const byImportance = () => {
     const { mean, error } = importance();
     const order = byImportance().slice(0, shown.count);
     const frame = lanes(width, {
-      names: order.map((player) => names[player]),
-      notes: [order.map((player) => fixed(mean[player], decimalsFor(mean[order[0]])))],
-      domain: [0, Math.max(...order.map((player) => mean[player] + (error[player] ?? 0))) * 1.02 || 1],
-      axis: `mean |value|${ofOutput()}`,
+      names: order.map((feature) => names[feature]),
+      notes: [order.map((feature) => fixed(mean[feature], decimalsFor(mean[order[0]])))],
+      domain: [0, Math.max(...order.map((feature) => mean[feature] + (error[feature] ?? 0))) * 1.02 || 1],
+      axis: `mean |${valueName}|${ofOutput()}`,
       zero: false,
     });
-    order.forEach((player, i) => {
+    order.forEach((feature, i) => {
       frame.svg.append(s("rect", { class: "accent", rx: 2, x: frame.left, y: frame.y(i) - 8,
-        width: Math.max(0, frame.x(mean[player]) - frame.left), height: 16 }));
-      if (error[player]) {
-        frame.svg.append(whisker(frame, i, Math.max(0, mean[player] - error[player]), mean[player] + error[player]));
+        width: Math.max(0, frame.x(mean[feature]) - frame.left), height: 16 }));
+      if (error[feature]) {
+        frame.svg.append(whisker(frame, i, Math.max(0, mean[feature] - error[feature]), mean[feature] + error[feature]));
       }
     });
-    frame.svg.setAttribute("aria-label", `Bars of the mean absolute value${ofOutput()}, largest first: ${
-      order.slice(0, 5).map((player) => `${names[player]} ${fmt(mean[player], 3)}`).join(", ")}. The table below has all.`);
+    frame.svg.setAttribute("aria-label", `Bars of the mean |${valueName}|${ofOutput()}, largest first: ${
+      order.slice(0, 5).map((feature) => `${names[feature]} ${fmt(mean[feature], 3)}`).join(", ")}. The table below has all.`);
     figure.replaceChildren(frame.svg);
   });
   const fillTable = () => {
@@ -144,9 +144,9 @@ const byImportance = () => {
     const total = mean.reduce((sum, size) => sum + size, 0) || 1;
     all.replaceChildren(h("summary", {}, "All features as a table"), table(
       `Importance of ${plural(names.length, "feature")}${ofOutput()} over ${plural(report.n_rows, "row")}`,
-      ["Feature", "Mean |value|", "Standard error", "Share", ...(centred ? ["Centred"] : [])],
-      byImportance().map((player) => [names[player], fmt(mean[player]), fmt(error[player], 2),
-        `${(100 * mean[player] / total).toFixed(1)} %`, ...(centred ? [fmt(centred[player])] : [])])));
+      ["Feature", `Mean |${valueName}|`, "Standard error", "Fraction", ...(centred ? ["Centred"] : [])],
+      byImportance().map((feature) => [names[feature], fmt(mean[feature]), fmt(error[feature], 2),
+        `${(100 * mean[feature] / total).toFixed(1)} %`, ...(centred ? [fmt(centred[feature])] : [])])));
   };
   fillTable();
   fill(body, {}, [figure, more(SHORT, nFeatures, shown, draw), all]);
@@ -194,13 +194,13 @@ function clickable(canvas, points, say) {
 }
 
 const say = (point) =>
-  `Row ${rows[point.row]}${report.predicted ? `, ${classOf(point.row)}` : ""}\n${featureNames[point.feature]} = ${rawText(point.feature, point.row)}\nvalue ${signed(value(point.row, point.feature))}${
+  `Row ${rows[point.row]}${report.predicted_class ? `, ${classOf(point.row)}` : ""}\n${featureNames[point.feature]} = ${featureText(point.feature, point.row)}\nvalue ${signed(value(point.row, point.feature))}${
     stds ? ` \u00b1 ${fmt(std(point.row, point.feature), 2)}, one posterior standard deviation` : ""}`;
 const rings = (points) => points.map((point) => s("circle", { class: "ring", cx: point.x, cy: point.y, r: 5.5 }));
 
 {
-  const { body } = section("beeswarm", "Values of all rows", "All rows",
-    `A point is one row: its place is the value, its colour the raw value. Click a point to see its row.${
+  const { body } = section("beeswarm", `${capitalise(valueName)}s of all rows`, "All rows",
+    `A point is one row; x: ${valueName}; colour: feature value. Click a point to select its row.${
       stds ? " On the right: \u00b1 1 posterior standard deviation, median over rows." : ""}`);
   const figure = h("div", { class: "figure", id: "swarm" });
   const shown = { count: Math.min(SHORT, nFeatures) };
@@ -231,8 +231,8 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
     mark();
   });
   const categorical = features.map((_, feature) => feature).filter((feature) => levelsOf(feature)).slice(0, SERIES);
-  fill(body, {}, [figure, h("p", { class: "scale" }, "raw value: low", h("span", { class: "ramp" }), "high",
-    shade.includes(grey) ? h("span", {}, "\u00b7 grey: a group of columns") : null),
+  fill(body, {}, [figure, h("p", { class: "scale" }, "feature value: low", h("span", { class: "ramp" }), "high",
+    shade.includes(grey) ? h("span", {}, "\u00b7 grey: a feature group") : null),
     categorical.map((feature) => h("p", { class: "scale" }, `${featureNames[feature]}:`, keysOf(feature))),
     more(SHORT, nFeatures, shown, draw)]);
   changed.output.push(draw);
@@ -241,16 +241,16 @@ const rings = (points) => points.map((point) => s("circle", { class: "ring", cx:
 
 // --- one row
 
-/** The values of a row that are known one by one, largest first: [player, value, raw text, std]. */
+/** The values of a row that are known one by one, largest first: [feature, value, text, std]. */
 function known(row) {
-  const extras = (report.extras[state.output]?.[row] ?? []).map(([player, size, text, spread]) => [player, size, typographic(text), spread]);
-  return [...features.map((player, feature) => [player, value(row, feature), rawText(feature, row), std(row, feature)]), ...extras]
+  const extras = (report.extras[state.output]?.[row] ?? []).map(([feature, size, text, spread]) => [feature, size, typographic(text), spread]);
+  return [...features.map((number, feature) => [number, value(row, feature), featureText(feature, row), std(row, feature)]), ...extras]
     .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
 }
 
 {
   const { card, body } = section("row", "One row", "One row",
-    report.efficient ? `From the base value to the ${noun}, the largest values first.` : "The largest values first.");
+    report.efficient ? `From the base value to the ${noun}, largest ${valueName}s first.` : `Largest ${valueName}s first.`);
   card.classList.add("wide");
   const byPrediction = () => rows.map((_, row) => row)
     .sort((a, b) => stored[state.output].predictions[a] - stored[state.output].predictions[b]);
@@ -286,7 +286,7 @@ function known(row) {
   });
   const sentence = h("p", { class: "sentence", id: "row-sentence", "aria-live": "polite" });
   const figure = h("div", { class: "figure", id: "waterfall" });
-  const raw = h("div", { id: "row-table" });
+  const values = h("div", { id: "row-table" });
 
   const label = ({ name, text }) => (text == null ? name : { name, value: text });
   /** Values that do not add up: bars from 0, each by itself. */
@@ -314,9 +314,9 @@ function known(row) {
     const bars = known(state.row);
     const left = bars.splice(report.waterfall).length + names.length - nFeatures - (report.extras[state.output]?.[state.row]?.length ?? 0);
     const rest = bars.reduce((sum, [, size]) => sum - size, end - start);
-    const steps = bars.map(([player, size, text, spread]) => ({ name: names[player], text, size, spread: spread ?? 0 }));
+    const steps = bars.map(([feature, size, text, spread]) => ({ name: names[feature], text, size, spread: spread ?? 0 }));
     if (report.efficient && (left > 0 || !report.complete)) {
-      steps.push({ name: left > 0 ? plural(left, report.complete ? "other feature" : "or more other feature") : "other features", size: rest, spread: otherStds?.[state.output][state.row] ?? 0 });
+      steps.push({ name: left > 0 ? plural(left, report.complete ? "other feature" : "or more other feature") : "remaining features", size: rest, spread: otherStds?.[state.output][state.row] ?? 0 });
     }
     if (!report.efficient) {
       figure.replaceChildren(apart(width, steps));
@@ -328,7 +328,7 @@ function known(row) {
     const frame = lanes(width, {
       names: ["base value", ...steps.map(label), noun],
       notes: [[fixed(start, decimals), ...steps.map(({ size }) => signed(size, decimals)), fixed(end, decimals)]],
-      domain: padded(extent([start, end, ...steps.flatMap(({ to, spread }) => [to - spread, to + spread])])), lane: 28, zero: false, axis: sides() ? `${noun} (above 0 ${sides()[0]}, below ${sides()[1]})` : `${noun}${ofOutput()}`, room: 0.42,
+      domain: padded(extent([start, end, ...steps.flatMap(({ to, spread }) => [to - spread, to + spread])])), lane: 28, zero: false, axis: directions() ? `${noun} (+ ${directions()[0]}, ${MINUS} ${directions()[1]})` : `${noun}${ofOutput()}`, room: 0.42,
     });
     const [first, last] = [frame.y(0), frame.y(steps.length + 1)];
     frame.svg.append(
@@ -353,24 +353,24 @@ function known(row) {
     previous.setAttribute("aria-disabled", state.row === 0);
     next.setAttribute("aria-disabled", state.row === nRows - 1);
     const [start, end] = [base[state.row], predictions[state.row]];
-    sentence.textContent = `Row ${rows[state.row]}${report.predicted ? ` (${classOf(state.row)})` : ""}: the ${noun}${ofOutput()} is ${fmt(end)}, which is ${fmt(Math.abs(end - start))} ${end < start ? "below" : "above"} the base value ${fmt(start)}.`;
+    sentence.textContent = `Row ${rows[state.row]}${report.predicted_class ? ` (${classOf(state.row)})` : ""}: the ${noun}${ofOutput()} is ${fmt(end)}, which is ${fmt(Math.abs(end - start))} ${end < start ? "below" : "above"} the base value ${fmt(start)}.`;
     const entries = known(state.row);
     const decimals = decimalsFor(Math.abs(entries[0][1]));
     const missing = names.length - entries.length;
-    raw.replaceChildren(table(`Row ${rows[state.row]}: raw values and ${valueName}s${missing ? `, without ${plural(missing, "smaller one")}` : ""}`,
-      ["Feature", "Raw value", "Value", ...(stds ? ["± posterior std"] : [])],
-      entries.map(([player, size, text, spread]) => [names[player], text, signed(size, decimals), ...(stds ? [fmt(spread, 2)] : [])]), [1]));
+    values.replaceChildren(table(`Row ${rows[state.row]}: feature values and ${valueName}s${missing ? `, without ${plural(missing, "smaller one")}` : ""}`,
+      ["Feature", "Feature value", capitalise(valueName), ...(stds ? ["± posterior std"] : [])],
+      entries.map(([feature, size, text, spread]) => [names[feature], text, signed(size, decimals), ...(stds ? [fmt(spread, 2)] : [])]), [1]));
     fillLegend();
     draw();
   };
   const legend = h("p", { class: "scale" });
   const fillLegend = () => fill(legend, {}, [legend.replaceChildren(),
-    h("span", { class: "key" }, h("span", { class: "swatch up" }), sides() ? `speaks ${sides()[0]}` : `raises the ${noun}`),
-    h("span", { class: "key" }, h("span", { class: "swatch down" }), sides() ? `speaks ${sides()[1]}` : "lowers it"),
+    h("span", { class: "key" }, h("span", { class: "swatch up" }), directions() ? `pushes ${directions()[0]}` : `raises the ${noun}`),
+    h("span", { class: "key" }, h("span", { class: "swatch down" }), directions() ? `pushes ${directions()[1]}` : "lowers it"),
     stds ? h("span", {}, `\u00b7 whiskers: ${report.whiskers.posterior}`) : null]);
   card.insertBefore(h("div", { class: "controls" }, stepper,
     quick("Lowest", 0), quick("Median", 0.5), quick("Highest", 1)), body);
-  body.append(problem, sentence, h("div", { class: "two" }, h("div", {}, figure, legend), raw));
+  body.append(problem, sentence, h("div", { class: "two" }, h("div", {}, figure, legend), values));
   changed.output.push(update);
   changed.row.push(update);
   update();
@@ -380,7 +380,7 @@ function known(row) {
 
 {
   const { card, body } = section("dependence", "Dependence on a feature", "Dependence",
-    "A point is one row: the feature's raw value, and the value it got. Click a point to see its row.");
+    `A point is one row; x: feature value, y: ${valueName}. Click a point to select its row.`);
   card.classList.add("wide");
   const figure = h("div", { class: "figure", id: "scatter" });
   const legend = h("p", { class: "scale" });
@@ -388,15 +388,15 @@ function known(row) {
   let over = null;
   const mark = () => over?.replaceChildren(...rings(points.filter((point) => point.row === state.row)));
   const drawScatter = (width) => {
-    const column = columns[report.players[state.feature][0]];
+    const column = columns[report.feature_groups[state.feature][0]];
     const high = Math.max(260, Math.min(400, width * 0.45)) - 46;
     const present = rows.map((_, row) => row).filter((row) => !Number.isNaN(column.cells[row]));
     const ends = column.levels ? [0, column.levels.length - 1] : bulk(column.cells);
     const inside = (cell) => Math.min(ends[1], Math.max(ends[0], cell));
     const beyond = present.filter((row) => inside(column.cells[row]) !== column.cells[row]).length;
-    const said = [beyond && `${plural(beyond, "row")} beyond, at the edges`,
-      present.length < nRows && `${plural(nRows - present.length, "row")} without it not shown`].filter(Boolean).join(", ");
-    const title = lines(featureNames[state.feature] + (said && ` (${said})`), width - 4);
+    const note = [beyond && `${plural(beyond, "row")} beyond, at the edges`,
+      present.length < nRows && `${plural(nRows - present.length, "row")} with missing values not shown`].filter(Boolean).join(", ");
+    const title = lines(featureNames[state.feature] + (note && ` (${note})`), width - 4);
     const upright = lines(axisOfValues(), high - 10);
     const [left, right, top, bottom] = [64 + LINE * (upright.length - 1), width - 12, 10, high];
     const height = bottom + 46 + LINE * (title.length - 1);
@@ -411,7 +411,7 @@ function known(row) {
       ? distinct(some, space * every - 6, 12).map((text, i) => ({ x: i * every, text }))
       : ticks(domain, (right - left) / 80);
     const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": `Scatter of the value of ${featureNames[state.feature]} against its raw value, ${plural(present.length, "row")}.` },
+      "aria-label": `Scatter of the ${valueName} of ${featureNames[state.feature]} against the feature value, ${plural(present.length, "row")}.` },
       marks.map((tick) => s("g", {}, s("line", { class: "grid", x1: x(tick.x), x2: x(tick.x), y1: top, y2: bottom }),
         s("text", { class: "tick", x: within(x(tick.x), tick.text, width), y: bottom + 17, "text-anchor": "middle" }, tick.text))),
       ticks(range, (bottom - top) / 50).map((tick) => s("g", {},
@@ -436,9 +436,9 @@ function known(row) {
     legend.replaceChildren(...(!coloured ? [] : levelsOf(state.colour) ? [`${featureNames[state.colour]}:`, ...keysOf(state.colour)]
       : [`${featureNames[state.colour]}: low`, h("span", { class: "ramp" }), "high"]), ...(stds ? [h("span", {}, "lines: \u00b1 1 posterior standard deviation")] : []));
   };
-  // a group of columns has no axis of its own
-  const options = featureNames.map((name, feature) => [feature, name]).filter(([feature]) => report.players[feature].length === 1);
-  if (options.length === 0) body.append("Every feature here is a group of columns, which has no axis of its own.");
+  // a feature group has no axis
+  const options = featureNames.map((name, feature) => [feature, name]).filter(([feature]) => report.feature_groups[feature].length === 1);
+  if (options.length === 0) body.append("Every feature here is a group of columns, which has no axis.");
   else {
     state.feature = options[0][0];
     body.append(figure, legend);
@@ -451,4 +451,4 @@ function known(row) {
   }
 }
 
-showMethod("What was explained and how exactly.");
+showMethod("Data, model and accuracy.");

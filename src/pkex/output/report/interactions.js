@@ -1,19 +1,19 @@
-// The section on interactions: a heat map, the top pairs, and the picture of one of them.
+// The section on interactions: a heat map, the top pairs, and the plot of one of them.
 
 {
-  const found = report.interactions;
-  const { names: of, players, top } = found;
-  const nPlayers = players.length;
-  const tables = found.tables.map(unpack);
-  const numbers = found.signed ? "value" : "mean |value|";
-  const cellsOf = Object.fromEntries(Object.entries(found.columns)
-    .map(([player, column]) => [player, { ...column, cells: unpack(column.cells) }]));
-  const target = found.target && { ...found.target, cells: unpack(found.target.cells) };
+  const data = report.interactions;
+  const { names: of, features: shown, top } = data;
+  const nShown = shown.length;
+  const tables = data.tables.map(unpack);
+  const numbers = data.signed ? data.index : `mean |${data.index}|`;
+  const cellsOf = Object.fromEntries(Object.entries(data.columns)
+    .map(([feature, column]) => [feature, { ...column, cells: unpack(column.cells) }]));
+  const target = data.target && { ...data.target, cells: unpack(data.target.cells) };
   const output = () => (typeof state === "undefined" ? 0 : state.output);
-  const whole = found.whole === "prediction" ? "the prediction" : found.whole;
-  const { card, body } = section("interactions", "Which features act together", "Interactions",
-    `The ${found.index} of every pair: what two features do to ${whole} together, beyond what each does alone${
-      found.signed ? "" : `; the mean absolute value over ${plural(found.n_rows, "row")}`}. Choose a pair to see it.`);
+  const explained = data.explained === "prediction" ? "the prediction" : data.explained;
+  const { card, body } = section("interactions", "Shapley interactions", "Interactions",
+    `The ${data.index} of every pair: the joint effect of two features on ${explained}, beyond their main effects${
+      data.signed ? "" : `; mean |${data.index}| over ${plural(data.n_rows, "row")}`}. Select a pair to plot it.`);
   card.classList.add("wide");
   const method = document.getElementById("method");
   sections.insertBefore(card, method);
@@ -23,7 +23,7 @@
   const pairName = ([i, j]) => `${of[i]} & ${of[j]}`;
   let chosen = top[0][0] ?? null;
   const mix = (a, b, t) => `rgb(${a.map((channel, i) => Math.round(channel + (b[i] - channel) * t))})`;
-  /** A function from a value to a colour: the page's own at 0, a full one at the largest size. */
+  /** A function from a value to a colour: that of the page at 0, a full one at the largest size. */
   const tints = (largest) => {
     const [page, up, down] = colours("card", "up", "down");
     return (value) => mix(page, value < 0 ? down : up, largest ? Math.min(1, Math.abs(value) / largest) : 0);
@@ -33,24 +33,24 @@
   const heat = h("div", { class: "figure", id: "heat" });
   const drawHeat = responsive(heat, (width) => {
     const table = tables[output()] ?? tables[0];
-    const left = Math.min(0.3 * width, 10 + Math.max(...players.map((p) => textWidth(of[p]))));
-    const size = Math.max(10, Math.min(40, (width - left - 8) / nPlayers));
-    const head = Math.min(90, 14 + 0.75 * Math.max(...players.map((p) => textWidth(of[p], 12))));
-    const [high, wide] = [head + size * nPlayers + 4, left + size * nPlayers + 8];
+    const left = Math.min(0.3 * width, 10 + Math.max(...shown.map((p) => textWidth(of[p]))));
+    const size = Math.max(10, Math.min(40, (width - left - 8) / nShown));
+    const head = Math.min(90, 14 + 0.75 * Math.max(...shown.map((p) => textWidth(of[p], 12))));
+    const [high, wide] = [head + size * nShown + 4, left + size * nShown + 8];
     const largest = Math.max(...table.map(Math.abs));
     const tint = tints(largest);
     const svg = s("svg", { width, height: high, viewBox: `0 0 ${width} ${high}`, role: "img",
-      "aria-label": `Heat map of ${plural(nPlayers, "feature")}; the largest pairs are in the table beside it.` });
-    const [beside, above] = [[left - 10, 13], [100, 12]].map(([room, high]) => distinct(players.map((p) => of[p]), room, high));
-    players.forEach((p, i) => {
+      "aria-label": `Heat map of ${plural(nShown, "feature")}; the largest pairs are in the table beside it.` });
+    const [beside, above] = [[left - 10, 13], [100, 12]].map(([room, high]) => distinct(shown.map((p) => of[p]), room, high));
+    shown.forEach((p, i) => {
       svg.append(s("text", { x: left - 8, y: head + size * (i + 0.5) + 4, "text-anchor": "end" }, beside[i], s("title", {}, of[p])));
       const at = left + size * (i + 0.5);
       svg.append(s("text", { class: "tick", x: at, y: head - 6, transform: `rotate(-50 ${at} ${head - 6})` }, above[i]));
-      players.forEach((q, j) => {
+      shown.forEach((q, j) => {
         if (i === j) return;
-        const value = table[i * nPlayers + j];
+        const value = table[i * nShown + j];
         const here = chosen && ((chosen[0] === p && chosen[1] === q) || (chosen[0] === q && chosen[1] === p));
-        const text = `${of[p]} & ${of[q]}: ${found.signed ? signed(value) : fmt(value)}`;
+        const text = `${of[p]} & ${of[q]}: ${data.signed ? signed(value) : fmt(value)}`;
         const cell = s("rect", { class: here ? "cell chosen" : "cell", x: left + size * j + 0.5, y: head + size * i + 0.5,
           width: size - 1, height: size - 1, rx: 2, fill: tint(value),
           onclick: () => choose(Math.min(p, q), Math.max(p, q)),
@@ -58,7 +58,7 @@
         svg.append(cell);
       });
     });
-    svg.append(s("rect", { x: left, y: head, width: wide - left - 8, height: size * nPlayers, fill: "none", class: "heat-frame" }));
+    svg.append(s("rect", { x: left, y: head, width: wide - left - 8, height: size * nShown, fill: "none", class: "heat-frame" }));
     heat.replaceChildren(svg);
   });
 
@@ -69,12 +69,12 @@
     const decimals = decimalsFor(Math.abs(some[0]?.[2] ?? 0));
     const button = (pair) => h("button", { type: "button", class: "pair", onclick: () => choose(pair[0], pair[1]) }, pairName(pair));
     list.replaceChildren(table(`The largest pairs by ${numbers}`,
-      ["Pair", ...(found.signed ? ["Value"] : ["Mean |value|", "Mean"])],
-      some.map((pair) => [button(pair), ...(found.signed
+      ["Pair", ...(data.signed ? [data.index] : [`Mean |${data.index}|`, "Mean"])],
+      some.map((pair) => [button(pair), ...(data.signed
         ? [signed(pair[3], decimals)] : [fixed(pair[2], decimals), signed(pair[3], decimals)])])));
   };
 
-  // the picture of a pair
+  // the plot of a pair
   const sentence = h("p", { class: "sentence", id: "pair-sentence", "aria-live": "polite" });
   const figure = h("div", { class: "figure", id: "pair" });
   const legend = h("p", { class: "scale", id: "pair-legend" });
@@ -88,12 +88,12 @@
   const drawPair = responsive(figure, (width) => {
     legend.replaceChildren();
     if (!chosen) return figure.replaceChildren("There is no pair.");
-    const [x0, y0] = chosen.slice(0, 2).map((player) => cellsOf[player]);
-    const values = found.values && found.values[`${chosen[0]},${chosen[1]}`];
-    if (!x0 || !y0 || (found.values && !values)) {
-      return figure.replaceChildren(report.loaded ? "The file did not hold the samples, so there is no picture."
-        : Object.keys(cellsOf).length && (found.values === null || values) ? "A group of columns has no axis of its own."
-        : "The largest pairs have pictures; this one is not among them.");
+    const [x0, y0] = chosen.slice(0, 2).map((feature) => cellsOf[feature]);
+    const values = data.values && data.values[`${chosen[0]},${chosen[1]}`];
+    if (!x0 || !y0 || (data.values && !values)) {
+      return figure.replaceChildren(report.loaded ? "The file did not hold the samples, so the pair cannot be plotted."
+        : Object.keys(cellsOf).length && (data.values === null || values) ? "A group of columns has no axis."
+        : "Only the largest pairs are plotted; this one is not among them.");
     }
     const down = Math.max(260, Math.min(420, width * 0.5)) - 46;
     const [title, upright] = [lines(of[chosen[0]], width - 4), lines(of[chosen[1]], down - 10)];
@@ -113,17 +113,17 @@
         s("line", { class: "grid", x1: left, x2: right, y1: y(tick.x), y2: y(tick.x) }),
         s("text", { class: "tick", x: left - 8, y: y(tick.x) + 4, "text-anchor": "end" }, tick.text))),
       axisLabel(title, (left + right) / 2, down + 40, width), uprightLabel(upright, (up + down) / 2));
-    const own = values && unpack(values[output()] ?? values[0]);
+    const valuesOfRows = values && unpack(values[output()] ?? values[0]);
     let paint;
-    if (own) {
-      const largest = Math.max(...own.map(Math.abs));
+    if (valuesOfRows) {
+      const largest = Math.max(...valuesOfRows.map(Math.abs));
       const tint = tints(largest);
-      paint = (row) => tint(own[row]);
-      legend.append(h("span", { class: "key" }, h("span", { class: "swatch up" }), "raises the prediction together"),
-        h("span", { class: "key" }, h("span", { class: "swatch down" }), `lowers it; the strongest by ${fmt(largest, 3)}`));
-    } else if (found.series) {
+      paint = (row) => tint(valuesOfRows[row]);
+      legend.append(h("span", { class: "key" }, h("span", { class: "swatch up" }), "interaction raises the prediction"),
+        h("span", { class: "key" }, h("span", { class: "swatch down" }), `lowers it; largest |${data.index}| ${fmt(largest, 3)}`));
+    } else if (data.series) {
       const [one, other] = colours("c0", "c1").map((c) => `rgb(${c})`);
-      paint = (row) => (row < found.series[0] ? one : other);
+      paint = (row) => (row < data.series[0] ? one : other);
       legend.append(h("span", { class: "key" }, h("span", { class: "swatch c0" }), report.samples[0]),
         h("span", { class: "key" }, h("span", { class: "swatch c1" }), report.samples[1]));
     } else {
@@ -134,7 +134,7 @@
     }
     const [across, along] = [gap(x0), gap(y0)];
     const without = x0.cells.filter((cell, row) => Number.isNaN(cell) || Number.isNaN(y0.cells[row])).length;
-    if (without) legend.append(h("span", {}, `\u00b7 ${plural(without, "row")} without both values not shown`));
+    if (without) legend.append(h("span", {}, `\u00b7 ${plural(without, "row")} with missing values not shown`));
     x0.cells.forEach((cell, row) => {
       if (Number.isNaN(cell) || Number.isNaN(y0.cells[row])) return;
       svg.append(s("circle", { class: "dot", r: x0.cells.length > 300 ? 2.6 : 3.4, fill: paint(row),
@@ -144,10 +144,10 @@
   });
   const say = () => {
     if (!chosen) return;
-    const places = chosen.slice(0, 2).map((player) => players.indexOf(player));
+    const places = chosen.slice(0, 2).map((feature) => shown.indexOf(feature));
     const known = (top[output()] ?? top[0]).find(([i, j]) => i === chosen[0] && j === chosen[1]);
-    const value = known ? known[2] : (tables[output()] ?? tables[0])[places[0] * nPlayers + places[1]];
-    sentence.textContent = `${pairName(chosen)}: ${numbers} ${found.signed ? signed(value) : fmt(value)}.`;
+    const value = known ? known[2] : (tables[output()] ?? tables[0])[places[0] * nShown + places[1]];
+    sentence.textContent = `${pairName(chosen)}: ${numbers} ${data.signed ? signed(value) : fmt(value)}.`;
   };
   function choose(i, j) {
     chosen = [i, j];

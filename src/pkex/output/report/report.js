@@ -163,7 +163,7 @@ function distinct(texts, width, size = 13) {
   return shown;
 }
 
-/** A raw value that fits: a number is not cut, a text at its end, a list after one of its entries. */
+/** A feature value that fits: a number is not cut, a text at its end, a list after one of its entries. */
 function valueFitted(text, width, size) {
   if (isWhole(text) || textWidth(text, size) <= width) return text;
   let kept = text.length;
@@ -250,7 +250,7 @@ function showHead(lead, ...notes) {
   const place = document.getElementById("note");
   place.textContent = note;
   place.hidden = !note;
-  document.getElementById("footer").textContent = `Made by pkex ${report.version}. This file works without a network.`;
+  document.getElementById("footer").textContent = `Made with pkex ${report.version}. This file works offline.`;
 }
 
 function showFacts(key) {
@@ -305,11 +305,11 @@ function axisLabel(found, x, y, width) {
   return s("text", { class: "axis-label", "text-anchor": "middle" },
     found.map((line, i) => s("tspan", { x: middle, y: y + LINE * i }, i ? ` ${line}` : line)));
 }
-/** The label of an axis that goes upwards, around `y`; its lines begin at the left of the picture. */
+/** The label of an axis that goes upwards, around `y`; its lines begin at the left of the plot. */
 const uprightLabel = (found, y) => s("text", { class: "axis-label", "text-anchor": "middle", transform: `rotate(-90 12 ${y})` },
   found.map((line, i) => s("tspan", { x: 12, y: y + LINE * i }, i ? ` ${line}` : line)));
 
-/** The labels of lanes: texts, or names with raw values, which take two lines where one is too
+/** The labels of lanes: texts, or names with feature values, which take two lines where one is too
  * short, as a value is not cut for the sake of its name. */
 function laneLabels(labels, width) {
   const entries = labels.map((label) => (typeof label === "string" ? { name: label } : label));
@@ -318,7 +318,7 @@ function laneLabels(labels, width) {
   const shown = distinct(entries.map((entry, i) => (two[i] ? entry.name : full(entry))), width);
   const draw = (x, y) => entries.map((entry, i) => s("text", { x, y: y(i) + 4.5, "text-anchor": "end" },
     two[i] ? [s("tspan", { x, y: y(i) - 2.5 }, shown[i]),
-      s("tspan", { class: "raw", x, y: y(i) + 12 }, ` = ${valueFitted(entry.value, width - textWidth("= ", 12), 12)}`)] : shown[i],
+      s("tspan", { class: "value", x, y: y(i) + 12 }, ` = ${valueFitted(entry.value, width - textWidth("= ", 12), 12)}`)] : shown[i],
     s("title", {}, full(entry))));
   return { draw, high: two.includes(true) };
 }

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pkex._util.words import counted
+from pkex._util.types import Floats
+from pkex._util.words import pluralise
 
-__all__ = ["OUTPUTS", "Chip", "Column", "TableView", "View", "more", "spread", "titled"]
+__all__ = ["OUTPUTS", "Chip", "Column", "TableView", "View", "more", "number_column", "titled"]
 
 OUTPUTS = 3  # of which a table has columns
 
@@ -37,8 +38,6 @@ class Column:
         From -1 to 1: how much a cell is tinted.
     notes : sequence of str
         What stands below a cell in small letters.
-    width : int
-        In letters, as text; 0 for as wide as the cells, which then begin at the left.
     bold : bool
     """
 
@@ -47,7 +46,6 @@ class Column:
     spreads: Sequence[str] = ()
     strengths: Sequence[float] = ()
     notes: Sequence[str] = ()
-    width: int = 0
     bold: bool = False
 
 
@@ -63,8 +61,6 @@ class TableView:
     title, output : str
         Where each output has a table: what stands above it, and before titles where tables of
         several outputs are one.
-    width : int
-        The least of the names, as text.
     """
 
     noun: str
@@ -72,7 +68,6 @@ class TableView:
     columns: Sequence[Column]
     title: str = ""
     output: str = ""
-    width: int = 0
 
     @property
     def titles(self) -> list[str]:
@@ -124,10 +119,19 @@ def more(hidden: int, noun: str = "", where: str = "") -> str:
     >>> more(2, "row"), more(3, where="to_frame()"), more(0)
     ('and 2 more rows', 'and 3 more; see to_frame()', '')
     """
-    what = counted(hidden, f"more {noun}") if noun else f"{hidden} more"
+    what = pluralise(hidden, f"more {noun}") if noun else f"{hidden} more"
     return f"and {what}{f'; see {where}' if where else ''}" if hidden > 0 else ""
 
 
-def spread(error: float) -> str:
-    """Return how uncertain a number is, where that is known."""
-    return "" if np.isnan(error) else f"± {error:.2g}"
+def number_column(
+    title: str, numbers: Floats, style: str = ".4g", scale: float = 0.0, spreads: Sequence[str] = ()
+) -> Column:
+    """Return a column of numbers, tinted by their size where that of the largest is given.
+
+    Examples
+    --------
+    >>> number_column("mean", np.array([2.0, -1.0]), "+.2g", 2.0).strengths
+    [1.0, -0.5]
+    """
+    strengths = (np.nan_to_num(numbers) / scale).tolist() if scale else ()
+    return Column(title, [f"{number:{style}}" for number in numbers], spreads, strengths)

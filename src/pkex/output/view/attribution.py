@@ -1,56 +1,60 @@
-"""The view of an attribution: the verdict, the largest shares, and how to read them."""
+"""The view of an attribution: the verdict, the largest contributions, and how to read them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkex._util.p_values import lowest_adjusted, needed_permutations
+from pkex._util.p_values import needed_permutations, smallest_adjusted_p_value
 from pkex._util.types import Floats
-from pkex._util.words import counted
-from pkex.output.view import Column, TableView, View, more, titled
+from pkex._util.words import join_names, pluralise
+from pkex.output.text import aligned
+from pkex.output.view import Column, TableView, View, more, number_column, titled
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
 
-__all__ = ["attribution", "remarks", "shares"]
+__all__ = ["attribution", "contributions", "remarks"]
 
-_NAMES = 5  # players named in a remark
 _CLEARLY = 0.1  # p-value above which nothing is there
 _WORDS = {
     "MMD^2": {
-        "neutral": "Neutral removal charges a column for being looked at: one that did not change "
-        "has a share below 0 when others changed; removal='marginal' averages absent columns out.",
-        "involved": "a share, but no change alone: involved, as the relation to other columns "
-        "changed.",
-        "weak": "a share, and alone too little to tell: a weak change, or one of the relation to "
-        "other columns.",
-        "negative": "a change alone, but a share below 0: the other columns show more without it.",
-        "diluted": "MMD² of all features together is not significant (p = {:.3g}): one change "
-        "among many features is diluted. {} has the smallest univariate p-value.",
+        "statistic": "MMD²",
+        "effect": "change",
+        "without": "did not change has a negative contribution when others changed",
+        "joint": "dependence on other columns changed",
+        "weak": "in the dependence on",
     },
     "HSIC": {
-        "neutral": "Neutral removal charges a column for being looked at: one that the target does "
-        "not depend on has a share below 0 when there are others; removal='marginal' averages "
-        "absent columns out.",
-        "involved": "a share, but no dependence alone: involved, as the target depends on it "
-        "together with other columns.",
-        "weak": "a share, and alone too little to tell: a weak dependence, or one together with "
-        "other columns.",
-        "negative": "a dependence alone, but a share below 0: the other columns show more without "
-        "it.",
-        "diluted": "HSIC of all features together is not significant (p = {:.3g}): one dependence "
-        "among many features is diluted. {} has the smallest univariate p-value.",
+        "statistic": "HSIC",
+        "effect": "dependence",
+        "without": "the target does not depend on has a negative contribution beside others",
+        "joint": "target depends on it jointly with other columns",
+        "weak": "jointly with",
     },
 }
+_NEUTRAL = (
+    "Neutral contributions are shifted: a column that {without}; "
+    'use removal="product-of-marginals".'
+)
+_JOINT = "significant contribution without a univariate {effect}: the {joint}."
+_WEAK = (
+    "significant contribution, inconclusive univariate test: a weak {effect}, or one {weak} other "
+    "columns."
+)
+_NEGATIVE = (
+    "univariate {effect} with a negative contribution: the other columns show more without it."
+)
+_DILUTED = (
+    "{statistic} of all features together is not significant (p = {p:.3g}): one {effect} among "
+    "many features is diluted. {least} has the smallest univariate p-value."
+)
 
 
 def attribution(result: Attribution, count: int) -> View:
-    """Return the verdict, what is absent, the largest shares and remarks."""
-    n_features = len(result.players)
+    """Return the verdict, the background, the largest contributions and remarks."""
+    n_features = len(result.feature_groups)
     error = "" if result.standard_error is None else f" ± {result.standard_error:.2g}"
     adjusted = [f"p-values of features adjusted by Holm for {n_features} features"]
     if result.p_values is None:
@@ -60,87 +64,71 @@ def attribution(result: Attribution, count: int) -> View:
     return View(
         titled(
             "Attribution",
-            f"{result.statistic} = {result.total:.4g}{error}",
+            f"{result.statistic_name} = {result.statistic:.4g}{error}",
             result.estimator,
             f"{' + '.join(map(str, result.n_rows))} rows",
-            counted(n_features, "feature"),
-            "" if result.error is None else f"error <= {result.error:.2g}",
+            pluralise(n_features, "feature"),
+            "" if result.error_bound is None else f"error bound {result.error_bound:.1g}",
         ),
         lead=result.sentences(result.alpha) if result.n_permutations else (),
-        notes=[result.absent],
-        tables=[shares(result, count, _four_digits, ".2g", result.p_alone is not None)],
+        notes=[f"background: {result.about.background_info}"],
+        tables=[contributions(result, count, result.p_univariate is not None)],
         more=more(n_features - count, where="to_frame()"),
         remarks=[*adjusted, *result.remarks()],
     )
 
 
-def shares(
-    result: Attribution, count: int, write: Callable[[Any], list[str]], style: str, alone: bool
-) -> TableView:
-    """Return the largest shares and their p-values; `alone` also what features do by themselves.
-
-    `write` makes numbers text, and `style` is that of p-values.
-    """
-    order = result.order[:count]
+def contributions(result: Attribution, count: int, univariate: bool) -> TableView:
+    """Return the largest contributions and their p-values, with univariate statistics or not."""
+    order = result.ranking[:count]
     shown = result.values[order]
     scale = np.abs(shown).max(initial=0.0) or 1.0
-    strengths = (shown / scale).tolist()
 
     def p_values(adjusted: Floats | None) -> list[Column]:
-        cells = [] if adjusted is None else [f"{p:{style}}" for p in adjusted[order]]
-        return [Column("p", cells)] if cells else []
+        return [] if adjusted is None else [number_column("p (adjusted)", adjusted[order], ".2g")]
 
-    columns = [Column("share", write(shown), strengths=strengths), *p_values(result.p_holm)]
-    if alone:
-        columns.append(Column("alone", write(np.asarray(result.alone)[order])))
-    columns += p_values(result.p_alone_holm)
+    contribution = Column("contribution", aligned(shown), strengths=(shown / scale).tolist())
+    columns = [contribution, *p_values(result.p_adjusted)]
+    if univariate:
+        columns.append(Column("univariate", aligned(np.asarray(result.univariate)[order])))
+    columns += p_values(result.p_univariate_adjusted)
     return TableView("feature", [result.feature_names[i] for i in order], columns)
-
-
-def _four_digits(numbers: Any) -> list[str]:
-    return [f"{number:+.4g}" for number in numbers]
 
 
 def remarks(result: Attribution, alpha: float) -> list[str]:
     """See `Attribution.remarks`."""
-    words, removal = _WORDS[result.statistic], result.removal
-    found = [words["neutral"]] if removal == "neutral" else []
-    p_share, p_alone = result.p_holm, result.p_alone_holm
-    count, permutations = len(result.players), result.n_permutations
-    lowest = lowest_adjusted(count, permutations)
-    relabellings = result.n_relabellings
-    if p_share is not None and lowest_adjusted(count, relabellings - 1) > alpha:
-        rows = " + ".join(map(str, result.n_rows))
-        found.append(
-            f"With {rows} rows no adjusted p-value of {counted(count, 'feature')} is below "
-            f"{lowest_adjusted(count, relabellings - 1):.2g}, however clear the case."
-        )
-    elif p_share is not None and lowest > alpha:
-        found.append(
-            f"With {permutations} permutations no adjusted p-value of {counted(count, 'feature')} "
-            f"is below {lowest:.2g}, however clear the case: take "
-            f"{needed_permutations(count, alpha)} or more."
-        )
-    if result.detected(alpha) and p_share is not None and p_alone is not None:
-        plain, overall = np.asarray(result.p_alone), result.p_statistic
+    words, averaged = _WORDS[result.statistic_name], result.removal == "product-of-marginals"
+    sentences = [] if averaged else [_NEUTRAL.format(**words)]
+    p_adjusted, p_univariate = result.p_adjusted, result.p_univariate_adjusted
+    count, permutations = len(result.feature_groups), result.n_permutations
+    rows = f"{' + '.join(map(str, result.n_rows))} rows"
+    enough = f": take {needed_permutations(count, alpha)} or more"
+    for draws, what, advice in (
+        (result.n_relabellings - 1, rows, ""),
+        (permutations, f"{permutations} permutations", enough),
+    ):
+        lowest = smallest_adjusted_p_value(count, draws)
+        if p_adjusted is not None and lowest > alpha:
+            sentences.append(
+                f"With {what} no adjusted p-value of {pluralise(count, 'feature')} is below "
+                f"{lowest:.2g}, however clear the case{advice}."
+            )
+            break
+    if result.detected(alpha) and p_adjusted is not None and p_univariate is not None:
+        plain, overall = np.asarray(result.p_univariate), result.p_statistic
         if overall is not None and overall > alpha:
             least = result.feature_names[int(plain.argmin())]
-            found.append(words["diluted"].format(overall, least))
-        share, alone = p_share <= alpha, p_alone <= alpha
+            sentences.append(_DILUTED.format(**words, p=overall, least=least))
+        significant, univariate = p_adjusted <= alpha, p_univariate <= alpha
         for chosen, sentence in (
-            (share & ~alone & (plain > _CLEARLY), words["involved"]),
-            (share & ~alone & (plain <= _CLEARLY), words["weak"]),
-            (alone & (result.values < 0.0), words["negative"]),
+            (significant & ~univariate & (plain > _CLEARLY), _JOINT),
+            (significant & ~univariate & (plain <= _CLEARLY), _WEAK),
+            (univariate & (result.values < 0.0), _NEGATIVE),
         ):
-            if removal == "marginal" and chosen.any():
-                found.append(f"{_listed(result, chosen)}: {sentence}")
+            if averaged and chosen.any():
+                names = [result.feature_names[i] for i in result.ranking if chosen[i]]
+                sentences.append(f"{join_names(names)}: {sentence.format(**words)}")
     tested, n_rows = result.n_test_rows, sum(result.n_rows)
     if tested is not None and tested < n_rows:
-        found.append(f"Columns were permuted alone on {tested} of {n_rows} rows.")
-    return found
-
-
-def _listed(result: Attribution, chosen: NDArray[np.bool_]) -> str:
-    names = [result.feature_names[i] for i in result.order if chosen[i]]
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return ", ".join(names[:_NAMES]) + more
+        sentences.append(f"Columns were permuted one at a time on {tested} of {n_rows} rows.")
+    return sentences

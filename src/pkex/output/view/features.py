@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pkex._util.words import counted
+from pkex._util.types import Floats
+from pkex._util.words import pluralise
 from pkex.output.spread import importance_notes
-from pkex.output.view import OUTPUTS, Column, TableView, View, more, spread, titled
+from pkex.output.text import value_name
+from pkex.output.view import OUTPUTS, TableView, View, more, number_column, titled
 
 if TYPE_CHECKING:
     from pkex.results.importance import Importance
@@ -20,62 +22,68 @@ __all__ = [
     "importance",
     "importance_tables",
     "interactions",
+    "largest_pairs",
+    "mean_size",
     "sensitivity",
     "sensitivity_remarks",
     "sensitivity_tables",
 ]
 
-_SIZE = "mean |value|"
-_INDICES = ("first order", "Shapley", "total order")
-
 
 def importance(result: Importance, count: int | None = None) -> View:
     """Return the means with their standard errors; of the first outputs."""
     several, n_features = result.values.ndim == 2, len(result.feature_names)
-    tables = importance_tables(result, result.outputs if several else (), count)
-    hidden = len(result.outputs) - OUTPUTS if several else 0
+    tables = importance_tables(result, result.output_names if several else (), count)
+    hidden = len(result.output_names) - OUTPUTS if several else 0
     outputs = [more(hidden, "output", "to_frame()")] if hidden > 0 else []
+    over_rows = f"{mean_size(result)} over rows"
     return View(
-        titled("Importance", counted(n_features, "feature"), f"{_SIZE} over rows"),
+        titled("Importance", pluralise(n_features, "feature"), result.meaning or over_rows),
         tables=tables,
         more=more(n_features - len(tables[0].names), where="to_frame()"),
         remarks=[*outputs, *importance_notes(result)],
     )
 
 
+def mean_size(result: Importance) -> str:
+    """Return what the numbers of an importance are."""
+    return result.meaning or f"mean |{value_name(result)}|"
+
+
 def importance_tables(
     result: Importance, titles: Sequence[str], count: int | None
 ) -> list[TableView]:
     """Return the means of each of the first outputs, and centred ones of neutral removal."""
-    order, names = result.order[:count], result.feature_names
-    arrays = (result.values, result.standard_errors, result.centred)
-    means, errors, centred = (part.reshape(len(names), -1)[:, :OUTPUTS] for part in arrays)
-    scale, width = means.max(initial=0.0) or 1.0, max(map(len, names))
-    shown, tables = [names[i] for i in order], []
-    for k, title in enumerate((titles or (_SIZE,))[:OUTPUTS]):
-        numbers, spreads = means[order, k], [spread(error) for error in errors[order, k]]
-        cells, strengths = [f"{mean:.4g}" for mean in numbers], (numbers / scale).tolist()
-        columns = [Column(title, cells, spreads, strengths, width=20)]
-        if result.neutral:
-            cells = [f"{mean:.4g}" for mean in centred[order, k]]
-            columns.append(Column("centred", cells, width=11))
-        tables.append(TableView("feature", shown, columns, width=width))
+    order = result.ranking[:count]
+    means, errors, centred = (
+        part.reshape(len(part), -1)[order]
+        for part in (result.values, result.standard_errors, result.centred)
+    )
+    shown, scale = [result.feature_names[i] for i in order], result.values.max(initial=0.0) or 1.0
+    tables = []
+    for k, title in enumerate((titles or (mean_size(result),))[:OUTPUTS]):
+        spreads = ["" if np.isnan(error) else f"± {error:.2g}" for error in errors[:, k]]
+        columns = [number_column(title, means[:, k], scale=scale, spreads=spreads)]
+        columns += [number_column("centred", centred[:, k])] if result.neutral else []
+        if result.importances_std is not None:
+            columns.append(number_column("std of a shuffle", result.importances_std[order]))
+        tables.append(TableView("feature", shown, columns))
     return tables
 
 
 def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -> View:
     """Return the indices, a table for each output."""
-    several, n_inputs = result.shapley.ndim == 2, len(result.players)
-    facts = f"{result.shapley.shape[1]} outputs" if several else ""
+    several, n_inputs = result.shapley.ndim == 2, len(result.feature_groups)
+    facts = f"{len(result.output_names)} outputs"
     if not several:
         facts = f"variance {float(result.variance):.4g}"
-    outputs = result.outputs if several else ("",)
-    tables = sensitivity_tables(result, outputs, count, _INDICES, ".4g")
+    outputs = result.output_names if several else ("",)
+    tables = sensitivity_tables(result, outputs, count)
     hidden = more(n_inputs - count, where="to_frame()")
     if n_outputs is not None and (hidden or len(tables) > n_outputs):
         hidden = "and more; see to_frame()"
     return View(
-        titled("Sensitivity", counted(n_inputs, "input"), facts),
+        titled("Sensitivity", pluralise(n_inputs, "input"), facts),
         notes=[f"inputs: {result.inputs}, independent of each other"],
         tables=tables[:n_outputs],
         more=hidden,
@@ -83,42 +91,29 @@ def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -
     )
 
 
-def sensitivity_tables(
-    result: Sensitivity,
-    outputs: Sequence[str],
-    count: int,
-    titles: Sequence[str],
-    style: str,
-    noun: str = "input",
-) -> list[TableView]:
+def sensitivity_tables(result: Sensitivity, outputs: Sequence[str], count: int) -> list[TableView]:
     """Return the indices of each output, whose title is its name and variance."""
-    order, names = result.order[:count], result.feature_names
-    arrays = (result.first_order, result.shapley, result.total_order)
-    parts = [part.reshape(len(names), -1) for part in arrays]
-    shown, width = [names[i] for i in order], max(map(len, names))
+    order = result.ranking[:count]
+    parts = [
+        part.reshape(len(part), -1)[order]
+        for part in (result.first_order, result.shapley, result.total_order)
+    ]
+    shown, variances = [result.feature_names[i] for i in order], np.reshape(result.variance, -1)
     tables = []
     for k, output in enumerate(outputs):
-        columns = [
-            Column(
-                title,
-                [f"{part[i, k]:{style}}" for i in order],
-                strengths=np.nan_to_num(part[order, k]).tolist(),
-                width=len(title),
-            )
-            for part, title in zip(parts, titles, strict=True)
-        ]
-        variance = float(np.reshape(result.variance, -1)[k])
-        title = f"{output}: variance {variance:.4g}" if output else ""
-        tables.append(TableView(noun, shown, columns, title, output, width))
+        named = zip(("first-order", "Shapley", "total-order"), parts, strict=True)
+        columns = [number_column(title, part[:, k], ".4f", 1.0) for title, part in named]
+        title = f"{output}: variance {float(variances[k]):.4g}" if output else ""
+        tables.append(TableView("input", shown, columns, title, output))
     return tables
 
 
 def sensitivity_remarks(result: Sensitivity) -> list[str]:
-    """Return of what, what is left to interactions, and what to beware of, each in a line."""
-    remarks = [] if result.number is None else [f"output: {result.number}"]
+    """Return the kind of output, the part of interactions, and notes, each in a line."""
+    remarks = [] if result.output_kind is None else [f"output: {result.output_kind}"]
     if result.shapley.ndim == 1:
-        share = max(0.0, float(result.interactions))
-        remarks.append(f"interactions: {share:.2g} of the variance")
+        fraction = max(0.0, float(result.interaction_fraction))
+        remarks.append(f"interactions: {fraction:.2g} of the variance")
     return remarks + result.notes
 
 
@@ -128,50 +123,59 @@ def interactions(result: Interactions, count: int, where: str = "") -> View:
     Of a single row the mean is the value. A mean over several outputs would say nothing: for
     classes it is often 0.
     """
-    top, n_outputs = result.top(count), len(result.outputs)
-    scale = max((abs(entry.size) for entry in top), default=0.0) or 1.0
-    strengths = [entry.size / scale for entry in top]
-    signed = [float(np.copysign(s, entry.mean)) for s, entry in zip(strengths, top, strict=True)]
-    sizes, means = [f"{entry.size:.4g}" for entry in top], [f"{entry.mean:+.4g}" for entry in top]
-    single = len(result) == 1 and n_outputs <= 1
-    columns = [] if single else [Column(_SIZE, sizes, strengths=strengths, width=12)]
+    top, n_outputs = result.top(count), len(result.output_names)
+    sizes, means = (np.array([getattr(one, part) for one in top]) for part in ("size", "mean"))
+    scale, single = sizes.max(initial=0.0) or 1.0, len(result) == 1 and n_outputs <= 1
+    columns = [] if single else [number_column(f"mean |{result.index}|", sizes, scale=scale)]
     if n_outputs <= 1:
-        title = "value" if single else "mean"
-        columns.append(Column(title, means, strengths=signed, width=12))
+        columns.append(number_column(result.index if single else "mean", means, "+.4g", scale))
     total = sum(values.shape[1] for size, _, values in result.by_order() if size > 1)
     return View(
         _headline(result),
         notes=_notes(result),
-        tables=[TableView("players", [" & ".join(entry.players) for entry in top], columns)],
+        tables=[TableView("features", [" & ".join(entry.features) for entry in top], columns)],
         more=more(total - len(top), where=where) if where else "",
     )
 
 
 def _headline(result: Interactions) -> str:
-    chosen, error = result.subsets, result.error
+    chosen, error, n_outputs = result.subsets, result.error_bound, len(result.output_names)
+    sizes = [pluralise(len(result), "sample"), pluralise(len(result.feature_names), "feature")]
+    if result.explained != "prediction":
+        sizes[0] = f"{result.explained} = {float(result.predictions[0]):.4g}"
     return titled(
         "Interactions",
         result.index + (f" of order {result.max_order}" if chosen is None else ""),
-        counted(len(result), "row")
-        if result.whole == "prediction"
-        else f"{result.whole} = {float(result.predictions[0]):.4g}",
-        counted(len(result.feature_names), "player"),
-        "" if chosen is None else counted(len(chosen), "chosen subset"),
-        counted(len(result.outputs), "output") if len(result.outputs) > 1 else "",
-        f"{result.removal} removal",
-        "" if error is None else f"error <= {error.max(initial=0.0):.2g}",
-        "" if np.isnan(result.residual) else f"residual {result.residual:.1e}",
+        (" x " if result.explained == "prediction" else ", ").join(sizes),
+        "" if chosen is None else pluralise(len(chosen), "chosen subset"),
+        pluralise(n_outputs, "output") if n_outputs > 1 else "",
+        str(result.removal),
+        "" if error is None else f"error bound {error.max(initial=0.0):.1g}",
     )
 
 
 def _notes(result: Interactions) -> list[str]:
-    """Return what an absent feature is, and whether values add up."""
-    noun, whole = "features", "prediction"
-    if result.whole != "prediction":
-        noun, whole = "columns", "statistic"
-    notes = [] if result.absent is None else [f"absent {noun}: {result.absent}"]
+    """Return the background, and whether values add up."""
+    explained = "prediction" if result.explained == "prediction" else "statistic"
+    notes = []
+    if result.about.background_info is not None:
+        notes.append(f"background: {result.about.background_info}")
     if not result.efficient:
-        notes.append(f"{result.index} values do not add up to the {whole}")
-    if len(result.outputs) > 1:
-        notes.append(f"{_SIZE}: summed over {counted(len(result.outputs), 'output')}")
+        notes.append(f"{result.index} values do not add up to the {explained}")
+    if len(result.output_names) > 1:
+        outputs = pluralise(len(result.output_names), "output")
+        notes.append(f"mean |{result.index}|: summed over {outputs}")
     return notes
+
+
+def largest_pairs(sizes: Floats, count: int | None = None) -> list[tuple[int, int]]:
+    """Return the pairs of features of the largest sizes, the largest first.
+
+    Examples
+    --------
+    >>> largest_pairs(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]), 2)
+    [(0, 2), (0, 1)]
+    """
+    first, second = np.triu_indices(len(sizes), 1)
+    order = np.argsort(-sizes[first, second], kind="stable")[:count]
+    return list(zip(first[order].tolist(), second[order].tolist(), strict=True))

@@ -1,9 +1,4 @@
-"""The piece of a file that holds sparse rows: values, data, and the places of tokens in texts.
-
-A CSR array is three arrays. The values of several outputs have the places of the first. The places
-of tokens are found when the file is written, as a vectorizer cannot be stored without running its
-code.
-"""
+"""The piece of a codec that writes sparse values, and where the tokens of texts are."""
 
 from __future__ import annotations
 
@@ -12,17 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from pkex.output.files import header as entry
 from pkex.output.files.codec import Content
-from pkex.output.files.header import as_flag
-from pkex.output.files.pieces import fits
-from pkex.output.token_spans import Located
+from pkex.readers.sklearn.token_spans import Located
 
 __all__ = ["SparseArrays"]
 
 
 @dataclass(frozen=True)
 class SparseArrays:
-    """The fields `values`, `data` and `spans` of a `SparseExplanation`."""
+    """The fields `values`, `data` and `spans` of a `SparseExplanation`.
+
+    A CSR array is three arrays. The values of several outputs have the places of the first. The
+    places of tokens are found when the file is written, as a vectorizer cannot be stored without
+    running its code.
+    """
 
     def pack(self, result: Any, content: Content) -> None:
         """Write them."""
@@ -46,15 +45,19 @@ class SparseArrays:
 
     def unpack(self, content: Content, fields: dict[str, Any]) -> None:
         """Read them, where they fit together."""
-        arrays, several = content.arrays, as_flag(content.header["several"])
-        n_players, n_columns = len(fields["feature_names"]), len(fields["column_names"])
+        arrays, several = content.arrays, entry.as_flag(content.header["several"])
+        n_features, n_columns = len(fields["feature_names"]), len(fields["column_names"])
         n_rows, texts = len(arrays["starts"]) - 1, fields["texts"]
         n_sets = arrays["values"].shape[1] if arrays["values"].ndim == 2 else -1
-        fits("values", arrays["values"].shape, (len(arrays["stored"]), n_sets if several else 1))
-        fits("rest", fields["rest"].shape, (n_rows, n_sets) if several else (n_rows,))
-        fits("texts", (n_rows if texts is None else len(texts),), (n_rows,))
+        _check_shape(
+            "values", arrays["values"].shape, (len(arrays["stored"]), n_sets if several else 1)
+        )
+        _check_shape("rest", fields["rest"].shape, (n_rows, n_sets) if several else (n_rows,))
+        _check_shape("texts", (n_rows if texts is None else len(texts),), (n_rows,))
         values = tuple(
-            _csr(column.astype(np.float64), arrays["stored"], arrays["starts"], (n_rows, n_players))
+            _csr(
+                column.astype(np.float64), arrays["stored"], arrays["starts"], (n_rows, n_features)
+            )
             for column in arrays["values"].T.copy()
         )
         places = arrays["data_stored"], arrays["data_starts"]
@@ -68,30 +71,36 @@ def _csr(entries: Any, stored: Any, starts: Any, shape: tuple[int, int]) -> Any:
     """Return a CSR array, or raise where its parts do not make one."""
     from scipy.sparse import csr_array
 
-    fits("starts", starts.shape, (shape[0] + 1,))
-    fits("entries", entries.shape, stored.shape)
+    _check_shape("starts", starts.shape, (shape[0] + 1,))
+    _check_shape("entries", entries.shape, stored.shape)
     if starts.dtype.kind != "i" or stored.dtype.kind != "i" or stored.ndim != 1:
-        raise ValueError("the places of entries are no integers")
+        raise ValueError("the positions of entries are not integers")
     steps = np.diff(starts)
     if starts[0] != 0 or starts[-1] != len(stored) or (steps < 0).any():
         raise ValueError("the entries of its rows do not follow each other")
     ascends = np.diff(stored) > 0
     ascends[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(stored))] - 1] = True
     if len(stored) and not (ascends.all() and stored.min() >= 0 and stored.max() < shape[1]):
-        raise ValueError("the columns of a row do not ascend, or are not there")
+        raise ValueError("the columns of a row do not ascend, or are out of range")
     if not np.isfinite(entries).all():
-        raise ValueError("it holds what is no number")
+        raise ValueError("it holds an entry that is not a number")
     return csr_array((entries, stored, starts), shape=shape)
 
 
 def _located(spans: Any, texts: tuple[str, ...] | None, n_columns: int) -> Located:
     """Return the places of tokens, each of them inside its text."""
-    fits("spans", spans.shape[1:], (4,))
+    _check_shape("spans", spans.shape[1:], (4,))
     if texts is None or spans.dtype.kind != "i":
-        raise ValueError("places of tokens without texts")
+        raise ValueError("positions of tokens without documents")
     for row, start, stop, column in spans.tolist():
         if not (0 <= row < len(texts) and 0 <= start < stop <= len(texts[row])):
-            raise ValueError("a token lies outside its text")
+            raise ValueError("a token lies outside its document")
         if not 0 <= column < n_columns:
-            raise ValueError("a token has a column that is not there")
+            raise ValueError("the column of a token is out of range")
     return Located(spans.astype(np.int64))
+
+
+def _check_shape(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
+    if shape != expected:
+        raise ValueError(f"{name} has the shape {shape}, not {expected}")

@@ -1,0 +1,129 @@
+"""Results in the forms of other libraries: `shap.Explanation`, `shapiq.InteractionValues`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._util.cells import format_cell, format_number, is_missing, is_number
+from pkex._util.extras import import_optional
+from pkex._util.types import Floats
+from pkex._util.validation import brief, is_index
+from pkex._util.words import pluralise
+
+if TYPE_CHECKING:
+    from pkex.results.explanation import Explanation
+    from pkex.results.interactions import Interactions
+
+__all__ = ["interactions_to_shapiq", "to_shap", "to_shapiq"]
+
+
+def to_shap(explanation: Explanation) -> Any:
+    """See `Explanation.to_shap`."""
+    shap = import_optional("shap", "pkex[shap]")
+    if len(explanation) == 0:
+        raise ValueError("the explanation has no rows; shap cannot hold an empty one.")
+    data, display = _feature_data(explanation)
+    names: list[str] | str | None = None
+    if explanation.output_names:
+        several = explanation.values.ndim == 3
+        names = list(explanation.output_names) if several else explanation.output_names[0]
+    return shap.Explanation(
+        values=explanation.values.copy(),
+        base_values=explanation.base_values.copy(),
+        data=data,
+        display_data=display,
+        feature_names=list(explanation.feature_names),
+        output_names=names,
+    )
+
+
+def _feature_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:
+    """Return one number per row and feature for colours and axes, and what to print in its place.
+
+    A feature of one column has its value, printed with six digits; text becomes codes, in
+    alphabetical order. A feature group has no number: NaN, and its columns spelled out
+    as far as a plot has room for them.
+    """
+    data = np.full((len(explanation), len(explanation.feature_groups)), np.nan)
+    texts: dict[int, list[str]] = {}
+    for feature, columns in enumerate(explanation.feature_groups):
+        cells = explanation.data[:, columns]
+        if len(columns) > 1:
+            titles = [explanation.column_names[c] for c in columns]
+            texts[feature] = [_group_text(titles, row) for row in cells]
+        elif cells.dtype.kind == "f":
+            data[:, feature] = cells[:, 0]
+        elif all(is_number(cell) or is_missing(cell) for cell in cells[:, 0]):
+            data[:, feature] = [np.nan if is_missing(c) else float(c) for c in cells[:, 0]]
+        else:
+            data[:, feature], texts[feature] = _codes([format_cell(cell) for cell in cells[:, 0]])
+    # shap prints numbers with all digits they have, so they get no more than a person reads.
+    display = np.array([[float(format_number(number)) for number in row] for row in data])
+    display = display.astype(object) if texts else display
+    for feature, column in texts.items():
+        display[:, feature] = column
+    return data, display
+
+
+def _group_text(titles: list[str], cells: NDArray[Any]) -> str:
+    shown = [f"{title}={format_cell(cell)}" for title, cell in zip(titles, cells, strict=True)]
+    text = ", ".join(shown)
+    return f"({text})" if len(text) <= 40 else f"({len(shown)} columns)"
+
+
+def _codes(texts: list[str]) -> tuple[Floats, list[str]]:
+    """Return the code of each text, and the texts as shap may print them.
+
+    shap's bar plot strips trailing zeros from text as well, which quotes prevent.
+    """
+    code = {text: i for i, text in enumerate(sorted(set(texts)))}
+    codes = np.array([code[text] for text in texts], dtype=np.float64)
+    if any(text.endswith("0") for text in code):
+        texts = [repr(text) for text in texts]
+    return codes, texts
+
+
+def to_shapiq(explanation: Explanation, row: int) -> Any:
+    """See `Explanation.to_shapiq`; `explanation` has one output here."""
+    if explanation.index == "IG":
+        raise ValueError(
+            "shapiq has no index for integrated gradients; use to_frame() or to_shap()."
+        )
+    one = explanation[row]
+    if len(one) != 1:
+        raise IndexError(f"to_shapiq takes the number of one row, got {brief(row)}.")
+    values: dict[tuple[int, ...], float] = {(): float(one.base_values[0])}
+    values |= {(i,): value for i, value in enumerate(one.values[0].tolist())}
+    return _interaction_values(one, values)
+
+
+def interactions_to_shapiq(interactions: Interactions, row: int, output: str | int | None) -> Any:
+    """See `Interactions.to_shapiq`."""
+    n_rows = len(interactions)
+    if not is_index(row) or not -n_rows <= row < n_rows:
+        raise IndexError(
+            f"to_shapiq takes the number of one of {pluralise(n_rows, 'row')}, got {brief(row)}."
+        )
+    number = interactions.output_number(output, "to_shapiq")
+    base = float(interactions.base_values.reshape(n_rows, -1)[row, number])
+    values: dict[tuple[int, ...], float] = {(): base}
+    for _, subset, table in interactions.by_order():
+        each = enumerate(table[row, :, number].tolist())
+        values |= {subset(place): value for place, value in each}
+    return _interaction_values(interactions, values)
+
+
+def _interaction_values(result: Any, values: dict[tuple[int, ...], float]) -> Any:
+    shapiq = import_optional("shapiq", "pkex[shapiq]")
+    return shapiq.InteractionValues(
+        values=values,
+        index=result.index,
+        min_order=0,
+        max_order=max(map(len, values)),
+        n_players=len(result.feature_names),
+        estimated=False,
+        baseline_value=values[()],
+    )
