@@ -12,6 +12,7 @@ import pkex
 from pkex.kernels import RBF
 from tests._support import naive
 from tests._support.cases import COLUMN_KERNELS, sample
+from tests._support.pairwise import pairwise
 
 pytestmark = pytest.mark.digits
 
@@ -43,9 +44,7 @@ def error(case, scale, points, rows, alpha):
 
 
 @pytest.mark.filterwarnings("ignore::pkex.PrecisionWarning")  # of predictions that hardly vary
-@pytest.mark.parametrize("bandwidth", BANDWIDTHS)
-@pytest.mark.parametrize("d", [1, 2, 3, 10, 50, 200, 1000])
-@pytest.mark.parametrize("case", COLUMN_KERNELS, ids=str)
+@pairwise(case=COLUMN_KERNELS, d=[1, 2, 3, 10, 50, 200, 1000], bandwidth=list(BANDWIDTHS))
 def test_no_value_is_off_by_more_than_1e_13(case, d, bandwidth):
     rng = np.random.default_rng([d, len(bandwidth)])
     n, n_rows = (4, 2) if d <= 50 else (2, 1) if d <= 200 else (1, 1)

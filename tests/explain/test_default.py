@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,8 +26,8 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 import pkex
 from pkex import Explainer, Explanation, KernelExpansion, as_expansion
 from pkex.kernels import RBF, Chi2, Linear
-from pkex.models.absent import CAUTION, MAX_ROWS
-from pkex.models.expansion import Data
+from pkex.models.expansion_base import Data
+from pkex.models.removal import MAX_ROWS, NEUTRAL_NOTE
 from pkex.models.sums import evolve, stack
 from pkex.readers import Reading
 from tests._support.cases import assert_close
@@ -53,12 +54,12 @@ def noisy_problem():
 def test_columns_of_noise_rank_below_those_that_matter():
     model, table = noisy_problem()
     importance = Explainer(model)(table).importance()
-    assert set(importance.order[:3]) == {0, 1, 2}
+    assert set(importance.ranking[:3]) == {0, 1, 2}
     assert importance.values[3:].max() < 0.5 * importance.values[2]
     paper = Explainer(model, removal="neutral")(table).importance()
-    assert paper.order[:5].tolist() == [0, 14, 3, 2, 1]
+    assert paper.ranking[:5].tolist() == [0, 14, 3, 2, 1]
     by_centred = np.argsort(-paper.centred)
-    assert by_centred[:3].tolist() != paper.order[:3].tolist()
+    assert by_centred[:3].tolist() != paper.ranking[:3].tolist()
     assert set(by_centred[:2]) == {0, 1}
 
 
@@ -70,9 +71,9 @@ def test_a_pixel_that_is_nearly_always_empty_is_not_important():
     pixel = 55
     assert round(float((images[:, pixel] != 0.0).mean()), 3) == 0.017
     paper = Explainer(model, removal="neutral")(images).importance()
-    assert paper.order[1] == pixel
+    assert paper.ranking[1] == pixel
     ours = Explainer(model)(images).importance()
-    assert list(ours.order).index(pixel) > 35
+    assert list(ours.ranking).index(pixel) > 35
 
 
 def test_the_values_are_near_those_over_training_rows():
@@ -103,9 +104,9 @@ def test_support_vectors_are_not_typical_rows():
     usual = OneClassSVM(nu=0.1).fit(table)
     assert Explainer(usual).expected_value < 0.0 < Explainer(usual, table[::10]).expected_value
     for explain, count in ((own, 188), (Explainer(usual), 214)):
-        assert explain.absent == (
-            f"averaged over the model's {count} support vectors (of 2,000 training rows), columns "
-            "independent. Support vectors may not be representative; pass training rows"
+        assert explain.background_info == (
+            f"{count} support vectors (of 2,000 training rows), features treated as independent. "
+            "Support vectors may not be representative; pass training rows"
         )
 
 
@@ -115,12 +116,14 @@ def test_most_rows_are_typical_and_an_unknown_number_may_not_be():
     table, vague = rng.normal(size=(300, 2)), "Support vectors may not be representative"
     halves = [OneClassSVM(nu=nu).fit(table) for nu in (0.2, 0.8)]
     assert [2 * len(model.support_) < 300 for model in halves] == [True, False]
-    assert [vague in Explainer(model).absent for model in halves] == [True, False]
+    assert [vague in Explainer(model).background_info for model in halves] == [True, False]
     again = [pickle.loads(pickle.dumps(as_expansion(model))) for model in halves]
-    assert [vague in Explainer(f).absent for f in again] == [True, False]
-    unknown = Explainer(KernelExpansion(POINTS, ALPHA, RBF(), background="support vectors")).absent
+    assert [vague in Explainer(f).background_info for f in again] == [True, False]
+    unknown = Explainer(
+        KernelExpansion(POINTS, ALPHA, RBF(), background="support vectors")
+    ).background_info
     assert unknown == (
-        "averaged over the model's 12 support vectors, columns independent. "
+        "12 support vectors, features treated as independent. "
         "Support vectors may not be representative; pass training rows"
     )
 
@@ -156,26 +159,26 @@ def span(counts):
 
 
 @pytest.mark.parametrize("case", MODELS, ids=str)
-@pytest.mark.filterwarnings("ignore:.*mixes columns")
+@pytest.mark.filterwarnings("ignore:.*combines columns")
 def test_every_model_says_which_rows_it_took(case):
     with case.quiet():
         model = as_expansion(case.model(), **case.given) if case.given else case.model()
         if not case.own_data:
-            with pytest.raises(ValueError, match=r"keeps none.*pass some rows"):
+            with pytest.raises(ValueError, match=r"finds none in this model.*pass some rows"):
                 Explainer(model)
             return
         explain = Explainer(model)
-    assert explain.removal == "marginal"
+    assert explain.removal == "product-of-marginals"
     machines = inside(case.model())
     kind, counts = kind_of(machines[0]), {len(m.points) for m in case.machines(case.model())}
-    assert f"{span(counts)} {kind}" in explain.absent
-    assert "columns independent" in explain.absent
+    assert f"{span(counts)} {kind}" in explain.background_info
+    assert "features treated as independent" in explain.background_info
     vectors = [machine for machine in machines if kind_of(machine) == "support vectors"]
     few = any(2 * len(machine.support_) < machine.shape_fit_[0] for machine in vectors)
-    assert ("may not be representative" in explain.absent) == few
+    assert ("may not be representative" in explain.background_info) == few
     if vectors:
         fitted = {machine.shape_fit_[0] for machine in vectors}
-        assert f"(of {span(fitted)} training rows)" in explain.absent
+        assert f"(of {span(fitted)} training rows)" in explain.background_info
 
 
 def test_at_most_500_rows_whatever_their_order():
@@ -185,16 +188,16 @@ def test_at_most_500_rows_whatever_their_order():
     first = KernelExpansion(points, alpha, RBF(), background="training points")
     second = KernelExpansion(points[order], alpha[order], RBF(), background="training points")
     found = [Explainer(f) for f in (first, second)]
-    assert found[0].absent == (
-        "averaged over 500 of the model's 5,000 training points, columns independent"
+    assert found[0].background_info == (
+        "500 of 5,000 training points, features treated as independent"
     )
     scale = np.abs(alpha).sum()
     assert_close(found[0](points[:3]).values, found[1](points[:3]).values, 1e-14 * scale)
     taken = [part.background.rows for e in found for part in e.problem.games]
-    assert np.array_equal(*taken)
+    assert np.array_equal(taken[0], taken[1])
     assert len(taken[0]) == MAX_ROWS
     assert {tuple(row) for row in taken[0]} <= {tuple(row) for row in points}
-    passed = Explainer(first, taken[0], removal="marginal")(points[:3])
+    passed = Explainer(first, taken[0], removal="product-of-marginals")(points[:3])
     assert np.array_equal(passed.values, found[0](points[:3]).values)
     assert np.abs(taken[0].mean(axis=0)).max() < 0.2  # no end of the sorted rows
 
@@ -203,32 +206,32 @@ def test_at_most_500_rows_whatever_their_order():
 def test_up_to_500_rows_all_are_taken(n_rows):
     points = np.random.default_rng(0).normal(size=(n_rows, 2))
     explain = Explainer(KernelExpansion(points, np.ones(n_rows), RBF()))
-    assert explain.absent == f"averaged over the model's {n_rows} points, columns independent"
+    assert explain.background_info == f"{n_rows} points, features treated as independent"
 
 
 def test_a_hand_made_expansion_takes_its_points_unless_it_says_otherwise():
     plain = KernelExpansion(POINTS, ALPHA, RBF())
-    passed = Explainer(plain, POINTS, removal="marginal")(ROWS).values
+    passed = Explainer(plain, POINTS, removal="product-of-marginals")(ROWS).values
     assert np.array_equal(Explainer(plain)(ROWS).values, passed)
-    assert np.array_equal(Explainer(plain, removal="marginal")(ROWS).values, passed)
+    assert np.array_equal(Explainer(plain, removal="product-of-marginals")(ROWS).values, passed)
     named = KernelExpansion(POINTS, ALPHA, RBF(), background="landmarks")
-    assert "the model's 12 landmarks" in Explainer(named).absent
+    assert "12 landmarks" in Explainer(named).background_info
     assert np.array_equal(Explainer(named)(ROWS).values, passed)
     other = KernelExpansion(POINTS, ALPHA, RBF(), background=ROWS)
-    assert "the model's 4 rows" in Explainer(other).absent
-    expected = Explainer(plain, ROWS, removal="marginal")(ROWS).values
+    assert "4 rows" in Explainer(other).background_info
+    expected = Explainer(plain, ROWS, removal="product-of-marginals")(ROWS).values
     assert np.array_equal(Explainer(other)(ROWS).values, expected)
     called = KernelExpansion(POINTS, ALPHA, RBF(), background=Data(ROWS, "training points"))
-    assert "the model's 4 training points" in Explainer(called).absent
+    assert "4 training points" in Explainer(called).background_info
     none = KernelExpansion(POINTS, ALPHA, RBF(), background=None)
     assert none.background is None
-    with pytest.raises(ValueError, match=r"keeps none.*pass some rows"):
+    with pytest.raises(ValueError, match=r"finds none in this model.*pass some rows"):
         Explainer(none)
 
 
 def test_a_single_row_is_said_in_the_singular():
     one = KernelExpansion(POINTS[:1], ALPHA[:1], RBF())
-    assert Explainer(one).absent == "averaged over the model's 1 point, columns independent"
+    assert Explainer(one).background_info == "1 point, features treated as independent"
 
 
 @pytest.mark.parametrize(
@@ -263,7 +266,7 @@ def test_data_do_not_change_with_what_the_user_has():
 @pytest.mark.parametrize("background", ["training points", ROWS, None])
 def test_data_are_carried_through(background):
     f = KernelExpansion(POINTS, ALPHA, RBF(), background=background)
-    for again in (evolve(f, offset=1.0), pickle.loads(pickle.dumps(f))):
+    for again in (evolve(f, intercept=1.0), pickle.loads(pickle.dumps(f))):
         if background is None:
             assert again.background is None
             continue
@@ -284,8 +287,8 @@ def test_the_same_data_are_joined_and_others_kept_apart():
     apart = stack([first, other], ["a", "b"])
     assert len(apart.parts) == 2
     explain = Explainer(apart)
-    assert explain.absent == (
-        "averaged over each of 2 parts' own rows, 5 to 12 training points, columns independent"
+    assert explain.background_info == (
+        "5 to 12 training points, for each of 2 parts, features treated as independent"
     )
     values = explain(ROWS).values
     for k, alone in enumerate((first, other)):
@@ -306,10 +309,10 @@ def test_the_rows_of_a_pipeline_are_as_prepared():
     model = make_pipeline(StandardScaler(), KernelRidge(kernel="rbf", alpha=0.1))
     model.fit(DIABETES, TARGET)
     own = Explainer(model)(DIABETES[:4])
-    passed = Explainer(model, DIABETES, removal="marginal")(DIABETES[:4])
+    passed = Explainer(model, DIABETES, removal="product-of-marginals")(DIABETES[:4])
     assert_close(own.values, passed.values, 1e-12 * np.abs(model[-1].dual_coef_).sum())
-    assert "60 training points" in own.absent
-    assert "60 background rows" in passed.absent
+    assert "60 training points" in own.background_info
+    assert "60 rows" in passed.background_info
 
 
 def test_linear_machines_work_by_default():
@@ -323,7 +326,7 @@ def test_linear_machines_work_by_default():
 def test_a_constant_model_needs_no_data():
     model = SVR().fit(DIABETES, TARGET / 10_000.0)
     explain = Explainer(model)
-    assert explain.absent == "of no consequence, the model is constant"
+    assert explain.background_info == "none needed; the model is constant"
     assert not explain(DIABETES[:2]).values.any()
 
 
@@ -344,19 +347,19 @@ def test_a_reading_carries_its_data():
 
 
 EXPANSION = KernelExpansion(POINTS, ALPHA, RBF(2.0), 0.5)
-WORDS = {
-    "averaged over the model's 12 points, columns independent": {},
-    "as in each of 4 background rows, averaged": {"background": ROWS},
-    "as in each of 4 weighted background rows, averaged": {
+WORDS: dict[str, dict[str, Any]] = {
+    "12 points, features treated as independent": {},
+    "4 rows (interventional)": {"background": ROWS},
+    "4 weighted rows (interventional)": {
         "background": ROWS,
         "background_weights": [1.0, 2.0, 1.0, 1.0],
     },
-    "as in 1 background row": {"background": ROWS[:1]},
-    "averaged over 4 background rows, columns independent": {
+    "1 row (interventional)": {"background": ROWS[:1]},
+    "4 rows, features treated as independent": {
         "background": ROWS,
-        "removal": "marginal",
+        "removal": "product-of-marginals",
     },
-    "have the kernel factor 1": {"removal": "neutral"},
+    "none; the kernel factor of a removed feature is 1 (neutral)": {"removal": "neutral"},
 }
 
 
@@ -373,20 +376,20 @@ def test_every_result_says_what_an_absent_feature_is(words, tmp_path):
         Explanation.load(tmp_path / "file.npz"),
         pickle.loads(pickle.dumps(explanation)),
     ):
-        assert one.absent == words
-        assert one.caution == (CAUTION if neutral else None)
+        assert one.background_info == words
+        assert one.notes == ([NEUTRAL_NOTE] if neutral else [])
         for text in (repr(one), one._repr_html_()):
-            assert f"absent features: {words}".replace("'", "&#x27;") in text.replace("'", "&#x27;")
-            assert ("charged for being looked at" in text) == neutral
+            assert f"background: {words}" in text
+            assert ("Neutral values include a constant offset" in text) == neutral
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert f"Absent features: {words}." in page
-    assert ("charged for being looked at" in page) == neutral
+    assert f"Background: {words}." in page
+    assert ("Neutral values include a constant offset" in page) == neutral
 
 
 def test_an_explanation_that_does_not_know_says_nothing():
     made = Explainer(EXPANSION)(ROWS)
-    unknown = changed(made, absent=None)
-    assert "absent features" not in repr(unknown) + unknown._repr_html_()
+    unknown = changed(made, background_info=None)
+    assert "background: 12" not in repr(unknown) + unknown._repr_html_()
 
 
 def test_importance_is_also_given_centred():
@@ -402,9 +405,9 @@ def test_importance_is_also_given_centred():
         extra = ["centred"] if importance.neutral else []
         assert list(frame) == ["importance", "standard_error", *extra]
         if importance.neutral:
-            assert np.array_equal(frame["centred"], importance.centred[importance.order])
+            assert np.array_equal(frame["centred"], importance.centred[importance.ranking])
         shown = repr(importance).splitlines()[1]
-        number = f"{importance.centred[importance.order[0]]:.4g}"
+        number = f"{importance.centred[importance.ranking[0]]:.4g}"
         assert bool(re.search(rf"\s{re.escape(number)}$", shown)) == importance.neutral
 
 

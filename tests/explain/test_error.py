@@ -1,4 +1,4 @@
-"""`Explanation.error` holds in forty digits, and a warning comes where it is large.
+"""`Explanation.error_bound` holds in forty digits, and a warning comes where it is large.
 
 The oracle takes the stored numbers of an expansion (points, coefficients, prepared rows) exactly
 and computes the game of every pair in forty digits, from the definition. Numbers are those of
@@ -26,7 +26,7 @@ from sklearn.svm import SVR, NuSVC
 import pkex
 from pkex import Explainer, Explanation, KernelExpansion, PrecisionWarning, as_expansion
 from pkex.kernels import RBF, Linear, Matern
-from pkex.models.preparation import seen
+from pkex.models.preparation import to_model_columns
 from tests._support.models import MODELS
 from tests._support.models.data import CULTIVAR, WINE
 from tests.explain.test_sparse import KERNELS, REMOVALS, SPARSE_MODELS, WIDTHS
@@ -98,7 +98,7 @@ def pairs(explain, table, row):
     """Yield the games of a row: weights of the outputs, present and absent factors."""
     expansion = explain.expansion
     for part, games in zip(expansion.parts, explain.problem.games, strict=True):
-        prepared = part.prepare(seen(expansion, table))[row]
+        prepared = part.prepare(to_model_columns(expansion, table))[row]
         alpha = part.coefficients.reshape(len(part.points), -1)
         for term in part.kernel.terms(part.points.shape[1]):
             for point, weights in zip(part.points, alpha, strict=True):
@@ -112,7 +112,9 @@ def ends(explain, games):
     """Return the base and the prediction of a row."""
     base = [mpfr(0)] * explain.expansion.n_outputs
     for part in explain.expansion.parts:
-        base = [b + mpfr(float(o)) for b, o in zip(base, np.atleast_1d(part.offset), strict=True)]
+        base = [
+            b + mpfr(float(o)) for b, o in zip(base, np.atleast_1d(part.intercept), strict=True)
+        ]
     total = list(base)
     for weights, present, absent in games:
         for k, weight in enumerate(weights):
@@ -123,7 +125,7 @@ def ends(explain, games):
 
 def exact(explain, table, row):
     """Return the values (players, outputs), the base and the prediction of a row."""
-    values = [[mpfr(0)] * explain.expansion.n_outputs for _ in explain.players]
+    values = [[mpfr(0)] * explain.expansion.n_outputs for _ in explain.feature_groups]
     games = list(pairs(explain, table, row))
     for weights, present, absent in games:
         for j, value in enumerate(pair_values(present, absent)):
@@ -153,9 +155,9 @@ def check(explain, table, row=0):
         warnings.simplefilter("ignore", PrecisionWarning)
         explanation = explain(table)
     shape = explanation.base_values.shape
-    assert explanation.error.shape == shape
+    assert explanation.error_bound.shape == shape
     values, bases, predictions = explanation.with_output_axis()
-    bound = explanation.error.reshape(len(values), -1)[row]
+    bound = explanation.error_bound.reshape(len(values), -1)[row]
     worst = 0.0
     with gmpy2.context(precision=BITS):
         expected, base, total = exact(explain, table, row)
@@ -174,7 +176,7 @@ def check_ends(explain, rows, *results):
         expected = np.array(ends(explain, pairs(explain, rows, 0)))
         for result in results:
             found = [np.atleast_1d(part[0]) for part in (result.base_values, result.predictions)]
-            assert (abs(np.array(found) - expected) <= np.atleast_1d(result.error[0])).all()
+            assert (abs(np.array(found) - expected) <= np.atleast_1d(result.error_bound[0])).all()
 
 
 # ------------------------------------------------------------------------------- the bound holds
@@ -195,10 +197,10 @@ def noisy_classifier():
     return model, table
 
 
-@pytest.mark.parametrize("game", ["neutral", "marginal", "interventional"])
+@pytest.mark.parametrize("game", ["neutral", "product-of-marginals", "interventional"])
 def test_the_bound_holds_where_coefficients_are_huge(game):
     model, table = noisy_process()
-    background = None if game == "neutral" else table[: 12 if game == "marginal" else 2]
+    background = None if game == "neutral" else table[: 12 if game == "product-of-marginals" else 2]
     explain = Explainer(model, background, removal=game)
     worst, bound = check(explain, table[:1])
     assert worst > 1e-5  # rounding shows
@@ -218,22 +220,24 @@ def made_by(case):
         model = case.model()
         background = None if case.own_data else case.background
         model = as_expansion(model, **case.given) if case.given else model
-        explain = Explainer(model, background, removal="marginal")
+        explain = Explainer(model, background, removal="product-of-marginals")
         parts = explain.expansion.parts
         if any(len(part.kernel.terms(part.points.shape[1])) > MANY_TERMS for part in parts):
-            explain = Explainer(model, case.rows[:2], removal="marginal")
+            explain = Explainer(model, case.rows[:2], removal="product-of-marginals")
         return explain
 
 
 @pytest.mark.parametrize("case", MODELS, ids=str)
-@pytest.mark.filterwarnings("ignore:.*mixes columns")
+@pytest.mark.filterwarnings("ignore:.*combines columns")
 def test_well_posed_models_are_right_to_their_bound_without_a_warning(case):
     """The warnings of pkex are errors in these tests."""
     explain = made_by(case)
     with case.quiet():
         explanation = explain(case.rows)
         spread = np.max(explain.problem.noise.spread(100))
-        assert explanation.error.max() < 1e-6 * max(spread, np.abs(explanation.predictions).max())
+        assert explanation.error_bound.max() < 1e-6 * max(
+            spread, np.abs(explanation.predictions).max()
+        )
         worst, bound = check(explain, case.rows)
     assert worst <= bound
 
@@ -246,7 +250,7 @@ def test_the_bound_holds_where_averaged_factors_cancel():
     points = rng.normal(size=(7, 3)) * [1e3, 1.0, 10.0]
     alpha = rng.normal(size=7)
     for kernel in (Linear(), RBF([1e6, 1.0, 1e3]) * Linear(), RBF(1e6) + 0.5 * Linear()):
-        for removal in ("marginal", "interventional"):
+        for removal in ("product-of-marginals", "interventional"):
             f = KernelExpansion(points, alpha, kernel)
             check(Explainer(f, rows[:20], removal=removal), rows[20:22])
 
@@ -258,7 +262,7 @@ def test_the_bound_holds_in_the_tail_and_is_small_there(distance):
     f = KernelExpansion(points, np.full(30, 1.0 / 30.0), RBF([0.7, 1.0, 1.3]))
     row = rng.normal(size=(1, 3)) + distance
     for background in (points[:10] + distance, points[:1] + 0.9 * distance):
-        for removal in ("marginal", "interventional"):
+        for removal in ("product-of-marginals", "interventional"):
             explain = Explainer(f, background, removal=removal)
             worst, bound = check(explain, row)
             assert worst <= bound < 1e-12 * np.exp(-distance)
@@ -268,7 +272,7 @@ def test_a_tolerance_is_part_of_the_bound():
     rng = np.random.default_rng(1)
     f = KernelExpansion(rng.normal(size=(5, 25)), rng.normal(size=5), RBF(2.0))
     rows = rng.normal(size=(1, 25))
-    for removal, shows in (("neutral", 1e-9), ("marginal", 1e-10)):  # rounding is 1e-15
+    for removal, shows in (("neutral", 1e-9), ("product-of-marginals", 1e-10)):  # rounding is 1e-15
         loose = Explainer(f, removal=removal, tol=1e-4)
         worst, bound = check(loose, rows)
         assert shows < worst < bound < 1e-2
@@ -289,7 +293,7 @@ def test_the_bound_holds_for_dense_rows_of_sparse_points(kernel, removal):
         f = KernelExpansion(csr_array(points), rng.normal(size=6), kernel, 0.1)
         background = None if removal == "neutral" else csr_array(rows[1:])
         explain = Explainer(f, background, removal=removal)
-        few = explain.interactions(rows[:1], players=[(0, 1)], index="SII")
+        few = explain.interactions(rows[:1], subsets=[(0, 1)], index="SII")
         check_ends(explain, rows[:1], explain(rows[:1]), explain(csr_array(rows[:1])), few)
 
 
@@ -313,7 +317,7 @@ def test_noise_is_not_returned_without_a_word(options):
             ) as caught:
                 explanation = explain(table[:3])
             assert [w.filename for w in caught] == [__file__]
-        assert f"error <= {explanation.error.max():.2g}" in repr(explanation)
+        assert f"error bound {explanation.error_bound.max():.1g}" in repr(explanation)
         assert "relative error" not in repr(explanation)
 
 
@@ -321,7 +325,7 @@ def test_an_error_that_was_asked_for_is_no_reason_to_warn():
     rng = np.random.default_rng(0)
     f = KernelExpansion(rng.normal(size=(20, 60)), rng.normal(size=20), RBF(3.0))
     explanation = Explainer(f, removal="neutral", tol=1e-3)(rng.normal(size=(2, 60)))
-    assert explanation.residual > 1e-6 * f.predict(f.points).std()
+    assert explanation.additivity_error > 1e-6 * f.predict(f.points).std()
 
 
 def test_predictions_that_hardly_vary_are_noise_sooner():
@@ -342,7 +346,7 @@ def test_the_warning_is_for_each_output():
     explain = Explainer(KernelExpansion(points, np.stack([calm, huge], axis=1), RBF()))
     with pytest.warns(PrecisionWarning):
         explanation = explain(points[:2])
-    assert explanation.error[:, 0].max() < 1e-11 < 1e-4 < explanation.error[:, 1].min()
+    assert explanation.error_bound[:, 0].max() < 1e-11 < 1e-4 < explanation.error_bound[:, 1].min()
 
 
 @pytest.mark.parametrize(
@@ -355,15 +359,15 @@ def test_the_warning_is_for_each_output():
         KernelExpansion([[0.0], [1.0]], [1.0, -1.0], RBF(), 1e6),
     ],
 )
-@pytest.mark.parametrize("removal", ["marginal", "neutral"])
+@pytest.mark.parametrize("removal", ["product-of-marginals", "neutral"])
 def test_predictions_that_do_not_vary_are_no_reason_to_warn(f, removal):
     explanation = Explainer(f, removal=removal)([[0.5], [2.0]])
-    assert np.isfinite(explanation.error).all()
+    assert np.isfinite(explanation.error_bound).all()
 
 
 def test_no_rows_have_no_error():
     explain = Explainer(KernelExpansion([[0.0]], [3.0], RBF()))
-    assert explain(np.ones((3, 1)))[:0].error.shape == (0,)
+    assert explain(np.ones((3, 1)))[:0].error_bound.shape == (0,)
 
 
 # -------------------------------------------------------------------------- carried with the values
@@ -373,23 +377,23 @@ def test_the_error_goes_where_the_values_go(tmp_path):
     rng = np.random.default_rng(2)
     f = KernelExpansion(rng.normal(size=(8, 3)), rng.normal(size=(8, 2)), RBF())
     explanation = Explainer(f)(rng.normal(size=(5, 3)) * 30.0)
-    assert explanation.error.shape == (5, 2)
+    assert explanation.error_bound.shape == (5, 2)
     explanation.save(tmp_path / "file.npz")
     for again in (
         Explanation.load(tmp_path / "file.npz"),
         pickle.loads(pickle.dumps(explanation)),
     ):
-        assert np.array_equal(again.error, explanation.error)
-    assert np.array_equal(explanation[1:3].error, explanation.error[1:3])
-    assert np.array_equal(explanation[..., "y1"].error, explanation.error[:, 1])
-    assert np.array_equal(explanation[2, "x1", 0].error, explanation.error[2:3, 0])
-    unknown = replace(explanation, error=None)
+        assert np.array_equal(again.error_bound, explanation.error_bound)
+    assert np.array_equal(explanation[1:3].error_bound, explanation.error_bound[1:3])
+    assert np.array_equal(explanation[..., "y1"].error_bound, explanation.error_bound[:, 1])
+    assert np.array_equal(explanation[2, "x1", 0].error_bound, explanation.error_bound[2:3, 0])
+    unknown = replace(explanation, error_bound=None)
     unknown.save(tmp_path / "other.npz")
-    assert Explanation.load(tmp_path / "other.npz").error is None
-    assert unknown[0].error is None
+    assert Explanation.load(tmp_path / "other.npz").error_bound is None
+    assert unknown[0].error_bound is None
     assert "sum|alpha|" in repr(unknown)
-    with pytest.raises(ValueError, match=r"error must have shape \(5, 2\)"):
-        replace(explanation, error=explanation.error[:3])
+    with pytest.raises(ValueError, match=r"error_bound must have shape \(5, 2\)"):
+        replace(explanation, error_bound=explanation.error_bound[:3])
 
 
 def test_the_report_states_the_error(tmp_path):
@@ -397,4 +401,4 @@ def test_the_report_states_the_error(tmp_path):
     explanation = Explainer(model)([[0.5], [2.0]])
     explanation.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Of every value and prediction, in their units" in page
+    assert "Proven, of every value and prediction; in their units" in page

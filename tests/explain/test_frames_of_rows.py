@@ -1,4 +1,4 @@
-"""``explainer.frame``: the kind of table that came in; Dask is told apart without being there."""
+"""``explainer.explain_frame``: the kind of table that came; Dask is told without being there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ THREE = pkex.Explainer(SVC(C=5.0).fit(X, np.array(["a", "b", "c"])[Y]))
 def test_a_frame_is_of_the_kind_that_came_in(explainer):
     rows = X[40:60]
     expected = explainer(rows)
-    frame = explainer.frame(rows)
+    frame = explainer.explain_frame(rows)
     assert isinstance(frame, pd.DataFrame)
     assert list(frame.index) == list(rows.index)
     np.testing.assert_array_equal(frame.to_numpy(), expected.to_frame().to_numpy())
@@ -29,27 +29,27 @@ def test_a_frame_is_of_the_kind_that_came_in(explainer):
     if explainer is THREE:
         own = [f"{output}: {name}" for output in "abc" for name in own]
     assert list(frame.columns) == own
-    polars = explainer.frame(pl.from_pandas(rows))
+    polars = explainer.explain_frame(pl.from_pandas(rows))
     assert isinstance(polars, pl.DataFrame)
     assert polars.columns == own
     np.testing.assert_array_equal(polars.to_numpy(), frame.to_numpy())
-    arrow = explainer.frame(pa.Table.from_pandas(rows, preserve_index=False))
+    arrow = explainer.explain_frame(pa.Table.from_pandas(rows, preserve_index=False))
     assert isinstance(arrow, pa.Table)
     assert arrow.column_names == own
 
 
 def test_what_is_no_frame_is_refused():
     with pytest.raises(TypeError, match=r"frame takes a data frame .* got ndarray: for an array"):
-        ONE.frame(X.to_numpy())
+        ONE.explain_frame(X.to_numpy())
     with pytest.raises(TypeError, match=r"lazy frame of polars.* collect it first"):
-        ONE.frame(pl.from_pandas(X).lazy())
+        ONE.explain_frame(pl.from_pandas(X).lazy())
     names = ["base_value", "b", "c", "d"]
     table = X.set_axis(names, axis=1)
     explainer = pkex.Explainer(SVR().fit(table, Y))
     with pytest.raises(ValueError, match=r"a feature is named 'base_value'.*groups="):
-        explainer.frame(table)
+        explainer.explain_frame(table)
     named = pkex.Explainer(SVR().fit(table, Y), groups={"my_base_value": ["base_value"]})
-    assert list(named.frame(table[:2]).columns[:1]) == ["my_base_value"]
+    assert list(named.explain_frame(table[:2]).columns[:1]) == ["my_base_value"]
 
 
 def lazy(name, module="dask.array.core"):

@@ -22,7 +22,7 @@ from tests._support.removal_games import LINEAR, magnitude, problem, spliced
 from tests.readers.test_readers import explainer
 from tests.results.test_attribution import solved
 
-REMOVALS = ("neutral", "marginal", "interventional")
+REMOVALS = ("neutral", "product-of-marginals", "interventional")
 ORDERS = [  # only these depend on the largest order
     (index, order)
     for index in slow.INDICES
@@ -43,7 +43,7 @@ def game(expansion, row, background, removal, players):
         present = [j for j in range(len(players)) if m >> j & 1]
         if removal == "interventional":
             worths.append(expansion.predict(spliced(row, background, players, present)).mean(0))
-        elif removal == "marginal":
+        elif removal == "product-of-marginals":
             worths.append(expansion.predict(spliced(row, rows, players, present)).mean(0))
         else:
             worths.append(neutral(expansion, row, [c for j in present for c in players[j]]))
@@ -56,7 +56,7 @@ def neutral(expansion, row, columns):
         term.coefficient * term.factors(row[None, :], expansion.points)[0][:, columns].prod(axis=1)
         for term in terms
     )
-    return worth @ expansion.coefficients + expansion.offset
+    return worth @ expansion.coefficients + expansion.intercept
 
 
 def compare(found, row, v, order, atol):
@@ -87,11 +87,11 @@ def test_every_index_of_every_kernel(case, removal):
             compare(found, row, v, order, atol)
             assert_close(found.predictions[row], v[-1], atol)
         if order == 3:
-            chosen = explain.interactions(rows, index=index, max_order=3, players=everything)
+            chosen = explain.interactions(rows, index=index, max_order=3, subsets=everything)
             compare(chosen, 0, games[0], 3, atol)
         if index in slow.EFFICIENT:
             assert found.efficient
-            assert found.residual < atol
+            assert found.additivity_error < atol
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -122,7 +122,7 @@ def test_groups_outputs_and_chosen_subsets_of_four(removal):
     explain = pkex.Explainer(f, given, removal=removal, groups=groups)
     for index in slow.INDICES:
         found = explain.interactions(rows, index=index, max_order=3)
-        four = explain.interactions(rows, index=index, max_order=4, players=[("a", 1, 2, "b")])
+        four = explain.interactions(rows, index=index, max_order=4, subsets=[("a", 1, 2, "b")])
         assert found.pairs.shape == (3, 4, 4, 2)
         for row, x in enumerate(rows):
             v = game(f, x, background, removal, players)
@@ -136,7 +136,7 @@ def test_groups_outputs_and_chosen_subsets_of_four(removal):
                     assert_close(four["a", 1, 2, "b"][row, output], top, 1e-11)
 
 
-@pytest.mark.parametrize("removal", ["marginal", "neutral"])
+@pytest.mark.parametrize("removal", ["product-of-marginals", "neutral"])
 @pytest.mark.parametrize("which", ["mmd", "hsic"])
 @pytest.mark.parametrize("case", [KERNELS[0], KERNELS[8], KERNELS[-1]], ids=str)
 def test_every_index_of_the_statistics(case, which, removal):
@@ -148,8 +148,8 @@ def test_every_index_of_the_statistics(case, which, removal):
         for index, order in ORDERS:
             got = found.interactions(index, order)
             compare(got, 0, v - v[0], order, OFF * size)
-            assert got.whole == found.statistic
-            assert_close(got.predictions[0], found.total, OFF * size)
+            assert got.explained == found.statistic_name
+            assert_close(got.predictions[0], found.statistic, OFF * size)
 
 
 def test_blocks_of_a_statistic_are_averaged():
@@ -158,7 +158,7 @@ def test_blocks_of_a_statistic_are_averaged():
     found = pkex.hsic(X, y, block_size=20, random_state=0)
     pairs = found.interactions("Moebius")
     assert_close(pairs["x0", "x1"][0], found.component([0, 1]), 1e-14)
-    assert_close(found.interactions().predictions[0], found.total, 1e-14)
+    assert_close(found.interactions().predictions[0], found.statistic, 1e-14)
 
 
 @pytest.mark.parametrize("case", MODELS, ids=str)
@@ -192,7 +192,7 @@ def test_factors_that_vanish_do_no_harm():
             for index in slow.INDICES:
                 found = explain.interactions(rows, index=index, max_order=3)
                 some = [(0,), (3, 7), (1, 2), (2, 5, 11)]
-                chosen = explain.interactions(rows, index=index, max_order=3, players=some)
+                chosen = explain.interactions(rows, index=index, max_order=3, subsets=some)
                 size = max(1.0, float(np.abs(found.main).max()), float(np.abs(found.pairs).max()))
                 for S in some:
                     assert_close(found[S], chosen[S], 1e-12 * size)
@@ -213,11 +213,11 @@ def test_a_tolerance_takes_fewer_nodes_and_holds():
     rng = np.random.default_rng(6)
     f = pkex.KernelExpansion(rng.normal(size=(30, 20)), rng.normal(size=30), RBF(2.0))
     rows = rng.normal(size=(2, 20))
-    for removal in ("neutral", "marginal"):
+    for removal in ("neutral", "product-of-marginals"):
         exact = pkex.Explainer(f, removal=removal).interactions(rows, index="SII")
         rough = pkex.Explainer(f, removal=removal, tol=1e-3).interactions(rows, index="SII")
         assert rough.rules[0].size < exact.rules[0].size
-        assert (np.abs(rough.pairs - exact.pairs).max(axis=(1, 2)) <= rough.error).all()
+        assert (np.abs(rough.pairs - exact.pairs).max(axis=(1, 2)) <= rough.error_bound).all()
 
 
 def test_values_that_do_not_add_up_raise(monkeypatch):
@@ -270,12 +270,12 @@ def test_the_index_of_the_explainer_sets_the_default():
         ({"index": "sii"}, "index must be one of 'SII', 'k-SII'"),
         ({"index": None, "max_order": 4}, "max_order must be 2 or 3, got 4; larger subsets"),
         ({"max_order": "2"}, "max_order must be 2 or 3, got '2'"),
-        ({"players": "x0"}, "players must be a list of subsets"),
-        ({"players": []}, "players names no subset"),
-        ({"players": [("x0", "x9")]}, "no feature is named 'x9'"),
-        ({"players": [("x0", 0)]}, "chosen more than once|each player once"),
-        ({"players": [(0, 1, 2)]}, "k-SII of order 2 has no value for 3 players"),
-        ({"players": [(0,)], "max_order": 9}, "at most 8 players"),
+        ({"subsets": "x0"}, "subsets must be a list of subsets"),
+        ({"subsets": []}, "subsets names no subset"),
+        ({"subsets": [("x0", "x9")]}, "no feature is named 'x9'"),
+        ({"subsets": [("x0", 0)]}, "chosen more than once|each feature once"),
+        ({"subsets": [(0, 1, 2)]}, "k-SII of order 2 has no value for 3 features"),
+        ({"subsets": [(0,)], "max_order": 9}, "at most 8 features"),
     ],
 )
 def test_what_is_refused(options, message):
@@ -289,11 +289,13 @@ def test_tables_that_do_not_fit_are_refused_with_their_size():
     f = pkex.KernelExpansion(rng.normal(size=(2, 1000)), [1.0, -1.0], RBF(30.0))
     rows = np.zeros((1, 1000))
     explain = pkex.Explainer(f)
-    with pytest.raises(ValueError, match=r"triples of 1000 players in 1 row would take 1\.2 GiB"):
+    with pytest.raises(ValueError, match=r"triples of 1000 features in 1 row would take 1\.2 GiB"):
         explain.interactions(rows, max_order=3)
-    with pytest.raises(ValueError, match=r"pairs of 1000 players in 1100 rows would take 8\.2 GiB"):
+    with pytest.raises(
+        ValueError, match=r"pairs of 1000 features in 1100 rows would take 8\.2 GiB"
+    ):
         explain.interactions(np.zeros((1100, 1000)))
-    chosen = explain.interactions(rows, max_order=3, players=[(0, 1, 999)])
+    chosen = explain.interactions(rows, max_order=3, subsets=[(0, 1, 999)])
     assert chosen.values.shape == (1, 1)
 
 

@@ -16,7 +16,7 @@ POINTS, COLUMNS = 100, 16
 TABLE = 8 * MANY * COLUMNS  # bytes of the background
 FACTORS = TABLE * POINTS  # and of its factors with all points, 128 MB, which no call may hold
 MOST = 6 * 2**22 + 4 * TABLE  # six arrays of a block, of 4 MiB each, and copies of the background
-KINDS = ("interventional", "marginal")
+KINDS = ("interventional", "product-of-marginals")
 
 
 def explained(n_background, removal):
@@ -74,3 +74,28 @@ def test_the_whole_process(removal, request):
     script = SCRIPT.format(folder=str(request.path.parent), removal=removal)
     found = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
     assert int(found.stdout) <= MOST + 2**23 < FACTORS / 3  # an allocator takes some more
+
+
+THREADS = """
+import resource, sys
+import numpy as np
+import pkex
+
+rng = np.random.default_rng(0)
+points, weights = rng.normal(size=(5000, 200)), rng.normal(size=5000)
+expansion = pkex.KernelExpansion(points, weights, pkex.kernels.RBF(20.0))
+background, rows = rng.normal(size=(1000, 200)), rng.normal(size=(1, 200))
+explainer = pkex.Explainer(expansion, background, n_jobs=int(sys.argv[1]))
+explainer(rows)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no module resource")
+def test_threads():
+    """Threads hold little of their own: a large problem with eight takes what it takes with one."""
+    peaks = []
+    for n_jobs in ("1", "8"):
+        command = [sys.executable, "-c", THREADS, n_jobs]
+        peaks.append(int(subprocess.run(command, check=True, capture_output=True).stdout))
+    assert peaks[1] <= 1.5 * peaks[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import pkex
-from pkex import Explainer, KernelExpansion
-from pkex.models.posterior import Posterior
+from pkex import Explainer, KernelExpansion, Posterior
 from tests._support.cases import alone, assert_close, sample, scales
 from tests._support.posterior_games import functional, latent_covariance
 from tests._support.removal_games import CASES, GAMES, ORACLES
@@ -44,8 +44,8 @@ def fitted(name, y=Y, **options):
     return GaussianProcessRegressor(KERNELS[name], **options).fit(X, y)
 
 
-def explainer(model, removal, **options):
-    options = {"background_weights": SHARES, "n_jobs": 1} | options
+def explainer(model, removal, **changes):
+    options: dict[str, Any] = {"background_weights": SHARES, "n_jobs": 1} | changes
     return Explainer(model, BACKGROUND, removal=removal, **options)
 
 
@@ -135,7 +135,7 @@ def test_kernels_of_a_distance_and_powers(kernel, removal):
     cholesky = np.linalg.cholesky(kernel(X) + 0.05 * np.eye(len(X)))
     f = KernelExpansion(X, np.ones(len(X)), kernel, posterior=Posterior(cholesky, noise=0.1))
     explain = explainer(f, removal)
-    found, variance = explain(ROWS[:1], return_cov=True), explain.variance(ROWS[:1])
+    found, variance = explain(ROWS[:1], return_cov=True), explain.explain_variance(ROWS[:1])
 
     def predicted(rows):
         return np.diag(latent_covariance(kernel, X, cholesky, rows)) + 0.1
@@ -144,7 +144,7 @@ def test_kernels_of_a_distance_and_powers(kernel, removal):
     expected = matrix @ latent_covariance(kernel, X, cholesky, hybrids) @ matrix.T
     assert_close(found.cov[0], expected, 1e-12 * np.abs(expected).max())
     values, base = ORACLES[removal](predicted, ROWS[0], BACKGROUND, SHARES, alone(D))
-    error = float(variance.error[0])
+    error = float(variance.error_bound[0])
     assert error < 1e-5
     assert_close(variance.values[0], values, error)
     assert_close(variance.base_values[0], base, error)
@@ -176,14 +176,14 @@ def test_the_predictive_variance_is_attributed(name, removal):
     def predicted(rows):
         return model.predict(rows, return_std=True)[1] ** 2
 
-    found = explainer(model, removal).variance(ROWS)
+    found = explainer(model, removal).explain_variance(ROWS)
     assert_close(found.predictions, predicted(ROWS), 1e-12 * model._y_train_std**2)
     for i, row in enumerate(ROWS):
         values, base = ORACLES[removal](predicted, row, BACKGROUND, SHARES, alone(D))
         atol = 1e-12 * predicted(BACKGROUND).max()
         assert_close(found.values[i], values, atol)
         assert_close(found.base_values[i], base, atol)
-        assert np.abs(found.values[i] - values).max() <= found.error[i]
+        assert np.abs(found.values[i] - values).max() <= found.error_bound[i]
 
 
 @every_game
@@ -191,7 +191,7 @@ def test_groups_several_outputs_and_default(removal):
     Z = np.column_stack([Y, -3.0 * Y + X[:, 0]])
     model, groups = fitted("sum and noise", Z), [[0, 2]]
     found = explainer(model, removal, groups=groups)(ROWS, return_std=True, return_cov=True)
-    variance = explainer(model, removal, groups=groups).variance(ROWS)
+    variance = explainer(model, removal, groups=groups).explain_variance(ROWS)
     assert found.std.shape == (2, 2, 2)
     assert found.cov.shape == (2, 2, 2, 2)
     own = model.predict(ROWS, return_std=True)[1] ** 2
@@ -200,16 +200,16 @@ def test_groups_several_outputs_and_default(removal):
         one = fitted("sum and noise", Z[:, output])
         alone_ = explainer(one, removal, groups=groups)
         assert_close(found.std[..., output], alone_(ROWS, return_std=True).std, 1e-13)
-        assert_close(variance.values[..., output], alone_.variance(ROWS).values, 1e-11)
+        assert_close(variance.values[..., output], alone_.explain_variance(ROWS).values, 1e-11)
 
 
 def test_by_default_the_models_own_rows_are_averaged_over():
     model = fitted("ard")
     default = Explainer(model, n_jobs=1)
-    given = Explainer(model, X, removal="marginal", n_jobs=1)
+    given = Explainer(model, X, removal="product-of-marginals", n_jobs=1)
     for one, other in (
         (default(ROWS, return_std=True).std, given(ROWS, return_std=True).std),
-        (default.variance(ROWS).values, given.variance(ROWS).values),
+        (default.explain_variance(ROWS).values, given.explain_variance(ROWS).values),
     ):
         assert_close(one, other, 1e-14)
 
@@ -218,7 +218,7 @@ def test_by_default_the_models_own_rows_are_averaged_over():
 def test_noise_for_each_row_is_heeded(removal):
     alpha = np.linspace(0.01, 1.0, len(X))
     model = fitted("rbf", alpha=alpha, normalize_y=False)
-    found = explainer(model, removal).variance(ROWS).predictions
+    found = explainer(model, removal).explain_variance(ROWS).predictions
     assert_close(found, model.predict(ROWS, return_std=True)[1] ** 2, 1e-13)
 
 
@@ -232,8 +232,8 @@ def test_wrappers_keep_the_posterior():
     target = TransformedTargetRegressor(plain, transformer=StandardScaler()).fit(X, Y)
     both = MultiOutputRegressor(plain).fit(X, np.column_stack([Y, 2.0 * Y]))
     own = target.regressor_.predict(ROWS, return_std=True)[1] * target.transformer_.scale_
-    assert_close(Explainer(target).variance(ROWS).predictions, own**2, 1e-13)
-    variances = Explainer(both).variance(ROWS).predictions
+    assert_close(Explainer(target).explain_variance(ROWS).predictions, own**2, 1e-13)
+    variances = Explainer(both).explain_variance(ROWS).predictions
     for k, one in enumerate(both.estimators_):
         assert_close(variances[:, k], one.predict(ROWS, return_std=True)[1] ** 2, 1e-13)
     std = Explainer(both, BACKGROUND)(ROWS, return_std=True).std
@@ -278,8 +278,8 @@ def test_many_background_rows_and_threads(name):
     many = Explainer(model, background, n_jobs=2)(ROWS, return_cov=True)
     assert (few.cov == many.cov).all()
     halves = [Explainer(model, part) for part in (background[:20], background[20:])]
-    variances = [half.variance(ROWS).values for half in halves]
-    whole = Explainer(model, background).variance(ROWS).values
+    variances = [half.explain_variance(ROWS).values for half in halves]
+    whole = Explainer(model, background).explain_variance(ROWS).values
     assert_close(whole, np.mean(variances, axis=0), 1e-12)
 
 
@@ -288,9 +288,9 @@ def test_refusals():
         Explainer(SVR().fit(X, Y))(ROWS, return_std=True)
     with pytest.raises(pkex.UnsupportedModelError, match="return_cov needs the posterior"):
         Explainer(GaussianProcessClassifier().fit(X, Y > 0.0))(ROWS, return_cov=True)
-    with pytest.raises(ValueError, match="not there for neutral removal"):
-        Explainer(fitted("rbf"), removal="neutral").variance(ROWS)
-    with pytest.raises(ValueError, match="not there for neutral removal"):
+    with pytest.raises(ValueError, match="does not support neutral removal"):
+        Explainer(fitted("rbf"), removal="neutral").explain_variance(ROWS)
+    with pytest.raises(ValueError, match="does not support neutral removal"):
         Explainer(fitted("rbf"), removal="neutral")(ROWS, return_std=True)
 
 
@@ -322,7 +322,7 @@ def test_few_digits_are_told():
     model = GaussianProcessRegressor(gp.RBF(4.0), alpha=1e-12, optimizer=None)
     model.fit(points, points[:, 0])
     with pytest.warns(pkex.PrecisionWarning, match=r"about \d digits? of the variance are left"):
-        Explainer(model).variance(points[:1])
+        Explainer(model).explain_variance(points[:1])
 
 
 def test_intervals_are_calibrated():

@@ -16,6 +16,7 @@ from pkex.games.plan import Plan
 from pkex.games.points import Background, WeightedPoints
 from pkex.kernels import RBF
 from tests._support.cases import alone, assert_close
+from tests._support.pairwise import pairwise
 from tests._support.removal_games import (
     CASES,
     GAMES,
@@ -30,10 +31,13 @@ from tests._support.removal_games import (
 )
 
 
-@all_kernels
-@pytest.mark.parametrize("backend", ["numpy", "native"])
-@pytest.mark.parametrize(("removal", "d"), [*product(GAMES, (1, 2, 4)), ("interventional", 7)])
-def test_values_equal_the_definition(case, d, removal, backend, monkeypatch):
+@pairwise(
+    case=CASES,
+    game=[*product(GAMES, (1, 2, 4)), ("interventional", 7)],
+    backend=["numpy", "native"],
+)
+def test_values_equal_the_definition(case, game, backend, monkeypatch):
+    removal, d = game
     if backend == "native":
         pytest.importorskip("pkex.games.native")
     monkeypatch.setenv("PKEX_BACKEND", backend)
@@ -44,7 +48,7 @@ def test_values_equal_the_definition(case, d, removal, backend, monkeypatch):
 @all_kernels
 def test_marginal_values_equal_the_definition_by_mean_factors(case):
     expansion, rows, background, _ = problem(case, 6, 11)
-    values = explained(expansion, rows, background, removal="marginal")
+    values = explained(expansion, rows, background, removal="product-of-marginals")
     atol = 1e-13 * magnitude(expansion, rows, background)
     shares = np.full(11, 1.0 / 11.0)
     for i, row in enumerate(rows):
@@ -101,7 +105,7 @@ def test_weights_of_the_background(case, removal):
 def test_a_single_row_gives_baseline_values_in_both_games(case):
     expansion, rows, background, _ = problem(case, 5, 1)
     first = check(expansion, rows, background, "interventional")
-    second = check(expansion, rows, background, "marginal")
+    second = check(expansion, rows, background, "product-of-marginals")
     assert_close(first.values, second.values, 1e-14 * magnitude(expansion, rows, background))
 
 

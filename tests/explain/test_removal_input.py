@@ -32,10 +32,10 @@ def test_the_result_names_its_game():
         None: Explainer(EXPANSION),
         "neutral": Explainer(EXPANSION, removal="neutral"),
         "interventional": Explainer(EXPANSION, BACKGROUND),
-        "marginal": Explainer(EXPANSION, BACKGROUND, removal="marginal"),
+        "product-of-marginals": Explainer(EXPANSION, BACKGROUND, removal="product-of-marginals"),
     }
     for removal, explain in found.items():
-        name = removal or "marginal"
+        name = removal or "product-of-marginals"
         assert explain.removal == explain(ROWS).removal == explain(ROWS)[1].removal == name
         assert f"removal={name!r}" in repr(explain)
         assert name in repr(explain(ROWS))
@@ -94,7 +94,7 @@ def test_a_background_that_the_user_changes_later_does_not_matter():
 
 def test_expected_value_of_several_outputs():
     two = KernelExpansion(POINTS, np.stack([np.ones(20), np.arange(20.0)], axis=1), RBF())
-    expected = Explainer(two, BACKGROUND).expected_value
+    expected = np.asarray(Explainer(two, BACKGROUND).expected_value)
     assert expected.shape == (2,)
     assert_close(expected, two.predict(BACKGROUND).mean(axis=0), 1e-11)
 
@@ -147,17 +147,18 @@ FRAME = pd.DataFrame(BACKGROUND, columns=NAMES)
          "background_weights contains NaN"),
         (options(background=BACKGROUND, background_weights=["a"] * 6), TypeError,
          "background_weights"),
-        (options(removal="conditional"), ValueError, "'marginal', 'interventional' or 'neutral'"),
+        (options(removal="conditional"), ValueError,
+         "'product-of-marginals', 'interventional' or 'neutral'"),
         (options(background=BACKGROUND, removal="mean"), ValueError, "got 'mean'"),
         (options(background=BACKGROUND, removal="neutral"), ValueError, "takes no background"),
-        (options(removal="interventional"), ValueError, r"pass some rows.*X_train\[:100\]"),
+        (options(removal="interventional"), ValueError, r"pass some.*X_train\[:100\]"),
         (lambda: Explainer(LINEAR_MODEL, removal="neutral"), UnsupportedModelError,
-         "linear part.*Leave out removal='neutral'.*pass a background"),
+         "dot-product part.*Leave out removal='neutral'.*pass a background"),
         (lambda: Explainer(WITH_LINEAR_PART, removal="neutral"), UnsupportedModelError,
-         "linear part.*pass a background"),
+         "dot-product part.*pass a background"),
         (lambda: Explainer(WITHOUT_DATA), ValueError,
-         r"keeps none.*Explainer\(model, X_train\[:100\]\), or choose removal='neutral'"),
-        (lambda: Explainer(WITHOUT_DATA, removal="marginal"), ValueError, "keeps none"),
+         r"finds none.*Explainer\(model, X_train\[:100\]\), or choose removal='neutral'"),
+        (lambda: Explainer(WITHOUT_DATA, removal="product-of-marginals"), ValueError, "finds none"),
         (lambda: Explainer(LINEAR_WITHOUT_DATA), ValueError, r"X_train\[:100\]\)\.$"),
         (lambda: Explainer(EXPANSION, BACKGROUND)(ROWS[:, :3]), ValueError, "3 columns, but 4"),
     ],

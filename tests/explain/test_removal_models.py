@@ -63,7 +63,7 @@ def test_a_background_before_a_step_that_mixes_columns():
     """It is given in the user's columns; what comes out of the step is explained."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     model = make_pipeline(StandardScaler(), PCA(3), SVR(C=20.0)).fit(X, y)
-    with pytest.warns(UserWarning, match="PCA mixes columns"):
+    with pytest.warns(UserWarning, match="PCA combines columns"):
         explanation = Explainer(model, X[:6])(X[10:12])
     mixed = model[:-1].transform(X)
     for i, row in enumerate(mixed[10:12]):
@@ -197,7 +197,7 @@ def test_estimates_of_shap_lie_around_the_values(shap, estimate, repeats, d):
     z = z_scores(estimates, values)
     assert np.abs(z).max() < 5.0
     assert 0.4 < (z**2).mean() < 2.0
-    for other in ("neutral", "marginal"):
+    for other in ("neutral", "product-of-marginals"):
         theirs = Explainer(model, None if other == "neutral" else background, removal=other)
         wrong = z_scores(estimates, theirs(row).values[0])
         assert np.abs(wrong).max() > 5.0, other

@@ -27,7 +27,7 @@ def test_values_and_base_sum_to_the_prediction(case, removal):
     explanation = explained(expansion, rows, background, removal=removal)
     atol = 1e-13 * magnitude(expansion, rows, background)
     assert_close(explanation.predictions, expansion.predict(rows), atol)
-    assert explanation.residual <= atol
+    assert explanation.additivity_error <= atol
 
 
 @all_kernels

@@ -120,16 +120,16 @@ def test_an_explainer_takes_the_names_of_each_frame(model):
     other = explainer(FRAME[:2].rename(columns={"c": "z"}))
     assert other.feature_names == ("a + b", "z")
     assert explainer(X[:2]).feature_names == ("x0 + x1", "x2")
-    assert explainer.player_names == ("x0 + x1", "x2")
+    assert explainer.feature_names == ("x0 + x1", "x2")
     np.testing.assert_array_equal(other.values, explainer(X[:2]).values)
-    pairs = explainer.interactions(FRAME[:2], players=[("a + b", "c")])
+    pairs = explainer.interactions(FRAME[:2], subsets=[("a + b", "c")])
     assert pairs.feature_names == ("a + b", "c")
     named = pkex.Explainer(model, groups={"c": [0, 1]})  # which is not to be two names
     assert named(FRAME[:2]).feature_names == ("c", "x2")
 
 
 def test_a_frame_of_values_has_the_names_of_its_frame():
-    found = pkex.Explainer(PLAIN).frame(FRAME[:2])
+    found = pkex.Explainer(PLAIN).explain_frame(FRAME[:2])
     assert list(found.columns) == ["a", "b", "c", "base_value", "prediction"]
 
 
@@ -146,7 +146,7 @@ def test_fixed_values_and_samples_are_their_values():
     assert found.variance == pytest.approx(variance, rel=1e-12)
     assert_close(found.first_order, first, 1e-12)
     assert found.total_order[1] == 0.0
-    assert found.error < 1e-12  # nothing is integrated
+    assert found.error_bound < 1e-12  # nothing is integrated
 
 
 @pytest.mark.parametrize("names", [True, False], ids=["frame", "array"])

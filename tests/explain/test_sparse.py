@@ -17,13 +17,16 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import pkex
-from pkex._util.random import some_rows
-from pkex._util.sparse import some_sparse_rows
+from pkex._util.random import sample_rows
+from pkex._util.sparse import sample_sparse_rows
 from pkex.games.sparse_points import SparseGameSums
 from pkex.kernels import RBF, Cauchy, Chi2, Laplacian, Linear, Matern, Polynomial
 from pkex.kernels.entries import kernel_matrix, matrix_rounding
+from pkex.models.sums import stack
 from tests._support.models import MODELS
 from tests._support.naive import shapley_by_enumeration
+from tests._support.pairwise import pairwise
+from tests._support.unchecked import unchecked
 
 RNG = np.random.default_rng(0)
 
@@ -47,7 +50,7 @@ KERNELS = [
     RBF(0.7) + 0.5 * Laplacian(1.0).on(0, 5, 7, 9) * RBF(2.0),
     Matern(1.0, nu=2.5),
 ]
-REMOVALS = ["neutral", "marginal", "interventional"]
+REMOVALS = ["neutral", "product-of-marginals", "interventional"]
 GROUPS = [None, {"first": [0, 1, 2, 3], "second": [10, 20, 30]}]
 INDICES = ["SV", "BV", pkex.games.BetaShapley(4, 1)]
 
@@ -58,7 +61,7 @@ def check(found, dense, size=1.0):
     assert isinstance(dense, pkex.Explanation)
     values, rest = found.with_output_axis
     every = dense.values.reshape(*dense.values.shape[:2], -1)
-    bound = np.reshape(found.error + dense.error, rest.shape)
+    bound = np.reshape(found.error_bound + dense.error_bound, rest.shape)
     near = 1e-12 * size
     for k, one in enumerate(values):
         assert isinstance(one, sparse.csr_array)
@@ -73,13 +76,15 @@ def check(found, dense, size=1.0):
         np.testing.assert_allclose(getattr(found, name), getattr(dense, name), atol=near)
     assert found.feature_names == dense.feature_names
     assert found.output_names == dense.output_names
-    assert found.absent == dense.absent
+    assert found.background_info == dense.background_info
 
 
 @pytest.mark.filterwarnings("ignore::pkex.errors.PrecisionWarning")  # of the narrow kernel
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: repr(kernel)[:30])
-@pytest.mark.parametrize("removal", REMOVALS)
-@pytest.mark.parametrize("groups", GROUPS, ids=["columns", "groups"])
+@pairwise(
+    groups=dict(zip(["columns", "groups"], GROUPS, strict=True)),
+    removal=REMOVALS,
+    kernel=KERNELS,
+)
 def test_values_are_those_of_dense_rows(kernel, removal, groups):
     terms = len(kernel.terms(40))  # many of a kernel of a distance, which other indices share
     for index, n_outputs in product(INDICES if terms < 3 else INDICES[:1], (1, 2)):
@@ -94,7 +99,7 @@ def test_values_are_those_of_dense_rows(kernel, removal, groups):
         found = explainer(X)
         check(found, dense)
         assert found.rule.relative_error < 1e-13
-        assert (found.residual < 1e-11) == found.efficient
+        assert (found.additivity_error < 1e-11) == found.efficient
         np.testing.assert_allclose(explainer.expected_value, dense.base_values[0], atol=1e-12)
         if groups is None and index == "SV":
             check(found, explainer(X.toarray()))  # dense rows of the same explainer
@@ -116,7 +121,7 @@ def test_values_and_rest_by_enumeration(removal, groups):
         gaps = x[:, None, columns] - z.toarray()[None][:, :, columns]
         return np.exp(-((gaps / 0.6) ** 2).sum(axis=2) / 2.0)
 
-    players = [list(player) for player in explainer.players]
+    players = [list(player) for player in explainer.feature_groups]
     for i, x in enumerate(rows.toarray()):
 
         def worth(subset, x=x):
@@ -124,7 +129,7 @@ def test_values_and_rest_by_enumeration(removal, groups):
             absent = [factors(b.toarray(), p) for p in players]
             if removal == "neutral":
                 absent = [np.ones((1, 5))] * len(players)
-            if removal == "marginal":
+            if removal == "product-of-marginals":
                 absent = [shares @ a for a in absent]
             parts = [a if p is None else p for p, a in zip(present, absent, strict=True)]
             product = np.ones((1, 5))
@@ -148,7 +153,7 @@ def test_a_tolerance_is_kept_to():
     for one, other in zip(exact.values, rough.values, strict=True):
         gaps = abs((one - other).toarray()).max(axis=1, keepdims=True)
         assert gaps.max() > 0.0
-        assert (gaps <= rough.error + exact.error).all()
+        assert (gaps <= rough.error_bound + exact.error_bound).all()
 
 
 @pytest.mark.parametrize("removal", REMOVALS)
@@ -171,7 +176,7 @@ def test_stored_zeros_empty_rows_and_one_column():
     rows = X.copy()
     rows.data[::3] = 0.0
     rows = sparse.csr_array(sparse.vstack([rows, sparse.csr_array((1, 40))]))
-    found = pkex.Explainer(f)(rows)
+    found = unchecked(pkex.Explainer(f)(rows))
     assert found.values[[-1]].nnz == 0
     assert (found.data.data != 0.0).all()
     check(found, pkex.Explainer(f)(rows.toarray()))
@@ -179,7 +184,7 @@ def test_stored_zeros_empty_rows_and_one_column():
     check(pkex.Explainer(empty)(X), pkex.Explainer(empty)(X.toarray()))
     narrow = pkex.KernelExpansion(sparse.csr_array([[1.0], [0.0]]), [1.0, 2.0], RBF())
     cells = sparse.csr_array([[2.0], [0.0]])
-    for removal in ("neutral", "marginal"):
+    for removal in ("neutral", "product-of-marginals"):
         explainer = pkex.Explainer(narrow, removal=removal)
         check(explainer(cells), explainer(cells.toarray()))
 
@@ -187,8 +192,8 @@ def test_stored_zeros_empty_rows_and_one_column():
 def test_the_same_rows_stand_in_as_for_dense_points():
     rng = np.random.default_rng(5)
     cells = rng.integers(-2, 3, (300, 6)) * (rng.random((300, 6)) < 0.4)
-    chosen = some_sparse_rows(sparse.csr_array(cells.astype(float)), 50, 0)
-    np.testing.assert_array_equal(chosen.toarray(), some_rows(cells.astype(float), 50, 0))
+    chosen = sample_sparse_rows(sparse.csr_array(cells.astype(float)), 50, 0)
+    np.testing.assert_array_equal(chosen.toarray(), sample_rows(cells.astype(float), 50, 0))
 
 
 SPARSE_MODELS = [case for case in MODELS if case.sparse_rows is not None]
@@ -235,7 +240,7 @@ MACHINES = [
 def test_machines_on_sparse_rows(machine, groups):
     explainer = pkex.Explainer(machine.fit(ROWS, CLASSES), groups=groups)
     assert all(part.sparse_points is not None for part in explainer.expansion.parts)
-    found = explainer(ROWS[:5])
+    found = unchecked(explainer(ROWS[:5]))
     assert not any("points" in part.__dict__ for part in explainer.expansion.parts)
     check(found, explainer(ROWS[:5].toarray()))
     again = pickle.loads(pickle.dumps(explainer))(ROWS[:5])
@@ -264,7 +269,7 @@ def test_an_expansion_of_sparse_points_predicts_and_joins_as_a_dense_one():
     np.testing.assert_allclose(f.predict(X.toarray()), g.predict(X), rtol=1e-13)
     np.testing.assert_array_equal(f.points, g.points)
     np.testing.assert_array_equal(f.base_value, g.base_value)
-    both = pkex.models.sums.stack([f, f], list("abcd"))
+    both = stack([f, f], list("abcd"))
     assert both.sparse_points.shape == (60, 40)
     again = pickle.loads(pickle.dumps(f))
     np.testing.assert_array_equal(again.predict(X), f.predict(X))
@@ -280,17 +285,15 @@ def test_interactions_of_sparse_rows_are_those_of_dense_ones():
 def test_values_that_do_not_add_up_are_an_error(monkeypatch):
     f = pkex.KernelExpansion(Z, ALPHA, RBF())
     explainer = pkex.Explainer(f)
-    right = SparseGameSums.explained.func
-    monkeypatch.setattr(
-        SparseGameSums, "explained", property(lambda self: right(self) + 1e-6), raising=True
-    )
+    right = SparseGameSums.add_up
+    monkeypatch.setattr(SparseGameSums, "add_up", lambda self: right(self) + 1e-6)
     with pytest.raises(pkex.AdditivityError, match="rounding explains at most"):
         explainer(X)
 
 
 def test_rounding_that_shows_is_warned_of():
     f = pkex.KernelExpansion(sparse.vstack([Z, Z]), np.r_[ALPHA[:, 0], -ALPHA[:, 0]] * 1e12, RBF())
-    with pytest.warns(pkex.errors.PrecisionWarning, match="rounding shows"):
+    with pytest.warns(pkex.errors.PrecisionWarning, match="rounding errors are visible"):
         pkex.Explainer(f)(X)
 
 

@@ -1,9 +1,10 @@
-"""`Explainer.variance`: away from the training points, with and without noise, and how long."""
+"""`Explainer.explain_variance`: far from the training points, with and without noise, how long."""
 
 from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +13,15 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.multioutput import MultiOutputRegressor
 
 import pkex
-from pkex import Explainer
+from pkex import Explainer, Posterior
 from pkex._util import progress as _progress
-from pkex.explain import posterior as uncertainty
 from pkex.games import quadratic
 from pkex.games.quadratic import QuadraticGame
-from pkex.models.posterior import Posterior
-from pkex.models.sums import sum_of
+from pkex.models import posterior_moments as uncertainty
+from pkex.models.sums import add_expansions
 from tests._support.cases import alone, assert_close
 from tests._support.removal_games import GAMES, ORACLES
+from tests._support.unchecked import unchecked
 
 every_game = pytest.mark.parametrize("removal", GAMES)
 
@@ -56,25 +57,25 @@ def test_values_add_up_away_from_the_training_points(name, removal):
         def predicted(at, model=model):
             return model.predict(at, return_std=True)[1] ** 2
 
-        found = Explainer(model, background, removal=removal, n_jobs=1).variance(rows)
+        found = Explainer(model, background, removal=removal, n_jobs=1).explain_variance(rows)
         # what is explained is a square of a square root, of the size of the prior: some roundings
         atol = 1e-14 * model.kernel_.diag(np.vstack([rows, background])).max()
-        assert (np.abs(found.predictions - predicted(rows)) <= found.error + atol).all()
+        assert (np.abs(found.predictions - predicted(rows)) <= found.error_bound + atol).all()
         added = found.base_values + found.values.sum(axis=1)
-        assert (np.abs(added - found.predictions) <= found.error).all()
+        assert (np.abs(added - found.predictions) <= found.error_bound).all()
         if seed == 0:  # enumeration takes its time
             for i, row in enumerate(rows):
                 values, base = ORACLES[removal](predicted, row, background, shares, alone(3))
-                assert_close(found.values[i], values, found.error[i] + atol)
-                assert_close(found.base_values[i], base, found.error[i] + atol)
+                assert_close(found.values[i], values, found.error_bound[i] + atol)
+                assert_close(found.base_values[i], base, found.error_bound[i] + atol)
 
 
 def test_the_error_bound_has_what_the_prior_is_rounded_by():
     """Base value and prediction are near 1e6, and can be no nearer than a rounding of that."""
     model, rows, background = far_problem(1e6 * gp.RBF(0.02), 0)
-    found = Explainer(model, background).variance(rows)
-    assert (found.error >= np.spacing(1e6)).all()
-    assert (found.error <= 100.0 * np.spacing(1e6)).all()
+    found = Explainer(model, background).explain_variance(rows)
+    assert (found.error_bound >= np.spacing(1e6)).all()
+    assert (found.error_bound <= 100.0 * np.spacing(1e6)).all()
 
 
 @every_game
@@ -83,7 +84,7 @@ def test_a_value_that_is_off_is_found(scale, removal, monkeypatch):
     """Be it by a millionth of a value that is itself far below the roundings of the variance."""
     model, rows, background = far_problem(gp.RBF(scale), 3, alpha=0.1)
     explain = Explainer(model, background, removal=removal)
-    right = explain.variance(rows)
+    right = explain.explain_variance(rows)
     result = QuadraticGame.result
 
     def perturbed(form):
@@ -94,7 +95,7 @@ def test_a_value_that_is_off_is_found(scale, removal, monkeypatch):
     monkeypatch.setattr(QuadraticGame, "result", perturbed)
     assert np.abs(right.values[0]).max() > 0.0
     with pytest.raises(pkex.errors.AdditivityError, match="variance minus its base value"):
-        explain.variance(rows)
+        explain.explain_variance(rows)
 
 
 # noise: against what the model says of itself
@@ -118,7 +119,7 @@ NOISY = {
 
 
 def noisy(name, y=Y):
-    kernel, options, *levels = NOISY[name]
+    kernel, options, *levels = unchecked(NOISY[name])
     return GaussianProcessRegressor(kernel, optimizer=None, **options).fit(X, y), levels
 
 
@@ -130,7 +131,7 @@ def test_the_noise_of_an_observation(name):
     unit = model._y_train_std**2
     explain = Explainer(model, X[4:8])
     by_default, without, with_noise = (
-        explain.variance(rows, observation_noise=noise) for noise in (None, False, True)
+        explain.explain_variance(rows, observation_noise=noise) for noise in (None, False, True)
     )
     atol = 1e-9 * own.max()
     assert_close(by_default.predictions, own, atol)
@@ -139,7 +140,7 @@ def test_the_noise_of_an_observation(name):
     for other in (without, with_noise):  # noise is the same everywhere, so that no feature has it
         assert np.array_equal(other.values, by_default.values)
         added = other.base_values + other.values.sum(axis=1)
-        assert (np.abs(added - other.predictions) <= other.error).all()
+        assert (np.abs(added - other.predictions) <= other.error_bound).all()
 
 
 def test_an_observation_varies_as_a_new_draw_does():
@@ -149,14 +150,17 @@ def test_an_observation_varies_as_a_new_draw_does():
     rows = np.vstack([X, row])
     joint = model.kernel_(rows) + model.alpha * np.eye(len(rows))
     left = joint[-1, -1] - joint[-1, :-1] @ np.linalg.solve(joint[:-1, :-1], joint[:-1, -1])
-    found = Explainer(model).variance(row, observation_noise=True)
+    found = Explainer(model).explain_variance(row, observation_noise=True)
     assert_close(found.predictions, left * model._y_train_std**2, 1e-9 * found.predictions.max())
 
 
 def test_noise_of_several_outputs_has_their_units():
     model, (_, observed) = noisy("white, scaled", np.column_stack([Y, 0.01 * Y + X[:, 0]]))
     explain = Explainer(model, X[4:8])
-    gap = [explain.variance(X[:2], observation_noise=noise).predictions for noise in (True, False)]
+    gap = [
+        explain.explain_variance(X[:2], observation_noise=noise).predictions
+        for noise in (True, False)
+    ]
     unit = model._y_train_std**2
     assert_close(gap[0] - gap[1], np.tile(observed * unit, (2, 1)), 1e-9 * unit.max())
 
@@ -172,7 +176,7 @@ def test_noise_of_several_outputs_has_their_units():
 )
 def test_a_result_says_whether_noise_is_in_it(name, option, words):
     model, _ = noisy(name)
-    found = Explainer(model, X[4:8]).variance(X[:1], observation_noise=option)
+    found = Explainer(model, X[4:8]).explain_variance(X[:1], observation_noise=option)
     assert words in str(found)
     assert found.quantity == words.partition(",")[0]
 
@@ -182,11 +186,11 @@ def test_noise_that_differs_from_row_to_row():
     model = GaussianProcessRegressor(WHITE, alpha=np.linspace(0.1, 0.4, 24), optimizer=None)
     explain = Explainer(model.fit(X, Y), X[4:8])
     own = model.predict(X[:2], return_std=True)[1] ** 2
-    assert_close(explain.variance(X[:2]).predictions, own, 1e-9)
-    without = explain.variance(X[:2], observation_noise=False)
+    assert_close(explain.explain_variance(X[:2]).predictions, own, 1e-9)
+    without = explain.explain_variance(X[:2], observation_noise=False)
     assert_close(without.predictions, own - 0.3, 1e-9)
     with pytest.raises(pkex.UnsupportedModelError, match=r"differs from row to row.*=False"):
-        explain.variance(X[:2], observation_noise=True)
+        explain.explain_variance(X[:2], observation_noise=True)
 
 
 def test_a_white_kernel_that_is_multiplied_by_one_of_the_row():
@@ -195,17 +199,19 @@ def test_a_white_kernel_that_is_multiplied_by_one_of_the_row():
     explain, rows = Explainer(model, X[4:8]), X[:2] + 0.3
     for option in (None, True):
         with pytest.raises(pkex.UnsupportedModelError, match="differs from row to row"):
-            explain.variance(rows, observation_noise=option)
+            explain.explain_variance(rows, observation_noise=option)
     noise = 0.1 * (1.0 + (rows**2).sum(axis=1))
     expected = model.predict(rows, return_std=True)[1] ** 2 - noise
-    assert_close(explain.variance(rows, observation_noise=False).predictions, expected, 1e-9)
+    assert_close(
+        explain.explain_variance(rows, observation_noise=False).predictions, expected, 1e-9
+    )
 
 
 def test_an_alpha_that_was_changed_after_the_fit_is_not_believed():
     model, _ = noisy("alpha")
     model.set_params(alpha=0.4)
-    with pytest.raises(pkex.UnsupportedModelError, match="is not known"):
-        Explainer(model).variance(X[:1], observation_noise=True)
+    with pytest.raises(pkex.UnsupportedModelError, match="is unknown"):
+        Explainer(model).explain_variance(X[:1], observation_noise=True)
 
 
 def test_the_noise_of_an_expansion_is_what_it_was_given():
@@ -215,7 +221,7 @@ def test_the_noise_of_an_expansion_is_what_it_was_given():
     def variance(option, **noise):
         posterior = Posterior(cholesky, **noise)
         f = pkex.KernelExpansion(X, np.ones(len(X)), kernel, posterior=posterior)
-        return Explainer(f, X[4:8]).variance(X[:1], observation_noise=option).predictions
+        return Explainer(f, X[4:8]).explain_variance(X[:1], observation_noise=option).predictions
 
     latent = variance(False, noise=0.2, observation_noise=0.5)
     assert_close(variance(None, noise=0.2, observation_noise=0.5), latent + 0.2, 1e-12)
@@ -232,13 +238,13 @@ def test_a_part_that_is_known_has_no_variance_and_warns_of_none():
     """The slope of a prior mean, whose own posterior is times 0."""
     kernel = pkex.kernels.RBF()
     cholesky = np.linalg.cholesky(kernel(X) + 0.1 * np.eye(len(X)))
-    options = {"posterior": Posterior(cholesky, observation_noise=0.1)}
+    options: Any = {"posterior": Posterior(cholesky, observation_noise=0.1)}
     process = pkex.KernelExpansion(X, np.ones(len(X)), kernel, **options)
     known = Posterior(np.ones((1, 1)), np.zeros((1, 1)), 0.0, 0.0)
     slope = pkex.KernelExpansion([[9.0, 1.0, 2.0]], [1.0], pkex.kernels.Linear(), posterior=known)
-    explainers = [Explainer(f, X[4:8]) for f in (process, sum_of([slope, process]))]
+    explainers = [Explainer(f, X[4:8]) for f in (process, add_expansions([slope, process]))]
     for option in (None, True):
-        alone_, both = (e.variance(X[:2], observation_noise=option) for e in explainers)
+        alone_, both = (e.explain_variance(X[:2], observation_noise=option) for e in explainers)
         assert np.array_equal(both.values, alone_.values)
         assert np.array_equal(both.predictions, alone_.predictions)
     alone_, both = (e(X[:2], return_std=True) for e in explainers)
@@ -266,7 +272,7 @@ def warned(monkeypatch, kernel, step, n_rows=20, **options):
     rows = np.random.default_rng(0).normal(size=(n_rows, 3))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", pkex.PerformanceWarning)
-        Explainer(model, X[4:6], n_jobs=1).variance(rows, **options)
+        Explainer(model, X[4:6], n_jobs=1).explain_variance(rows, **options)
     assert all(Path(warning.filename) == Path(__file__) for warning in caught)  # points to the call
     return [str(warning.message) for warning in caught]
 
@@ -294,7 +300,7 @@ def test_the_forecast_is_that_of_all_outputs(monkeypatch):
     processes = MultiOutputRegressor(one).fit(X, np.column_stack([Y] * 12))
     monkeypatch.setattr(_progress, "time", Clock(10.0))
     with pytest.warns(pkex.PerformanceWarning, match="about 2 minutes"):
-        Explainer(processes, X[4:6], n_jobs=1).variance(X[:2])
+        Explainer(processes, X[4:6], n_jobs=1).explain_variance(X[:2])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -305,10 +311,10 @@ def test_rows_do_not_depend_on_those_beside_them(n_rows, n_jobs, monkeypatch):
     model, _ = noisy("white")
     explain = Explainer(model, X[4:7], n_jobs=n_jobs)
     rows = np.random.default_rng(1).normal(size=(n_rows, 3))
-    found = explain.variance(rows)
+    found = explain.explain_variance(rows)
     assert found.values.shape == (n_rows, 3)
     for i, row in enumerate(rows):
-        one = explain.variance(row[None])
+        one = explain.explain_variance(row[None])
         assert_close(found.values[i], one.values[0], 1e-14)
         assert found.base_values[i] == one.base_values[0]
 
@@ -334,7 +340,7 @@ class Bar:
 @pytest.mark.parametrize("n_rows", [1, 100])
 @pytest.mark.parametrize("call", ["variance", "std"])
 def test_a_progress_bar_moves_and_counts_rows(call, n_rows, removal, monkeypatch):
-    bars = []
+    bars: Any = []
     monkeypatch.setattr(_progress, "row_bar", lambda n, **_: bars.append(Bar(n)) or bars[-1])
     monkeypatch.setattr(uncertainty, "_PAIRS", 2**9)
     monkeypatch.setattr(quadratic, "_FACTORS", 2**12)
@@ -342,7 +348,7 @@ def test_a_progress_bar_moves_and_counts_rows(call, n_rows, removal, monkeypatch
     explain = Explainer(model.fit(X[:8], Y[:8]), X[4:6], removal=removal)
     rows = np.random.default_rng(2).normal(size=(n_rows, 3))
     if call == "variance":
-        explain.variance(rows, progress=True)
+        explain.explain_variance(rows, progress=True)
     else:
         explain(rows, return_std=True, progress=True)
         bars = bars[1:]  # of the values themselves

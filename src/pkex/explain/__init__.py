@@ -1,11 +1,18 @@
 """Questions about a fitted model: each takes rows and returns a result of `pkex.results`.
 
-`problem` has `Problem`: the model that was read, what absent features are replaced by, and what
+`problem` has `Problem`: the model that was read, what removed features are replaced by, and what
 follows from both; all others take one. `explainer` has `Explainer`, the public class that asks;
-`values` explains rows, `interactions` has Shapley interactions, `posterior` the uncertainty of
-values and the predictive variance of Gaussian processes, `sensitivity` the Sobol indices and
-Shapley effects, `sparse` rows of sparse tables, `dask` tables of Dask. `noise` warns where rounding
-shows.
+its methods are in `questions` and `effect_questions`. The files that answer:
+
+- `values` explains rows, `sparse` rows of sparse tables, `dask` tables of Dask;
+- `interactions`: Shapley interactions; `posterior`: the uncertainty of values, and the predictive
+  variance of Gaussian processes;
+- `effects`: partial dependence, ICE and ALE, with `effect_background`, `effect_sums` and
+  `effect_bands`; `gradients` and `integrated`: derivatives, and their integrals along paths;
+- `influence`: training rows, with `training`;
+- `loss`, `sage` and `permutation`: what the model needs, with `replaced`, `scoring` and `samples`;
+- `change`: predictions in two tables, with `compared_tables` and `label_tests`;
+- `sensitivity`: Sobol indices and Shapley effects.
 """
 
 __all__: list[str] = []

@@ -27,8 +27,8 @@ __all__ = ["LAZY", "frame_of_values", "lazy_values"]
 
 # for the sentence about a collection that an explainer is called with
 LAZY = (
-    "use explainer.shap_values(X) or explainer.frame(X), which stay lazy, or pass X.compute() if "
-    "it fits memory."
+    "use explainer.shap_values(X) or explainer.explain_frame(X), which stay lazy, or pass "
+    "X.compute() if it fits memory."
 )
 
 
@@ -65,7 +65,7 @@ def lazy_values(problem: Problem, table: Any) -> Any:
 
 
 def frame_of_values(problem: Problem, table: Any, n_jobs: int | None) -> Any:
-    """See `Explainer.frame`."""
+    """See `Explainer.explain_frame`."""
     if is_dask(table):
         return _dask_frame(problem, table)
     frame = nw.from_native(table, pass_through=True, allow_series=True)
@@ -73,7 +73,7 @@ def frame_of_values(problem: Problem, table: Any, n_jobs: int | None) -> Any:
         raise TypeError(f"X is a lazy frame of {type(table).__module__}; collect it first.")
     if not isinstance(frame, nw.DataFrame):
         raise TypeError(
-            f"frame takes a data frame of pandas, polars, pyarrow or dask, got "
+            f"explain_frame takes a data frame of pandas, polars, pyarrow or dask, got "
             f"{type(table).__name__}: for an array use explainer(X).to_frame()."
         )
     columns = _columns(explain_rows(problem, table, n_jobs=n_jobs))
@@ -89,8 +89,8 @@ def _dask_frame(problem: Problem, table: Any) -> Any:
 
     if not (hasattr(table, "map_partitions") and hasattr(table, "columns")):
         raise TypeError(
-            f"frame takes a dask data frame, got a dask {type(table).__name__}: for an array use "
-            "explainer.shap_values(X)."
+            f"explain_frame takes a dask data frame, got a dask {type(table).__name__}: for an "
+            "array use explainer.shap_values(X)."
         )
     held = dask.delayed(problem, pure=True, traverse=False)
     names = _names_for(problem, table._meta)
@@ -126,7 +126,7 @@ def _names_for(problem: Problem, rows: Any) -> list[str]:
 
 def _shape(problem: Problem) -> tuple[int, ...]:
     """Return the shape of the values of a row."""
-    return (len(problem.players), *problem.intercept.shape)
+    return (len(problem.feature_groups), *problem.intercept.shape)
 
 
 def _columns(explanation: Explanation) -> dict[str, Floats]:
@@ -142,18 +142,18 @@ def _columns(explanation: Explanation) -> dict[str, Floats]:
 
 
 def _names(
-    players: Sequence[str], outputs: Sequence[str] | None, shape: tuple[int, ...]
+    features: Sequence[str], outputs: Sequence[str] | None, shape: tuple[int, ...]
 ) -> list[str]:
     """Return the names of the columns: for several outputs each after that of its output."""
     ends = ("base_value", "prediction")
-    clashes = [name for name in ends if name in players]
+    clashes = [name for name in ends if name in features]
     if clashes:
         name = clashes[0]
         raise ValueError(
             f"a feature is named {name!r}, as a column that frame adds: give it another name "
             f'with groups={{"my_{name}": ["{name}"]}}.'
         )
-    names = [*players, *ends]
+    names = [*features, *ends]
     if not shape:
         return names
     outputs = outputs or [f"y{k}" for k in range(shape[0])]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import ArrayLike
 
-from pkex._util.floats import usual_errors
-from pkex._util.types import Floats
+from pkex._util.floats import default_errstate
+from pkex._util.types import Floats, SparseTable, TableLike
 from pkex._util.validation import is_dask, refuse_dask
 from pkex.explain.dask import LAZY, frame_of_values, lazy_values
 from pkex.explain.problem import make_problem
+from pkex.explain.questions import Questions
 from pkex.explain.values import explain_rows
 from pkex.games.players import Groups
 from pkex.games.protocols import Measure
@@ -20,54 +20,46 @@ from pkex.output import html
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
-    from pkex.results.interactions import Interactions
     from pkex.results.sparse import SparseExplanation
 
 __all__ = ["Explainer"]
 
 
-class SparseTable(Protocol):
-    """A sparse matrix or array of scipy."""
-
-    def tocsr(self) -> Any:
-        """Return it by rows."""
-
-
-class Explainer:
+class Explainer(Questions):
     """Exact Shapley values of a kernel machine.
 
     Parameters
     ----------
     model : fitted estimator or KernelExpansion
-        Anything that `pkex.as_expansion` reads: support vector machines, kernel ridge regression,
-        Gaussian processes, pipelines and searches around them, or an expansion of your own.
+        Anything that `pkex.as_expansion` converts: support vector machines, kernel ridge
+        regression, Gaussian processes, pipelines and searches around them, or an expansion.
     background : array, data frame or sparse matrix of shape (n_background, n_columns), optional
-        Rows that absent features are taken from, in the columns of the input; a frame gives its
+        Rows that removed features are taken from, in the columns of the input; a frame gives its
         names to a model that was fitted without any. One row gives baseline Shapley values. By
-        default the model's own data: its training points or support vectors, 500 of them at most.
+        default the model's training points or support vectors, 500 of them at most.
         Support vectors lie near the boundary, so pass training rows where you have them. Also what
         shap keeps rows in: ``shap.kmeans(X, 10)`` with its weights, and
         ``shap.maskers.Independent(X)`` with the rows that it drew.
-    removal : {"marginal", "interventional", "neutral"}, optional
-        What it means that a feature is absent. "marginal", the default without a background: its
-        kernel factor is the mean of its factors over the background or the model's own data, as if
-        columns were independent. "interventional", the default with a background: it has the value
-        of a background row, averaged over the rows, as in shap; values start at the mean
-        prediction over the background. "neutral" is the paper's: its kernel factor becomes 1. The
-        result says what was done: `Explanation.absent`.
+    removal : {"product-of-marginals", "interventional", "neutral"}, optional
+        How features are removed. "product-of-marginals", the default without a background: the
+        kernel factor of a removed feature is the mean of its factors over the background, training
+        points or support vectors, as if columns were independent. "interventional", the default
+        with a background: it has the value of a background row, averaged over the rows, as in shap;
+        values start at the mean prediction over the background. "neutral" (PKeX-Shapley): its
+        kernel factor becomes 1. `Explanation.background_info` has what was used.
     background_weights : array of shape (n_background,), optional
         Weights of the background rows, positive; equal by default.
     groups : mapping of name to columns, or sequence of sequences of columns, optional
-        Columns, by name or index, that act as one player; every other column is a player of its
-        own. A group's value is that of one merged player, not the sum of its columns' values.
-    outputs : {"classes", "pairs", "log-odds"}, optional
+        Columns, by name or index, that are explained as one feature; every other column is a
+        feature by itself. A group's value is not the sum of its columns' values.
+    outputs : {"classes", "ovo", "log-odds"}, optional
         What to explain of a classifier that decides between pairs of three classes or more, such
         as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
-        where it speaks for the class. "pairs": the function of each pair. "log-odds", the default
+        where it pushes towards the class. "ovo": the function of each pair. "log-odds", the default
         for a calibrated classifier: the logarithm of the ratio of its probabilities, where that
         is an expansion.
-    index : {"SV", "BV"} or measure, default "SV"
-        Which values: Shapley's, Banzhaf's, or those of a measure such as
+    index : {"SV", "BV"} or semivalue, default "SV"
+        Which values: Shapley's, Banzhaf's, or those of a semivalue such as
         ``pkex.games.BetaShapley(16, 1)``. Only Shapley values add up to prediction minus base
         value.
     tol : float, optional
@@ -75,6 +67,11 @@ class Explainer:
         full double precision.
     n_jobs : int or None, default -1
         Number of threads as in joblib; -1 uses all cores.
+
+    See Also
+    --------
+    pkex.Explanation : Shapley values of rows.
+    pkex.Interactions : Shapley interactions.
 
     Examples
     --------
@@ -86,17 +83,17 @@ class Explainer:
     >>> explanation = pkex.Explainer(model, X[:100])(X[:3])
     >>> explanation.values.shape
     (3, 10)
-    >>> explanation.absent
-    'as in each of 100 background rows, averaged'
+    >>> explanation.background_info
+    '100 rows (interventional)'
     >>> float(abs(explanation.predictions - model.predict(X[:3])).max()) < 1e-9
     True
     """
 
-    @usual_errors
+    @default_errstate
     def __init__(
         self,
         model: Any,
-        background: ArrayLike | None = None,
+        background: TableLike | None = None,
         *,
         removal: str | None = None,
         background_weights: ArrayLike | None = None,
@@ -119,15 +116,15 @@ class Explainer:
             tol=tol,
         )
         self.expansion = problem.expansion
-        self.players, self.player_names = problem.players, problem.player_names
+        self.feature_groups, self.feature_names = problem.feature_groups, problem.feature_names
         self.measure, self.index, self.tol = problem.measure, problem.measure.index, problem.tol
-        self.removal, self.absent = problem.removal, problem.absent
+        self.removal, self.background_info = problem.removal, problem.background_info
         self.n_jobs = n_jobs
 
     def __repr__(self) -> str:
         return (
             f"Explainer({self.expansion!r}, removal={self.removal!r}, "
-            f"players={len(self.players)}, tol={self.tol})"
+            f"features={len(self.feature_groups)}, tol={self.tol})"
         )
 
     def _repr_html_(self) -> str:
@@ -135,23 +132,58 @@ class Explainer:
 
     @property
     def expected_value(self) -> float | Floats:
-        """The base value, as shap's explainers name it; one number, or one per output."""
+        """The base value, as shap's explainers name it; one number, or one per output.
+
+        See Also
+        --------
+        pkex.Explanation : Shapley values of rows, with their base values.
+        pkex.Explainer.shap_values : The Shapley values only.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF(), 0.5)
+        >>> round(pkex.Explainer(f).expected_value, 4)
+        2.4357
+        """
         games = self.problem.sparse_games
         base = self.problem.base_value if games is None else games.base_value
         return base.copy() if base.ndim else float(base)
 
     def shap_values(self, X: Any) -> Any:
-        """Return the values alone, shape (n_rows, n_players) or (n_rows, n_players, n_outputs).
+        """Return the Shapley values only, as shap does.
 
         Of a Dask array or data frame they are a Dask array, and nothing is computed until it is
         asked for: rows stay in their chunks, chunks of columns are joined.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, or Dask array or data frame
+            Rows of shape (n_rows, n_columns), or texts, as in a call.
+
+        Returns
+        -------
+        array of shape (n_rows, n_features) or (n_rows, n_features, n_outputs)
+            The Shapley values; a sparse matrix where a call returns a `SparseExplanation`.
+
+        See Also
+        --------
+        pkex.Explanation : Shapley values with base values, predictions and error bound.
+        pkex.Explainer.explain_frame : The values as a data frame.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF(), 0.5)
+        >>> pkex.Explainer(f).shap_values([[0.0, 1.0]]).round(4)
+        array([[-0.2161,  0.1   ]])
         """
         return lazy_values(self.problem, X) if is_dask(X) else self(X).values
 
-    def frame(self, X: Any) -> Any:
+    def explain_frame(self, X: Any) -> Any:
         """Return the values as a data frame of the kind that came in.
 
-        It has a column for each player, then ``base_value`` and ``prediction``; where there are
+        It has a column for each feature, then ``base_value`` and ``prediction``; where there are
         several outputs all of these for each, named such as ``"setosa: petal width"``. The frame
         of a pandas frame keeps its index. That of a Dask data frame is one of Dask, with the same
         partitions, and nothing is computed until it is asked for.
@@ -159,6 +191,17 @@ class Explainer:
         Parameters
         ----------
         X : data frame of pandas, polars, pyarrow or dask
+            The rows to explain.
+
+        Returns
+        -------
+        data frame of the same library
+            One row for each row of `X`, with values, base value and prediction.
+
+        See Also
+        --------
+        pkex.Explainer.shap_values : The values as an array.
+        pkex.Explanation.to_frame : The values of an explanation as a data frame.
 
         Examples
         --------
@@ -166,7 +209,7 @@ class Explainer:
         >>> points, names = [[0.0, 0.0], [1.0, 1.0]], ["age", "bmi"]
         >>> f = pkex.KernelExpansion(points, [1.0, 2.0], pkex.kernels.RBF(), 0.5, names)
         >>> people = pandas.DataFrame({"age": [0.0], "bmi": [1.0]}, index=["Ada"])
-        >>> pkex.Explainer(f).frame(people).round(4)
+        >>> pkex.Explainer(f).explain_frame(people).round(4)
                 age  bmi  base_value  prediction
         Ada -0.2161  0.1      2.4357      2.3196
         """
@@ -200,8 +243,8 @@ class Explainer:
         X : array, data frame or sparse matrix of shape (n_rows, n_columns), or texts
             The columns of a data frame are found by name where the model was fitted with names;
             their order does not matter, and columns that the model does not know are left out. A
-            model without names takes columns in their order, and a result has those of its own
-            frame. A pipeline that begins with a vectorizer takes a list of texts.
+            model without names takes columns in their order, and a result has the names of
+            its frame. A pipeline that begins with a vectorizer takes a list of texts.
         return_std : bool, default False
             For a Gaussian process: whether to find the posterior standard deviation of every value,
             `Explanation.std`. It is that of the latent function, without the noise of observations.
@@ -220,10 +263,10 @@ class Explainer:
         Raises
         ------
         UnsupportedModelError
-            When standard deviations are wanted of a model that is no Gaussian process.
+            When standard deviations are wanted of a model that is not a Gaussian process.
         AdditivityError
-            When values and base value miss the prediction by more than the certificate of the
-            rule and rounding allow, or the model's own prediction is another.
+            When values and base value miss the prediction by more than the error bound of the
+            rule and rounding allow, or the model predicts something else.
         """
         refuse_dask(X, "X", LAZY)
         return explain_rows(
@@ -234,145 +277,3 @@ class Explainer:
             n_jobs=self.n_jobs,
             progress=progress,
         )
-
-    @usual_errors
-    def variance(
-        self, X: ArrayLike, *, observation_noise: bool | None = None, progress: bool = False
-    ) -> Explanation:
-        """Explain the variance of a Gaussian process: why is it uncertain here?
-
-        The predictions of what is returned are the variances of the rows; base values are the mean
-        variance when nothing is known of a row. A negative value says that the feature makes the
-        model more certain. The noise of an observation moves base values and predictions, and no
-        value. `Explanation.quantity` says whether it is in them: "predictive variance" has it,
-        "latent variance" does not.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_columns)
-            As in a call.
-        observation_noise : bool or None, default None
-            None: as the model's own prediction has it. That of scikit-learn,
-            ``predict(return_std=True)``, counts a WhiteKernel in the kernel but not `alpha`; that
-            of scikit-optimize, of GPyTorch, ``model(X)``, and of BoTorch, ``posterior(X)``, is the
-            variance of the latent function. True: with the noise of an observation, a WhiteKernel
-            and `alpha`, or that of the likelihood, in the units of the target. False: without any.
-        progress : bool, default False
-            Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
-
-        Returns
-        -------
-        Explanation
-
-        Raises
-        ------
-        UnsupportedModelError
-            When the model has no posterior, or not one noise for every row where it is counted.
-
-        Warns
-        -----
-        PerformanceWarning
-            Once the first rows show that all of them take longer than a minute.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> from sklearn.gaussian_process import GaussianProcessRegressor
-        >>> from sklearn.gaussian_process.kernels import RBF
-        >>> X = np.random.default_rng(0).normal(size=(30, 2))
-        >>> model = GaussianProcessRegressor(RBF(), alpha=0.1, optimizer=None).fit(X, X[:, 0])
-        >>> explainer = pkex.Explainer(model)
-        >>> explanation = explainer.variance([[0.0, 4.0]])
-        >>> std = model.predict([[0.0, 4.0]], return_std=True)[1]
-        >>> bool(abs(explanation.predictions - std**2) < 1e-9)
-        True
-        >>> bool(explanation.values[0, 1] > explanation.values[0, 0])
-        True
-        >>> noisy = explainer.variance([[0.0, 4.0]], observation_noise=True)
-        >>> (noisy.predictions - explanation.predictions).round(9)
-        array([0.1])
-        """
-        from pkex.explain.posterior import explain_variance
-
-        return explain_variance(self.problem, X, observation_noise, self.n_jobs, progress)
-
-    @usual_errors
-    def interactions(
-        self,
-        X: ArrayLike,
-        *,
-        index: str | None = None,
-        max_order: int = 2,
-        players: Iterable[Any] | None = None,
-        progress: bool = False,
-    ) -> Interactions:
-        """Return which features act together in the rows of `X`, exactly.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_columns)
-        index : str, optional
-            "k-SII", the default: values of single features, pairs (and triples) that sum to the
-            prediction, where pairs are Shapley interactions. "SII", "STII", "FSII", "BII", "FBII",
-            "Moebius", "Co-Moebius" and "CHII" are there as well. An explainer of index "BV" has
-            "BII" by default.
-        max_order : {2, 3}, default 2
-            Up to how many features act together.
-        players : list of subsets, optional
-            Chosen subsets, by names or numbers of players, as in ``[("bmi", "s5")]``, of any order
-            up to 8; by default all up to `max_order`.
-        progress : bool, default False
-            Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
-
-        Returns
-        -------
-        Interactions
-
-        Raises
-        ------
-        AdditivityError
-            When the values of an index that adds up miss the prediction by more than certificate
-            and rounding allow.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> from sklearn.datasets import load_diabetes
-        >>> from sklearn.svm import SVR
-        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-        >>> explainer = pkex.Explainer(SVR(C=50.0).fit(X, y), X[:50])
-        >>> interactions = explainer.interactions(X[:5])
-        >>> interactions.pairs.shape
-        (5, 10, 10)
-        >>> chosen = explainer.interactions(X[:5], players=[("bmi", "s5")])
-        >>> bool(abs(chosen["bmi", "s5"] - interactions["bmi", "s5"]).max() < 1e-9)
-        True
-        """
-        from pkex.explain.interactions import explain_interactions
-
-        request = index, max_order, players
-        return explain_interactions(self.problem, X, *request, self.n_jobs, progress)
-
-    @usual_errors
-    def shap_interaction_values(self, X: ArrayLike, *, progress: bool = False) -> Floats:
-        """Return interactions in shap's convention, shape (n_rows, n_players, n_players).
-
-        Several outputs stand last. Off the diagonal is half the Shapley interaction index of the
-        pair, on it what is left of the player's Shapley value, so that the matrix of a row is
-        symmetric and its rows sum to the Shapley values.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF())
-        >>> explainer = pkex.Explainer(f)
-        >>> values = explainer.shap_interaction_values([[0.0, 1.0]])
-        >>> values.round(4)
-        array([[[-0.158 , -0.0581],
-                [-0.0581,  0.158 ]]])
-        >>> bool((abs(values.sum(axis=2) - explainer.shap_values([[0.0, 1.0]])) < 1e-12).all())
-        True
-        """
-        from pkex.explain.interactions import shap_interaction_values
-
-        return shap_interaction_values(self.problem, X, self.n_jobs, progress)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex.explain.problem import PreparedRows, Problem
+from pkex.explain.problem import PreparedRows, Problem, warn_of_noise
 from pkex.games.functionals import INDICES
 from pkex.games.interactions import Recipe
 from pkex.games.interactions.reductions import InteractionSums, sum_interactions
@@ -37,7 +37,7 @@ def explain_interactions(
     X: Any,
     index: str | None,
     max_order: int,
-    players: Iterable[Any] | None,
+    subsets: Iterable[Any] | None,
     n_jobs: int | None,
     progress: bool,
 ) -> Interactions:
@@ -45,14 +45,13 @@ def explain_interactions(
     default = _DEFAULTS.get(problem.measure.index)
     if index is None and default is None:
         raise ValueError(
-            f"the explainer has {problem.measure.index} values, which no interaction index goes "
-            "with: choose one, e.g. interactions(X, index='k-SII'); there are "
-            f"{list_indices()}."
+            f"the explainer computes {problem.measure.index} values, which have no interaction "
+            f"index: choose one, e.g. interactions(X, index='k-SII'). Supported: {list_indices()}."
         )
     prepared = problem.prepare(X)
     about = problem.about_rows(prepared.rows)
     names = about.feature_names
-    chosen = None if players is None else parse_subsets(players, names)
+    chosen = None if subsets is None else parse_subsets(subsets, names)
     index, max_order = check_request(index or default, max_order, chosen)
     general = problem.removal != "neutral"
     recipe = make_recipe(index, max_order, len(names), general, problem.tol, chosen)
@@ -73,30 +72,30 @@ def explain_interactions(
         residual,
         **arrays,
         data=prepared.data,
-        error=(sums.error + problem.intercept_error).reshape(base.shape),
+        error_bound=(sums.error + problem.intercept_error).reshape(base.shape),
         rules=sums.rules,
-        row_labels=prepared.labels,
+        row_index=prepared.labels,
     )
 
 
 def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progress: bool) -> Floats:
     """See `Explainer.shap_interaction_values`."""
-    index, n_players = problem.measure.index, len(problem.players)
+    index, n_features = problem.measure.index, len(problem.feature_groups)
     if index != "SV":
         raise ValueError(
-            f"shap's interaction values split Shapley values, but the explainer has {index} "
-            f"values; leave index={index!r} out, or use interactions(X)."
+            f"shap's interaction values split Shapley values, but the explainer computes {index} "
+            f"values; leave out index={index!r}, or use interactions(X)."
         )
     general = problem.removal != "neutral"
-    recipe = make_recipe("SII", 2, n_players, general, problem.tol)
+    recipe = make_recipe("SII", 2, n_features, general, problem.tol)
     prepared = problem.prepare(X)
     sums = _sum_parts(problem, recipe, prepared, n_jobs, progress)
     # Shapley values are k-SII of order 1, which add up
-    single = Recipe(INDICES["k-SII"], 1, n_players, general)
+    single = Recipe(INDICES["k-SII"], 1, n_features, general)
     _check(problem, sums, replace(sums, recipe=single, pairs=None), prepared)
     assert sums.pairs is not None
     values = 0.5 * sums.pairs
-    every = np.arange(n_players)
+    every = np.arange(n_features)
     values[:, every, every] = sums.main - values.sum(axis=2)
     return values if problem.base_value.ndim else values[..., 0]
 
@@ -119,6 +118,6 @@ def _check(
     """Return what `additive` sums miss the prediction by; raise, or warn, as for values of rows."""
     bases = np.sum([games.bases for games in problem.games], axis=0)
     residual = additive.check(bases, "prediction minus base value")
-    problem.noise.warn(sums.sizes, None, None, prepared.parts)
+    warn_of_noise(problem.noise, sums.sizes, residual, None, prepared)
     problem.check_predictions(prepared.rows, sums.totals)
     return residual

@@ -8,86 +8,77 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from pkex._util.progress import Forecast, with_bar
+from pkex._util.progress import Forecast
 from pkex._util.types import Floats
 from pkex._util.validation import brief
-from pkex._util.words import LATENT, PREDICTIVE, counted, duration
+from pkex._util.words import LATENT, PREDICTIVE, format_duration, pluralise
 from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
 from pkex.explain.problem import PreparedRows, Problem
-from pkex.games.atoms import Atoms, diagonal_factors
-from pkex.games.blocks import rectangle
+from pkex.games.accumulator import Accumulator
+from pkex.games.atoms import Atoms
 from pkex.games.covariance import PriorCovariance
 from pkex.games.engine import run_reduction
-from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints
-from pkex.games.quadratic import QuadraticGame, explain_diagonal, pairs_of, tiles_of
-from pkex.games.rules import Rule
-from pkex.games.sums import GameSums, sort_rules
+from pkex.games.quadratic import pairs_of, tiles_of
+from pkex.games.sums import sort_rules
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior
+from pkex.models.posterior_moments import (
+    UNIT,
+    bound_mixture_error,
+    explain_latent_variance,
+    find_inverse_norms,
+    subtract_explained,
+)
 from pkex.models.products import as_products
-from pkex.readers.reading import outside
+from pkex.readers.reading import outer_stack_level
 from pkex.results.explanation import Explanation
 
 __all__ = [
-    "Spread",
-    "VarianceValues",
+    "check_digits",
     "check_posteriors",
     "explain_variance",
+    "require_posteriors",
     "spread_of_values",
 ]
 
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
 
 _MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
-_PAIRS = 2**18  # values of pairs held at once, which are a step of a progress bar
-_UNIT = 2.0**-53
 _FEW_DIGITS = 4.0
 
 
-class Spread(NamedTuple):
-    """Standard deviations of the values of some rows, and their covariances where wanted.
-
-    `std` has shape (rows, players, outputs), `cov` (rows, players, players, outputs).
-    """
-
-    std: Floats
-    cov: Floats | None
-
-    def fields(self, *, one_output: bool) -> dict[str, Any]:
-        """Return what an explanation has of it, without the axis of outputs if there is one."""
-        std, cov = self
-        if one_output:
-            std, cov = std[..., 0], None if cov is None else cov[..., 0]
-        return {"std": std, "cov": cov}
+def require_posteriors(problem: Problem, asked: str) -> None:
+    """Raise where what was `asked` for needs a posterior that a model does not have."""
+    if any(part.posterior is None for part in problem.expansion.parts):
+        raise UnsupportedModelError(
+            f"{asked} needs the posterior of a Gaussian process, which this model does not have. "
+            "GaussianProcessRegressor and exact processes of GPyTorch and BoTorch have one; for a "
+            "custom model pass KernelExpansion(..., posterior=pkex.Posterior(cholesky))."
+        )
 
 
 def check_posteriors(problem: Problem, asked: str) -> None:
     """Raise where what was `asked` for has no meaning for a model or a kind of removal."""
-    if any(part.posterior is None for part in problem.expansion.parts):
-        raise UnsupportedModelError(
-            f"{asked} needs the posterior of a Gaussian process, which this model does not have. "
-            "GaussianProcessRegressor and exact processes of GPyTorch and BoTorch have one; an "
-            "expansion of your own gets one by KernelExpansion(..., posterior=Posterior(cholesky))."
-        )
+    require_posteriors(problem, asked)
     if problem.removal == "neutral":
         raise ValueError(
-            f"{asked} is not there for neutral removal: its values are no function of what the "
-            "model predicts, so that the uncertainty of the predictions says nothing about them. "
-            "Leave out removal='neutral', or pass a background."
+            f"{asked} does not support neutral removal: neutral values are not a function of the "
+            "model's predictions, so the posterior does not determine their uncertainty. Leave "
+            "out removal='neutral', or pass a background."
         )
 
 
 def spread_of_values(
     problem: Problem, prepared: PreparedRows, *, full: bool, n_jobs: int | None, progress: bool
-) -> Spread:
-    """Return the posterior standard deviations of the values of some rows.
+) -> dict[str, Floats | None]:
+    """Return the posterior standard deviations of the values of some rows, and covariances.
 
     Parameters
     ----------
@@ -105,85 +96,17 @@ def spread_of_values(
         points, posterior = as_products(games, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
         moments, error = run_reduction(prior, n_jobs=n_jobs, progress=progress)
-        error = error + _subtract_explained(points, posterior, rows, moments, progress)
+        error = error + subtract_explained(points, posterior, rows, moments, n_jobs, progress)
         variances = np.diagonal(moments, axis1=1, axis2=2) if full else moments
         digits = min(digits, _digits(variances.max(axis=1, initial=0.0), error))
         scaled = moments[..., None] * posterior.scales
         total = scaled if total is None else total + scaled
     assert total is not None  # an expansion has parts
-    if digits < _FEW_DIGITS:
-        _warn_of_digits("standard deviations of the values", digits)
-    if not full:
-        return Spread(np.sqrt(np.maximum(total, 0.0)), None)
-    variances = np.moveaxis(np.diagonal(total, axis1=1, axis2=2), -1, 1)
-    return Spread(np.sqrt(np.maximum(variances, 0.0)), total)
-
-
-def _subtract_explained(
-    points: WeightedPoints, posterior: Posterior, rows: Floats, prior: Floats, progress: bool
-) -> Floats:
-    """Subtract ``V' A^-1 V`` from the prior in place; return what rounding may cost a variance.
-
-    The Cholesky factor of a matrix A is that of a matrix E away from it, with ``|E| <= u |A|`` up
-    to a small factor, which moves ``v' A^-1 v`` by ``b' E b`` with ``b = A^-1 v``: at most ``u |A|
-    |b|^2``.
-    """
-    n_players, n_points = points.plan.n_players, len(points.z)
-    size, cost = posterior.size(), np.empty(len(rows))
-
-    def subtract(some: slice) -> None:
-        values = points.pair_values(rows[some])  # (players, rows, points)
-        count = values.shape[1]
-        white = posterior.whitened(values.reshape(-1, n_points).T)
-        betas = posterior.coefficients(white).reshape(n_points, n_players, count)
-        white = white.reshape(n_points, n_players, count)
-        squares = (betas * betas).sum(axis=0).max(axis=0, initial=0.0)
-        if prior.ndim == 3:
-            by_row = np.moveaxis(white, 2, 0)
-            cost[some] = np.diagonal(prior[some], axis1=1, axis2=2).max(axis=1, initial=0.0)
-            prior[some] -= by_row.transpose(0, 2, 1) @ by_row
-        else:
-            cost[some] = prior[some].max(axis=1, initial=0.0)
-            prior[some] -= (white * white).sum(axis=0).T
-        cost[some] = _UNIT * (cost[some] + size * squares)
-
-    blocks = [some for some, _ in rectangle(len(rows), 1, _PAIRS // (n_players * n_points))]
-    work: Iterator[None] = map(subtract, blocks)
-    if progress:
-        work = with_bar(work, [some.stop - some.start for some in blocks], len(rows))
-    for _ in work:
-        pass
-    return cost
-
-
-class VarianceValues(NamedTuple):
-    """The values of the predictive or latent variance of some rows; `quantity` says which.
-
-    `values` have shape (rows, players, outputs); bases, totals and errors (rows, outputs).
-    """
-
-    values: Floats
-    bases: Floats
-    totals: Floats
-    error: Floats
-    residual: float
-    rules: tuple[Rule, ...]
-    quantity: str
-
-    def fields(self, *, one_output: bool) -> dict[str, Any]:
-        """Return what an explanation has of it, without the axis of outputs if there is one."""
-        arrays = {
-            "values": self.values,
-            "base_values": self.bases,
-            "predictions": self.totals,
-            "error": self.error,
-        }
-        if one_output:
-            arrays = {name: array[..., 0] for name, array in arrays.items()}
-        return arrays | {
-            "rules": self.rules,
-            "residual": self.residual,
-        }
+    _warn_of_digits("standard deviations of the values", digits)
+    if problem.base_value.ndim == 0:
+        total = total[..., 0]
+    variances = np.einsum("rjj...->rj...", total) if full else total
+    return {"std": np.sqrt(np.maximum(variances, 0.0)), "cov": total if full else None}
 
 
 def explain_variance(
@@ -198,89 +121,68 @@ def explain_variance(
         raise TypeError(
             f"observation_noise must be None, True or False, got {brief(observation_noise)}."
         )
-    check_posteriors(problem, "variance")
+    check_posteriors(problem, "explain_variance")
     prepared = problem.prepare(X)
     noise = None if observation_noise is None else bool(observation_noise)
     parts = _uncertain_parts(problem, prepared)
-    variance = _sum_variances(parts, noise, n_jobs, progress)
+    levels = [_noise(_posterior(part), noise) for _, part, _ in parts]
+    noisy = any(level > 0.0 for level in levels) if noise is None else noise
+    arrays, facts = _sum_variances(parts, levels, n_jobs, progress)
+    if problem.base_value.ndim == 0:
+        arrays = {name: array[..., 0] for name, array in arrays.items()}
     return Explanation(
-        replace(problem.about_rows(prepared.rows), quantity=variance.quantity),
+        replace(problem.about_rows(prepared.rows), quantity=PREDICTIVE if noisy else LATENT),
         data=prepared.data,
-        row_labels=prepared.labels,
-        **variance.fields(one_output=problem.base_value.ndim == 0),
+        row_index=prepared.labels,
+        **arrays,
+        **facts,
     )
 
 
 def _sum_variances(
-    parts: Sequence[Part], observation_noise: bool | None, n_jobs: int | None, progress: bool
-) -> VarianceValues:
-    """Return the values of the variance, with the noise that `Explainer.variance` says."""
-    levels = [_noise(_posterior(part), observation_noise) for _, part, _ in parts]
-    noisy = observation_noise
-    if noisy is None:
-        noisy = any(level > 0.0 for level in levels)
-    values: Any = 0.0
-    bases: Any = 0.0
-    totals: Any = 0.0
-    error: Any = 0.0
-    residual, digits = 0.0, math.inf
-    rules: set[Rule] = set()
-    efficient = True
+    parts: Sequence[Part], levels: Sequence[float], n_jobs: int | None, progress: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arrays and facts of the explanation of a variance, with noise of some levels.
+
+    Arrays have an axis of outputs.
+    """
+    sums = Accumulator()
+    residual, digits, efficient = 0.0, math.inf, True
     games = [as_products(points, part, _MIXTURE) for points, part, _ in parts]
     forecast = _forecast(games, len(parts[0][2]), progress)
     for points, (_, part, rows), level in zip(games, parts, levels, strict=True):
         posterior = _posterior(part)
         options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "forecast": forecast}
-        sums, form, constant = _variance_games(points, posterior, rows, **options)
-        off = sums.check("the variance minus its base value")
-        noise = _UNIT * (sums.magnitudes[:, 0] + _inverse_norms(points, posterior, rows))
-        digits = min(digits, _digits(sums.totals[:, 0] + constant, noise))
-        scales = posterior.scales
-        values = values + sums.values * scales
-        constant += level
-        totals = totals + (sums.totals + constant) * scales
-        bases = bases + (sums.bases + constant) * scales
-        rate = 2.0 * sums.rules[0].relative_error + form.roundings * _UNIT
-        local = rate * sums.magnitudes + _mixture_error(points, posterior)
-        local = local + (12.0 + len(parts)) * _UNIT * constant  # in bases and totals
-        if sums.efficient:
-            local = local + np.abs(sums.residual)
+        of_part, form, constant = explain_latent_variance(points, posterior, rows, **options)
+        off = of_part.check("the variance minus its base value")
+        noise = UNIT * (of_part.magnitudes[:, 0] + find_inverse_norms(points, posterior, rows))
+        digits = min(digits, _digits(of_part.totals[:, 0] + constant, noise))
+        scales, constant = posterior.scales, constant + level
+        rate = 2.0 * of_part.rules[0].relative_error + form.roundings * UNIT
+        error = rate * of_part.magnitudes + bound_mixture_error(points, posterior)
+        error = error + (12.0 + len(parts)) * UNIT * constant  # in bases and totals
+        if of_part.efficient:
+            error = error + np.abs(of_part.residual)
             residual = max(residual, off * float(scales.max()))
-        error = error + local * scales
-        rules.update(sums.rules)
-        efficient = efficient and sums.efficient
-    if digits < _FEW_DIGITS:
-        _warn_of_digits("variance", digits)
-    bases = np.broadcast_to(bases, totals.shape).copy()
+        arrays = {
+            "values": of_part.values * scales,
+            "base_values": (of_part.bases + constant) * scales,
+            "predictions": (of_part.totals + constant) * scales,
+            "error_bound": error * scales,
+        }
+        sums.add(arrays, rules=of_part.rules)
+        efficient = efficient and of_part.efficient
+    _warn_of_digits("variance", digits)
+    arrays = sums.arrays
+    shape = arrays["predictions"].shape
+    arrays["base_values"] = np.broadcast_to(arrays["base_values"], shape).copy()
     if efficient:  # as in an explanation of predictions: what the values add up to
-        totals = bases + values.sum(axis=1)
-    else:
-        residual = math.nan
-    quantity = PREDICTIVE if noisy else LATENT
-    return VarianceValues(values, bases, totals, error, residual, sort_rules(rules), quantity)
-
-
-def _variance_games(
-    points: WeightedPoints,
-    posterior: Posterior,
-    rows: Floats,
-    **options: Any,
-) -> tuple[GameSums, QuadraticGame, float]:
-    """Return the values of the variance of the latent function, in the units of the kernel.
-
-    The variance at a row h is ``k(h, h) - k_h' (K + noise)^-1 k_h``: the worth of the kernel of a
-    row with itself, minus a quadratic form, which is returned as well. Totals and bases lack the
-    part of ``k(h, h)`` that is the same for all rows, which comes last.
-    """
-    background = points.background
-    assert background is not None
-    atoms = Atoms(points.plan, points.z)
-    inverse = posterior.inverse()
-    weights = atoms.spread(atoms.spread(inverse).T)
-    form = QuadraticGame(atoms, weights, as_column_major(rows), background)
-    explained: GameSums = run_reduction(form, **options)
-    own, constant = explain_diagonal(points.plan, as_column_major(rows), background)
-    return explained.scaled(-1.0) + own, form, constant
+        arrays["predictions"] = arrays["base_values"] + arrays["values"].sum(axis=1)
+    facts = {
+        "rules": sort_rules(sums.rules),
+        "additivity_error": residual if efficient else math.nan,
+    }
+    return arrays, facts
 
 
 def _forecast(games: Sequence[WeightedPoints], n_rows: int, progress: bool) -> Forecast:
@@ -297,50 +199,16 @@ def _forecast(games: Sequence[WeightedPoints], n_rows: int, progress: bool) -> F
 
     def announce(seconds: float) -> None:
         warnings.warn(
-            f"the variance of {counted(n_rows, 'row')} will take about {duration(seconds)}: a row "
-            f"needs all pairs of {n_points} training points{products}{each}. Fewer {fewer} "
-            f"training points take less{other}.{bar}",
+            f"the variance of {pluralise(n_rows, 'row')} will take about "
+            f"{format_duration(seconds)}: a row needs all pairs of {n_points} training "
+            f"points{products}{each}. Fewer {fewer} training points take less{other}.{bar}",
             PerformanceWarning,
-            stacklevel=outside(),
+            stacklevel=outer_stack_level(),
         )
 
-    tiles = [tile for points in games for tile in tiles_of(Atoms(points.plan, points.z))]
+    atoms = [Atoms(points.plan, points.z) for points in games]
+    tiles = [tile for each in atoms for tile in tiles_of(each.plan.n_players, each.count)]
     return Forecast(n_rows * sum(map(pairs_of, tiles)), announce)
-
-
-def _mixture_error(points: WeightedPoints, posterior: Posterior) -> float:
-    """Return what a value of the variance is off by where a kernel is a sum up to an error eps.
-
-    Kernel values that are off by eps move ``k' A^-1 k`` by at most ``2 eps |A^-1 k|_1 + n eps^2
-    |A^-1|``, and ``|A^-1 k|_1 <= sqrt(n) |L^-1| |L^-1 k| <= sqrt(n |A^-1| k(h, h))``, as a variance
-    is not negative. A value is a mean of differences of two such numbers.
-    """
-    terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
-    eps = sum(term.error for term in terms)
-    if eps == 0.0:
-        return 0.0
-    assert points.background is not None
-    rows = points.background.rows
-    own = sum(
-        term.coefficient * diagonal_factors(term, points.plan.players, rows).values.prod(axis=0)
-        for term in terms
-    )
-    n_points, largest = len(points.z), float(np.linalg.eigvalsh(posterior.inverse())[-1])
-    spread = eps * math.sqrt(n_points * largest * float(np.max(own)))
-    return 2.0 * (eps + 2.0 * spread + n_points * eps * eps * largest)
-
-
-def _inverse_norms(points: WeightedPoints, posterior: Posterior, rows: Floats) -> Floats:
-    """Return ``|A| |A^-1 k_x|^2`` for every row; see `_subtract_explained`."""
-    size, norms = posterior.size(), np.empty(len(rows))
-    terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
-    step = max(1, _PAIRS // points.z.size)
-    for start in range(0, len(rows), step):
-        some = slice(start, start + step)
-        kernel = sum(term.worth(rows[some], points.z) for term in terms)
-        betas = posterior.coefficients(posterior.whitened(np.asarray(kernel).T))
-        norms[some] = size * (betas * betas).sum(axis=0)
-    return norms
 
 
 def _uncertain_parts(problem: Problem, prepared: PreparedRows) -> Sequence[Part]:
@@ -356,18 +224,18 @@ def _noise(posterior: Posterior, observation_noise: bool | None) -> float:
     if observation_noise is None:
         if posterior.noise is None:
             raise UnsupportedModelError(
-                "the noise that this Gaussian process predicts differs from row to row, and what "
-                "makes it differ cannot be explained. Pass observation_noise=False for the "
+                "the noise variance that this Gaussian process predicts differs from row to row, "
+                "and pkex cannot explain the difference. Pass observation_noise=False for the "
                 "variance of the latent function."
             )
         return posterior.noise
     if posterior.observation_noise is None:
         raise UnsupportedModelError(
-            "observation_noise=True needs one noise variance for every new observation. The noise "
-            "of this model is not known, or differs from row to row: an array as alpha, a "
-            "likelihood with fixed noise. Pass observation_noise=False, and add the noise that "
-            "you expect to base values and predictions; contributions do not depend on it. An "
-            "expansion of your own takes Posterior(..., observation_noise=variance)."
+            "observation_noise=True needs one noise variance for all rows. The noise of this "
+            "model is unknown, or differs from row to row (alpha is an array, or the likelihood "
+            "has fixed noise). Pass observation_noise=False, and add the noise that you expect to "
+            "base values and predictions; contributions do not depend on it. For a custom model "
+            "pass pkex.Posterior(..., observation_noise=variance)."
         )
     return posterior.observation_noise
 
@@ -384,12 +252,19 @@ def _digits(numbers: Floats, off: Floats) -> float:
     return float(np.log10(shares).min(initial=math.inf))
 
 
+def check_digits(what: str, variances: Floats, off: Floats) -> None:
+    """Warn where few digits are left of variances that are off by so much."""
+    _warn_of_digits(what, _digits(variances, off))
+
+
 def _warn_of_digits(what: str, digits: float) -> None:
+    if digits >= _FEW_DIGITS:
+        return
     count = math.floor(digits)
     warnings.warn(
         f"this Gaussian process is badly conditioned: about {count} digit{'s' * (count != 1)} of "
         f"the {what} are left, because they are small differences of large numbers. More noise "
         "(alpha, or a WhiteKernel), a shorter length scale or no duplicate rows give more.",
         PrecisionWarning,
-        stacklevel=outside(),
+        stacklevel=outer_stack_level(),
     )

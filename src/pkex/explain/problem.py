@@ -7,6 +7,7 @@ backend is not a part of it: plans find that of the process they are in, by its 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,32 +19,39 @@ from pkex._util.cells import is_number
 from pkex._util.lazy import lazy
 from pkex._util.sparse import is_sparse
 from pkex._util.types import Floats, Players
-from pkex._util.validation import column_names, first_rows, tolerance
+from pkex._util.validation import check_tolerance, column_names, first_rows
 from pkex._util.words import class_name
-from pkex.explain.noise import Noise
+from pkex.errors import PrecisionWarning
 from pkex.games.measures import Shapley, parse_measure
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
 from pkex.games.points import Background, WeightedPoints
 from pkex.games.protocols import Measure
 from pkex.games.rules import FULL_PRECISION
-from pkex.games.sums import GameSums
+from pkex.games.sums import RowSums
 from pkex.kernels.algebra import Kernel
-from pkex.models.absent import removal_of, shares_of, stand_ins
 from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.expansion import KernelExpansion
-from pkex.models.preparation import mixed, prepared_players, taken
+from pkex.models.noise import Noise
+from pkex.models.preparation import combine_columns, prepare_groups, select_columns
+from pkex.models.removal import check_removal, make_backgrounds, normalise_weights
 from pkex.models.shap_background import from_shap
-from pkex.models.sums import base_of, named, result_names
+from pkex.models.sums import add_base_values, result_names, with_names
 from pkex.readers import Given, read
-from pkex.readers.reading import check_agreement, said_before
+from pkex.readers.reading import check_agreement, outer_stack_level, without_name_warning
 from pkex.results.about import About
 
 if TYPE_CHECKING:
     from pkex.explain.sparse import SparseGames
-    from pkex.games.sparse_points import SparseGameSums
 
-__all__ = ["FittedModel", "PreparedRows", "Problem", "make_problem", "read_model"]
+__all__ = [
+    "FittedModel",
+    "PreparedRows",
+    "Problem",
+    "make_problem",
+    "read_model",
+    "warn_of_noise",
+]
 
 
 _SHAPLEY = Shapley()
@@ -82,7 +90,7 @@ def read_model(model: Any, outputs: str | None) -> FittedModel:
     check_choice(outputs, OUTPUTS, model)
     reading = read(model, Given(outputs=outputs))
     check_choice(outputs, reading.choices, model)
-    return FittedModel(title, reading.expansion, reading.own, reading.tol, reading.classes)
+    return FittedModel(title, reading.expansion, reading.predict, reading.tol, reading.classes)
 
 
 class PreparedRows(NamedTuple):
@@ -124,15 +132,15 @@ class Problem:
     Attributes
     ----------
     model : FittedModel
-    players : tuple of tuples of int
+    feature_groups : tuple of tuples of int
         The columns of each feature.
-    player_names : tuple of str
+    feature_names : tuple of str
     removal : str or None
-        What it means that a feature is absent; None where none is, as in a sensitivity analysis.
-    absent : str or None
-        What an absent feature is replaced by, in words.
+        How features are removed; None where none are, as in a sensitivity analysis.
+    background_info : str or None
+        What a removed feature is replaced by, in words.
     backgrounds : sequence of Background, Scenarios or None
-        For each part of the expansion the rows that absent features are taken from, with weights;
+        For each part of the expansion the rows that removed features are taken from, with weights;
         None where kernel factors become 1. Scenarios, which are sparse, for a model that
         `stays_sparse`.
     given : (table, weights, bool), optional
@@ -141,17 +149,23 @@ class Problem:
         The semivalue.
     tol : float or None
         Accepted relative error per pair of points; None is full precision.
+    background : table, optional
+        The background as it came, for a model that prepares columns: grids are in its units.
+    has_background : bool
+        Whether a background was given.
     """
 
     model: FittedModel
-    players: Players
-    player_names: tuple[str, ...]
+    feature_groups: Players
+    feature_names: tuple[str, ...]
     removal: str | None = None
-    absent: str | None = None
+    background_info: str | None = None
     backgrounds: Sequence[Any] = ()
     given: tuple[Any, Floats | None, bool] | None = None
     measure: Measure = _SHAPLEY
     tol: float | None = None
+    background: Any = None
+    has_background: bool = False
 
     @lazy
     def expansion(self) -> KernelExpansion:
@@ -164,7 +178,7 @@ class Problem:
         backgrounds = self.backgrounds
         if self.given is not None:
             assert self.removal is not None
-            _, backgrounds = stand_ins(self.expansion, self.removal, *self.given)
+            _, backgrounds = make_backgrounds(self.expansion, self.removal, *self.given)
         pairs = zip(self.expansion.parts, backgrounds, strict=True)
         games = [self._games_of(part, background) for part, background in pairs]
         for each in games:
@@ -172,11 +186,11 @@ class Problem:
         return games
 
     def _games_of(self, part: KernelExpansion, background: Background | None) -> WeightedPoints:
-        """Return the games of a part: a player has all columns made from its input columns."""
+        """Return the games of a part: a feature has all columns made from its input columns."""
         terms, powers = part.kernel.normal_form(part.shape[1], self.tol)
         plan = Plan.of(
             terms,
-            prepared_players(part, self.players),
+            prepare_groups(part, self.feature_groups),
             self.tol,
             measure=self.measure,
             general=background is not None,
@@ -191,24 +205,26 @@ class Problem:
             return None
         from pkex.explain.sparse import SparseGames
 
-        games = SparseGames(self.expansion, self.players, self.measure, self.tol, self.backgrounds)
+        games = SparseGames(
+            self.expansion, self.feature_groups, self.measure, self.tol, self.backgrounds
+        )
         games.prepare()
         return games
 
     @lazy
     def base_value(self) -> Floats:
         """The value of the empty coalition in the games of dense rows, () or (n_outputs,)."""
-        return base_of(self.expansion, self.games)
+        return add_base_values(self.expansion, self.games)
 
     @lazy
     def intercept(self) -> Floats:
         """The sum of the offsets of all parts, shape () or (n_outputs,)."""
-        return np.asarray(np.sum([part.offset for part in self.expansion.parts], axis=0))
+        return np.asarray(np.sum([part.intercept for part in self.expansion.parts], axis=0))
 
     @lazy
     def intercept_error(self) -> Floats:
         """What adding offsets to base and prediction costs, shape (n_outputs,)."""
-        sizes = [np.abs(part.offset).reshape(-1) for part in self.expansion.parts]
+        sizes = [np.abs(part.intercept).reshape(-1) for part in self.expansion.parts]
         cost: Floats = 12.0 * 2.0**-53 * np.sum(sizes, axis=0)
         return cost
 
@@ -231,41 +247,41 @@ class Problem:
         """What all results for this problem share."""
         classes = self.model.classes
         return About(
-            self.player_names,
+            self.feature_names,
             self.expansion.feature_names,
-            self.players,
+            self.feature_groups,
             self.expansion.output_names,
             self.removal,
-            self.absent,
+            self.background_info,
             self.kernels,
             self.measure.index,
             self.measure.efficient,
             classes=None if classes is None else classes.labels,
-            sides=None if classes is None else classes.sides,
-            number=None if classes is None else classes.number,
+            output_classes=None if classes is None else classes.sides,
+            output_kind=None if classes is None else classes.number,
         )
 
     def about_rows(self, rows: Any) -> About:
         """What results for these rows share: a frame names the columns of a model without names."""
-        names = result_names(self.expansion, self.players, self.player_names, rows)
+        names = result_names(self.expansion, self.feature_groups, self.feature_names, rows)
         if names["column_names"] is self.about.column_names:
             return self.about
         features, columns = names["feature_names"], names["column_names"]
         return replace(self.about, feature_names=features, column_names=columns)
 
-    def prepare(self, X: Any, *, sparse: bool = False) -> PreparedRows:
-        """Return the rows of `X` as the games take them.
+    def prepare(self, X: Any, *, sparse: bool = False, name: str = "X") -> PreparedRows:
+        """Return the rows of `X` as the games take them; messages call them by `name`.
 
         With `sparse` the rows of a sparse table stay sparse, if the model does.
         """
         expansion = self.expansion
-        rows: Any = taken(expansion, X)
-        table = mixed(expansion, rows)
+        rows: Any = select_columns(expansion, X, name)
+        table = combine_columns(expansion, rows)
         sparse = sparse and self.given is not None and is_sparse(table)
         if sparse:
-            parts = [part.prepare_sparse(table) for part in expansion.parts]
+            parts = [part.prepare_sparse(table, name) for part in expansion.parts]
         else:
-            parts = [part.prepare(table) for part in expansion.parts]
+            parts = [part.prepare(table, name) for part in expansion.parts]
         labels = rows.index if hasattr(rows, "iloc") else None
         return PreparedRows(rows, table, parts, labels, sparse, expansion.preparation is not None)
 
@@ -276,25 +292,24 @@ class Problem:
         predictions without the intercept, and without the error of a rule; by default those of the
         expansion.
         """
-        if self.model.predict is None or self.expansion.preparation is None:
+        if self.model.predict is None or self.model.expansion.preparation is None:
             return
         few = first_rows(rows, _CHECKED)
         if totals is None:
             predictions = self.expansion.predict(few)
         else:
             predictions = totals[:_CHECKED].reshape(-1, *self.intercept.shape) + self.intercept
-        actual = said_before(self.model.predict)(few)
+        actual = without_name_warning(self.model.predict)(few)
         check_agreement(self.expansion, predictions, actual, self.model.tol, few)
 
     def check_and_assemble(
         self,
         prepared: PreparedRows,
-        sums: GameSums | SparseGameSums,
+        sums: RowSums,
         residual: float,
         error: Floats,
         base: Floats,
         noise: Noise,
-        sizes: Floats,
     ) -> dict[str, Any]:
         """Return what an explanation has of the sums besides values, or raise where they are wrong.
 
@@ -302,37 +317,44 @@ class Problem:
         ----------
         prepared : PreparedRows
         sums : GameSums or SparseGameSums
-            Those of all parts, which were checked.
+            Those of all parts.
         residual : float
-            The largest amount that they miss the prediction by.
+            What they miss the prediction by at most, as `sums.check` says.
         error : array of shape (n_rows, n_outputs)
             What the sums may be off by; it is added to in place.
         base : array of shape () or (n_outputs,)
             The base value.
         noise : Noise
-        sizes : array of shape (n_rows, n_outputs) or (n_outputs,)
-            What sums of ``|alpha_i k(x, x_i)|`` are at most.
         """
+        explained, missed = sums.checked
         shows = self.tol is None and sums.efficient
-        missed = sums.residual if shows else None
-        noise.warn(sizes, residual if shows else None, missed, prepared.parts)
+        warn_of_noise(noise, sums.magnitudes, residual, missed if shows else None, prepared)
         self.check_predictions(prepared.rows, sums.totals)
-        base_values = np.empty((len(sums.totals), *base.shape))
+        base_values = np.empty((len(explained), *base.shape))
         base_values[...] = base
         # of what was computed, of the intercept in base and prediction, and of what the sum misses
         error += self.intercept_error
         if sums.efficient:
-            predictions = base_values + sums.explained.reshape(base_values.shape)
-            error += np.abs(sums.residual)
+            predictions = base_values + explained.reshape(base_values.shape)
+            error += np.abs(missed)
         else:
             predictions = sums.totals.reshape(base_values.shape) + self.intercept
         return {
             "base_values": base_values,
             "rules": sums.rules,
-            "residual": residual,
+            "additivity_error": residual,
             "predictions": predictions,
-            "error": error.reshape(base_values.shape),
+            "error_bound": error.reshape(base_values.shape),
         }
+
+
+def warn_of_noise(
+    noise: Noise, sizes: Floats, residual: float, missed: Floats | None, prepared: PreparedRows
+) -> None:
+    """Warn where rounding hides what the model says; see `Noise.describe`."""
+    sentence = noise.describe(sizes, residual, missed, prepared.parts)
+    if sentence is not None:
+        warnings.warn(sentence, PrecisionWarning, stacklevel=outer_stack_level())
 
 
 def make_problem(
@@ -349,28 +371,30 @@ def make_problem(
     """Return the problem of an `Explainer` with these arguments, with its games prepared."""
     background, background_weights = from_shap(background, background_weights)
     fitted = read_model(model, outputs)
-    expansion = named(fitted.expansion, column_names(background, "background"))
-    players, player_names = parse_groups(groups, expansion.feature_names)
-    measure, tol = parse_measure(index), tolerance(tol, FULL_PRECISION)
-    removal = removal_of(removal, background)
-    weights = shares_of(background, background_weights)
+    expansion = with_names(fitted.expansion, column_names(background, "background"))
+    feature_groups, feature_names = parse_groups(groups, expansion.feature_names)
+    measure, tol = parse_measure(index), check_tolerance(tol, FULL_PRECISION)
+    removal = check_removal(removal, background)
+    weights = normalise_weights(background, background_weights)
     given = (background, weights, background_weights is not None)
     sparse = False
     if any(part.sparse_points is not None for part in expansion.parts):
         from pkex.explain.sparse import stays_sparse
 
         sparse = stays_sparse(expansion)
-    absent, backgrounds = stand_ins(expansion, removal, *given, sparse=sparse)
+    background_info, backgrounds = make_backgrounds(expansion, removal, *given, sparse=sparse)
     problem = Problem(
         fitted._replace(expansion=expansion),
-        players,
-        player_names,
+        feature_groups,
+        feature_names,
         removal,
-        absent,
+        background_info,
         backgrounds,
         given if sparse else None,  # which may be large, and is not needed elsewhere
         measure,
         tol,
+        None if expansion.preparation is None else background,
+        background is not None,
     )
     _ = problem.sparse_games if sparse else problem.games
     return problem

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pkex._util.floats import usual_errors
+from pkex._util.floats import default_errstate
 from pkex._util.types import Floats
 from pkex._util.validation import brief, column_names, default_names, refuse_dask
 from pkex.errors import PrecisionWarning
 from pkex.explain.problem import Problem, read_model
 from pkex.games.atoms import Atoms
+from pkex.games.blas import single_blas
 from pkex.games.engine import run_reduction
 from pkex.games.layout import as_column_major
-from pkex.games.moments import Bundles, VarianceGame, VarianceSums
+from pkex.games.moments import AtomFactors, Bundles, VarianceGame, VarianceSums
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
 from pkex.games.threads import check_n_jobs
@@ -32,10 +33,10 @@ from pkex.kernels.bounded import within
 from pkex.kernels.columns import RBF
 from pkex.kernels.normal_form import Term, leaf_values
 from pkex.models.inputs import Inputs, from_distributions, from_table, names_in
-from pkex.models.preparation import prepared_players
+from pkex.models.preparation import prepare_groups
 from pkex.models.ranges import categorical_columns, notes_on
-from pkex.models.sums import named
-from pkex.readers.reading import outside
+from pkex.models.sums import with_names
+from pkex.readers.reading import outer_stack_level
 from pkex.results.about import About
 from pkex.results.sensitivity import Sensitivity
 from pkex.tables.dependence import Dependence
@@ -51,7 +52,7 @@ _CONSTANT = 2.0**-40  # of the mean square: a standard deviation below is that o
 _FEW_DIGITS = 4.0
 
 
-@usual_errors
+@default_errstate
 def sensitivity(
     model: Any,
     X: ArrayLike | Mapping[Any, Any],
@@ -77,16 +78,16 @@ def sensitivity(
         a model that was fitted without any. In a mapping every column, by name or number, has a
         range (low, high), a frozen distribution of `scipy.stats`, a sample (a list or array of
         more than two values), or a number, at which it is fixed. Ranges and distributions are
-        integrated by a rule; `Sensitivity.error` has what that may cost. The names of a mapping
-        for a model without names are those of its columns, in the order of the mapping.
+        integrated by a rule; `Sensitivity.error_bound` has what that may cost. The names of a
+        mapping for a model without names are those of its columns, in the order of the mapping.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows of a table; equal by default.
     groups : mapping of name to columns, or sequence of sequences of columns, optional
-        Columns that act as one input. Of a table they stay together, row by row, so that they may
+        Columns that are one input. Of a table they stay together, row by row, so that they may
         depend on each other.
     order : {1, 2}, default 1
-        With 2 the shares of all pairs of inputs are found as well.
-    outputs : {"classes", "pairs", "log-odds"}, optional
+        With 2 the indices of all pairs of inputs are computed as well.
+    outputs : {"classes", "ovo", "log-odds"}, optional
         What to analyse of a classifier, as in `Explainer`.
     n_jobs : int or None, default -1
         Number of threads as in joblib; -1 uses all cores.
@@ -94,6 +95,7 @@ def sensitivity(
     Returns
     -------
     Sensitivity
+        The indices of every input, with their error bound.
 
     Raises
     ------
@@ -101,16 +103,20 @@ def sensitivity(
         Among others when a column of categories, or one that the model rounds to integers, has a
         range or a continuous distribution.
 
+    See Also
+    --------
+    pkex.Sensitivity : The result.
+
     Examples
     --------
     >>> import pkex
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.svm import SVR
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> found = pkex.sensitivity(SVR(C=50.0).fit(X, y), X)
-    >>> found.feature_names[found.order[0]]
+    >>> result = pkex.sensitivity(SVR(C=50.0).fit(X, y), X)
+    >>> result.feature_names[result.ranking[0]]
     's5'
-    >>> float(found.shapley.sum().round(9))
+    >>> float(result.shapley.sum().round(9))
     1.0
     """
     check_n_jobs(n_jobs)
@@ -120,69 +126,82 @@ def sensitivity(
     fitted = read_model(model, outputs)
     known = fitted.expansion.feature_names
     names = names_in(fitted.expansion, X) if isinstance(X, Mapping) else column_names(X)
-    fitted = fitted._replace(expansion=named(fitted.expansion, names))
-    problem = Problem(fitted, *parse_groups(groups, fitted.expansion.feature_names))
+    expansion = with_names(fitted.expansion, names)
+    feature_groups, feature_names = parse_groups(groups, expansion.feature_names)
+    problem = Problem(fitted._replace(expansion=expansion), feature_groups, feature_names)
     notes: tuple[str, ...] = ()
     dependence = None
     if isinstance(X, Mapping):
         if sample_weight is not None:
-            raise ValueError("sample_weight goes with a table; distributions have their own.")
+            raise ValueError(
+                "sample_weight needs a table of rows, but X has distributions; leave out "
+                "sample_weight."
+            )
         has_names = known != default_names("x", len(known))
         sums, inputs, error = _refine_nodes(problem, X, order, n_jobs, has_names)
-        notes = notes_on(problem.expansion, inputs.rows)
+        notes = notes_on(expansion, inputs.rows)
         if names is not None:
-            said = f"{inputs.said}, named in the order of the mapping as the model has no names"
-            inputs = replace(inputs, said=said)
+            order_note = "named in the order of the mapping as the model has no names"
+            inputs = replace(inputs, description=f"{inputs.description}, {order_note}")
     else:
-        inputs = from_table(problem.expansion, X, sample_weight)
+        inputs = from_table(expansion, X, sample_weight)
         sums, missed = _sum_variance(problem, inputs, order, n_jobs)
         error = _mixture_error(sums, missed)
         counted_rows = np.flatnonzero(inputs.weights)
-        categorical = categorical_columns(problem.expansion)
+        categorical = categorical_columns(expansion)
         dependence = Dependence(inputs.table, counted_rows, categorical)
         problem.check_predictions(X)
-    result = _assemble(problem, sums, inputs, error)
-    return replace(result, input_notes=notes, dependence=dependence)
+    facts = {"inputs": inputs.description, "input_notes": notes, "dependence": dependence}
+    return _assemble(problem, sums, error, facts)
 
 
 def _sum_variance(
     problem: Problem, inputs: Inputs, order: int, n_jobs: int | None
 ) -> tuple[VarianceSums, Floats]:
     """Return what the variance is made of, for some inputs, and what the function is off by."""
-    expansion, players = problem.expansion, problem.players
-    columns_of = [(j,) for player in players for j in player] if inputs.by_column else players
-    owners = [i for i, player in enumerate(players) for _ in player]
-    shares = np.repeat(inputs.weights.reshape(-1, 1), len(players), axis=1)
+    expansion, feature_groups = problem.model.expansion, problem.feature_groups
+    columns_of = (
+        [(j,) for group in feature_groups for j in group] if inputs.by_column else feature_groups
+    )
+    owners = [i for i, group in enumerate(feature_groups) for _ in group]
+    shares = np.repeat(inputs.weights.reshape(-1, 1), len(feature_groups), axis=1)
     if inputs.by_column:
         shares = inputs.weights[:, [j for (j,) in columns_of]]
     else:
-        owners = list(range(len(players)))
-    bundles = Bundles(np.ascontiguousarray(shares), np.array(owners), len(players))
+        owners = list(range(len(feature_groups)))
+    bundles = Bundles(np.ascontiguousarray(shares), np.array(owners), len(feature_groups))
     parts, weights = [], []
     missed = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
+    intercept = np.sum([part.intercept for part in expansion.parts], axis=0)
     for part, rows in zip(expansion.parts, inputs.rows, strict=True):
-        n_columns = part.points.shape[1]
-        inside = prepared_players(part, tuple(columns_of))
+        alpha, (_, n_columns) = part.alpha, part.shape
+        inside = prepare_groups(part, tuple(columns_of))
         terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
-        lacks = sum(term.error * _largest_factors(term, rows, part.points) for term in terms)
-        missed += lacks * np.abs(part.alpha).sum(axis=0)
-        plan = Plan.of(terms, inside, general=True)
-        atoms = Atoms(plan, as_column_major(part.points))
-        parts.append((atoms, as_column_major(rows)))
-        weights.append(atoms.spread(part.alpha))
-    game = VarianceGame(parts, np.concatenate(weights), bundles, pairs=order == 2)
-    sums: VarianceSums = run_reduction(game, n_jobs=n_jobs)
-    return sums._replace(mean=sums.mean + problem.intercept), missed
+        if any(term.error for term in terms):
+            missed += _mixture_gap(terms, rows, part.points) * np.abs(alpha).sum(axis=0)
+        columns, points = as_column_major(rows), as_column_major(part.points)
+        atoms = Atoms(Plan.of(terms, inside, general=True), points)
+        parts.append((atoms, columns))
+        weights.append(atoms.spread(alpha))
+    every = AtomFactors(parts, np.concatenate(weights), bundles)
+    with single_blas():  # which would have threads beside those of the engine
+        factors = run_reduction(every, n_jobs=n_jobs)
+        game = VarianceGame(every, factors, pairs=order == 2)
+        sums: VarianceSums = run_reduction(game, n_jobs=n_jobs)
+    return sums._replace(mean=sums.mean + intercept), missed
 
 
-def _largest_factors(term: Term, rows: Floats, points: Floats) -> float:
-    """Return a bound of the factors that the error of a term is multiplied by."""
-    size = 1.0
-    for leaf in term.leaves if term.error else ():
-        if not isinstance(leaf, RBF):
-            factors = leaf_values(leaf, leaf.factors, rows, points)
-            size *= float(np.abs(factors).max(axis=(0, 1)).prod())
-    return size
+def _mixture_gap(terms: Iterable[Term], rows: Floats, points: Floats) -> float:
+    """Return how far the terms may be from the kernel: their errors times their other factors."""
+    gap = 0.0
+    for term in terms:
+        size = 1.0
+        for leaf in term.leaves if term.error else ():
+            if not isinstance(leaf, RBF):
+                factors = leaf_values(leaf, leaf.factors, rows, points)
+                size *= float(np.abs(factors).max(axis=(0, 1)).prod())
+        gap += term.error * size
+    return gap
 
 
 def _refine_nodes(
@@ -192,7 +211,7 @@ def _refine_nodes(
     size, most = _NODES
     before: VarianceSums | None = None
     while True:
-        inputs = from_distributions(problem.expansion, X, size, named=has_names)
+        inputs = from_distributions(problem.model.expansion, X, size, has_names=has_names)
         sums, missed = _sum_variance(problem, inputs, order, n_jobs)
         if before is not None:
             difference = _largest_difference(before, sums)
@@ -224,48 +243,47 @@ def _largest_difference(before: VarianceSums, after: VarianceSums) -> float:
     return max(differences)
 
 
-def _assemble(problem: Problem, sums: VarianceSums, inputs: Inputs, error: float) -> Sensitivity:
+def _assemble(
+    problem: Problem, sums: VarianceSums, error: float, facts: dict[str, Any]
+) -> Sensitivity:
     """Return the indices as shares of the variance, and what they may be off by."""
     noise = _EIGHT_ROUNDINGS * sums.magnitudes
     varies = sums.variance > np.maximum(noise, (_CONSTANT * np.abs(sums.mean)) ** 2)
     if not varies.any():
         raise ValueError(
-            "the model does not vary over these inputs by more than rounding, so that there is no "
-            "variance to share. Check the ranges of X, and whether the model's coefficients are "
-            "huge."
+            "the model does not vary over these inputs by more than rounding errors, so there is "
+            "no variance to attribute. Check the ranges of X, and whether the model's "
+            "coefficients are huge."
         )
     scale = np.where(varies, sums.variance, np.nan)
     digits = float(np.log10(scale / noise)[varies].min())
     if digits < _FEW_DIGITS:
         count = math.floor(digits)
         warnings.warn(
-            "the coefficients of this model are so large that rounding shows: about "
-            f"{count} digit{'s' * (count != 1)} of the shares are left. More regularisation (alpha "
-            "of a Gaussian process, say), a narrower kernel or no duplicate rows make the "
-            "coefficients smaller.",
+            "the coefficients of this model are so large that rounding errors are visible: about "
+            f"{count} digit{'s' * (count != 1)} of the indices are correct. More regularisation "
+            "(such as alpha of a Gaussian process), a narrower kernel or removing duplicate rows "
+            "makes the coefficients smaller.",
             PrecisionWarning,
-            stacklevel=outside(),
+            stacklevel=outer_stack_level(),
         )
-    expansion, classes = problem.expansion, problem.model.classes
-    several = expansion.n_outputs > 1
-
-    def shaped(array: Floats) -> Any:
-        return array if several else array[..., 0]
-
-    return Sensitivity(
-        About(
-            problem.player_names,
-            expansion.feature_names,
-            problem.players,
-            expansion.output_names,
-            number=None if classes is None else classes.number,
-        ),
-        first_order=shaped(sums.first / scale),
-        total_order=shaped(sums.total / scale),
-        shapley=shaped(sums.shapley / scale),
-        variance=shaped(np.where(varies, sums.variance, 0.0)),
-        mean=shaped(sums.mean),
-        inputs=inputs.said,
-        error=error + 10.0**-digits,
-        second_order=None if sums.pairs is None else shaped(sums.pairs / scale),
+    arrays: dict[str, Any] = {
+        "first_order": sums.first / scale,
+        "total_order": sums.total / scale,
+        "shapley": sums.shapley / scale,
+        "variance": np.where(varies, sums.variance, 0.0),
+        "mean": sums.mean,
+    }
+    if sums.pairs is not None:
+        arrays["second_order"] = sums.pairs / scale
+    if len(scale) == 1:  # one output has no axis
+        arrays = {name: array[..., 0] for name, array in arrays.items()}
+    expansion, classes = problem.model.expansion, problem.model.classes
+    about = About(
+        problem.feature_names,
+        expansion.feature_names,
+        problem.feature_groups,
+        expansion.output_names,
+        output_kind=None if classes is None else classes.number,
     )
+    return Sensitivity(about, **arrays, error_bound=error + 10.0**-digits, **facts)

@@ -16,17 +16,17 @@ import numpy as np
 from pkex._util.lazy import lazy
 from pkex._util.sparse import as_csr
 from pkex._util.types import Floats, Players
-from pkex.explain.noise import Noise
 from pkex.games.plan import Plan
 from pkex.games.protocols import Measure
 from pkex.games.sparse import Scenarios
 from pkex.games.sparse_points import SparseGameSums, SparsePoints
 from pkex.games.stored import split_rows
 from pkex.models.expansion import KernelExpansion
-from pkex.models.preparation import prepared_players
-from pkex.models.sums import base_of
-from pkex.output.token_spans import Analyzed
-from pkex.readers.reading import said_before
+from pkex.models.noise import Noise
+from pkex.models.preparation import prepare_groups
+from pkex.models.sums import add_base_values
+from pkex.readers.reading import without_name_warning
+from pkex.readers.sklearn.token_spans import Analyzed
 from pkex.results.sparse import SparseExplanation
 
 if TYPE_CHECKING:
@@ -53,17 +53,17 @@ class SparseGames:
     ----------
     expansion : KernelExpansion
         One that `stays_sparse`.
-    players : tuple of tuples of int
+    feature_groups : tuple of tuples of int
     measure : Measure
     tol : float or None
     scenarios : sequence of Scenarios or None
-        What absent players are replaced by, for each part.
+        What removed features are replaced by, for each part.
     """
 
     def __init__(
         self,
         expansion: KernelExpansion,
-        players: Players,
+        feature_groups: Players,
         measure: Measure,
         tol: float | None,
         scenarios: Sequence[Scenarios | None],
@@ -73,7 +73,7 @@ class SparseGames:
         for part, rows in zip(expansion.parts, scenarios, strict=True):
             plan = Plan.of(
                 part.kernel.terms(part.shape[1], tol),
-                prepared_players(part, players),
+                prepare_groups(part, feature_groups),
                 tol,
                 measure=measure,
                 general=rows is not None,
@@ -95,26 +95,17 @@ class SparseGames:
     @lazy
     def base_value(self) -> Floats:
         """The value of the empty coalition in these games, shape () or (n_outputs,)."""
-        return base_of(self.expansion, self.parts)
-
-    @lazy
-    def sizes(self) -> Floats:
-        """What sums of ``|alpha_i k(x, x_i)|`` are at most, shape (outputs,)."""
-        sizes = []
-        for part in self.parts:
-            worth = sum(abs(term.coefficient) for term in part.plan.terms)
-            sizes.append(worth * np.abs(part.weights).sum(axis=0))
-        return np.asarray(np.sum(sizes, axis=0))
+        return add_base_values(self.expansion, self.parts)
 
     def sum_parts(self, prepared: list[Any], n_jobs: int | None, progress: bool) -> SparseGameSums:
         """Return the sums of prepared tables, over all parts."""
         pairs = list(zip(self.parts, map(split_rows, prepared), strict=True))
         stored = [[part.owners.of(row) for row in rows] for part, rows in pairs]
-        players = stored[0]
+        features = stored[0]
         if len(stored) > 1:  # a row may have an entry in the columns of one part alone
-            players = [np.unique(np.concatenate(each)) for each in zip(*stored, strict=True)]
+            features = [np.unique(np.concatenate(each)) for each in zip(*stored, strict=True)]
         options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
-        return reduce(add, [part.explain(rows, players, **options) for part, rows in pairs])
+        return reduce(add, [part.explain(rows, features, **options) for part, rows in pairs])
 
 
 def explain_sparse_rows(
@@ -125,10 +116,8 @@ def explain_sparse_rows(
     assert games is not None
     sums = games.sum_parts(prepared.parts, n_jobs, progress)
     base = games.base_value
-    arrays = problem.check_and_assemble(
-        prepared, sums, sums.check(), sums.error, base, games.noise, games.sizes
-    )
-    values = _as_csr(sums, len(problem.players))
+    arrays = problem.check_and_assemble(prepared, sums, sums.check(), sums.error, base, games.noise)
+    values = _as_csr(sums, len(problem.feature_groups))
     preparation = problem.expansion.preparation
     vectorizer = None if preparation is None else preparation.texts
     classes = problem.model.classes
@@ -138,17 +127,19 @@ def explain_sparse_rows(
         values=values if base.ndim else values[0],
         rest=sums.rest.reshape(-1, *base.shape),
         data=as_csr(prepared.table, "X"),
-        predicted=None if predict is None else np.asarray(said_before(predict)(rows)),
+        predicted_class=None
+        if predict is None
+        else np.asarray(without_name_warning(predict)(rows)),
         texts=None if vectorizer is None else tuple(rows),
         spans=None if vectorizer is None else Analyzed(vectorizer, problem.about.column_names),
         **arrays,
     )
 
 
-def _as_csr(sums: SparseGameSums, n_players: int) -> tuple[Any, ...]:
+def _as_csr(sums: SparseGameSums, n_features: int) -> tuple[Any, ...]:
     """Return the values of each output."""
     from scipy.sparse import csr_array
 
-    shape = (len(sums.rest), n_players)
+    shape = (len(sums.rest), n_features)
     places = sums.players, sums.starts
     return tuple(csr_array((column, *places), shape=shape) for column in sums.values.T.copy())

@@ -9,16 +9,16 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
-from pkex._util.floats import usual_errors
+from pkex._util.floats import default_errstate
 from pkex.explain.problem import PreparedRows, Problem
 from pkex.games.sums import GameSums
-from pkex.readers.reading import said_before
+from pkex.readers.reading import without_name_warning
 from pkex.results.explanation import Explanation
 
-__all__ = ["explain_rows"]
+__all__ = ["explain_rows", "predict_later"]
 
 
-@usual_errors
+@default_errstate
 def explain_rows(
     problem: Problem,
     X: Any,
@@ -43,30 +43,24 @@ def explain_rows(
     by_part = [games.explain(x, n_jobs=n_jobs, progress=progress) for games, x in pairs]
     sums: GameSums = reduce(add, by_part)
     residual = sums.check()  # before what an overflow would make of errors
-    errors = [games.error(s, x) for (games, x), s in zip(pairs, by_part, strict=True)]
-    base, noise = problem.base_value, problem.noise
-    error = reduce(add, errors)
-    arrays = problem.check_and_assemble(
-        prepared, sums, residual, error, base, noise, sums.magnitudes
-    )
-    one_output = base.ndim == 0
-    spread = {}
+    error = reduce(add, [games.error(s, x) for (games, x), s in zip(pairs, by_part, strict=True)])
+    base = problem.base_value
+    arrays = problem.check_and_assemble(prepared, sums, residual, error, base, problem.noise)
     if uncertain:
-        options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
-        deviations = spread_of_values(problem, prepared, full=return_cov, **options)
-        spread = deviations.fields(one_output=one_output)
+        arrays |= spread_of_values(
+            problem, prepared, full=return_cov, n_jobs=n_jobs, progress=progress
+        )
     return Explanation(
         problem.about_rows(prepared.rows),
-        values=sums.values[:, :, 0] if one_output else sums.values,
+        values=sums.values if base.ndim else sums.values[:, :, 0],
         data=prepared.data,
-        predicted=_predicted_later(problem, prepared),
-        row_labels=prepared.labels,
+        predicted_class=predict_later(problem, prepared),
+        row_index=prepared.labels,
         **arrays,
-        **spread,
     )
 
 
-def _predicted_later(problem: Problem, prepared: PreparedRows) -> Any:
+def predict_later(problem: Problem, prepared: PreparedRows) -> Any:
     """Return a function that asks a classifier for the classes of the rows."""
     classes, rows = problem.model.classes, prepared.rows
     if classes is None or classes.predict is None:
@@ -75,4 +69,4 @@ def _predicted_later(problem: Problem, prepared: PreparedRows) -> Any:
         rows = prepared.parts[0]  # a copy, which nobody changes
     elif hasattr(rows, "copy"):  # what has none cannot be changed
         rows = rows.copy()
-    return partial(usual_errors(said_before(classes.predict)), rows)
+    return partial(default_errstate(without_name_warning(classes.predict)), rows)
