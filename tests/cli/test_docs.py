@@ -1,4 +1,4 @@
-"""The commands of docs/cli.md are run, and print what stands there."""
+"""The commands of docs/howto/command_line.md are run, and print what stands there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pkex.cli import main
 
 pytestmark = pytest.mark.frontend
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "command_line.md"
 
 
 def test_the_commands_of_the_page_print_what_stands_there(tmp_path, monkeypatch, capsys):

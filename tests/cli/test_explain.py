@@ -15,12 +15,14 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyRegressor
 from sklearn.impute import SimpleImputer
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import pkex
 from pkex.cli import main
+from pkex.models.removal import NEUTRAL_NOTE
 from tests._support.written import Page, results
 
 pytestmark = pytest.mark.frontend
@@ -54,11 +56,11 @@ def check(explanation, numbers=None):
     """Compare the files with an explanation of one output."""
     values, summary = results()
     names = list(explanation.feature_names)
-    extra = ["output"] if explanation.outputs else []
-    last = [] if explanation.predicted is None else ["predicted_class"]
+    extra = ["output"] if explanation.output_names else []
+    last = [] if explanation.predicted_class is None else ["predicted_class"]
     assert list(values.columns) == ["row", *extra, *names, "base_value", "prediction", *last]
     if last:
-        assert list(values["predicted_class"]) == explanation.predicted.tolist()
+        assert list(values["predicted_class"]) == explanation.predicted_class.tolist()
     np.testing.assert_array_equal(values[names], explanation.values)
     np.testing.assert_array_equal(values["base_value"], explanation.base_values)
     np.testing.assert_array_equal(values["prediction"], explanation.predictions)
@@ -66,16 +68,16 @@ def check(explanation, numbers=None):
     assert list(values["row"]) == list(expected)
     importance = explanation.importance()
     features = summary["result"]["features"]
-    assert [entry["name"] for entry in features] == [names[i] for i in importance.order]
+    assert [entry["name"] for entry in features] == [names[i] for i in importance.ranking]
     assert [entry["importance"] for entry in features] == [
-        [importance.values[i]] for i in importance.order
+        [importance.values[i]] for i in importance.ranking
     ]
     assert summary["result"]["removal"] == explanation.removal
-    assert summary["result"]["absent"] == explanation.absent
+    assert summary["result"]["background_info"] == explanation.background_info
     assert [entry["centred"] for entry in features] == [
-        [importance.centred[i]] for i in importance.order
+        [importance.centred[i]] for i in importance.ranking
     ]
-    assert summary["result"]["residual"] == explanation.residual
+    assert summary["result"]["additivity_error"] == explanation.additivity_error
     shown = Page(Path("out/report.html")).data
     assert shown["rows"] == list(expected)
     assert [entry["label"] for entry in shown["facts"][:2]] == ["Model", "Table"]
@@ -89,7 +91,7 @@ def test_values_are_those_of_the_library(svr, capsys):
     printed = capsys.readouterr()
     assert "data.csv: 60 rows; numeric: age, sex, bmi" in printed.err
     assert "ignored: target." in printed.err
-    assert "mean |value| over 60 rows" in printed.out
+    assert "mean |Shapley value| over 60 rows" in printed.out
     assert "Wrote values.csv, summary.json and report.html to out" in printed.out
 
 
@@ -100,7 +102,7 @@ def test_columns_are_found_by_name(svr):
 
 
 def test_columns_of_noise_rank_below_those_that_matter(capsys):
-    """Twenty columns of which three matter, with all defaults; the paper's game by name."""
+    """Twenty columns of which three matter, with all defaults; neutral removal by name."""
     rng = np.random.default_rng(1)
     table = pd.DataFrame(rng.normal(size=(400, 20)), columns=[f"f{j}" for j in range(20)])
     y = 2.0 * table["f0"] + np.sin(2.0 * table["f1"]) + table["f0"] * table["f2"]
@@ -111,25 +113,23 @@ def test_columns_of_noise_rank_below_those_that_matter(capsys):
     assert {entry["name"] for entry in features[:3]} == {"f0", "f1", "f2"}
     least = min(entry["importance"][0] for entry in features[:3])
     assert features[3]["importance"][0] < 0.5 * least
-    said = (
-        "averaged over the model's 367 support vectors (of 400 training rows), columns independent"
-    )
-    assert said == summary["result"]["absent"]
-    assert summary["result"]["caution"] is None
+    said = "367 support vectors (of 400 training rows), features treated as independent"
+    assert said == summary["result"]["background_info"]
+    assert summary["result"]["notes"] == []
     printed = capsys.readouterr().out
-    assert f"absent features: {said}" in printed
+    assert f"background: {said}" in printed
     assert "centred" not in printed
     explain("--removal", "neutral")
     summary = check(pkex.Explainer(model, removal="neutral")(table))
     features = summary["result"]["features"]
     assert [entry["name"] for entry in features[:3]] == ["f0", "f14", "f3"]
     assert features[1]["centred"][0] < 0.5 * features[1]["importance"][0]
-    assert "charged for being looked at" in summary["result"]["caution"]
+    assert summary["result"]["notes"] == [NEUTRAL_NOTE]
     printed = capsys.readouterr().out
-    assert "absent features: have the kernel factor 1" in printed
-    assert "note: under neutral removal a column is charged for being looked at" in printed
+    assert "background: none; the kernel factor of a removed feature is 1 (neutral)" in printed
+    assert "note: Neutral values include a constant offset per feature" in printed
     assert "centred" in printed.splitlines()[1]
-    explain("--removal", "marginal", "--rows", "3")
+    explain("--removal", "product-of-marginals", "--rows", "3")
     check(pkex.Explainer(model)(table[3:4]), [3])
     assert said in capsys.readouterr().out
 
@@ -140,8 +140,8 @@ def test_rows_and_background(svr, capsys):
     chosen = X.iloc[[3, 4, 50]]
     summary = check(pkex.Explainer(svr, X[30:50])(chosen), [3, 4, 50])
     assert summary["inputs"]["background"]["rows"] == 20
-    explain("--background", "background.parquet", "--removal", "marginal")
-    check(pkex.Explainer(svr, X[30:], removal="marginal")(X))
+    explain("--background", "background.parquet", "--removal", "product-of-marginals")
+    check(pkex.Explainer(svr, X[30:], removal="product-of-marginals")(X))
     capsys.readouterr()
     explain("--rows", "7")
     assert "row 7: prediction" in capsys.readouterr().out
@@ -187,7 +187,7 @@ def test_bad_groups_are_refused(name, content, words, svr, capsys):
 def test_a_model_without_names_takes_those_of_the_table(capsys):
     model = save(SVR(C=50.0).fit(X.to_numpy(), Y), target=Y)
     explain(code=2)
-    assert "takes 10, but data.csv has 11" in capsys.readouterr().err
+    assert "takes 10 columns, but data.csv has 11" in capsys.readouterr().err
     columns = ",".join(X.columns)
     Path("g.json").write_text('{"blood": ["s1", "s2"], "first": [0, 1]}')
     explain("--columns", columns, "--groups", "g.json")
@@ -230,9 +230,9 @@ def test_warnings_become_notes(capsys):
     explain()
     printed = capsys.readouterr().err
     assert "Warning: " in printed
-    with pytest.warns(UserWarning, match="mixes"):
+    with pytest.warns(UserWarning, match="combines columns"):
         expected = pkex.Explainer(model)(X)
-    assert any("mixes" in note for note in check(expected)["notes"])
+    assert any("combines columns" in note for note in check(expected)["notes"])
 
 
 def test_categories_that_look_like_numbers(capsys):
@@ -241,7 +241,7 @@ def test_categories_that_look_like_numbers(capsys):
     model = save(make_pipeline(encoder, SVR()).fit(table, Y), table)
     explain(code=2)
     error = capsys.readouterr().err
-    assert "Error: the model cannot take the columns as they were read" in error
+    assert "Error: the model does not accept the columns as they were read" in error
     assert "--categorical reads numbers as text" in error
     explain("--categorical", "zip,town", code=2)
     assert "has no column town, which --categorical names" in capsys.readouterr().err
@@ -262,7 +262,7 @@ def test_several_outputs_are_lines_or_one_is_chosen(wine, capsys):
     expected = pkex.Explainer(wine)(table)
     explain()
     values, summary = results()
-    assert list(values["output"][:3]) == list(expected.outputs)
+    assert list(values["output"][:3]) == list(expected.output_names)
     names = list(expected.feature_names)
     np.testing.assert_array_equal(
         values[names].to_numpy().reshape(len(table), 3, -1), expected.values.transpose(0, 2, 1)
@@ -270,16 +270,16 @@ def test_several_outputs_are_lines_or_one_is_chosen(wine, capsys):
     np.testing.assert_array_equal(
         values["prediction"].to_numpy().reshape(-1, 3), expected.predictions
     )
-    assert [entry["name"] for entry in summary["result"]["outputs"]] == list(expected.outputs)
+    assert [entry["name"] for entry in summary["result"]["outputs"]] == list(expected.output_names)
     assert list(values["predicted_class"][::3]) == wine.predict(table).tolist()
     printed = capsys.readouterr().out
     assert re.search("feature +red +rosé +white", printed)
     assert "mean decision function of each class against each other class: positive" in printed
     counts = pd.Series(wine.predict(table)).value_counts()
     assert f"predicted: red ({counts['red']}), rosé ({counts['rosé']})" in printed
-    assert summary["result"]["classes"]["predicted"] == counts.to_dict()
+    assert summary["result"]["classes"]["predicted_counts"] == counts.to_dict()
     assert [entry["positive"] for entry in summary["result"]["outputs"]] == ["red", "rosé", "white"]
-    for choice in (expected.outputs[1], "1"):
+    for choice in (expected.output_names[1], "1"):
         explain("--output", choice)
         check(expected[:, :, 1])
     explain("--output", "blue", code=2)
@@ -288,22 +288,22 @@ def test_several_outputs_are_lines_or_one_is_chosen(wine, capsys):
 
 def test_pairs_of_classes_can_be_asked_for(wine, capsys):
     table = pd.read_csv("data.csv")
-    explain("--outputs", "pairs")
+    explain("--outputs", "ovo")
     values, summary = results()
     assert list(values["output"][:3]) == ["red vs rosé", "red vs white", "rosé vs white"]
     outputs = summary["result"]["outputs"]
     assert (outputs[0]["positive"], outputs[0]["negative"]) == ("red", "rosé")
-    explain("--outputs", "pairs", "--output", "red vs rosé", "--rows", "3")
-    check(pkex.Explainer(wine, outputs="pairs")(table[3:4])[..., 0], [3])
+    explain("--outputs", "ovo", "--output", "red vs rosé", "--rows", "3")
+    check(pkex.Explainer(wine, outputs="ovo")(table[3:4])[..., 0], [3])
     printed = capsys.readouterr().out
     assert f"row 3 (predicted {wine.predict(table)[3]}): red vs rosé " in printed
-    assert "positive values speak for red, negative ones for rosé" in printed
+    assert "positive values push towards red, negative ones towards rosé" in printed
     explain("--rows", "3")
     assert f"row 3: predicted {wine.predict(table)[3]}" in capsys.readouterr().out
 
 
 def test_a_model_without_a_choice_of_outputs(svr, capsys):
-    explain("--outputs", "pairs", code=2)
+    explain("--outputs", "ovo", code=2)
     assert "this SVR has no choice of outputs" in capsys.readouterr().err
 
 
@@ -363,7 +363,7 @@ def test_names_of_rows_with_missing_values_and_several_outputs(wine):
     ("name", "words"),
     [
         ("nobody", "has no column nobody, which --id names"),
-        ("age", "the model takes the column age, so that it cannot name the rows"),
+        ("age", "the column age is a feature of the model"),
         ("output", "the column 'output' of --id is named like"),
         ("prediction", "the column 'prediction' of --id is named like"),
     ],
@@ -378,7 +378,7 @@ def test_an_output_of_one(svr, capsys):
     explain("--output", "0", code=2)
     assert "leave out --output" in capsys.readouterr().err
     model = save(SVC().fit(X, np.where(Y > 100, "ill", "well")))
-    [name] = pkex.Explainer(model)(X).outputs
+    [name] = pkex.Explainer(model)(X).output_names
     explain("--output", name)
     check(pkex.Explainer(model)(X))
 
@@ -435,15 +435,15 @@ def test_a_feature_named_as_an_added_column_can_be_renamed(name, capsys):
     [
         (["--rows", "60"], "there is no row 60 in data.csv, which has 60."),
         (["--rows", "a:b"], "rows 'a:b' cannot be read"),
-        (["--columns", "age"], "the model knows the names of its columns"),
-        (["--background-rows", "0:5"], "--background-rows were given without --background."),
+        (["--columns", "age"], "the model was fitted with column names"),
+        (["--background-rows", "0:5"], "--background-rows needs --background."),
         (
             ["--removal", "interventional"],
-            "--removal interventional takes absent features from other rows: pass",
+            "--removal interventional needs a background: pass",
         ),
         (["--background", "nothing.csv"], "there is no file nothing.csv."),
         (["--tol", "-1"], "tol must be"),
-        (["--jobs", "0"], "Error: --jobs must not be 0: give a number of threads, or -1"),
+        (["--n-jobs", "0"], "Error: --n-jobs must not be 0: give a number of threads, or -1"),
         (["--encoding", "klingon"], "there is no encoding 'klingon'"),
     ],
 )
@@ -480,7 +480,7 @@ def test_bad_tables_are_one_sentence(content, words, svr, capsys):
 def test_bad_models_are_one_sentence(svr, capsys):
     skops.io.dump(DummyRegressor().fit(X, Y), "model.skops")
     for content, words in (
-        (None, "DummyRegressor is not a model that pkex can read."),
+        (None, "DummyRegressor is not a supported model."),
         (b"no model", "model.skops is not a model: save one"),
         (b"\x80\x04K\x01.", "model.skops is a pickle, and reading one may run any code"),
     ):
@@ -491,6 +491,30 @@ def test_bad_models_are_one_sentence(svr, capsys):
         assert words in error
         assert not Path("out").exists()
     explain("--trust", code=2)
-    assert "int is not a model that pkex can read" in capsys.readouterr().err
+    assert "int is not a supported model" in capsys.readouterr().err
     assert main(["explain", ".", "data.csv"]) == 2
     assert capsys.readouterr().err == "Error: . is a directory, not a model file.\n"
+
+
+def test_influence_is_that_of_the_library(capsys):
+    model = save(make_pipeline(StandardScaler(), KernelRidge(kernel="rbf", alpha=0.5)).fit(X, Y))
+    explain("--influence", "3", "--rows", "0:4", "--trust")
+    expected = pkex.Explainer(model).influence(X[:4], top=3)
+    loaded = pkex.Influence.load("out/influence.npz")
+    assert (loaded.values == expected.values).all()
+    assert (loaded.feature_values == expected.feature_values).all()
+    frame = pd.read_csv("out/influence.csv")
+    np.testing.assert_allclose(frame["influence"], expected.values.ravel(), rtol=1e-12)
+    assert results()[1]["result"]["influence"] == {
+        "kind": "leave-one-out",
+        "n_train": 60,
+        "n_shown": 3,
+    }
+    assert "training rows behind the predictions" in capsys.readouterr().out
+    assert '"influence"' in Path("out/report.html").read_text(encoding="utf-8")
+
+
+def test_influence_is_for_rows_in_one_piece(capsys):
+    save(SVR().fit(X, Y))
+    explain("--influence", "3", "--part-rows", "10", code=2)
+    assert "choose some with --rows" in capsys.readouterr().err

@@ -175,7 +175,7 @@ def test_what_cannot_be_written_is_refused_before_the_work(files, monkeypatch, c
         before = found(files)
         assert main(["explain", "model.skops", "data.csv", *args]) == 2
         assert found(files) == before
-        return capsys.readouterr().err
+        return str(capsys.readouterr().err)
 
     assert "data.csv is a file, but --out takes the name of a dir" in refusal("--out", "data.csv")
     assert "there is no directory" in refusal("--out", "nothing/out")
@@ -204,7 +204,7 @@ def test_temporary_directories_of_other_runs_are_left_and_not_in_the_way(files, 
     assert "the directory out is not empty" in capsys.readouterr().err
     assert main([*EXPLAIN, "--force"]) == 0
     said = capsys.readouterr().err
-    assert f"out holds {other.name}, from a run of pkex that is not done or was killed" in said
+    assert f"out holds {other.name}, of a run of pkex that is unfinished or was killed" in said
     assert set(os.listdir("out")) == {*RESULTS, other.name}
     assert (other / "values.csv").read_text() == "half"
     for name in RESULTS:
@@ -220,9 +220,9 @@ def test_the_faster_of_two_runs_is_not_overwritten(there, tmp_path):
         out.mkdir()
 
     def overtaken():
-        with _folder.whole(out, False) as slow:
+        with _folder.staged(out, False) as slow:
             (slow / "values.csv").write_text("slow")
-            with _folder.whole(out, False) as fast:
+            with _folder.staged(out, False) as fast:
                 (fast / "values.csv").write_text("fast")
 
     with pytest.raises(ValueError, match="is not empty"):
@@ -230,7 +230,7 @@ def test_the_faster_of_two_runs_is_not_overwritten(there, tmp_path):
     assert (out / "values.csv").read_text() == "fast"
     assert os.listdir(tmp_path) == ["out"]
     assert os.listdir(out) == ["values.csv"]
-    with _folder.whole(out, True) as folder:
+    with _folder.staged(out, True) as folder:
         (folder / "summary.json").write_text("forced")
     assert os.listdir(out) == ["summary.json"]
 
@@ -255,12 +255,12 @@ def test_what_is_no_regular_file_is_not_replaced(files, capsys):
         make(folder / "values.csv")
         mode = (folder / "values.csv").lstat().st_mode
         assert main([*EXPLAIN[:-1], "odd", "--force"]) == 2
-        assert "'values.csv' in odd is no regular file" in capsys.readouterr().err
+        assert "'values.csv' in odd is not a regular file" in capsys.readouterr().err
         assert (folder / "values.csv").lstat().st_mode == mode
         folder.rename(files / f"done{mode}")
     os.mkfifo("pipe")
     assert main([*EXPLAIN[:-1], "pipe", "--force"]) == 2
-    assert "pipe is no directory, but --out" in capsys.readouterr().err
+    assert "pipe is not a directory, but --out" in capsys.readouterr().err
 
 
 def test_a_link_to_a_directory_stays_a_link(files):
@@ -272,6 +272,6 @@ def test_a_link_to_a_directory_stays_a_link(files):
 
 
 def test_other_errors_pass_through_and_clean_up(tmp_path):
-    with pytest.raises(ZeroDivisionError), _folder.whole(tmp_path / "out", False):
+    with pytest.raises(ZeroDivisionError), _folder.staged(tmp_path / "out", False):
         _ = 1 / 0
     assert list(tmp_path.iterdir()) == []

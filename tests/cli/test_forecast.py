@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 
 import pkex
-from pkex.cli import _forecast, main
-from pkex.cli._forecast import Rates, advice, measure
+from pkex.cli import _statistics, main
+from pkex.cli._statistics import advice
+from pkex.statistics import duration
+from pkex.statistics.duration import Rates, measure_rates
+from tests._support.pairwise import pairwise
 
 pytestmark = pytest.mark.frontend
 
@@ -35,13 +38,15 @@ def true(clock, n_rows, block_size, permutations):
     return (clock.now - before) * n_rows / size
 
 
-@pytest.mark.parametrize("n_rows", [3_000, 50_000, 400_000])
-@pytest.mark.parametrize("block_size", [None, 500, 2000, 10_000])
-@pytest.mark.parametrize("permutations", [0, 99, 999])
-@pytest.mark.parametrize("units", [None, 1536])
+@pairwise(
+    units=[None, 1536],
+    permutations=[0, 99, 999],
+    block_size=[None, 500, 2000, 10_000],
+    n_rows=[3_000, 50_000, 400_000],
+)
 def test_the_forecast_is_right(n_rows, block_size, permutations, units, monkeypatch):
     clock = Clock(monkeypatch, 1e-7, 1e-9, units)
-    rates = measure(clock.work, n_rows, block_size, permutations, units)
+    rates = measure_rates(clock.work, n_rows, block_size, permutations, units)
     sampled = clock.now
     pairs = n_rows * min(n_rows, block_size or n_rows)
     assert max(clock.rows, default=0) ** 2 <= pairs / 16
@@ -57,7 +62,7 @@ def test_a_sample_without_a_statistic_has_no_forecast():
     def constant(n_rows, permutations):
         raise ValueError("all columns are constant")
 
-    assert measure(constant, 100_000, None, 99) is None
+    assert measure_rates(constant, 100_000, None, 99) is None
 
 
 def test_warnings_of_the_sample_are_not_said_twice():
@@ -66,7 +71,7 @@ def test_warnings_of_the_sample_are_not_said_twice():
 
         warnings.warn("said with the work itself", stacklevel=1)
 
-    assert measure(warns, 5_000, None, 99) is not None
+    assert measure_rates(warns, 5_000, None, 99) is not None
 
 
 def test_what_to_do():
@@ -96,15 +101,15 @@ def tables(tmp_path, monkeypatch):
 
 
 DRIFT = ["drift", "a.csv", "b.csv", "--permutations", "19"]
-DEPEND = ["depend", "a.csv", "--target", "y", "--permutations", "0"]
+DEPEND = ["dependence", "a.csv", "--target", "y", "--permutations", "0"]
 
 
 @pytest.mark.parametrize("command", [DRIFT, DEPEND, [*DRIFT, "--block-size", "600"]])
 def test_the_commands_say_it_before_the_work(command, tables, monkeypatch, capsys):
     """The statistics are replaced: what comes with all rows is the work itself."""
     said, sizes = [], []
-    monkeypatch.setattr(_forecast, "LONG", 0.0)
-    monkeypatch.setattr(_forecast, "_START", 64)
+    monkeypatch.setattr(_statistics, "LONG", 0.0)
+    monkeypatch.setattr(duration, "_START", 64)
     name = "mmd" if command[0] == "drift" else "hsic"
     real = getattr(pkex, name)
 

@@ -37,7 +37,8 @@ def written(folder):
 
 def full_after(count, patch):
     """Let the disk be full after so many files: a write is sure of its place when it is synced."""
-    sync, done = os.fsync, []
+    sync = os.fsync
+    done: list[int] = []
 
     def full(handle):
         if len(done) == count:

@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from pkex.output.terminal import Bar, Sheet, _bars, cell, show
+from tests._support.unchecked import unchecked
 
 pytestmark = pytest.mark.frontend
 
@@ -19,7 +20,8 @@ VALUES = [2.0, -1.0, 0.5, 0.0]
 
 class Terminal(io.TextIOWrapper):
     def __init__(self, encoding="utf-8"):
-        super().__init__(io.BytesIO(), encoding=encoding)
+        self.bytes = io.BytesIO()
+        super().__init__(self.bytes, encoding=encoding)
 
     def isatty(self):
         return True
@@ -27,12 +29,12 @@ class Terminal(io.TextIOWrapper):
     @property
     def text(self):
         self.flush()
-        return self.buffer.getvalue().decode(self.encoding)
+        return self.bytes.getvalue().decode(self.encoding)
 
 
 def printed(monkeypatch, width, encoding="utf-8", lines=None, terminal=True, **options):
     """Return what is printed of a table in a terminal of this width."""
-    stream = Terminal(encoding) if terminal else io.TextIOWrapper(io.BytesIO(), encoding)
+    stream = unchecked(Terminal(encoding) if terminal else io.TextIOWrapper(io.BytesIO(), encoding))
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -64,7 +66,7 @@ def test_names_and_values_are_whole_at_every_width(width, monkeypatch):
 
 
 def test_names_that_have_no_room_stand_on_lines_of_their_own(monkeypatch):
-    heads = ["feature", "share", "", "p", "alone"]
+    heads = ["feature", "value", "", "p", "total"]
     lines = [
         ["income of the household in the year before", "+1.234567", Bar(1, 1), "0.012", "+0.12345"],
         ["age", "-0.000012", Bar(0, 1), "1", "-0.00001"],
@@ -73,7 +75,7 @@ def test_names_that_have_no_room_stand_on_lines_of_their_own(monkeypatch):
     assert re.sub(r"\x1b\[[0-9;]*m", "", said).splitlines() == [
         "title",
         "feature",
-        "      share      p     alone",
+        "      value      p     total",
         "income of the household in the year",
         "before",
         "  +1.234567  0.012  +0.12345",

@@ -31,7 +31,7 @@ def tables(change=lambda table, rng: table, **options):
 
 
 def notes(command, capsys, code=None):
-    found = main([*command.split(), "--json", "--permutations", "39", "--jobs", "1"])
+    found = main([*command.split(), "--json", "--permutations", "39", "--n-jobs", "1"])
     assert code is None or found == code
     return json.loads(capsys.readouterr().out)["notes"]
 
@@ -63,7 +63,9 @@ def test_one_cell_that_is_no_number(capsys):
 
     tables(spoil)
     [note] = said(notes("drift old.csv new.csv", capsys), "read as text")
-    assert note.startswith("price is read as text, as 'n/k' is none, though 118 of 120 values")
+    assert note.startswith(
+        "price is read as text, as 'n/k' is not a number, though 118 of 120 values"
+    )
     codes = notes("drift old.csv new.csv --categorical price", capsys)
     assert not said(codes, "price is read")
 
@@ -74,20 +76,20 @@ def test_in_one_table_text_in_the_other_numbers(capsys):
     table.loc[3, "price"] = "?"
     table.to_csv("new.csv", index=False)
     assert main(["drift", "old.csv", "new.csv"]) == 2
-    assert "if it holds numbers, look for a cell that is none, such as '?'" in (
+    assert "if it holds numbers, look for a cell that is not one, such as '?'" in (
         capsys.readouterr().err
     )
 
 
 def test_a_category_for_each_row(capsys):
     tables(lambda table, rng: table.assign(name=[f"p{i}" for i in rng.permutation(60)]))
-    [note] = said(notes("drift old.csv new.csv", capsys), "about one for each row")
+    [note] = said(notes("drift old.csv new.csv", capsys), "about one per row")
     assert note.startswith("name has 60 different values")
 
 
 def test_running_numbers(capsys):
     tables(lambda table, rng: table.assign(id=rng.integers(1, 9, 60).cumsum()))
-    [note] = said(notes("drift old.csv new.csv", capsys), "running number")
+    [note] = said(notes("drift old.csv new.csv", capsys), "row number")
     assert note.startswith("id looks like")
 
 
@@ -96,8 +98,8 @@ def test_rows_dropped_from_one_table(capsys):
     table = pd.read_csv("new.csv")
     table.loc[::3, "size"] = np.nan
     table.to_csv("new.csv", index=False)
-    [note] = said(notes("drift old.csv new.csv --drop-missing", capsys), "missing values took")
-    assert note.startswith("missing values took 0 % of the rows of old.csv and 33 % of new.csv")
+    [note] = said(notes("drift old.csv new.csv --drop-missing", capsys), "missing values removed")
+    assert note.startswith("missing values removed 0 % of the rows of old.csv and 33 % of new.csv")
     table.assign(size=np.nan).to_csv("new.csv", index=False)
     assert main(["drift", "old.csv", "new.csv", "--drop-missing"]) == 2
     assert "so none is left: size is empty, leave it out with --columns." in capsys.readouterr().err
@@ -109,10 +111,11 @@ def test_rows_dropped_from_one_table(capsys):
 def test_a_target_of_codes(cells, noted, capsys):
     rng = np.random.default_rng(0)
     tables(lambda table, _: table.assign(kind=rng.choice(list(cells), 60)))
-    found = said(notes("depend old.csv --target kind", capsys), "different integers")
+    found = said(notes("dependence old.csv --target kind", capsys), "different integers")
     assert bool(found) == noted
     if noted:
-        assert not said(notes("depend old.csv --target kind --categorical kind", capsys), "codes")
+        codes = notes("dependence old.csv --target kind --categorical kind", capsys)
+        assert not said(codes, "different integers")
 
 
 def test_a_model_that_knows_no_names(capsys):
@@ -120,7 +123,7 @@ def test_a_model_that_knows_no_names(capsys):
     table = pd.read_csv("old.csv")
     skops.io.dump(SVR().fit(table.to_numpy(), table["size"]), "model.skops")
     assert main(["explain", "model.skops", "old.csv", "--rows", "0:3"]) == 0
-    assert "in the order of the file: price, size; --columns gives" in capsys.readouterr().err
+    assert "in the order of the file: price, size; --columns sets" in capsys.readouterr().err
     assert main(["sensitivity", "model.skops", "old.csv"]) == 0
     assert "in the order of the file: price, size" in capsys.readouterr().err
     given = ["--columns", "size,price"]
@@ -139,4 +142,4 @@ def test_one_change_among_many_columns_is_drift(capsys):
     assert result["drift"]
     assert result["p_value"] < 0.05 < result["p_statistic"]
     assert result["significant"] == ["c4"]
-    assert any("diluted. c4 has the smallest" in remark for remark in result["remarks"])
+    assert any("diluted. c4 has the smallest" in note for note in result["notes"])

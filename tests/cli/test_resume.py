@@ -15,7 +15,8 @@ from sklearn.datasets import load_diabetes
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVR
 
-from pkex.cli import _parts, main
+from pkex.cli import main
+from pkex.tables import parts
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 PARTS = Path("out.pkex-parts")
@@ -42,7 +43,8 @@ class StopError(Exception):
 
 def interrupted_after(count, patch):
     """Let a run fail when so many parts are written, or when they are to be joined."""
-    write, done = _parts.Parts.write, []
+    write = parts.Parts.write
+    done: list[object] = []
 
     def stop(*_):
         raise StopError("stopped")
@@ -53,8 +55,8 @@ def interrupted_after(count, patch):
         write(*args)
         done.append(args[1])
 
-    patch.setattr(_parts.Parts, "write", part)
-    patch.setattr(_parts.Parts, "joined", stop)
+    patch.setattr(parts.Parts, "write", part)
+    patch.setattr(parts.Parts, "joined", stop)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +93,8 @@ def test_warnings_of_parts_that_were_done_are_kept(monkeypatch, capsys):
     assert main(command) == 0
     whole = written()
     notes = json.loads(whole["summary.json"])["notes"]
-    assert any("rounding shows" in note for note in notes)
-    assert "rounding shows" in " ".join(capsys.readouterr().err.split())
+    assert any("rounding errors are visible" in note for note in notes)
+    assert "rounding errors are visible" in " ".join(capsys.readouterr().err.split())
     Path("out").rename("before")
     with monkeypatch.context() as patch:
         interrupted_after(2, patch)
@@ -104,7 +106,7 @@ def test_warnings_of_parts_that_were_done_are_kept(monkeypatch, capsys):
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_was_stopped_is_resumed_to_the_same_bytes(stop):
     command = [sys.executable, "-m", "pkex", "explain", "model.skops", "data.csv", "--out", "out"]
-    command += ["--part-rows", "8", "--jobs", "1", "--drop-missing"]
+    command += ["--part-rows", "8", "--n-jobs", "1", "--drop-missing"]
     end = time.monotonic() + 240.0
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as run:
         try:

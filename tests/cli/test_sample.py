@@ -1,22 +1,24 @@
-"""``pkex drift`` and ``pkex depend`` on tables that are too long for all pairs of rows."""
+"""``pkex drift`` and ``pkex dependence`` on tables that are too long for all pairs of rows."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import pkex
-from pkex.cli import _sample, _session, main
+from pkex.cli import _statistics, main
 from pkex.tables import streams
 from pkex.tables.files import Dialect
+from pkex.tables.selection import read_sample
 from tests._support.written import results
 
 pytestmark = pytest.mark.frontend
 
-FEW = ["--permutations", "39", "--jobs", "1"]
+FEW = ["--permutations", "39", "--n-jobs", "1"]
 N = 900
 
 
@@ -44,15 +46,14 @@ def test_the_statistic_is_that_of_an_even_sample(small, monkeypatch, capsys):
         monkeypatch.setattr(streams, "_SMALL", 10)
         monkeypatch.setattr(streams, "_BATCH", 64)
     values, summary = run("drift", "old.csv", "moved.csv", "--sample", "200", "--seed", "3", code=1)
-    assert "old.csv: 200 rows of 900 are taken, a sample drawn evenly (seed 3)" in (
-        capsys.readouterr().err
-    )
+    assert "old.csv: random sample of 200 of 900 rows (seed 3)" in (capsys.readouterr().err)
     frames = []
     for number, name in enumerate(("old", "moved")):
         rows = np.random.default_rng([3, number]).choice(N, 200, replace=False)
         frames.append(pd.read_csv(f"{name}.csv").iloc[np.sort(rows)])
     expected = pkex.mmd(*frames, n_permutations=39, random_state=3, kernel="median-per-column")
-    assert summary["result"]["total"] == pytest.approx(expected.total, rel=1e-13)  # order of sums
+    total = pytest.approx(expected.statistic, rel=1e-13)  # order of sums
+    assert summary["result"]["statistic"] == total
     assert summary["result"]["p_value"] == expected.p_value
     assert summary["result"]["sample"] == 200
     facts = summary["inputs"]["current"]
@@ -62,7 +63,7 @@ def test_the_statistic_is_that_of_an_even_sample(small, monkeypatch, capsys):
 
 def test_an_ordered_table_does_not_drift_against_its_like(monkeypatch):
     """Consecutive rows would be of one population, and differ from the whole."""
-    monkeypatch.setattr(_sample, "SAMPLE", 200)
+    monkeypatch.setattr(_statistics, "SAMPLE", 200)
     monkeypatch.setattr(streams, "_SMALL", 10)
     _, summary = run("drift", "old.csv", "new.csv")
     assert not summary["result"]["drift"]
@@ -70,16 +71,16 @@ def test_an_ordered_table_does_not_drift_against_its_like(monkeypatch):
 
 
 def test_all_rows_by_request_and_in_blocks(monkeypatch, capsys):
-    monkeypatch.setattr(_sample, "SAMPLE", 200)
+    monkeypatch.setattr(_statistics, "SAMPLE", 200)
     _, summary = run("drift", "old.csv", "new.csv", "--sample", "all")
     assert summary["result"]["sample"] is None
     assert summary["inputs"]["current"]["rows"] == N
-    assert "are taken" not in capsys.readouterr().err
+    assert "random sample" not in capsys.readouterr().err
     values, summary = run("drift", "old.csv", "new.csv", "--block-size", "100")
     assert summary["inputs"]["current"]["rows"] == N
     assert (values["standard_error"] > 0.0).all()
     assert not summary["result"]["drift"]
-    _, summary = run("depend", "old.csv", "--target", "kind")
+    _, summary = run("dependence", "old.csv", "--target", "kind")
     assert summary["inputs"]["data"]["rows"] == 200
     assert summary["result"]["selected"][0] == "a"
 
@@ -108,16 +109,15 @@ def test_a_sample_that_is_no_number_is_refused(text, capsys):
 
 def test_every_row_is_as_likely_as_any_other():
     """Of 400 samples of 90 of 900 rows each row is in 40, with a standard deviation of 6."""
-    session = _session.Session(quiet=True)
     counts = np.zeros(N)
     frame = pd.read_csv("old.csv")
     frame.iloc[:, :1].to_parquet("old.parquet")
     for seed in range(400):
         rng = np.random.default_rng([seed, 0])
         counts[rng.choice(N, 90, replace=False)] += 1
-    found = _sample.read(_sample.Path("old.parquet"), Dialect(), (), False, 90, 399, session)
+    sample = read_sample(Path("old.parquet"), Dialect(), (), 90, (399, 0), drop=False)
     expected = np.sort(np.random.default_rng([399, 0]).choice(N, 90, replace=False))
-    assert list(found.frame.index) == list(expected)
+    assert list(sample.frame.index) == list(expected)
     assert abs(counts - 40).max() < 6 * 4.5
     thirds = counts.reshape(3, -1).mean(axis=1)
     assert np.ptp(thirds) < 2.0
@@ -126,4 +126,4 @@ def test_every_row_is_as_likely_as_any_other():
 def test_the_summary_says_so():
     assert main(["drift", "old.csv", "new.csv", *FEW, "--sample", "100", "--out", "out"]) in (0, 1)
     with open("out/summary.json", encoding="utf-8") as file:
-        assert any("drawn evenly" in note for note in json.load(file)["notes"])
+        assert any("random sample of 100" in note for note in json.load(file)["notes"])

@@ -39,10 +39,10 @@ def test_files_summary_and_report_have_the_indices(capsys):
     values, summary = results()
     alone = values["with"].fillna("") == ""
     single, pairs = values[alone], values[~alone]
-    order = [expected.feature_names[i] for i in expected.order]
+    order = [expected.feature_names[i] for i in expected.ranking]
     assert list(single["feature"]) == order
     for kind in ("first_order", "shapley", "total_order"):
-        shares = getattr(expected, kind)[expected.order]
+        shares = getattr(expected, kind)[expected.ranking]
         np.testing.assert_array_equal(single[kind].astype(float), shares)
     assert len(pairs) == 6
     np.testing.assert_array_equal(
@@ -53,13 +53,13 @@ def test_files_summary_and_report_have_the_indices(capsys):
     result = summary["result"]
     assert result["outputs"][0]["variance"] == expected.variance
     assert [entry["name"] for entry in result["features"]] == order
-    assert result["features"][0]["shapley"] == [expected.shapley[expected.order[0]]]
+    assert result["features"][0]["shapley"] == [expected.shapley[expected.ranking[0]]]
     shown = Page(Path("out/report.html")).data
     assert shown["kind"] == "sensitivity"
     assert [entry["label"] for entry in shown["facts"][:2]] == ["Model", "Table"]
-    assert shown["orders"] == [expected.order.tolist()]
+    assert shown["rankings"] == [expected.ranking.tolist()]
     printed = capsys.readouterr().out
-    assert "shares of the variance" in printed
+    assert "fractions of the variance" in printed
     assert "largest pair: " in printed
     assert "the columns of 80 rows, independent of each other" in printed
 
@@ -82,7 +82,7 @@ def test_several_outputs(capsys):
     assert list(dict.fromkeys(values["output"].astype(str))) == ["0", "1", "2"]
     assert [entry["name"] for entry in summary["result"]["outputs"]] == ["0", "1", "2"]
     assert len(summary["result"]["features"][0]["shapley"]) == 3
-    assert "feature" in capsys.readouterr().out
+    assert "input  0 first-order  0 Shapley" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_several_outputs(capsys):
     [
         (("--order", "3"), "order must be 1 or 2"),
         (("--columns", "age"), "leave out --columns"),
-        (("--outputs", "pairs"), "outputs"),
+        (("--outputs", "ovo"), "outputs"),
     ],
     ids=str,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from pkex._util.terminal import put
+from pkex._util.terminal import print_text
 from pkex.cli._session import Session
 from pkex.output.terminal import show
 from pkex.output.text import aligned
@@ -45,7 +46,8 @@ def test_notes_are_said_once_and_kept(capsys):
 
 
 def test_a_reader_who_leaves_is_no_error():
-    code = "from pkex._util.terminal import put\nfor _ in range(10**4): put('x' * 100)\nprint('y')"
+    code = "from pkex._util.terminal import print_text\n"
+    code += "for _ in range(10**4): print_text('x' * 100)\nprint('y')"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as run:
@@ -68,7 +70,7 @@ def test_a_reader_who_leaves_is_no_error():
 def test_a_terminal_gets_letters_that_it_has(encoding, expected, monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     monkeypatch.setattr(sys, "stdout", stream)
-    put("age ██ ± Ł")
+    print_text("age ██ ± Ł")
     assert stream.buffer.getvalue() == expected
 
 
@@ -96,5 +98,5 @@ def test_a_table_of_many_columns_is_described_in_a_line(capsys):
     import pandas as pd
 
     frame = pd.DataFrame(0.0, index=range(3), columns=[f"x{i}" for i in range(100)])
-    Session().describe(FileTable("t.csv", frame, dict.fromkeys(frame, "numeric"), 5))
+    Session().describe(FileTable(Path("t.csv"), frame, dict.fromkeys(frame, "numeric"), 5))
     assert capsys.readouterr().err.endswith("x10, x11 and 88 more.\n")

@@ -14,6 +14,7 @@ import pytest
 import pkex
 from pkex._util.extras import install_command
 from pkex.cli import main
+from tests._support.unchecked import unchecked
 
 pytestmark = pytest.mark.frontend
 
@@ -48,7 +49,7 @@ def test_every_public_name_is_there():
         else:
             assert isinstance(value, ModuleType)
     with pytest.raises(AttributeError, match="module 'pkex' has no attribute 'nothing'"):
-        _ = pkex.nothing
+        _ = unchecked(pkex).nothing
 
 
 @pytest.mark.parametrize("module", ["typer", "rich", "skops", "pandas", "pyarrow", "tqdm"])
@@ -70,9 +71,9 @@ def test_version_config_and_help(capsys):
     assert f"pkex                    {pkex.__version__}" in capsys.readouterr().out
     assert main([]) == 0
     shown = capsys.readouterr().out
-    assert all(name in shown for name in ("explain", "drift", "depend", "demo", "config"))
+    assert all(name in shown for name in ("explain", "drift", "dependence", "demo", "config"))
     assert main(["drift", "--help"]) == 0
-    assert "Of permutations, blocks and samples." in capsys.readouterr().out
+    assert "Random seed of permutations, blocks and samples." in capsys.readouterr().out
 
 
 def test_module_is_the_command_line():
@@ -86,7 +87,7 @@ def test_module_is_the_command_line():
         (["nothing"], "No such command 'nothing'; see pkex --help."),
         (["--nothing"], "No such option: --nothing"),
         (["explain", "model.skops"], "Missing argument 'DATA'"),
-        (["depend", "data.csv"], "Missing option '--target'"),
+        (["dependence", "data.csv"], "Missing option '--target'"),
         (["drift", "a", "b", "--permutations", "many"], "'--permutations'"),
         (["explain", "a", "b", "--removal", "conditional"], "--removal"),
     ],
@@ -103,10 +104,10 @@ def test_usage_errors_are_one_sentence(args, words, capsys):
 def test_debugging_shows_the_traceback(monkeypatch):
     monkeypatch.setenv("PKEX_DEBUG", "1")
     with pytest.raises(ValueError, match=r"there is no file nothing\.csv"):
-        main(["depend", "nothing.csv", "--target", "a"])
+        main(["dependence", "nothing.csv", "--target", "a"])
 
 
-@pytest.mark.parametrize("command", ["", "explain", "drift", "depend", "demo", "config"])
+@pytest.mark.parametrize("command", ["", "explain", "drift", "dependence", "demo", "config"])
 def test_help_does_not_say_that_flags_take_something(command, capsys):
     assert main([*command.split(), "--help"]) == 0
     said = capsys.readouterr().out
@@ -117,9 +118,9 @@ def test_help_does_not_say_that_flags_take_something(command, capsys):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("pkex d", {"drift", "depend", "demo"}),
+        ("pkex d", {"drift", "dependence", "demo"}),
         ("pkex explain --rem", {"--removal"}),
-        ("pkex explain --removal ", {"marginal", "interventional", "neutral"}),
+        ("pkex explain --removal ", {"product-of-marginals", "interventional", "neutral"}),
     ],
 )
 def test_a_shell_completes(words, expected):

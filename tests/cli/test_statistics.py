@@ -1,9 +1,10 @@
-"""``pkex drift`` and ``pkex depend`` give what the library gives."""
+"""``pkex drift`` and ``pkex dependence`` give what the library gives."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.frontend
 
 WINE, CULTIVAR = load_wine(return_X_y=True, as_frame=True)
 WINE = WINE.iloc[:, :6]
-HOW = {"kernel": "median-per-column", "n_permutations": 99, "random_state": 0}
+HOW: dict[str, Any] = {"kernel": "median-per-column", "n_permutations": 99, "random_state": 0}
 FEW = ["--permutations", "99"]
 
 
@@ -42,11 +43,11 @@ def check(attribution):
     for name in frame:
         np.testing.assert_array_equal(values[name], frame[name])
     result = summary["result"]
-    assert result["total"] == attribution.total
+    assert result["statistic"] == attribution.statistic
     assert result["p_value"] == attribution.p_value
     assert result["p_statistic"] == attribution.p_statistic
-    assert result["residual"] == attribution.residual
-    assert [entry["value"] for entry in result["features"]] == list(frame["value"])
+    assert result["additivity_error"] == attribution.additivity_error
+    assert [one["contribution"] for one in result["features"]] == list(frame["contribution"])
     shown = Page(Path("out/report.html")).data
     assert shown["alpha"] == result["alpha"]
     labels = ["Reference", "Current"] if summary["command"] == "drift" else ["Table", "Target"]
@@ -60,7 +61,9 @@ def test_drift_is_exit_code_1(capsys):
     _, summary = check(expected)
     assert summary["result"]["drift"] is True
     printed = capsys.readouterr()
-    assert f"Drift detected, p = 0.01 (alpha = 0.05); MMD² = {expected.total:.4g}" in printed.out
+    assert (
+        f"Drift detected, p = 0.01 (alpha = 0.05); MMD² = {expected.statistic:.4g}" in printed.out
+    )
     assert "first.csv: 59 rows; numeric: alcohol, malic_acid" in printed.err
 
 
@@ -129,7 +132,7 @@ def test_more_columns_in_the_current_table_are_ignored_fewer_are_refused(capsys)
 
 
 def test_depend_ranks_and_selects(capsys):
-    args = ["depend", "wine.csv", "--target", "kind", "--top", "30%", *FEW, "--out", "out"]
+    args = ["dependence", "wine.csv", "--target", "kind", "--top", "30%", *FEW, "--out", "out"]
     assert main(args) == 0
     table = pyarrow.csv.read_csv("wine.csv").to_pandas()
     expected = pkex.hsic(table[list(WINE)], table["kind"], **HOW)
@@ -147,7 +150,7 @@ def test_depend_ranks_and_selects(capsys):
     ("top", "count"), [("1", 1), ("6", 6), ("50%", 3), ("20%", 2), ("100%", 6), ("0.1 %", 1)]
 )
 def test_top_is_a_count_or_a_share(top, count, capsys):
-    args = ["depend", "wine.csv", "--target", "kind", "--permutations", "0", "--json"]
+    args = ["dependence", "wine.csv", "--target", "kind", "--permutations", "0", "--json"]
     assert main([*args, "--top", top]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert len(summary["result"]["selected"]) == count
@@ -156,7 +159,7 @@ def test_top_is_a_count_or_a_share(top, count, capsys):
 
 def test_a_numeric_target_can_be_one_of_categories(capsys):
     WINE.assign(kind=CULTIVAR).to_csv("wine.csv", index=False)
-    args = ["depend", "wine.csv", "--target", "kind", *FEW, "--out", "out", "--force"]
+    args = ["dependence", "wine.csv", "--target", "kind", *FEW, "--out", "out", "--force"]
     assert main(args) == 0
     check(pkex.hsic(WINE, CULTIVAR, **HOW))
     assert main([*args, "--categorical", "kind"]) == 0
@@ -165,7 +168,7 @@ def test_a_numeric_target_can_be_one_of_categories(capsys):
 
 
 def test_without_permutations_there_is_no_test(capsys):
-    assert main(["depend", "wine.csv", "--target", "kind", "--permutations", "0"]) == 0
+    assert main(["dependence", "wine.csv", "--target", "kind", "--permutations", "0"]) == 0
     printed = capsys.readouterr().out
     assert "not tested" in printed
     assert "p-value" not in printed
@@ -182,19 +185,22 @@ def test_without_permutations_there_is_no_test(capsys):
         ("drift even.csv odd.parquet --permutations 0", "pass --permutations 19 or more."),
         ("drift wine.csv wine.csv --columns day", "neither numeric nor categorical"),
         ("drift even.csv text.csv", "column ash is numeric in even.csv but categorical in text"),
-        ("drift even.csv one.csv", "one.csv has 1 row; at least 2 are needed to compare tables."),
-        ("drift one.csv even.csv", "one.csv has 1 row; at least 2 are needed to compare tables."),
+        ("drift even.csv one.csv", "one.csv has 1 row; at least 2 are needed to compare datasets."),
+        ("drift one.csv even.csv", "one.csv has 1 row; at least 2 are needed to compare datasets."),
         (
             "drift even.csv gaps.csv --drop-missing",
-            "gaps.csv has 1 row without missing values; at least 2 are needed to compare tables.",
+            "gaps.csv has 1 row without missing values; at least 2 are needed to compare datasets.",
         ),
         (
             "drift even.csv infinite.csv --drop-missing",
             "column ash of infinite.csv has infinite numbers, the first in row 2: replace them",
         ),
         ("drift infinite.csv even.csv --drop-missing", "column ash of infinite.csv has infinite"),
-        ("depend infinite.csv --target ash --drop-missing", "column ash of infinite.csv has inf"),
-        ("drift even.csv odd.parquet --jobs 0", "--jobs must not be 0"),
+        (
+            "dependence infinite.csv --target ash --drop-missing",
+            "column ash of infinite.csv has inf",
+        ),
+        ("drift even.csv odd.parquet --n-jobs 0", "--n-jobs must not be 0"),
         ("drift dates.csv dates.csv", "dates.csv has no numeric or categorical column."),
         ("drift even.csv odd.parquet --block-size 1", "block_size must be an integer"),
         (
@@ -202,21 +208,27 @@ def test_without_permutations_there_is_no_test(capsys):
             "even.csv has no column zip, which --categorical names; it has alcohol",
         ),
         (
-            "depend wine.csv --target kind --categorical kin",
+            "dependence wine.csv --target kind --categorical kin",
             "wine.csv has no column kin, which --categorical names; it has alcohol",
         ),
-        ("depend wine.csv --target nothing", "wine.csv has no column nothing; it has alcohol"),
-        ("depend wine.csv --target day", "the target day is neither numeric nor categorical."),
-        ("depend wine.csv --target kind --columns kind,ash", "kind is the target"),
-        ("depend wine.csv --target kind --columns day,ash", "column day of wine.csv is neither"),
-        ("depend wine.csv --target kind --top 0", "--top '0' cannot be read"),
-        ("depend wine.csv --target kind --top 7", "give a count from 1 to 6"),
-        ("depend wine.csv --target kind --top half", "--top 'half' cannot be read"),
-        ("depend wine.csv --target kind --top 101%", "--top '101%' cannot be read"),
-        ("depend lone.csv --target a", "lone.csv has no column besides the target a."),
-        ("depend lone.csv --target a --jobs 0", "--jobs must not be 0"),
-        ("depend one.csv --target ash", "one.csv has 1 row; at least 2 are needed to measure"),
-        ("depend same.csv --target a", "the target a is constant: nothing can depend on it."),
+        ("dependence wine.csv --target nothing", "wine.csv has no column nothing; it has alcohol"),
+        ("dependence wine.csv --target day", "the target day is neither numeric nor categorical."),
+        ("dependence wine.csv --target kind --columns kind,ash", "kind is the target"),
+        (
+            "dependence wine.csv --target kind --columns day,ash",
+            "column day of wine.csv is neither",
+        ),
+        ("dependence wine.csv --target kind --top 0", "--top '0' cannot be read"),
+        ("dependence wine.csv --target kind --top 7", "give a number from 1 to 6"),
+        ("dependence wine.csv --target kind --top half", "--top 'half' cannot be read"),
+        ("dependence wine.csv --target kind --top 101%", "--top '101%' cannot be read"),
+        ("dependence lone.csv --target a", "lone.csv has no column besides the target a."),
+        ("dependence lone.csv --target a --n-jobs 0", "--n-jobs must not be 0"),
+        ("dependence one.csv --target ash", "one.csv has 1 row; at least 2 are needed to measure"),
+        (
+            "dependence same.csv --target a",
+            "the target a is constant: it cannot depend on a feature.",
+        ),
     ],
 )
 def test_errors_are_one_sentence_and_exit_code_2(args, words, capsys):
@@ -244,9 +256,9 @@ def test_a_changed_column_is_found_among_many_by_default(tmp_path, capsys):
     old, new = str(tmp_path / "old.csv"), str(tmp_path / "new.csv")
     assert main(["drift", old, new, "--json"]) == 1
     result = json.loads(capsys.readouterr().out)["result"]
-    assert result["permutations"] == 1599
-    assert [one["name"] for one in result["features"] if one["p_holm"] <= 0.05] == ["c7"]
+    assert result["n_permutations"] == 1599
+    assert [one["name"] for one in result["features"] if one["p_adjusted"] <= 0.05] == ["c7"]
     assert main(["drift", old, new, "--permutations", "199", "--alpha", "0.1"]) == 1
     assert "no adjusted p-value of 40 features is below 0.2" in capsys.readouterr().out
-    assert main(["depend", old, "--target", "c0", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["result"]["permutations"] == 1559
+    assert main(["dependence", old, "--target", "c0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["n_permutations"] == 1559

@@ -71,12 +71,12 @@ def test_parts_make_the_files_of_one_piece(svr, table_format, more, capsys):
     assert shown["n_rows"] == page["n_rows"]
     assert shown["importance"] == page["importance"]
     count = 295 if "--rows" in more else 442
-    assert f"mean |value| over {count} rows" in capsys.readouterr().out
+    assert f"mean |Shapley value| over {count} rows" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("output", [[], ["--output", "class_1"]])
 def test_interactions_in_parts_are_those_of_one_piece(output, capsys):
-    """Heat map, table and pictures: all rows are in the sample, as there are few."""
+    """Heat map, table and plots: all rows are in the sample, as there are few."""
     table, classes = load_wine(return_X_y=True, as_frame=True)
     model = SVC(gamma=1e-4).fit(table, np.array(["class_0", "class_1", "class_2"])[classes])
     skops.io.dump(model, "model.skops")
@@ -95,7 +95,7 @@ def test_interactions_in_parts_are_those_of_one_piece(output, capsys):
     pd.testing.assert_frame_equal(*ordered, rtol=1e-11)
     np.testing.assert_array_equal(again.pairs, whole.pairs)
     np.testing.assert_array_equal(again.main, whole.main)
-    assert list(again.row_labels) == list(whole.row_labels)
+    assert list(again.row_index) == list(whole.row_index)
     assert shown.keys() == page.keys()
     assert shown["values"] == page["values"]
     assert shown["n_rows"] == page["n_rows"] == len(table)
@@ -123,14 +123,14 @@ def test_interactions_of_many_rows_are_means_over_all_and_a_sample(svr, monkeypa
         assert line.mean == pytest.approx(values.mean(), rel=1e-9, abs=1e-12)
     sample = pkex.Interactions.load(NPZ)
     assert len(sample) == 21
-    rows = [int(label) for label in sample.row_labels]
+    rows = [int(label) for label in sample.row_index]
     assert max(np.diff(rows)) > 1  # no block of consecutive rows
     np.testing.assert_allclose(sample.pairs, expected.pairs[rows], rtol=1e-9, atol=1e-12)
     page = Page(Path("out/report.html")).data
     assert page["interactions"]["n_rows"] == 442
     facts = {entry["label"]: entry for entry in page["facts"]}
-    assert "Pictures of pairs show 21 rows, drawn evenly." in facts["Interactions"]["note"]
-    assert "interactions.npz has the pairs of 21 rows, drawn evenly" in capsys.readouterr().err
+    assert "Plots of pairs show 21 rows, sampled uniformly." in facts["Interactions"]["note"]
+    assert "interactions.npz has a random sample of 21 rows" in capsys.readouterr().err
 
 
 def test_interactions_are_resumed_to_the_same_files(svr, monkeypatch):
@@ -164,7 +164,7 @@ def test_classes_and_neutral_removal_in_parts(capsys):
     again, told = results()
     pd.testing.assert_frame_equal(again, values, rtol=1e-12)
     assert numbers(told) == numbers(summary)
-    assert sum(told["result"]["classes"]["predicted"].values()) == len(table)
+    assert sum(told["result"]["classes"]["predicted_counts"].values()) == len(table)
 
 
 def test_without_files_the_same_table_is_printed(svr, capsys):
@@ -210,7 +210,8 @@ class StopError(Exception):
 
 def stop_after(count, monkeypatch):
     """Let the command fail after so many parts."""
-    work, done = _stream._explain_part, []
+    work = _stream._explain_part
+    done: list[object] = []
 
     def part(*args):
         if len(done) == count:
@@ -235,9 +236,7 @@ def test_resume_goes_on_to_the_same_files(svr, monkeypatch, capsys):
     assert "--resume" in (PARTS / "README.txt").read_text()
     assert len(list(PARTS.glob("*.parquet"))) == 3
     explain(*options, code=2)
-    assert "holds parts of a run that was interrupted: go on with --resume" in (
-        capsys.readouterr().err
-    )
+    assert "holds parts of an interrupted run: continue with --resume" in (capsys.readouterr().err)
     with monkeypatch.context() as patch:
         done = stop_after(99, patch)
         explain(*options, "--resume")
@@ -276,11 +275,9 @@ def test_resume_is_refused_for_another_run(change, words, svr, monkeypatch, caps
 
 def test_resume_needs_a_directory_and_says_when_there_is_nothing_to_do(svr, capsys):
     assert main(["explain", "model.skops", "data.csv", "--resume"]) == 2
-    assert "--resume goes on with what an interrupted run left: pass its --out DIR." in (
-        capsys.readouterr().err
-    )
+    assert "--resume needs the --out DIR of the interrupted run." in (capsys.readouterr().err)
     explain("--resume")
-    assert "is explained in one piece, so there was nothing to resume" in capsys.readouterr().err
+    assert "is explained in one piece: there is nothing to resume" in capsys.readouterr().err
     explain("--part-rows", "100", "--resume", "--force")
     assert len(results()[0]) == 442
 
@@ -310,10 +307,10 @@ def test_rows_of_a_long_table_in_another_order_are_refused_or_picked(svr, capsys
     explain("--part-rows", "60", "--rows", "9,3:6")
     assert list(results()[0]["row"]) == [9, 3, 4, 5]
     explain("--part-rows", "60", "--rows", "200:300,3:6", "--force", code=2)
-    assert "they are read in the order of the file" in capsys.readouterr().err
+    assert "which are read in the order of the file" in capsys.readouterr().err
 
 
-def test_pictures_of_many_rows_show_a_sample(monkeypatch, svr):
+def test_plots_of_many_rows_show_a_sample(monkeypatch, svr):
     monkeypatch.setattr(_stream, "MAX_ROWS", 20)
     explain("--part-rows", "30")
     page = Page(Path("out/report.html")).data
@@ -322,7 +319,7 @@ def test_pictures_of_many_rows_show_a_sample(monkeypatch, svr):
     assert page["facts"][2] == {
         "label": "Rows",
         "value": "442",
-        "note": "Pictures show 20 of them, drawn evenly.",
+        "note": "Plots show 20 of them, sampled uniformly.",
     }
     importance = pkex.Explainer(svr)(X).importance()
     np.testing.assert_allclose(page["importance"][0]["mean"], importance.values, rtol=1e-7)
@@ -331,7 +328,7 @@ def test_pictures_of_many_rows_show_a_sample(monkeypatch, svr):
 def test_a_killed_run_is_resumed(svr, tmp_path):
     """SIGKILL leaves no time to clean up; the last part may be lost, and no more."""
     command = [sys.executable, "-m", "pkex", "explain", "model.skops", "data.csv", "--out", "out"]
-    command += ["--part-rows", "8", "--jobs", "1"]
+    command += ["--part-rows", "8", "--n-jobs", "1"]
     end = time.monotonic() + 240.0
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as run:
         try:

@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 
 from pkex.cli import main
 from pkex.cli._summary import document
+from tests._support.unchecked import unchecked
 
 pytestmark = pytest.mark.frontend
 
@@ -53,11 +54,13 @@ def demo(tmp_path_factory):
         "explain model.skops diabetes.csv --rows 0:5",
         "explain model.skops diabetes.csv --rows 0 --background older.csv --background-rows 0:9",
         "explain classes.skops diabetes.csv --rows 0:40",
-        "explain classes.skops diabetes.csv --rows 7 --outputs pairs --id progression",
+        "explain classes.skops diabetes.csv --rows 7 --outputs ovo --id progression",
         "drift younger.csv older.csv --permutations 19",
         "drift younger.csv older.csv --permutations 19 --block-size 60",
-        "depend diabetes.csv --target progression --top 30% --permutations 9",
-        "depend diabetes.csv --target sex --categorical sex --permutations 0",
+        "dependence diabetes.csv --target progression --top 30% --permutations 9",
+        "change model.skops younger.csv older.csv --permutations 19",
+        "change classes.skops younger.csv older.csv --permutations 19 --background diabetes.csv",
+        "dependence diabetes.csv --target sex --categorical sex --permutations 0",
     ],
 )
 def test_summaries_have_the_documented_schema(command, demo, monkeypatch, capsys):
@@ -89,7 +92,7 @@ class Outer(TypedDict):
 
 
 def test_a_schema_says_what_a_type_does():
-    named = {}
+    named: dict[str, object] = {}
     assert MAKER["schema_of"](Outer, named) == {"$ref": "#/$defs/Outer"}
     inner = {"$ref": "#/$defs/Inner"}
     assert named == {
@@ -116,7 +119,8 @@ def test_a_schema_says_what_a_type_does():
 
 
 def test_numbers_that_json_lacks_are_null():
-    text = document({"a": [1.5, float("nan")], "b": {"c": float("-inf"), "d": True, "e": "nan"}})
+    content = {"a": [1.5, float("nan")], "b": {"c": float("-inf"), "d": True, "e": "nan"}}
+    text = document(unchecked(content))
     assert json.loads(text) == {"a": [1.5, None], "b": {"c": None, "d": True, "e": "nan"}}
 
 

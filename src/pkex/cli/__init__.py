@@ -1,8 +1,7 @@
-"""The command line, ``pkex``: answers for those who have a model file and a table, and no Python.
+"""The command line, ``pkex``: explanations from a model file and a table, without Python.
 
-This module imports nothing but the standard library, so that ``pkex --help`` is there at once;
-`pkex.cli._app` runs the commands; they and their options stand in `_model_commands` and
-`_table_commands`.
+This module imports the standard library only, which keeps ``pkex --help`` fast. `pkex.cli._app` has
+the commands, `pkex.cli._options` their options.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _EXTRA = ("pandas", "pyarrow", "rich", "skops", "tqdm", "typer")
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line with `args`, by default those of the process, and return its exit code.
 
-    0 is success, 1 drift, 2 an error, which was said in a sentence on stderr, 130 Ctrl-C.
+    0 is success, 1 drift, 2 an error, with a message on stderr, 130 Ctrl-C.
     """
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:

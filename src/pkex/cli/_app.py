@@ -1,24 +1,39 @@
 """``pkex`` as typer runs it: its commands, and how it ends.
 
-The commands and their options stand in `_model_commands` and `_table_commands`; the work is done by
-modules that each command imports when it is called.
+The options are in `_options`; the work is done by modules that are imported when a command is
+called.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from functools import wraps
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 import pkex
-from pkex._util.terminal import printable, wrapped
+from pkex._util.terminal import escape_controls, wrap_lines
 from pkex.cli._help import Command, Group
-from pkex.cli._model_commands import explain, sensitivity
-from pkex.cli._options import Force, Json, Out, expanded, option
-from pkex.cli._table_commands import depend, drift
+from pkex.cli._options import (
+    ChangeOptions,
+    ConfigOptions,
+    DemoOptions,
+    DependenceOptions,
+    DriftOptions,
+    EffectsOptions,
+    ExplainOptions,
+    FileOptions,
+    Output,
+    PartOptions,
+    SensitivityOptions,
+    StatisticOptions,
+    filled,
+    signature,
+)
 
 __all__ = ["run"]
 
@@ -26,12 +41,33 @@ __all__ = ["run"]
 app = typer.Typer(
     name="pkex",
     cls=Group,
-    help="Exact Shapley values for kernel machines, for drift between tables, for dependence.",
+    help="Exact Shapley values for kernel models, dataset drift and dependence.",
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # the help is of our own
+    rich_markup_mode=None,  # `_help` formats it
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 success, 1 drift (of pkex drift), 2 error, 130 Ctrl-C.",
+    epilog="Exit codes: 0 success, 1 drift or change detected (pkex drift, pkex change), 2 error, "
+    "130 Ctrl-C.",
 )
+
+
+def command(module: str, *bundles: type[Any]) -> Callable[[Callable[[], None]], None]:
+    """Make a name and its help a command with the options of some bundles.
+
+    The work is done by the function of the same name in `module`, which is imported when the
+    command is called. It takes the bundles and returns the exit code.
+    """
+
+    def declare(head: Callable[[], None]) -> None:
+        @wraps(head)
+        def run_work(**given: Any) -> int:
+            work = getattr(import_module(f"pkex.cli.{module}"), head.__name__)
+            code: int = work(*filled(bundles, given))
+            return code
+
+        vars(run_work)["__signature__"] = signature(bundles)
+        app.command(cls=Command)(run_work)
+
+    return declare
 
 
 def _version(wanted: bool) -> None:
@@ -43,30 +79,77 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _main(
     version: Annotated[  # done by its callback
-        bool, option("--version", help="Print the version.", callback=_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", metavar="", callback=_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     pass
 
 
-for _command in (explain, drift, depend, sensitivity):
-    app.command(cls=Command)(expanded(_command))
+@command("_explain", ExplainOptions, FileOptions, Output, PartOptions)
+def explain() -> None:
+    """Explain a model's predictions by Shapley values of the features.
+
+    pkex explain model.skops patients.csv --background train.csv --out explained
+    """
 
 
-@app.command(cls=Command)
-def demo(out: Out = None, force: Force = False) -> int:
-    """Explain a model of scikit-learn's diabetes data, and write files to try the others on."""
-    from pkex.cli._demo import demo as work
+@command("_statistics", DriftOptions, StatisticOptions, FileOptions, Output)
+def drift() -> None:
+    """Test two datasets for drift (MMD), and attribute it to features.
 
-    return work(out, force)
+    The exit code is 0 without drift, 1 with drift, 2 after an error.
+
+    pkex drift january.parquet february.parquet --alpha 0.01 --out drifted
+    """
 
 
-@app.command(cls=Command)
-def config(as_json: Json = False) -> int:
-    """Print how pkex was built and what it runs on."""
-    from pkex.cli._config import config as work
+@command("_statistics", DependenceOptions, StatisticOptions, FileOptions, Output)
+def dependence() -> None:
+    """Test a target for dependence on features (HSIC), and rank the features.
 
-    return work(as_json)
+    pkex dependence patients.csv --target progression --top 20% --out ranked
+    """
+
+
+@command("_sensitivity", SensitivityOptions, FileOptions, Output)
+def sensitivity() -> None:
+    """Compute a model's global sensitivity: Sobol indices and Shapley effects.
+
+    The indices assume that features are independent; group those that are not with --groups.
+
+    pkex sensitivity model.skops patients.csv --order 2 --out driven
+    """
+
+
+@command("_change", ChangeOptions, FileOptions, Output)
+def change() -> None:
+    """Attribute a change of a model's predictions between two datasets to features.
+
+    The exit code is 0 without a change, 1 with a change, 2 after an error.
+
+    pkex change model.skops january.csv february.csv --target price --out changed
+    """
+
+
+@command("_effects", EffectsOptions, FileOptions, Output)
+def effects() -> None:
+    """Compute how predictions change with features: partial dependence, ICE, ALE.
+
+    pkex effects model.skops patients.csv --features bmi,s5 --out curves
+    """
+
+
+@command("_demo", DemoOptions)
+def demo() -> None:
+    """Explain a model of scikit-learn's diabetes data; --out writes files to try pkex on."""
+
+
+@command("_config", ConfigOptions)
+def config() -> None:
+    """Print the version, the backend and the libraries that pkex uses."""
 
 
 def run(args: Sequence[str]) -> int:
@@ -78,7 +161,7 @@ def run(args: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("PKEX_DEBUG"):
             raise
-        print(wrapped(f"Error: {_sentence(error)}", sys.stderr), file=sys.stderr)
+        print(wrap_lines(f"Error: {_sentence(error)}", sys.stderr), file=sys.stderr)
         return 2
     if code == 130:
         raise KeyboardInterrupt
@@ -95,4 +178,4 @@ def _sentence(error: Exception) -> str:
         text = "there is not enough memory; take fewer rows."
     else:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    return printable(" ".join(text.split()) or type(error).__name__)
+    return escape_controls(" ".join(text.split()) or type(error).__name__)

@@ -9,42 +9,44 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex._util.terminal import put, wrapped
+from pkex._util.terminal import print_text, wrap_lines
 from pkex.cli import _folder
+from pkex.cli._options import DemoOptions
 
 __all__ = ["demo"]
 
-_ROWS, _BACKGROUND = 3, 100  # patients shown, and those that absent measurements come from
+_ROWS, _BACKGROUND = 3, 100  # patients that are explained, and that serve as background
 
 
-def demo(out: Path | None, force: bool) -> int:
-    """Explain some predictions; with `out`, write a model and tables for the other commands."""
+def demo(options: DemoOptions) -> int:
+    """Explain some predictions; with ``--out``, write a model and tables for other commands."""
+    out, force = options.out, options.force
     if out is not None:
         _folder.check(out, force)
     table, target, model = _model()
     explanation = pkex.Explainer(model, table[-_BACKGROUND:])(table[:_ROWS])
     _say(
-        "A support vector regression of the progression of diabetes, from ten measurements of 442 "
-        "patients. What each measurement adds to the predictions of the first three of them:\n"
+        "A support vector regression of the progression of diabetes on ten features of 442 "
+        "patients. Shapley values of the first three predictions:\n"
     )
     for line in repr(explanation).splitlines()[1:]:
         _say(line)
     gap = np.abs(explanation.predictions - model.predict(table[:_ROWS])).max()
-    _say(f"\nBase value and values add up to the model's own predictions, to within {gap:.1e}.")
+    _say(f"\nBase value and Shapley values add up to the predictions, up to {gap:.1e}.")
     if out is None:
-        put("\nTo try it on files:\n  pkex demo --out demo")
+        print_text("\nTo try it on files:\n  pkex demo --out demo")
         return 0
-    with _folder.whole(out, force) as folder:
+    with _folder.staged(out, force) as folder:
         _write(folder, table, target, model)
-    put(f"\nWrote a model and tables to {out}. Go on with")
-    put(f"  pkex explain {out}/model.skops {out}/diabetes.csv --rows 0:100 --out explained")
-    put(f"  pkex drift {out}/younger.csv {out}/older.csv --out drifted")
-    put(f"  pkex depend {out}/diabetes.csv --target progression --top 30% --out ranked")
+    print_text(f"\nWrote a model and tables to {out}. Next:")
+    print_text(f"  pkex explain {out}/model.skops {out}/diabetes.csv --rows 0:100 --out explained")
+    print_text(f"  pkex drift {out}/younger.csv {out}/older.csv --out drifted")
+    print_text(f"  pkex dependence {out}/diabetes.csv --target progression --top 30% --out ranked")
     return 0
 
 
 def _say(text: str) -> None:
-    put(wrapped(text, sys.stdout))
+    print_text(wrap_lines(text, sys.stdout))
 
 
 def _model() -> tuple[Any, Any, Any]:

@@ -1,23 +1,17 @@
-"""What ``pkex explain`` says of its result: facts of the summary, values, tables of a terminal."""
+"""The result of ``pkex explain``: entries of the summary, values file, tables for a terminal."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 
 import pkex
-from pkex._util.cells import cell_text
-from pkex._util.words import counted, listed
-from pkex.cli._summary import (
-    ClassFacts,
-    ExplainResult,
-    FeatureFacts,
-    OutputFacts,
-    rule_facts,
-)
-from pkex.models.classes import apart, elsewhere, meaning
+from pkex._util.cells import format_cell
+from pkex._util.words import join_names, pluralise
+from pkex.cli import _summary
+from pkex.models.classes import describe_disagreement, describe_output, largest_output_class
 from pkex.output.spread import importance_notes
 from pkex.output.terminal import LINES, bars, draw
 from pkex.output.text import aligned
@@ -32,51 +26,40 @@ __all__ = ["importance_grid", "result_facts", "row_grid", "values_frame"]
 _ADDED = ("row", "output", "base_value", "prediction", "predicted_class")
 
 
-def result_facts(explanation: pkex.Explanation, totals: Totals) -> ExplainResult:
-    """Return what the summary says about the result."""
-    assert explanation.absent is not None  # as it is not of an old file
+def result_facts(explanation: pkex.Explanation, totals: Totals) -> _summary.ExplainResult:
+    """Return the result as the summary has it."""
+    assert explanation.background_info is not None  # as it is not of an old file
     assert totals.error is not None
     importance = totals.importance
-    outputs = explanation.outputs or (None,)
-    shape = (len(importance.feature_names), len(outputs))
-    tables = (importance.values, importance.standard_errors, importance.centred)
-    means, errors, centred = (table.reshape(shape) for table in tables)
+    outputs = explanation.output_names or (None,)
     base_values = explanation.base_values[0].reshape(-1)
-    sides = explanation.sides or ((None, None),) * len(outputs)
-    return ExplainResult(
-        removal=cast(Literal["marginal", "interventional", "neutral"], explanation.removal),
-        absent=explanation.absent,
-        caution=explanation.caution,
+    sides = explanation.output_classes or ((None, None),) * len(outputs)
+    classes = None
+    if explanation.classes is not None and explanation.predicted_class is not None:
+        assert explanation.output_kind is not None
+        classes = _summary.ClassFacts(
+            output_kind=explanation.output_kind,
+            predicted_counts=totals.predicted or {},
+            disagreements=totals.apart,
+        )
+    return _summary.ExplainResult(
+        removal=explanation.removal,
+        background_info=explanation.background_info,
+        notes=explanation.notes,
         outputs=[
-            OutputFacts(name=name, base_value=float(base), positive=yes, negative=no)
+            _summary.OutputFacts(name=name, base_value=float(base), positive=yes, negative=no)
             for name, base, (yes, no) in zip(outputs, base_values, sides, strict=True)
         ],
-        classes=_classes(explanation, totals),
-        features=[
-            FeatureFacts(
-                name=importance.feature_names[i],
-                columns=[explanation.column_names[j] for j in explanation.players[i]],
-                importance=means[i].tolist(),
-                standard_error=errors[i].tolist(),
-                centred=centred[i].tolist(),
-            )
-            for i in importance.order
-        ],
-        rule=rule_facts(explanation.rule),
-        residual=explanation.residual,
-        error=totals.error,
-    )
-
-
-def _classes(explanation: pkex.Explanation, totals: Totals) -> ClassFacts | None:
-    """Return what the summary says about classes: how often each is predicted."""
-    if explanation.classes is None or explanation.predicted is None:
-        return None
-    assert explanation.number is not None
-    return ClassFacts(
-        number=explanation.number,
-        predicted=totals.predicted or {},
-        elsewhere=totals.apart,
+        classes=classes,
+        features=_summary.feature_facts(
+            importance,
+            importance=importance.values,
+            standard_error=importance.standard_errors,
+            centred=importance.centred,
+        ),
+        rule=_summary.rule_facts(explanation.rule),
+        additivity_error=explanation.additivity_error,
+        error_bound=totals.error,
     )
 
 
@@ -88,67 +71,64 @@ def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:
     n_rows, n_features, n_outputs = values.shape
     first: dict[str, Any] = {"row": np.repeat(numbers, n_outputs)}
     last: dict[str, Any] = {"base_value": base.ravel(), "prediction": predictions.ravel()}
-    if explanation.outputs:
-        first["output"] = np.tile(np.array(explanation.outputs, dtype=object), n_rows)
-    if explanation.predicted is not None:
-        last["predicted_class"] = np.repeat(explanation.predicted, n_outputs)
+    if explanation.output_names:
+        first["output"] = np.tile(np.array(explanation.output_names, dtype=object), n_rows)
+    if explanation.predicted_class is not None:
+        last["predicted_class"] = np.repeat(explanation.predicted_class, n_outputs)
     names = explanation.feature_names
-    taken = [name for name in _ADDED if name in names]
-    if taken:
+    twice = next((name for name in _ADDED if name in names), None)
+    if twice is not None:
         raise ValueError(
-            f"a feature is named {taken[0]!r}, as a column that the file of values has besides: "
-            f'give it another name with --groups, e.g. {{"my_{taken[0]}": ["{taken[0]}"]}}.'
+            f"a feature is named {twice!r}, like a column that pkex adds to the values file: give "
+            f'it another name with --groups, e.g. {{"my_{twice}": ["{twice}"]}}.'
         )
-    own = None if explanation.row_labels is None else explanation.row_labels.name
-    if own is not None:
-        if own in (*names, *_ADDED[1:]):
+    label = None if explanation.row_index is None else explanation.row_index.name
+    if label is not None:
+        if label in (*names, *_ADDED[1:]):
             raise ValueError(
-                f"the column {own!r} of --id is named like a feature or a column that the file of "
-                "values has besides: give it another name in the table."
+                f"the column {label!r} of --id is named like a feature or a column that pkex adds "
+                "to the values file: rename it in the table."
             )
-        first = {own: np.repeat(explanation.row_labels.to_numpy(), n_outputs)} | {
-            name: column for name, column in first.items() if name != own
-        }
+        first.pop(label, None)  # a column "row" of the table takes the place of ours
+        first = {label: np.repeat(explanation.row_index.to_numpy(), n_outputs)} | first
     flat = np.moveaxis(values, 2, 1).reshape(n_rows * n_outputs, n_features)
     return pandas.DataFrame(first | dict(zip(names, flat.T, strict=True)) | last)
 
 
-def _said(explanation: pkex.Explanation, totals: Totals) -> list[str]:
-    """Return lines about classes: what the number is, and what is predicted."""
-    said = meaning(explanation)
-    if said is None or explanation.predicted is None:
+def _about_classes(explanation: pkex.Explanation, totals: Totals) -> list[str]:
+    """Return lines about the kind of output and the predicted classes."""
+    what = describe_output(explanation)
+    if what is None or explanation.predicted_class is None:
         return []
-    lines = [said]
-    other = elsewhere(explanation)
+    lines = [what]
     if totals.n_rows > 1:
-        counts = totals.predicted or {}
-        told = [f"{label} ({count})" for label, count in counts.items() if count]
-        lines.append(f"predicted: {listed(told)}")
+        counts = (totals.predicted or {}).items()
+        lines.append(f"predicted: {join_names([f'{label} ({n})' for label, n in counts if n])}")
         if totals.apart:
-            lines.append(apart(totals.apart, totals.n_rows))
+            lines.append(describe_disagreement(totals.apart, totals.n_rows))
     elif explanation.values.ndim == 3:
-        most = None if other is None else other[0]
-        largest = f", largest output {most}" if most is not None else ""
+        other = largest_output_class(explanation)
+        largest = "" if other is None or other[0] is None else f", largest output {other[0]}"
         name = explanation.row_names[0]
-        lines.append(f"row {name}: predicted {explanation.predicted[0]}{largest}")
+        lines.append(f"row {name}: predicted {explanation.predicted_class[0]}{largest}")
     return lines
 
 
 def row_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
-    """Return one row as a sum: the features with their data and values."""
-    phi, order = explanation.values[0], totals.importance.order[:LINES]
-    noun, own = "prediction", ""
-    if explanation.predicted is not None:
-        noun, own = explanation.outputs[0], f" (predicted {explanation.predicted[0]})"
+    """Return one row as a sum: its feature values and Shapley values."""
+    phi, order = explanation.values[0], totals.importance.ranking[:LINES]
+    noun, label = "prediction", ""
+    if explanation.predicted_class is not None:
+        noun, label = explanation.output_names[0], f" (predicted {explanation.predicted_class[0]})"
     columns = [
-        Column("data", [_raw(explanation, i) for i in order]),
-        Column("value", aligned(phi[order])),
+        Column("feature value", [_cells(explanation, i) for i in order]),
+        Column("Shapley value", aligned(phi[order])),
         bars(phi[order], abs(phi).max()),
     ]
     view = View(
-        f"row {explanation.row_names[0]}{own}: {noun} {explanation.predictions[0]:.6g} = base "
-        f"value {explanation.base_values[0]:.6g} + values ({explanation.removal} removal)",
-        _said(explanation, totals),
+        f"row {explanation.row_names[0]}{label}: {noun} {explanation.predictions[0]:.6g} = base "
+        f"value {explanation.base_values[0]:.6g} + Shapley values ({explanation.removal})",
+        _about_classes(explanation, totals),
         tables=[TableView("feature", [explanation.feature_names[i] for i in order], columns)],
         more=more(len(phi) - len(order), "feature"),
         remarks=explanation_notes(explanation),
@@ -158,15 +138,15 @@ def row_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
 
 def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
     """Return the importance of the features, for the first outputs."""
-    importance, rows = totals.importance, counted(totals.n_rows, "row")
+    importance, rows = totals.importance, pluralise(totals.n_rows, "row")
     tables = importance_tables(importance, importance.output_names or (), LINES)
     if len(importance.output_names or ()) <= 1:
         means = importance.values.reshape(-1)
-        drawn = bars(means[importance.order[:LINES]], means.max())
+        drawn = bars(means[importance.ranking[:LINES]], means.max())
         tables = [replace(tables[0], columns=[*tables[0].columns, drawn])]
     view = View(
-        f"mean |value| over {rows} ({explanation.removal} removal)",
-        _said(explanation, totals),
+        f"mean |Shapley value| over {rows} ({explanation.removal})",
+        _about_classes(explanation, totals),
         tables=tables,
         more=more(len(importance.feature_names) - LINES, "feature"),
         remarks=explanation_notes(explanation) + importance_notes(importance),
@@ -174,5 +154,7 @@ def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
     return draw(view, len(importance.output_names or ("",)))
 
 
-def _raw(explanation: pkex.Explanation, player: int) -> str:
-    return listed([cell_text(explanation.data[0, j]) for j in explanation.players[player][:4]])
+def _cells(explanation: pkex.Explanation, feature: int) -> str:
+    return join_names(
+        [format_cell(explanation.data[0, j]) for j in explanation.feature_groups[feature][:4]]
+    )

@@ -14,14 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from pkex._util.files import keep_mode
-from pkex.cli._parts import PARTS
+from pkex._util.files import copy_mode
 from pkex.cli._signals import clean_up_first
+from pkex.tables.parts import PARTS
 
-__all__ = ["check", "unfinished", "whole"]
+__all__ = ["check", "staged", "unfinished"]
 
 _OURS = {"values.csv", "values.parquet", "summary.json", "report.html"}
 _OURS |= {"interactions.csv", "interactions.parquet", "interactions.npz"}
+_OURS |= {"influence.csv", "influence.parquet", "influence.npz"}
 _OURS |= {"model.skops", "diabetes.csv", "younger.csv", "older.csv"}  # of the demo
 _STAGE = re.compile(r"\.pkex-[0-9a-f]{32}\.tmp")
 
@@ -32,25 +33,25 @@ def check(path: Path, force: bool) -> Path:
     if not target.parent.is_dir():
         raise ValueError(f"there is no directory {target.parent} to make {target.name} in.")
     if target.exists() and not target.is_dir():
-        kind = "a file" if target.is_file() else "no directory"
+        kind = "a file" if target.is_file() else "not a directory"
         raise ValueError(f"{path} is {kind}, but --out takes the name of a directory.")
-    found = _results(target) if target.exists() else []
-    if found and not force:
+    names = _results(target) if target.exists() else []
+    if names and not force:
         raise ValueError(
             f"the directory {path} is not empty: choose another, or replace it with --force."
         )
-    foreign = [name for name in found if name not in _OURS]
+    foreign = [name for name in names if name not in _OURS]
     if foreign:
         raise ValueError(
-            f"{path} holds {foreign[0]!r}, which pkex did not write, so that --force does not "
+            f"{path} holds {foreign[0]!r}, which pkex did not write, so --force does not "
             "replace it: choose another directory."
         )
     other = [
-        name for name in found if (target / name).is_symlink() or not (target / name).is_file()
+        name for name in names if (target / name).is_symlink() or not (target / name).is_file()
     ]
     if other:
         raise ValueError(
-            f"{other[0]!r} in {path} is no regular file, so that --force does not replace it: "
+            f"{other[0]!r} in {path} is not a regular file, so --force does not replace it: "
             "choose another directory."
         )
     if not os.access(target if target.exists() else target.parent, os.W_OK):
@@ -64,12 +65,12 @@ def unfinished(path: Path) -> list[str]:
 
 
 def _results(target: Path) -> list[str]:
-    found = os.listdir(target)
-    return sorted(name for name in found if name != PARTS and not _STAGE.fullmatch(name))
+    names = os.listdir(target)
+    return sorted(name for name in names if name != PARTS and not _STAGE.fullmatch(name))
 
 
 @contextmanager
-def whole(path: Path, force: bool) -> Iterator[Path]:
+def staged(path: Path, force: bool) -> Iterator[Path]:
     """Give a directory to write into, whose files become those of `path` if all goes well.
 
     A directory that is not there is renamed into place. One that is there keeps its place (it may
@@ -99,7 +100,7 @@ def _replace(target: Path, stage: Path) -> None:
     """Move the files of `stage` into `target` in place of those that are there, or none."""
     new, old = os.listdir(stage), _results(target)
     for name in set(new).intersection(old):
-        keep_mode(stage / name, target / name)
+        copy_mode(stage / name, target / name)
     aside = stage / "aside"
     aside.mkdir()
     try:

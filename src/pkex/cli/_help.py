@@ -1,7 +1,7 @@
 """The help of a command, in plain lines that fit any terminal.
 
-Options stand under the headings of their panels. Where there is room, what they do stands beside
-their names; where there is not, below them, and nothing is cut. Drawn frames would say no more,
+Options are listed under the headings of their panels, with their help beside the names or, in a
+narrow terminal, below them; nothing is cut. Drawn frames would say no more,
 and what draws them takes longer to import than everything else that ``pkex --help`` does.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["Command", "Group"]
 
 _WIDEST = 100  # lines longer than that are hard to read
 _BESIDE = 60  # columns of a terminal from which on there is room beside names
-_LONGEST = 22  # a name that is longer stands on a line of its own
+_LONGEST = 22  # a longer name has a separate line
 
 Rows = list[tuple[str, str]]
 
@@ -30,7 +30,7 @@ def _width() -> int:
 
 
 def _styled(text: str, **style: Any) -> str:
-    """Return text in a style, of which typer keeps nothing where the output is no terminal."""
+    """Return text in a style, which typer removes where the output is not a terminal."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if plain else typer.style(text, **style)
 
@@ -64,7 +64,7 @@ def _table(rows: Rows) -> str:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Return the lines of a docstring; examples stand further in and can be copied."""
+    """Return the lines of a docstring; examples are indented and can be copied."""
     return [
         _filled(part, "  ", "    ", spare=2).replace("\n", " \\\n")
         if part.startswith("pkex ")
@@ -119,9 +119,9 @@ class Group(_Help, TyperGroup):
 
     def commands_of(self, ctx: Any) -> Rows:
         """Return the commands, with the first paragraphs of their helps."""
-        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         return [
             (name, inspect.cleandoc(one.help or "").split("\n\n")[0])
-            for name, one in found
+            for name, one in commands
             if one is not None and not one.hidden
         ]

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pkex._util.terminal import printable, put, wrapped
-from pkex._util.words import counted, listed
+import pkex
+from pkex._util.terminal import escape_controls, print_text, wrap_lines
+from pkex._util.words import join_names, pluralise
 from pkex.cli import _folder
-from pkex.cli._column_notes import about_line_breaks
-from pkex.cli._summary import Summary, document
+from pkex.cli._influence import influence_facts, influence_grid
+from pkex.cli._options import Output
+from pkex.cli._pairs import Pairs
+from pkex.cli._summary import FORMAT, VERSION, document
 from pkex.output.terminal import show
+from pkex.tables.column_notes import note_line_breaks
 from pkex.tables.files import FileTable
 
-__all__ = ["Session", "caught_warnings", "described"]
+__all__ = ["Session", "caught_warnings"]
 
 
-@dataclass
-class Session:
-    """One run of a command: where its results go, in which format, and how much it says.
+@dataclass(frozen=True)
+class Session(Output):
+    """One run of a command: where its results go, in which format, and how much it prints.
 
     That the directory can be written is checked at once, before long work.
     """
 
-    out: Path | None = None
-    force: bool = False
-    table_format: str = "csv"
-    quiet: bool = False
-    as_json: bool = False
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -40,89 +39,132 @@ class Session:
             _folder.check(self.out, self.force)
             for name in _folder.unfinished(self.out):
                 self.say(
-                    f"{self.out} holds {name}, from a run of pkex that is not done or was killed; "
-                    "it is left there: delete it if none is running."
+                    f"{self.out} holds {name}, of a run of pkex that is unfinished or was killed. "
+                    "Delete it if no run is active."
                 )
+
+    @property
+    def talks(self) -> bool:
+        """Whether people read what is printed."""
+        return not (self.quiet or self.as_json)
 
     @property
     def progress(self) -> bool:
         """Whether to show a progress bar."""
-        return not (self.quiet or self.as_json) and sys.stderr.isatty()
+        return self.talks and sys.stderr.isatty()
 
-    def note(self, text: str) -> None:
+    def note(self, *texts: str) -> None:
         """Say something about what is done, on stderr, and keep it for the summary."""
-        if text not in self.notes:
-            self.notes.append(text)
-            self.say(text)
+        for text in texts:
+            if text not in self.notes:
+                self.notes.append(text)
+                self.say(text)
 
     def say(self, text: str) -> None:
         """Say something about this run alone, on stderr: the summary is that of any like it."""
-        if not (self.quiet or self.as_json):
-            print(wrapped(printable(text), sys.stderr), file=sys.stderr)
-
-    def note_all(self, notes: Iterable[str]) -> None:
-        """Say several things."""
-        for text in notes:
-            self.note(text)
+        if self.talks:
+            print(wrap_lines(escape_controls(text), sys.stderr), file=sys.stderr)
 
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
         """Turn warnings of the libraries into notes."""
         with caught_warnings() as notes:
             yield
-        self.note_all(notes)
+        self.note(*notes)
 
-    def describe(self, table: FileTable) -> None:
-        """Say what is used of a table, and as what."""
-        count = len(table.frame)
-        share = f"{count} of " * (count < table.total)
-        rows = f"{share}{counted(table.total, 'row')}"
+    def describe(
+        self,
+        table: FileTable,
+        n_rows: int | None = None,
+        levels: Mapping[str, int | None] | None = None,
+    ) -> None:
+        """Say what is used of a table, and as what.
+
+        A long table comes without rows: `n_rows` says how many are used, and `levels` how many
+        values each categorical column has, None for very many.
+        """
+        count = len(table.frame) if n_rows is None else n_rows
+        rows = f"{count} of " * (count < table.total) + pluralise(table.total, "row")
         if table.dropped:
             rows += f" ({table.dropped} dropped for missing values)"
-        levels = {name: table.frame[name].nunique() for name in table.of_kind("categorical")}
-        self.note(described(table.path, rows, table.of_kind("numeric"), levels, table.ignored))
-        self.note_all(about_line_breaks(table))
+        categorical = []
+        for name in table.of_kind("categorical"):
+            size = table.frame[name].nunique() if levels is None else levels[name]
+            values = "very many values" if size is None else pluralise(size, "value")
+            categorical.append(f"{name} ({values})")
+        columns = {
+            "numeric": table.of_kind("numeric"),
+            "categorical": categorical,
+            "ignored": table.ignored,
+        }
+        parts = [f"{kind}: {join_names(names)}" for kind, names in columns.items() if names]
+        self.note("; ".join([f"{table.path}: {rows}", *parts]) + ".", *note_line_breaks(table))
 
     def finish(
         self,
-        summary: Summary,
+        command: str,
+        inputs: Mapping[str, Any],
+        facts: Mapping[str, Any],
         values: Any,
         grid: Sequence[Any],
-        write_report: Callable[[Path], None],
-        write_more: Callable[[Path], Sequence[str]] | None = None,
+        result: Any,
+        pairs: Pairs | None = None,
+        **report: Any,
     ) -> None:
         """Write the files, then print the table or the summary.
 
         Parameters
         ----------
-        summary : typed dictionary
-            See `pkex.cli._summary`.
+        command : str
+        inputs, facts : typed dictionaries
+            Of the summary; see `pkex.cli._summary`.
         values : pandas.DataFrame
             What goes into the file of values.
         grid : sequence of what rich prints
-        write_report : callable
-            Writes the report to a path.
-        write_more : callable, optional
-            Writes further files to a folder and returns their names.
+        result : Explanation, Attribution or Sensitivity
+            What the report shows; `report` has options of `pkex.output.report.write`.
+        pairs : Pairs, optional
+            Where interactions are asked for.
         """
-        text, more = document(summary), list[str]()
+        if pairs is not None:
+            facts = {**facts, "interactions": pairs.facts()}
+            grid = [*grid, *pairs.grid()]
+            report["interactions"] = pairs.interactions
+        influence = report.get("influence")
+        if influence is not None:
+            facts = {**facts, "influence": influence_facts(influence)}
+            grid = [*grid, *influence_grid(influence)]
+        head = {"format": FORMAT, "version": VERSION, "pkex": pkex.__version__, "command": command}
+        text = document({**head, "inputs": inputs, "result": facts, "notes": self.notes})
+        names = [f"values.{self.table_format}", "summary.json"]
         if self.out is not None:
-            with _folder.whole(self.out, self.force) as folder:
-                if self.table_format == "parquet":
-                    values.to_parquet(folder / "values.parquet", index=False)
-                else:
-                    values.to_csv(folder / "values.csv", index=False)
-                (folder / "summary.json").write_text(text + "\n", encoding="utf-8")
-                write_report(folder / "report.html")
-                more += [] if write_more is None else write_more(folder)
+            from pkex.output.report import write
+
+            with _folder.staged(self.out, self.force) as folder:
+                write_table(values, folder / names[0])
+                (folder / names[1]).write_text(text + "\n", encoding="utf-8")
+                write(result, folder / "report.html", **report)
+                if pairs is not None:
+                    names += [f"interactions.{self.table_format}", "interactions.npz"]
+                    write_table(pairs.frame(), folder / names[2])
+                    pairs.interactions.save(folder / names[3])
+                if influence is not None:
+                    names += [f"influence.{self.table_format}", "influence.npz"]
+                    write_table(influence.to_frame().reset_index(), folder / names[-2])
+                    influence.save(folder / names[-1])
         if self.as_json:
-            put(text)
+            print_text(text)
         elif not self.quiet:
             show(*grid)
             if self.out is not None:
-                names = [f"values.{self.table_format}", "summary.json", *more]
-                said = f"Wrote {', '.join(names)} and report.html to {self.out}"
-                put(wrapped(said, sys.stdout))
+                sentence = f"Wrote {', '.join(names)} and report.html to {self.out}"
+                print_text(wrap_lines(sentence, sys.stdout))
+
+
+def write_table(frame: Any, path: Path) -> None:
+    """Write a frame in the format that the name of its file ends with."""
+    write = frame.to_parquet if path.suffix == ".parquet" else frame.to_csv
+    write(path, index=False)
 
 
 @contextmanager
@@ -135,25 +177,3 @@ def caught_warnings() -> Iterator[list[str]]:
     for warning in caught:
         if not issubclass(warning.category, DeprecationWarning | FutureWarning):
             notes.append(f"Warning: {' '.join(str(warning.message).split())}")
-
-
-def described(
-    path: Path,
-    rows: str,
-    numeric: Sequence[str],
-    levels: Mapping[str, int | None],
-    ignored: Sequence[str],
-) -> str:
-    """Return what is used of a table; `levels` are the categorical columns, None for very many."""
-    parts = [f"{path}: {rows}"]
-    if numeric:
-        parts.append(f"numeric: {listed(numeric)}")
-    if levels:
-        told = [
-            f"{name} ({'very many values' if count is None else counted(count, 'value')})"
-            for name, count in levels.items()
-        ]
-        parts.append(f"categorical: {listed(told)}")
-    if ignored:
-        parts.append(f"ignored: {listed(ignored)}")
-    return "; ".join(parts) + "."

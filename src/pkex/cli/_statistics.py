@@ -1,378 +1,328 @@
-"""``pkex drift`` and ``pkex depend``: whether two tables differ, what a column depends on."""
+"""``pkex drift`` and ``pkex dependence``: drift between two datasets, dependence of a target."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 
 import pkex
-from pkex._util.p_values import enough_permutations
-from pkex._util.words import counted
-from pkex.cli import _forecast, _interactions, _sample, _tables
-from pkex.cli._column_notes import about_columns, about_dropped, about_target
-from pkex.cli._groups import groups_from
-from pkex.cli._session import Session
-from pkex.cli._statistics_result import shares, shares_grid, values_frame
-from pkex.cli._summary import (
-    FORMAT,
-    VERSION,
-    DependInputs,
-    DependResult,
-    DependSummary,
-    DriftInputs,
-    DriftResult,
-    DriftSummary,
-    StatisticFacts,
-    rule_facts,
-    table_facts,
+from pkex._util.p_values import choose_n_permutations
+from pkex._util.progress import LONG
+from pkex._util.words import format_duration, pluralise
+from pkex.cli import _summary
+from pkex.cli._options import (
+    DependenceOptions,
+    DriftOptions,
+    FileOptions,
+    Output,
+    StatisticOptions,
+    split_names,
 )
-from pkex.results.interactions import Interactions
+from pkex.cli._pairs import Pairs
+from pkex.cli._session import Session
+from pkex.output.terminal import LINES, bars, draw
+from pkex.output.view import View, more
+from pkex.output.view import attribution as view
 from pkex.results.totals import PairTotals
+from pkex.statistics.duration import Rates, measure_rates
 from pkex.statistics.pair_weights import UNITS
+from pkex.tables import selection
+from pkex.tables.column_notes import note_columns, note_dropped_rows, note_target
 from pkex.tables.files import Dialect, FileTable
+from pkex.tables.groups import read_groups
 
-__all__ = ["Test", "depend", "drift"]
+__all__ = ["SAMPLE", "advice", "dependence", "drift", "sample_size"]
 
 _DRIFT = 1  # exit code
+SAMPLE = 10_000  # rows of a table that are taken by default
+_BLOCK = 2000  # rows of a block that is proposed for long tables
 
-
-@dataclass(frozen=True)
-class Test:
-    """How a statistic is computed and tested."""
-
-    columns: tuple[str, ...] = ()
-    groups: Path | None = None
-    kernel: Literal["median-per-column", "median"] = "median-per-column"
-    removal: Literal["marginal", "neutral"] = "marginal"
-    estimator: Literal["unbiased", "biased"] = "unbiased"
-    permutations: int | None = None  # as many as the columns need
-    block_size: int | None = None
-    seed: int = 0
-    n_jobs: int = -1
-    drop_missing: bool = False
-    sample: str | None = None
-    interactions: bool = False
-
-
-class Statistic(Protocol):
-    """The statistic of some rows: of one frame for each table."""
-
-    def __call__(
-        self, frames: Sequence[Any], *, permutations: int, block_size: int | None, progress: bool
-    ) -> pkex.Attribution:
-        """Return the statistic with so many permutations, over blocks of so many rows."""
-        ...
+Statistic = Callable[..., pkex.Attribution]  # of frames, with the options of `pkex.mmd`
 
 
 def drift(
-    reference: Path, current: Path, alpha: float, test: Test, dialect: Dialect, session: Session
+    tables: DriftOptions, testing: StatisticOptions, reading: FileOptions, output: Output
 ) -> int:
-    """Compare two tables, and return 1 when they differ at the level `alpha`, else 0."""
+    """Compare two datasets, and return 1 when drift is detected, else 0."""
+    dialect, session = reading.dialect(), Session(**vars(output))
+    reference, current, alpha = tables.reference, tables.current, tables.alpha
     if not 0.0 < alpha < 1.0:
         raise ValueError(f"--alpha must lie between 0 and 1, got {alpha:g}.")
     needed = math.ceil(1.0 / alpha) - 1
-    most = enough_permutations(1, alpha) if test.permutations is None else test.permutations
+    most = choose_n_permutations(1, alpha) if testing.permutations is None else testing.permutations
     if most < needed:
         raise ValueError(
-            f"{most} permutations never give a p-value of {alpha:g}: pass "
+            f"{most} permutations cannot reach a p-value of {alpha:g}: pass "
             f"--permutations {needed} or more."
         )
-    size = _sample.sample_size(test.sample, test.block_size)
-
-    def rows_of(path: Path, columns: Sequence[str], number: int) -> FileTable:
-        drop, seed = test.drop_missing, test.seed
-        return _sample.read(path, dialect, columns, drop, size, seed, session, number)
-
-    before = _usable(rows_of(reference, test.columns, 0), test.columns)
-    after = rows_of(current, before.names, 1).take(before.names)
-    unlike = [name for name in before.names if before.kinds[name] != after.kinds[name]]
-    if unlike:
-        name = unlike[0]
-        raise ValueError(
-            f"column {name} is {before.kinds[name]} in {reference} but {after.kinds[name]} in "
-            f"{current}: if it holds numbers, look for a cell that is none, such as '?', or pass "
-            f"--decimal; if it holds codes, pass --categorical {name} to read both as text."
-        )
-    before = _tables.complete(before, test.drop_missing)
-    after = _tables.complete(after, test.drop_missing)
+    columns = split_names(testing.columns)
+    before = selection.take_usable(_read(reference, dialect, columns, testing, session), columns)
+    after = _read(current, dialect, before.names, testing, session, 1).take(before.names)
+    for name in before.names:
+        if before.kinds[name] != after.kinds[name]:
+            raise ValueError(
+                f"column {name} is {before.kinds[name]} in {reference} but {after.kinds[name]} in "
+                f"{current}: if it holds numbers, look for a cell that is not one, such as '?', or "
+                f"pass --decimal; if it holds codes, pass --categorical {name} to read both as "
+                "text."
+            )
+    drop = testing.drop_missing
+    before, after = (selection.handle_missing(table, drop) for table in (before, after))
     for table in (before, after):
-        _check_rows(table, 2, "to compare tables")
-        _tables.check_numbers(table)
-    session.describe(before)
-    session.describe(after)
-    session.note_all(about_columns(before, after, codes=dialect.categorical))
-    session.note_all(about_dropped(before, after))
-    groups = groups_from(test.groups, dialect)
-    test = _with_permutations(test, len(before.names), alpha)
-
-    def statistic(
-        frames: Sequence[Any], *, permutations: int, block_size: int | None, progress: bool
-    ) -> pkex.Attribution:
-        return pkex.mmd(
-            frames[0],
-            frames[1],
-            kernel=test.kernel,
-            removal=test.removal,
-            estimator=test.estimator,
-            groups=groups,
-            n_permutations=permutations,
-            block_size=block_size,
-            random_state=test.seed,
-            n_jobs=test.n_jobs,
-            progress=progress,
-        )
-
-    result = _computed(statistic, (before.frame, after.frame), test, session, units=UNITS)
+        selection.check_rows(table, "to compare datasets")
+    for table in (before, after):
+        session.describe(table)
+    session.note(*note_columns(before, after, codes=dialect.categorical))
+    session.note(*note_dropped_rows(before, after))
+    options = _options(testing, dialect, len(before.names), alpha)
+    frames = (before.frame, after.frame)
+    result = _compute(pkex.mmd, frames, options, testing, session, units=UNITS)
     result = replace(result, alpha=alpha)
     assert result.p_value is not None  # there are permutations
     assert result.p_statistic is not None
-    found = bool(result.detected())
-    summary = DriftSummary(
-        format=FORMAT,
-        version=VERSION,
-        pkex=pkex.__version__,
-        command="drift",
-        inputs=DriftInputs(reference=table_facts(before), current=table_facts(after)),
-        result=DriftResult(
-            drift=found,
-            permutations=result.n_permutations,
-            statistic="MMD^2",
-            p_value=result.p_value,
-            p_statistic=result.p_statistic,
-            **_facts(result, test, size),
-        ),
-        notes=session.notes,
+    detected = bool(result.detected())
+    facts = _summary.DriftResult(
+        drift=detected,
+        statistic_name="MMD^2",
+        p_value=result.p_value,
+        p_statistic=result.p_statistic,
+        **_facts(result, testing),
     )
-
-    together = _together(result, test, summary, session)
-
-    def report(path: Path) -> None:
-        from pkex.output.report import write
-
-        details = {"Reference": str(reference), "Current": str(current)}
-        names = ("reference", "current")
-        write(result, path, details=details, sample_names=names, interactions=together)
-
-    lines = shares_grid(result, len(result.values))
-    _finish(session, summary, values_frame(result), lines, report, together)
-    return _DRIFT if found else 0
+    inputs = _summary.DriftInputs(
+        reference=_summary.table_facts(before), current=_summary.table_facts(after)
+    )
+    grid, pairs = _grid(result, len(result.values)), _pairs(result, testing, session)
+    details = {"Reference": str(reference), "Current": str(current)}
+    report = {"details": details, "sample_names": ("reference", "current")}
+    session.finish("drift", inputs, facts, _values(result), grid, result, pairs, **report)
+    return _DRIFT if detected else 0
 
 
-def depend(
-    data: Path, target: str, top: str | None, test: Test, dialect: Dialect, session: Session
+def dependence(
+    asked: DependenceOptions, testing: StatisticOptions, reading: FileOptions, output: Output
 ) -> int:
-    """Rank the columns of a table by their share in the dependence on a target."""
-    size = _sample.sample_size(test.sample, test.block_size)
-    needed = (*test.columns, target) if test.columns else ()
-    table = _sample.read(data, dialect, needed, test.drop_missing, size, test.seed, session)
-    y = table.take([target])
-    if table.kinds[target] == "other":
+    """Rank the features by their contributions to the dependence of a target."""
+    dialect, session = reading.dialect(), Session(**vars(output))
+    target, columns = asked.target, split_names(testing.columns)
+    needed = (*columns, target) if columns else ()
+    table = _read(asked.data, dialect, needed, testing, session)
+    kind = table.take([target]).kinds[target]
+    if kind == "other":
         raise ValueError(f"the target {target} is neither numeric nor categorical.")
-    if target in test.columns:
-        raise ValueError(f"{target} is the target, so that it cannot be one of the --columns.")
-    chosen = _usable(table, (*test.columns, target) if test.columns else ())
-    complete = _tables.complete(chosen, test.drop_missing)
+    if target in columns:
+        raise ValueError(f"{target} is the target: leave it out of --columns.")
+    complete = selection.handle_missing(selection.take_usable(table, needed), testing.drop_missing)
     X = complete.take([name for name in complete.names if name != target])
     if not X.names:
-        raise ValueError(f"{data} has no column besides the target {target}.")
-    _check_rows(complete, 2, "to measure dependence")
-    _tables.check_numbers(complete)
+        raise ValueError(f"{asked.data} has no column besides the target {target}.")
+    selection.check_rows(complete, "to measure dependence")
     if complete.frame[target].nunique() == 1:
-        raise ValueError(f"the target {target} is constant: nothing can depend on it.")
-    _top(top, len(X.names))  # refused now rather than after the work
+        raise ValueError(f"the target {target} is constant: it cannot depend on a feature.")
+    _top(asked.top, len(X.names))  # refused now rather than after the work
     session.describe(complete)
-    session.note(f"target: {target} ({y.kinds[target]}).")
-    session.note_all(about_columns(X, codes=dialect.categorical))
-    session.note_all(about_target(complete, target))
-    groups = groups_from(test.groups, dialect)
-    test = _with_permutations(test, len(X.names))
+    session.note(f"target: {target} ({kind}).")
+    session.note(*note_columns(X, codes=dialect.categorical))
+    session.note(*note_target(complete, target))
 
-    def statistic(
-        frames: Sequence[Any], *, permutations: int, block_size: int | None, progress: bool
-    ) -> pkex.Attribution:
-        [frame] = frames
-        return pkex.hsic(
-            frame.drop(columns=target),
-            frame[target],
-            kernel=test.kernel,
-            removal=test.removal,
-            estimator=test.estimator,
-            groups=groups,
-            n_permutations=permutations,
-            block_size=block_size,
-            random_state=test.seed,
-            n_jobs=test.n_jobs,
-            progress=progress,
-        )
+    def hsic(frame: Any, **options: Any) -> pkex.Attribution:
+        return pkex.hsic(frame.drop(columns=target), frame[target], **options)
 
-    result = _computed(statistic, (complete.frame,), test, session)
-    count = _top(top, len(result.values))
-    frame = values_frame(result)
+    options = _options(testing, dialect, len(X.names))
+    result = _compute(hsic, (complete.frame,), options, testing, session)
+    count = _top(asked.top, len(result.values))
+    frame = _values(result)
     frame["selected"] = np.arange(len(frame)) < count
-    summary = DependSummary(
-        format=FORMAT,
-        version=VERSION,
-        pkex=pkex.__version__,
-        command="depend",
-        inputs=DependInputs(data=table_facts(complete)),
-        result=DependResult(
-            target=target,
-            selected=list(frame["feature"][:count]),
-            permutations=result.n_permutations,
-            statistic="HSIC",
-            p_value=result.p_value,
-            p_statistic=result.p_statistic,
-            **_facts(result, test, size),
-        ),
-        notes=session.notes,
+    facts = _summary.DependenceResult(
+        target=target,
+        selected=list(frame["feature"][:count]),
+        statistic_name="HSIC",
+        p_value=result.p_value,
+        p_statistic=result.p_statistic,
+        **_facts(result, testing),
     )
-
-    together = _together(result, test, summary, session)
-
-    def report(path: Path) -> None:
-        from pkex.output.report import write
-
-        details = {"Table": str(data), "Target": target}
-        names = ("columns", target)
-        write(result, path, details=details, sample_names=names, interactions=together)
-
-    _finish(session, summary, frame, shares_grid(result, count), report, together)
+    inputs = _summary.DependenceInputs(data=_summary.table_facts(complete))
+    grid, pairs = _grid(result, count), _pairs(result, testing, session)
+    details = {"Table": str(asked.data), "Target": target}
+    report = {"details": details, "sample_names": ("columns", target)}
+    session.finish("dependence", inputs, facts, frame, grid, result, pairs, **report)
     return 0
 
 
-def _facts(result: pkex.Attribution, test: Test, size: int | None) -> StatisticFacts:
-    """Return what the summaries of both statistics say."""
-    assert result.error is not None  # it was just computed
-    return StatisticFacts(
-        kernel=test.kernel,
-        removal=test.removal,
-        block_size=test.block_size,
-        sample=size,
-        seed=test.seed,
-        estimator=test.estimator,
-        absent=result.absent,
-        total=result.total,
-        test_rows=result.n_test_rows,
+def sample_size(testing: StatisticOptions) -> int | None:
+    """Return how many rows of a table to take at most; None for all.
+
+    Blocks take all rows, as their means cost no more than in proportion to these.
+
+    Examples
+    --------
+    >>> sample_size(StatisticOptions()), sample_size(StatisticOptions(block_size=2000))
+    (10000, None)
+    """
+    text = testing.sample
+    if text is None:
+        return SAMPLE if testing.block_size is None else None
+    if text == "all":
+        return None
+    if not text.isdecimal() or int(text) < 2:
+        raise ValueError(f"--sample {text!r} cannot be read: give a number of rows, or all.")
+    return int(text)
+
+
+def _read(
+    path: Path,
+    dialect: Dialect,
+    columns: Sequence[str],
+    testing: StatisticOptions,
+    session: Session,
+    number: int = 0,
+) -> FileTable:
+    """Return the rows of a file to compute a statistic of, and say so when they are a sample."""
+    size, seed, drop = sample_size(testing), testing.seed, testing.drop_missing
+    table = selection.read_sample(path, dialect, columns, size, (seed, number), drop)
+    if len(table.frame) < table.total:
+        session.note(
+            f"{path}: random sample of {size} of {table.total} rows (seed {seed}). --sample N uses "
+            "more, --sample all uses all rows, and --block-size N averages over random blocks of "
+            "all rows, with standard errors."
+        )
+    return table
+
+
+def _facts(result: pkex.Attribution, testing: StatisticOptions) -> _summary.StatisticFacts:
+    """Return the entries that the summaries of both statistics have."""
+    assert result.error_bound is not None  # it was just computed
+    return _summary.StatisticFacts(
+        kernel=testing.kernel,
+        removal=testing.removal,
+        block_size=testing.block_size,
+        sample=sample_size(testing),
+        seed=testing.seed,
+        estimator=testing.estimator,
+        background_info=str(result.background_info),
+        statistic=result.statistic,
+        n_permutations=result.n_permutations,
+        n_test_rows=result.n_test_rows,
         alpha=result.alpha,
         significant=list(result.significant()),
-        remarks=result.remarks(),
-        features=shares(result),
-        rule=rule_facts(result.rule),
-        residual=result.residual,
-        error=result.error,
+        notes=result.remarks(),
+        features=_contributions(result),
+        rule=_summary.rule_facts(result.rule),
+        additivity_error=result.additivity_error,
+        error_bound=result.error_bound,
     )
 
 
-def _with_permutations(test: Test, n_columns: int, alpha: float = 0.05) -> Test:
-    """Return the test with so many permutations that a column can be found, if none were asked."""
-    if test.permutations is not None:
-        return test
-    return replace(test, permutations=enough_permutations(n_columns, alpha))
+def _contributions(result: pkex.Attribution) -> list[Any]:
+    """Return the entries of the features."""
+    lines = result.to_frame().to_dict("records")
+    pairs = zip(_summary.feature_facts(result), lines, strict=True)
+    known = [entry | line for entry, line in pairs]
+    names = _summary.ContributionFacts.__annotations__
+    return [{name: entry[name] for name in names if name in entry} for entry in known]
 
 
-def _together(
-    result: pkex.Attribution, test: Test, summary: DriftSummary | DependSummary, session: Session
-) -> Interactions | None:
-    """Return the interactions, if they are asked for, and put them into the summary."""
-    if not test.interactions:
+def _values(result: pkex.Attribution) -> Any:
+    return result.to_frame().rename_axis("feature").reset_index()
+
+
+def _grid(result: pkex.Attribution, count: int) -> list[Any]:
+    """Return the verdict, the largest contributions and notes on them."""
+    n_features, count = len(result.values), min(count, LINES)
+    table = view.contributions(result, count, True)
+    contribution, *others = table.columns
+    drawn = bars(result.values[result.ranking[:count]], abs(result.values).max())
+    how = f"p-values by {result.n_permutations} permutations"
+    if n_features > 1:
+        how += f", those of features adjusted by Holm for {pluralise(n_features, 'feature')}"
+    title, *sentences = result.sentences(result.alpha)
+    shown = View(
+        title,
+        sentences,
+        tables=[replace(table, columns=[contribution, drawn, *others])],
+        more=more(n_features - count, "feature"),
+        remarks=[
+            f"background: {result.background_info}",
+            *[how][: result.p_values is not None],
+            *result.remarks(),
+        ],
+    )
+    return draw(shown)
+
+
+def _options(
+    testing: StatisticOptions, dialect: Dialect, n_columns: int, alpha: float = 0.05
+) -> dict[str, Any]:
+    """Return the options of a statistic; if none is asked, permutations as columns need them."""
+    permutations = testing.permutations
+    if permutations is None:
+        permutations = choose_n_permutations(n_columns, alpha)
+    same = ("kernel", "removal", "estimator", "block_size")
+    return {name: getattr(testing, name) for name in same} | {
+        "groups": read_groups(testing.groups, dialect),
+        "n_permutations": permutations,
+        "random_state": testing.seed,
+        "n_jobs": testing.n_jobs,
+    }
+
+
+def _pairs(result: pkex.Attribution, testing: StatisticOptions, session: Session) -> Pairs | None:
+    """Return the interactions, if they are asked for."""
+    if not testing.interactions:
         return None
-    found = result.interactions(progress=session.progress)
-    summary["result"]["interactions"] = _interactions.facts(found, PairTotals.of(found))
-    return found
+    interactions = result.interactions(progress=session.progress)
+    return Pairs(interactions, PairTotals.of(interactions))
 
 
-def _finish(
-    session: Session,
-    summary: DriftSummary | DependSummary,
-    values: Any,
-    lines: list[Any],
-    report: Callable[[Path], None],
-    together: Interactions | None,
-) -> None:
-    """Write and print, with interactions where there are some."""
-    if together is None:
-        session.finish(summary, values, lines, report)
-        return
-    totals = PairTotals.of(together)
-    more = _interactions.writer(together, totals, session.table_format)
-    session.finish(summary, values, lines + _interactions.shown(together, totals), report, more)
-
-
-def _computed(
+def _compute(
     statistic: Statistic,
     frames: Sequence[Any],
-    test: Test,
+    options: dict[str, Any],
+    testing: StatisticOptions,
     session: Session,
     units: int | None = None,
 ) -> pkex.Attribution:
     """Return the statistic of all rows; say before how long that will take, if it is long."""
-    assert test.permutations is not None
-    if not (session.quiet or session.as_json):
-        sentence = _forecast_of(statistic, frames, test, units)
-        if sentence:
-            session.note(sentence)
-    with session.noting_warnings():
-        return statistic(
-            frames,
-            permutations=test.permutations,
-            block_size=test.block_size,
-            progress=session.progress,
-        )
-
-
-def _forecast_of(
-    statistic: Statistic, frames: Sequence[Any], test: Test, units: int | None
-) -> str | None:
-    """Return how long the work will take if that is long, judged by samples of the rows."""
     total = sum(map(len, frames))
-    assert test.permutations is not None
 
     def run(n_rows: int, permutations: int) -> object:
         counts = [min(len(frame), max(4, n_rows * len(frame) // total)) for frame in frames]
         samples = [
-            frame.sample(count, random_state=test.seed)
+            frame.sample(count, random_state=testing.seed)
             for frame, count in zip(frames, counts, strict=True)
         ]
-        return statistic(samples, permutations=permutations, block_size=None, progress=False)
+        fewer = {"n_permutations": permutations, "block_size": None}
+        return statistic(*samples, **options | fewer)
 
-    rates = _forecast.measure(run, total, test.block_size, test.permutations, units)
-    return None if rates is None else _forecast.advice(rates, total, test.block_size)
-
-
-def _usable(table: FileTable, columns: Sequence[str]) -> FileTable:
-    """Return the table with the columns asked for, or all that are numeric or categorical."""
-    if columns:
-        table = table.take(columns)
-        other = table.of_kind("other")
-        if other:
-            raise ValueError(
-                f"column {other[0]} of {table.path} is neither numeric nor categorical: leave it "
-                "out, or pass it to --categorical."
-            )
-        return table
-    usable = [name for name in table.names if table.kinds[name] != "other"]
-    if not usable:
-        raise ValueError(f"{table.path} has no numeric or categorical column.")
-    return table.take(usable)
+    if session.talks:
+        permutations, block_size = options["n_permutations"], testing.block_size
+        rates = measure_rates(run, total, block_size, permutations, units)
+        sentence = None if rates is None else advice(rates, total, block_size)
+        session.note(*[sentence] if sentence else [])
+    with session.noting_warnings():
+        return statistic(*frames, **options, progress=session.progress)
 
 
-def _check_rows(table: FileTable, needed: int, purpose: str) -> None:
-    count = len(table.frame)
-    if count < needed:
-        left = " without missing values" if table.dropped else ""
-        raise ValueError(
-            f"{table.path} has {counted(count, 'row')}{left}; at least {needed} are needed "
-            f"{purpose}."
-        )
+def advice(rates: Rates, n_rows: int, block_size: int | None) -> str | None:
+    """Return a sentence on how long it takes and what to do; None when that is not long."""
+    seconds = rates.seconds(n_rows, block_size)
+    if seconds < LONG:
+        return None
+    sentence = f"This will take about {format_duration(seconds)}"
+    in_blocks = rates.seconds(n_rows, _BLOCK)
+    if in_blocks <= seconds / 2.0:
+        return f"{sentence}: --block-size {_BLOCK} would take about {format_duration(in_blocks)}."
+    if rates.tested > rates.pair:
+        return f"{sentence}: fewer --permutations or a smaller --block-size take less."
+    return f"{sentence}: a smaller --block-size takes less."
 
 
 def _top(text: str | None, count: int) -> int:
-    """Return how many of `count` features ``20%`` or ``5`` are; a share is rounded up."""
+    """Return how many of `count` features ``20%`` or ``5`` are; a percentage is rounded up."""
     if text is None:
         return count
     digits = text.strip().removesuffix("%")
@@ -383,7 +333,7 @@ def _top(text: str | None, count: int) -> int:
     limit = 100 if "%" in text else count
     if not 0 < number <= limit:
         raise ValueError(
-            f"--top {text!r} cannot be read: give a count from 1 to {count}, or a share such as "
-            "20%."
+            f"--top {text!r} cannot be read: give a number from 1 to {count}, or a percentage such "
+            "as 20%."
         )
     return math.ceil(number * count / 100.0 - 1e-9) if "%" in text else int(number)

@@ -1,4 +1,4 @@
-"""summary.json: the one definition of what it holds.
+"""summary.json: the definition of its content.
 
 The commands build these dictionaries, and the type checker compares what they put in. The schema
 for readers of the file, docs/summary.schema.json, is derived from them by
@@ -15,60 +15,52 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
+from pkex.cli._change_facts import ChangeInputs, ChangeOutputFacts, ChangeResult
+from pkex.cli._input_facts import (
+    Columns,
+    Count,
+    ModelFacts,
+    NotNegative,
+    TableFacts,
+    table_facts,
+)
 from pkex.games.rules import Rule
-from pkex.tables.files import FileTable
-from pkex.tables.kinds import Kind
 
 __all__ = [
     "FORMAT",
     "VERSION",
+    "ChangeInputs",
+    "ChangeOutputFacts",
+    "ChangeResult",
     "ClassFacts",
-    "DependInputs",
-    "DependResult",
-    "DependSummary",
+    "ContributionFacts",
+    "DependenceInputs",
+    "DependenceResult",
     "DriftInputs",
     "DriftResult",
-    "DriftSummary",
+    "EffectFacts",
+    "EffectsResult",
     "ExplainInputs",
     "ExplainResult",
-    "ExplainSummary",
-    "FeatureFacts",
-    "IndexFacts",
+    "InfluenceFacts",
     "InteractionFacts",
     "ModelFacts",
     "OutputFacts",
     "PairFacts",
-    "RuleFacts",
     "SensitivityInputs",
     "SensitivityResult",
-    "SensitivitySummary",
-    "ShareFacts",
     "StatisticFacts",
     "Summary",
     "TableFacts",
     "VarianceFacts",
     "document",
+    "feature_facts",
     "rule_facts",
     "table_facts",
 ]
 
 FORMAT: Final = "pkex.summary"
-VERSION: Final = 3
-
-Count = Annotated[int, ("minimum", 0)]
-NotNegative = Annotated[float, ("minimum", 0)]
-Columns = Annotated[list[str], ("minItems", 1)]
-
-
-class TableFacts(TypedDict):
-    """A table that was read."""
-
-    path: str
-    rows: Annotated[int, ("minimum", 1), "Rows that were used."]
-    rows_in_file: Annotated[int, ("minimum", 1), "Rows that the file has."]
-    rows_dropped: Annotated[Count, "Rows left out because of missing values, with --drop-missing."]
-    columns: Annotated[dict[str, Kind], "The columns that were used, with their kinds, in order."]
-    ignored: Annotated[list[str], "Columns of the file that were not used."]
+VERSION: Final = 4
 
 
 class RuleFacts(TypedDict):
@@ -81,11 +73,8 @@ class RuleFacts(TypedDict):
     ]
 
 
-ModelFacts = TypedDict("ModelFacts", {"path": str, "class": str})
-
-
 class ExplainInputs(TypedDict):
-    """What `pkex explain` read."""
+    """The inputs of `pkex explain`."""
 
     model: ModelFacts
     data: TableFacts
@@ -95,221 +84,265 @@ class ExplainInputs(TypedDict):
 class OutputFacts(TypedDict):
     """An output of the model."""
 
-    name: Annotated[str | None, "null for the only output of a model that gives it no name."]
+    name: Annotated[str | None, "null for the only output of a model that does not name it."]
     base_value: float
     positive: Annotated[
-        str | None, "The class that positive values speak for; null without classes."
+        str | None, "The class that positive values push towards; null without classes."
     ]
     negative: Annotated[
-        str | None, "The class that negative values speak for, where that is one class."
+        str | None, "The class that negative values push towards; null where there are several."
     ]
 
 
 class ClassFacts(TypedDict):
-    """What a classifier predicts."""
+    """The predictions of a classifier."""
 
-    number: Annotated[str, "What the values add up to, e.g. decision function."]
-    predicted: Annotated[dict[str, Count], "How many rows the model predicts to be of each class."]
-    elsewhere: Annotated[Count, "Rows whose largest output is another class than the predicted."]
+    output_kind: Annotated[str, "The quantity that the values add up to, e.g. decision function."]
+    predicted_counts: Annotated[dict[str, Count], "Number of rows by predicted class."]
+    disagreements: Annotated[
+        Count, "Number of rows whose largest output is not that of the predicted class."
+    ]
 
 
 class FeatureFacts(TypedDict):
-    """A feature of a model, with one number for each output."""
+    """A feature of a model, with one number per output."""
 
     name: str
     columns: Columns
     importance: Annotated[
-        list[NotNegative], "Mean absolute value over the rows, one for each output."
+        list[NotNegative], "Mean absolute Shapley value over the rows, one per output."
     ]
-    standard_error: Annotated[list[float | None], "Of the importance; null when there is one row."]
+    standard_error: Annotated[
+        list[float | None], "Standard error of the importance; null for a single row."
+    ]
     centred: Annotated[
-        list[NotNegative], "Mean |value - its mean over the rows|, one for each output."
+        list[NotNegative], "Mean absolute distance from the mean Shapley value, one per output."
     ]
 
 
 class PairFacts(TypedDict):
-    """Two features that act together, with one number for each output."""
+    """The interaction of two features, with one number per output."""
 
     first: str
     second: str
-    size: Annotated[list[NotNegative], "Mean absolute value over the rows, one for each output."]
-    mean: Annotated[list[float], "Mean value; of a statistic, its value."]
+    mean_abs: Annotated[
+        list[NotNegative], "Mean absolute interaction value over the rows, one per output."
+    ]
+    mean: Annotated[list[float], "Mean interaction value; for a statistic, the value."]
 
 
 class InteractionFacts(TypedDict):
-    """What features do together; there with --interactions."""
+    """Interactions of pairs of features; present with --interactions."""
 
     index: Annotated[str, "The interaction index, k-SII."]
-    pairs: Annotated[list[PairFacts], "All pairs, the largest first."]
+    pairs: Annotated[list[PairFacts], "All pairs, largest first."]
+
+
+class InfluenceFacts(TypedDict):
+    """Training rows behind the predictions; present with --influence."""
+
+    kind: Annotated[
+        Literal["leave-one-out", "representer"],
+        "leave-one-out: prediction minus prediction without the row; representer: its term.",
+    ]
+    n_train: Annotated[Count, "Number of training rows that the model keeps."]
+    n_shown: Annotated[Count, "Number of training rows per row in influence.csv."]
 
 
 class ExplainResult(TypedDict):
-    """What `pkex explain` found."""
+    """The result of `pkex explain`."""
 
-    removal: Literal["marginal", "interventional", "neutral"]
-    absent: Annotated[str, "What an absent feature is, e.g. the rows that it was averaged over."]
-    caution: Annotated[
-        str | None, "What to beware of when reading the values; null unless they are neutral."
-    ]
+    removal: Literal["product-of-marginals", "interventional", "neutral"]
+    background_info: Annotated[str, "The background, in words."]
+    notes: Annotated[list[str], "Notes on the interpretation of the values."]
     outputs: Annotated[list[OutputFacts], ("minItems", 1)]
-    classes: Annotated[ClassFacts | None, "null for a model that is no classifier."]
+    classes: Annotated[ClassFacts | None, "null unless the model is a classifier."]
     features: Annotated[
-        list[FeatureFacts], ("minItems", 1), "Columns or groups of columns, most important first."
+        list[FeatureFacts], ("minItems", 1), "Features or feature groups, most important first."
     ]
     rule: RuleFacts
-    residual: Annotated[
-        float, "Largest |base value + values - prediction|, checked to be rounding."
+    additivity_error: Annotated[
+        float, "Largest |base value + Shapley values - prediction|: rounding."
     ]
-    error: Annotated[
-        NotNegative, "Proven bound of the error of every value and prediction, in their units."
+    error_bound: Annotated[
+        NotNegative, "Proven error bound of every value and prediction, in their units."
     ]
     interactions: NotRequired[InteractionFacts]
+    influence: NotRequired[InfluenceFacts]
 
 
-class ShareFacts(TypedDict):
-    """A feature of a statistic."""
+class ContributionFacts(TypedDict):
+    """The contribution of a feature to a statistic."""
 
     name: str
     columns: Columns
-    value: Annotated[float, "Share in the total."]
-    standard_error: NotRequired[Annotated[float, "Over the blocks; there with --block-size."]]
-    null_low: NotRequired[Annotated[float, "2.5 % of the permutations are below."]]
-    null_high: NotRequired[Annotated[float, "2.5 % of the permutations are above."]]
+    contribution: Annotated[float, "Shapley value of the feature; they sum to the statistic."]
+    standard_error: NotRequired[
+        Annotated[float, "Standard error over the blocks; present with --block-size."]
+    ]
+    null_low: NotRequired[Annotated[float, "2.5 % quantile under permutation."]]
+    null_high: NotRequired[Annotated[float, "97.5 % quantile under permutation."]]
     p_value: NotRequired[
         Annotated[
             float,
-            "Of this value, the larger of that by labels and that by the column permuted alone; "
-            "there with permutations.",
+            "p-value of the contribution, the larger of two: labels permuted, and only this "
+            "feature permuted. Present with permutations.",
         ]
     ]
-    p_holm: NotRequired[Annotated[float, "Adjusted after Holm."]]
-    alone: Annotated[float, "The statistic of the feature by itself."]
-    p_alone: NotRequired[Annotated[float, "Of that; there with permutations."]]
-    p_alone_holm: NotRequired[Annotated[float, "Adjusted after Holm."]]
+    p_adjusted: NotRequired[Annotated[float, "p_value adjusted by Holm."]]
+    univariate: Annotated[float, "The statistic of this feature only."]
+    p_univariate: NotRequired[Annotated[float, "p-value of univariate; present with permutations."]]
+    p_univariate_adjusted: NotRequired[Annotated[float, "p_univariate adjusted by Holm."]]
 
 
 class StatisticFacts(TypedDict):
-    """What `pkex drift` and `pkex depend` both found."""
+    """The part of a result that `pkex drift` and `pkex dependence` share."""
 
     kernel: Literal["median-per-column", "median"]
-    removal: Literal["marginal", "neutral"]
+    removal: Literal["product-of-marginals", "neutral"]
     block_size: int | None
     sample: Annotated[
-        int | None,
-        "Rows that were taken of a table at most, drawn evenly with the seed; null for all rows.",
+        int | None, "Maximum number of rows of a table, sampled at random; null for all rows."
     ]
     seed: int
     estimator: Literal["unbiased", "biased"]
-    absent: Annotated[str, "What an absent column is, in words."]
-    total: Annotated[float, "The statistic; the values sum to it."]
-    test_rows: Annotated[
-        int | None, "Rows on which columns were permuted alone; null where they were not."
+    background_info: Annotated[str, "How features are removed, in words."]
+    statistic: Annotated[float, "The statistic of all features; the contributions sum to it."]
+    n_permutations: Count
+    n_test_rows: Annotated[
+        int | None,
+        "Number of rows on which features were permuted one by one; null without such a test.",
     ]
-    alpha: Annotated[float, "The significance level of the verdict."]
+    alpha: Annotated[float, "Significance level."]
     significant: Annotated[
         list[str],
-        "Features that are significant by their contribution or by themselves, largest value "
-        "first; none where the verdict is negative.",
+        "Features with a significant contribution or univariate statistic, largest contribution "
+        "first; empty unless the overall test is significant.",
     ]
-    remarks: Annotated[list[str], "What to know before reading the shares."]
+    notes: Annotated[list[str], "Notes on the interpretation of the contributions."]
     features: Annotated[
-        list[ShareFacts], ("minItems", 1), "Columns or groups of columns, largest value first."
+        list[ContributionFacts],
+        ("minItems", 1),
+        "Features or feature groups, largest contribution first.",
     ]
     rule: RuleFacts
-    residual: float
-    error: Annotated[
-        NotNegative, "Proven bound of the error of every value and of the total, in their units."
+    additivity_error: Annotated[float, "|sum of the contributions - statistic|: rounding."]
+    error_bound: Annotated[
+        NotNegative, "Proven error bound of every contribution and of the statistic."
     ]
     interactions: NotRequired[InteractionFacts]
 
 
 class DriftInputs(TypedDict):
-    """What `pkex drift` read."""
+    """The inputs of `pkex drift`."""
 
     reference: TableFacts
     current: TableFacts
 
 
 class DriftResult(StatisticFacts):
-    """What `pkex drift` found."""
+    """The result of `pkex drift`."""
 
-    drift: Annotated[bool, "The verdict: whether p_value <= alpha."]
-    permutations: Annotated[int, ("minimum", 1)]
-    statistic: Literal["MMD^2"]
+    drift: Annotated[bool, "Whether drift is detected: p_value <= alpha."]
+    statistic_name: Literal["MMD^2"]
     p_value: Annotated[
-        float, "Of the verdict: did anything change, all features together or one alone?"
+        float, "p-value of the overall test: all features jointly, and each feature on its own."
     ]
-    p_statistic: Annotated[float, "Of the statistic of all features together."]
+    p_statistic: Annotated[float, "p-value of the statistic of all features jointly."]
 
 
-class DependInputs(TypedDict):
-    """What `pkex depend` read."""
+class DependenceInputs(TypedDict):
+    """The inputs of `pkex dependence`."""
 
     data: TableFacts
 
 
-class DependResult(StatisticFacts):
-    """What `pkex depend` found."""
+class DependenceResult(StatisticFacts):
+    """The result of `pkex dependence`."""
 
     target: str
-    selected: Annotated[list[str], "The features of --top, largest value first; all without it."]
-    permutations: Count
-    statistic: Literal["HSIC"]
+    selected: Annotated[
+        list[str], "Features selected by --top, largest contribution first; all without it."
+    ]
+    statistic_name: Literal["HSIC"]
     p_value: Annotated[
         float | None,
-        "Of the verdict: does the target depend on anything, all features together or one alone? "
-        "null without permutations.",
+        "p-value of the overall test: all features jointly, and each feature on its own; null "
+        "without permutations.",
     ]
     p_statistic: Annotated[
-        float | None, "Of the statistic of all features together; null without permutations."
+        float | None,
+        "p-value of the statistic of all features jointly; null without permutations.",
     ]
 
 
 class VarianceFacts(TypedDict):
     """The variance of an output of the model."""
 
-    name: Annotated[str | None, "null for the only output of a model that gives it no name."]
-    variance: Annotated[NotNegative, "With the columns independent of each other."]
+    name: Annotated[str | None, "null for the only output of a model that does not name it."]
+    variance: Annotated[NotNegative, "Variance of the output with independent features."]
     mean: float
 
 
 class IndexFacts(TypedDict):
-    """An input of a model, with one number for each output: shares of the variance."""
+    """The sensitivity indices of a feature: fractions of the variance, one per output."""
 
     name: str
     columns: Columns
-    first_order: Annotated[list[float | None], "What it explains alone; null without a variance."]
+    first_order: Annotated[
+        list[float | None], "First-order Sobol index; null where the variance is 0."
+    ]
     shapley: Annotated[list[float | None], "Shapley effect; they sum to 1."]
-    total_order: Annotated[list[float | None], "What would be lost without it."]
+    total_order: Annotated[list[float | None], "Total-order Sobol index."]
 
 
 class SensitivityInputs(TypedDict):
-    """What `pkex sensitivity` read."""
+    """The inputs of `pkex sensitivity`."""
 
     model: ModelFacts
     data: TableFacts
 
 
 class SensitivityResult(TypedDict):
-    """What `pkex sensitivity` found."""
+    """The result of `pkex sensitivity`."""
 
-    inputs: Annotated[str, "What the inputs range over, in words; they are independent."]
+    inputs: Annotated[str, "The distribution of the features, in words; they are independent."]
     outputs: Annotated[list[VarianceFacts], ("minItems", 1)]
     features: Annotated[
-        list[IndexFacts], ("minItems", 1), "Columns or groups of columns, largest effect first."
+        list[IndexFacts],
+        ("minItems", 1),
+        "Features or feature groups, largest Shapley effect first.",
     ]
-    remarks: Annotated[list[str], "What to know before reading the indices."]
-    error: Annotated[NotNegative, "Numerical error of an index at most; not that of the model."]
+    notes: Annotated[list[str], "Notes on the interpretation of the indices."]
+    error_bound: Annotated[NotNegative, "Bound of the numerical error of an index."]
+
+
+class EffectFacts(TypedDict):
+    """The ends of a curve or surface, one number per output."""
+
+    features: Annotated[list[str], ("minItems", 1), "A feature, or the two of a pair."]
+    lowest: list[float]
+    highest: list[float]
+    h_squared: Annotated[list[float | None], "Friedman's H squared; null where nothing varies."]
+
+
+class EffectsResult(TypedDict):
+    """The result of `pkex effects`."""
+
+    kind: str
+    background_info: Annotated[str, "The background in words."]
+    outputs: Annotated[list[str], "Names of the outputs; empty for one without a name."]
+    effects: Annotated[list[EffectFacts], ("minItems", 1), "Features and pairs, in order."]
 
 
 class _Summary(TypedDict):
-    """What every summary has."""
+    """The part that every summary has."""
 
     format: Literal["pkex.summary"]
-    version: Literal[3]
-    pkex: Annotated[str, "Version of pkex that wrote it."]
+    version: Literal[4]
+    pkex: Annotated[str, "Version of pkex that wrote the file."]
     notes: Annotated[
-        list[str], "What was said on the way: columns and their kinds, dropped rows, warnings."
+        list[str], "Messages of the run: columns and their kinds, dropped rows, warnings."
     ]
 
 
@@ -329,12 +362,12 @@ class DriftSummary(_Summary):
     result: DriftResult
 
 
-class DependSummary(_Summary):
-    """The summary of `pkex depend`."""
+class DependenceSummary(_Summary):
+    """The summary of `pkex dependence`."""
 
-    command: Literal["depend"]
-    inputs: DependInputs
-    result: DependResult
+    command: Literal["dependence"]
+    inputs: DependenceInputs
+    result: DependenceResult
 
 
 class SensitivitySummary(_Summary):
@@ -345,27 +378,54 @@ class SensitivitySummary(_Summary):
     result: SensitivityResult
 
 
-Summary = ExplainSummary | DriftSummary | DependSummary | SensitivitySummary
+class EffectsSummary(_Summary):
+    """The summary of `pkex effects`."""
+
+    command: Literal["effects"]
+    inputs: SensitivityInputs
+    result: EffectsResult
 
 
-def table_facts(table: FileTable) -> TableFacts:
-    """Return what the summary says of a table."""
-    return TableFacts(
-        path=str(table.path),
-        rows=len(table.frame),
-        rows_in_file=table.total,
-        rows_dropped=table.dropped,
-        columns={name: table.kinds[name] for name in table.names},
-        ignored=list(table.ignored),
-    )
+class ChangeSummary(_Summary):
+    """The summary of `pkex change`."""
+
+    command: Literal["change"]
+    inputs: ChangeInputs
+    result: ChangeResult
+
+
+Summary = (
+    ExplainSummary
+    | DriftSummary
+    | DependenceSummary
+    | SensitivitySummary
+    | EffectsSummary
+    | ChangeSummary
+)
+
+
+def feature_facts(result: Any, **tables: Any) -> list[Any]:
+    """Return an entry for each feature of a result, most important first.
+
+    `tables` are fields of the entries, with one number for each feature and output.
+    """
+    shaped = {name: table.reshape(len(table), -1) for name, table in tables.items()}
+    return [
+        {
+            "name": result.feature_names[i],
+            "columns": [result.column_names[j] for j in result.feature_groups[i]],
+            **{name: table[i].tolist() for name, table in shaped.items()},
+        }
+        for i in result.ranking
+    ]
 
 
 def rule_facts(rule: Rule) -> RuleFacts:
-    """Return what the summary says about the quadrature rule of a result."""
+    """Return the entry of the quadrature rule of a result."""
     return RuleFacts(family=rule.family, nodes=rule.size, error_bound=rule.relative_error)
 
 
-def document(summary: Summary) -> str:
+def document(summary: Mapping[str, Any]) -> str:
     """Return the summary as JSON, in which NaN and infinity are null."""
     return json.dumps(_finite(summary), indent=2, allow_nan=False)
 

@@ -1,0 +1,49 @@
+"""The model that options name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pkex._util.words import class_name
+from pkex.cli._options import (
+    ChangeOptions,
+    EffectsOptions,
+    ExplainOptions,
+    SensitivityOptions,
+    split_names,
+)
+from pkex.cli._summary import ModelFacts
+from pkex.readers.model_files import load_model
+from pkex.readers.table_model import TableModel
+from pkex.tables.files import Dialect, FileTable
+from pkex.tables.groups import read_groups
+
+__all__ = ["LoadedModel"]
+
+
+class LoadedModel(TableModel):
+    """The model that options name, from its file."""
+
+    def __init__(
+        self,
+        options: ExplainOptions | SensitivityOptions | EffectsOptions | ChangeOptions,
+        dialect: Dialect,
+    ) -> None:
+        self.options, self.dialect = options, dialect
+        model = load_model(options.model, options.trust, options.trust_type or ())
+        super().__init__(model, split_names(options.columns))
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model as the summary has it."""
+        return {"path": str(self.options.model), "class": class_name(self.model)}
+
+    def details(self, **tables: Path) -> dict[str, str]:
+        """Return the model and its tables as the report has them."""
+        model = f"{self.options.model} ({class_name(self.model)})"
+        return {"Model": model, **{title: str(path) for title, path in tables.items()}}
+
+    def groups(self, table: FileTable) -> Any:
+        """Return the groups of ``--groups``."""
+        return self.number_groups(read_groups(self.options.groups, self.dialect), table)
