@@ -1,5 +1,5 @@
-"""Leave out doctests of the native kernel where it was not compiled, and tests of readers of
-GPyTorch and of optimisers where these are not installed; tell what failed in helpers.
+"""Leave out doctests of the native kernel where it was not compiled, and tests that have a target
+of their own where what they need is not installed; tell what failed in helpers.
 
 Assertions in modules that tests share are told with their values, as those in tests are.
 """
@@ -18,7 +18,10 @@ except ImportError:
     collect_ignore_glob += ["src/pkex/games/native/*.py"]
 if find_spec("gpytorch") is None:  # see `make torch`
     collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/readers/test_torch.py"]
-    collect_ignore_glob += ["tests/_support/torch_models/*.py", "docs/tutorials/botorch.md"]
+    collect_ignore_glob += [
+        "tests/_support/torch_models/*.py",
+        "docs/guide/bayesian_optimisation.md",
+    ]
 if find_spec("optuna") is None or find_spec("pyHSICLasso") is None:  # not for lowest versions
     collect_ignore_glob += ["tests/test_experiments*.py"]
 if find_spec("skopt") is None or find_spec("bayes_opt") is None:  # see `make torch`
@@ -27,6 +30,14 @@ if find_spec("skopt") is None or find_spec("bayes_opt") is None:  # see `make to
         "tests/_support/optimiser_models.py",
     ]
     collect_ignore_glob += ["docs/howto/optimisers.md"]
+if find_spec("playwright") is None:  # see `make browser`
+    collect_ignore_glob += [
+        "tests/output/test_accessibility.py",
+        "tests/output/test_report_browser.py",
+        "tests/output/test_report_legible.py",
+    ]
+if find_spec("nbconvert") is None:  # see `make notebook`
+    collect_ignore_glob += ["tests/test_notebook_run.py"]
 
 
 @pytest.fixture(autouse=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +14,11 @@ from benchmarks import page as benchmarks_page
 from benchmarks.page._format import machine, on_machine
 from benchmarks.record import config, load
 from pkex._util import p_values
-from pkex.cli import _sample
-from pkex.models import absent
+from pkex.cli import _statistics
+from pkex.models import removal
 from pkex.output.report import _explanation as report
 from pkex.statistics import block_mean, pair_weights
+from simulations import page as simulations_page
 
 pytestmark = [pytest.mark.frontend, pytest.mark.docs]
 
@@ -44,14 +45,9 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmarks():
     assert text == benchmarks_page.readme(text), "run python -m benchmarks.page"
 
 
-@pytest.mark.parametrize(
-    ("name", "page"), [("null_uniformity", "null"), ("column_levels", "levels")]
-)
-def test_pages_on_p_values_are_made_from_simulations(name, page):
-    stored = (ROOT / "simulations" / f"{name}.json").read_text(encoding="utf-8")
-    made = script(f"simulations/{name}.py")["page"](json.loads(stored))
-    found = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    assert found == made, f"run python -m simulations.{name}"
+def test_the_page_on_p_values_is_made_from_simulations():
+    text = (ROOT / "docs" / "p_values.md").read_text(encoding="utf-8")
+    assert text == simulations_page.page(), "run python -m simulations.page"
 
 
 def test_the_picture_of_the_data_flow_is_drawn_by_its_script():
@@ -69,7 +65,8 @@ def test_pictures_are_there_and_described(page):
 
 
 def test_figures_come_from_the_code_of_their_pages():
-    saved, shown = {}, set()
+    saved: dict[str, Any] = {}
+    shown: set[tuple[str, Path]] = set()
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         saved |= dict.fromkeys(re.findall(r'savefig\("(\w+\.png)"', text), page)
@@ -121,9 +118,23 @@ def test_results_record_what_they_were_measured_on():
     assert found["processor"] in machine({"config": found})
 
 
+def test_every_measured_figure_names_its_command():
+    listed = script("scripts/list_claims.py")
+    claims = [claim for page in listed["pages"]() for claim in listed["claims"](page)]
+    assert len(claims) > 100
+    assert not [claim for claim in claims if not claim.commands]
+
+
+def test_the_memory_that_the_page_on_the_command_line_promises_was_measured():
+    page = ROOT / "docs" / "howto" / "command_line.md"
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    [promised] = re.findall(r"take less than (\d+) MB \(`python -m benchmarks.streaming`\)", text)
+    assert load("streaming")["explain"]["memory"] < int(promised)
+
+
 def most_columns_of_999(alpha=0.05):
     """Return for how many columns 999 permutations are enough, by looking at each number."""
-    return max(k for k in range(1, 100) if p_values.enough_permutations(k, alpha) == 999)
+    return max(k for k in range(1, 100) if p_values.choose_n_permutations(k, alpha) == 999)
 
 
 def widths(tol=None):
@@ -131,18 +142,22 @@ def widths(tol=None):
 
 
 QUOTED = {
-    "null.md": f"as is done with more than {pair_weights.UNITS} rows",
+    "p_values.md": f"as is done with more than {pair_weights.UNITS} rows",
     "mathematics.md": f"with more than {pair_weights.UNITS} rows, and samples or classes",
-    "levels.md": f"{block_mean._ALL_ROWS} of them at most; where there are more, "
-    f"on {block_mean._TEST_ROWS} at",
-    "benchmarks.md": f"the model's own data, at most {absent.MAX_ROWS} rows",
-    "removal.md": f"Of more than {absent.MAX_ROWS} of them a fixed subsample",
-    "report.md": f"Up to {report.MAX_ROWS} rows and {report.MAX_FEATURES} features",
-    "wide_and_long.md": f"a sample beyond {_sample.SAMPLE:_} rows".replace("_", " "),
-    "tutorials/feature_selection.md": f"999 up to {most_columns_of_999()} columns",
-    "tutorials/gaussian_process.md": f"needs {widths()} widths, and with "
+    "benchmarks.md": f"support vectors of the model, at most {removal.MAX_ROWS} rows",
+    "guide/removal.md": f"more than {removal.MAX_ROWS} of them, pkex uses a fixed subsample",
+    "howto/reports.md": f"Up to {report.MAX_ROWS} rows and {report.MAX_FEATURES} features",
+    "wide_and_long.md": f"Beyond {_statistics.SAMPLE:_} rows [`pkex drift`](".replace("_", " "),
+    "guide/feature_selection.md": f"999 up to {most_columns_of_999()} columns",
+    "guide/uncertainty.md": f"needs {widths()} widths, and with "
     f"`Explainer(..., tol=1e-6)` {widths(1e-6)}.",
 }
+
+
+def test_the_page_on_p_values_quotes_how_many_rows_are_permuted():
+    text = " ".join((ROOT / "docs" / "p_values.md").read_text(encoding="utf-8").split())
+    assert f"{block_mean._ALL_ROWS} of them at most; where there are more, on" in text
+    assert f"on {block_mean._TEST_ROWS} at random" in text
 
 
 @pytest.mark.parametrize(("page", "words"), QUOTED.items(), ids=QUOTED)
@@ -162,5 +177,5 @@ def test_docstrings_quote_constants_as_the_code_has_them(function):
 def test_the_page_of_the_command_line_names_every_choice_of_outputs():
     from pkex.models.classes import OUTPUTS
 
-    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "howto" / "command_line.md").read_text(encoding="utf-8")
     assert all(f"| `--outputs {name}` |" in text for name in OUTPUTS if name != "classes")

@@ -1,11 +1,19 @@
-"""What docs/architecture.md says about adding something, and the way of a call, literally."""
+"""What docs/architecture.md and CONTRIBUTING.md say about adding something, literally.
+
+And the way of a call, as the page on how pkex is built has it.
+"""
 
 from __future__ import annotations
 
+import doctest
+import json
 import re
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from textwrap import dedent
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,10 +30,13 @@ from pkex.games.rules import Ladder, Rule
 from pkex.games.sources import given_game
 from pkex.kernels import RBF, ColumnKernel
 from tests._support.cases import alone, assert_close, pair_source
+from tests._support.golden import facts, make
 from tests._support.naive import shapley_by_enumeration
+from tests._support.unchecked import unchecked
 
 RNG = np.random.default_rng(0)
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 
 @dataclass(frozen=True, eq=True)
@@ -50,7 +61,7 @@ def test_a_kernel():
     found = pkex.Explainer(f, others)(row[None]).values[0]
     assert_close(found, np.array(shapley_by_enumeration(worth, 4), dtype=float), 1e-14)
     attribution = pkex.mmd(points, others, kernel=Logistic())
-    assert_close(attribution.values.sum(), attribution.total, 1e-15)
+    assert_close(attribution.values.sum(), attribution.statistic, 1e-15)
 
 
 @dataclass(frozen=True)
@@ -155,7 +166,7 @@ def read_doubled(model, given):
     assert given.kernel is None
     assert given.points is None
     once = pkex.as_expansion(model.model)
-    alpha, offset = 2.0 * once.coefficients, 2.0 * once.offset
+    alpha, offset = 2.0 * once.coefficients, 2.0 * once.intercept
     kind = once.background.kind
     twice = pkex.KernelExpansion(once.points, alpha, once.kernel, offset, background=kind)
     return pkex.readers.Reading(twice, model.predict)
@@ -170,9 +181,72 @@ def test_a_reader(monkeypatch):
     assert_close(pkex.Explainer(model)(X[:4]).values, 2.0 * once, 1e-14)
 
 
+def pieces_of_a_result():
+    """Return the code on the page by the places that it names, in the order of its steps."""
+    text = GUIDE.read_text(encoding="utf-8").split("## Add a result")[1].split("\n## ")[0]
+    blocks = [dedent(block) for block in re.findall(r"^ *```python\n(.*?)```", text, re.M | re.S)]
+    matches = (re.fullmatch(r" *# ([^\n]+)\n(.*)", block, re.S) for block in blocks)
+    return {match[1]: match[2] for match in matches}
+
+
+@pytest.fixture
+def toy(monkeypatch, tmp_path):
+    """The page, followed: modules where it says, the method, the public name, the golden list."""
+    pieces = pieces_of_a_result()
+    before = set(sys.modules)
+    for place in [place for place in pieces if place.startswith("src/") and "," not in place]:
+        path = tmp_path / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(pieces.pop(place), encoding="utf-8")
+        package = import_module(".".join(path.relative_to(tmp_path / "src").parent.parts))
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(path.parent)])
+    names: dict[str, Any] = {}
+    exec(pieces.pop("src/pkex/explain/questions.py, in Questions"), names)
+    monkeypatch.setattr(pkex.Explainer, "direction", names["direction"], raising=False)
+    result = import_module("pkex.results.direction")
+    monkeypatch.setattr(pkex, "Direction", result.Direction, raising=False)
+    yield pieces
+    for name in set(sys.modules) - before:
+        if name.endswith(".direction"):
+            parent, _, module = name.rpartition(".")
+            delattr(sys.modules[parent], module)
+            del sys.modules[name]
+
+
+def test_a_result(monkeypatch, tmp_path, toy):
+    """It is explained, shown, drawn, saved and read, and its page runs."""
+    X = RNG.normal(size=(30, 3))
+    explainer = pkex.Explainer(SVR().fit(X, X[:, 0]), n_jobs=1)
+    found = unchecked(explainer).direction(X[:8])
+    assert np.array_equal(found.shares, (explainer(X[:8]).values > 0.0).mean(axis=0))
+    assert repr(found).startswith("Direction(8 rows)\n")
+    assert "up in" in found._repr_html_()
+    assert list(found.to_frame().index) == ["x0", "x1", "x2"]
+    assert len(found.plot().ax_.patches) == 3
+    with pytest.raises(ValueError, match=r"shares must have shape \(3,\)"):
+        type(found)(found.about, found.shares[:2], 8)
+
+    monkeypatch.setattr(make, "KINDS", make.KINDS)  # all for this test
+    monkeypatch.setattr(make, "RESULTS", dict(make.RESULTS))
+    monkeypatch.setattr(facts, "SELECTIONS", dict(facts.SELECTIONS))
+    monkeypatch.setattr(make, "SELECTIONS", facts.SELECTIONS, raising=False)
+    monkeypatch.setattr(make, "FOLDER", tmp_path)
+    exec(toy.pop("tests/_support/golden/make.py"), vars(make))
+    make.main(["direction"])
+    recorded = json.loads((tmp_path / "direction.json").read_text(encoding="utf-8"))
+    again = facts.record(make.loaded("direction", "Direction"))
+    assert recorded["fields"]["n_rows"] == 3
+    assert facts.differences(recorded, json.loads(json.dumps(again)), 0.0) == []
+
+    [(page, examples)] = toy.items()
+    test = doctest.DocTestParser().get_doctest(examples, {}, page, page, 0)
+    assert doctest.DocTestRunner().run(test) == (0, 4)
+
+
 def way_of(call):
     """The files of pkex on the way down to the hot loop, each once for every stretch in it."""
-    root, found = Path(pkex.__file__).parent, []
+    root = Path(pkex.__file__).parent
+    found: list[str] = []
 
     def watch(frame, event, _):
         if event != "call" or frame.f_code.co_name not in ("add_pairs", "explain") or found:
@@ -215,7 +289,6 @@ def test_the_way_of_a_model_is_as_the_page_says(monkeypatch):
         "explain/explainer.py",
         "explain/values.py",
         "games/points.py",
-        "games/sources.py",
         "games/numpy_backend.py",
     ]
 

@@ -64,7 +64,7 @@ class Machine:
         return done
 
     def pip(self, *args: str | Path, **more: str) -> None:
-        self.call(self.bin / "python", "-m", "pip", "--quiet", *args, **more)
+        self.call(self.bin / "python", "-m", "pip", "--quiet", *args, code=0, **more)
 
     def pkex(self, *args: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
         return self.call(self.bin / "pkex", *args, code=code)
@@ -199,8 +199,8 @@ def check_drift(machine, name, table, rows, code):
     check_attribution(machine, out, expected, printed)
 
 
-def check_depend(machine, name, table, target, kind):
-    """Compare ``pkex depend`` with the library."""
+def check_dependence(machine, name, table, target, kind):
+    """Compare ``pkex dependence`` with the library."""
     expected = pkex.hsic(
         table.drop(columns=target),
         table[target],
@@ -208,10 +208,10 @@ def check_depend(machine, name, table, target, kind):
         n_permutations=99,
         random_state=0,
     )
-    out = f"{name} depend"
+    out = f"{name} dependence"
     printed = machine.pkex(
-        *("depend", f"{name}.{kind}", "--target", target, "--top", "20%", "--permutations", "99"),
-        *("--out", out, "--json"),
+        *("dependence", f"{name}.{kind}", "--target", target, "--top", "20%"),
+        *("--permutations", "99", "--out", out, "--json"),
     ).stdout
     _, summary = check_attribution(machine, out, expected, printed)
     count = -(-len(expected.values) // 5)
@@ -224,7 +224,7 @@ def check_attribution(machine, out, expected, printed):
     frame = expected.to_frame().loc[found["feature"]]
     for column in frame:
         same(found[column], frame[column])
-    same(summary["result"]["total"], expected.total)
+    same(summary["result"]["statistic"], expected.statistic)
     assert summary["result"]["p_value"] == expected.p_value
     return found, summary
 
@@ -254,7 +254,7 @@ def check_diabetes(machine):
     same(found[list(expected.feature_names)], expected.values)
     check_drift(machine, "diabetes", table, table["age"] < 50, 1)
     check_drift(machine, "diabetes", table, np.arange(len(table)) % 2 == 0, 0)
-    check_depend(machine, "diabetes", table, "progression", "csv")
+    check_dependence(machine, "diabetes", table, "progression", "csv")
 
 
 def check_breast_cancer(machine):
@@ -264,7 +264,7 @@ def check_breast_cancer(machine):
     model = make_pipeline(StandardScaler(), SVC()).fit(data.data, kinds)
     check_explain(machine, "cancer", model, data.data)
     check_drift(machine, "cancer", data.data, kinds == "malignant", 1)
-    check_depend(machine, "cancer", table, "diagnosis", "parquet")
+    check_dependence(machine, "cancer", table, "diagnosis", "parquet")
 
 
 def check_wine(machine):
@@ -274,7 +274,7 @@ def check_wine(machine):
     process = GaussianProcessClassifier(RBF(3.0), optimizer=None)
     check_explain(machine, "wine", make_pipeline(StandardScaler(), process).fit(X, names), X)
     check_drift(machine, "wine", X, np.arange(len(X)) % 2 == 0, 0)
-    check_depend(machine, "wine", table, "cultivar", "csv")
+    check_dependence(machine, "wine", table, "cultivar", "csv")
 
 
 def check_refusals(machine):
@@ -283,8 +283,8 @@ def check_refusals(machine):
         ("explain", "diabetes.csv", "diabetes.csv"),
         ("explain", "diabetes.skops", "wine.csv"),
         ("drift", "diabetes.csv", "wine.csv"),
-        ("depend", "nothing.csv", "--target", "a"),
-        ("depend", "wine.csv", "--target", "nothing"),
+        ("dependence", "nothing.csv", "--target", "a"),
+        ("dependence", "wine.csv", "--target", "nothing"),
     ):
         refused = machine.pkex(*args, "--out", "refused", code=2)
         assert refused.stderr.startswith("Error: ")

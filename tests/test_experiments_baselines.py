@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,7 +132,7 @@ def test_neutral_game_is_the_paper_s(fitted):
     members = np.vstack([Coalitions.every(D).members, np.ones((1, D), dtype=bool)])
     found = games.neutral(games.Machine.of(svr))(members, rows)
     expansion = pkex.as_expansion(svr).parts[0]
-    expected = [
+    expected: Any = [
         [pkex.reference.value(expansion, x, np.flatnonzero(S).tolist()) for x in rows]
         for S in members
     ]

@@ -6,12 +6,15 @@ tables and readers, and `_util` last. A module imports from its own line or from
 
 from __future__ import annotations
 
+import ast
 import runpy
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 from pkex._util.cells import is_number
-from pkex._util.words import counted
+from pkex._util.words import pluralise
 
 HOUSE = runpy.run_path(str(Path(__file__).parents[1] / "scripts" / "house.py"))
 
@@ -62,8 +65,8 @@ def test_an_import_against_the_direction_is_noticed():
 
 def test_imports_of_functions_count_and_those_of_types_do_not():
     graph = HOUSE["imports"]()
-    assert "pkex.explain.interactions" in graph["pkex.explain.explainer"]  # inside a method
-    assert "pkex.results.interactions" not in graph["pkex.explain.explainer"]  # of types alone
+    assert "pkex.explain.interactions" in graph["pkex.explain.questions"]  # inside a method
+    assert "pkex.results.interactions" not in graph["pkex.explain.questions"]  # of types alone
     assert "pkex.output.html" in graph["pkex.explain.explainer"]  # from pkex.output import html
     assert "pkex.readers" in graph["pkex.explain.problem"]
 
@@ -75,6 +78,42 @@ def test_lines_of_code_are_without_docstrings_comments_and_blanks():
     assert HOUSE["lines"](source) == (11, 3)
 
 
+def result_classes():
+    """Return the source of `Result`, its bases and all that derives from it, by name."""
+    bases, sources = {}, {}
+    for module, path in HOUSE["modules"]().items():
+        if module.startswith("pkex.results."):
+            text = path.read_text(encoding="utf-8")
+            for node in ast.parse(text).body:
+                if isinstance(node, ast.ClassDef):
+                    bases[node.name] = {ast.unparse(base) for base in node.bases}
+                    sources[node.name] = ast.get_source_segment(text, node)
+    family = {"AboutAttributes"}
+    while new := {name for name in bases if bases[name] & family} - family:
+        family |= new
+    return {name: sources[name] for name in sorted(family)}
+
+
+RESULT_CLASSES = result_classes()
+
+
+def test_all_results_are_measured():
+    assert {"Result", "Attribution", "Explanation", "Interactions", "Tested"} <= {*RESULT_CLASSES}
+
+
+@pytest.mark.parametrize("name", RESULT_CLASSES)
+def test_a_result_has_at_most_120_lines_of_code(name):
+    assert HOUSE["lines"](RESULT_CLASSES[name]).code <= 120
+
+
+def test_no_file_is_too_long():
+    """Docstrings, comments and blanks are lines as well."""
+    assert HOUSE["long_files"]() == {}
+    paths = HOUSE["modules"]().values()
+    longest = max(len(path.read_text(encoding="utf-8").split("\n")) - 1 for path in paths)
+    assert longest <= HOUSE["LONGEST"] == 450
+
+
 def test_cycles_are_found():
     graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": {"e"}, "e": set()}
     assert HOUSE["cycles"](graph) == [["a", "b", "c"]]
@@ -84,7 +123,7 @@ def test_a_walk_goes_through_files_of_the_library_alone():
     walk = HOUSE["walk"]
     assert walk(lambda: [len(name) for name in ("a", "b")]) == (0, 0)
     assert walk(lambda: [is_number(1), is_number(2)]) == (1, 1)
-    assert walk(lambda: [is_number(1), counted(1, "row"), is_number(2)]) == (2, 3)
+    assert walk(lambda: [is_number(1), pluralise(1, "row"), is_number(2)]) == (2, 3)
 
 
 def test_the_script_prints_all_of_it():

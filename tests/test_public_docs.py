@@ -85,6 +85,44 @@ def test_api_reference_has_it(name):
     assert directives & {line.strip() for line in pages.splitlines()}
 
 
+PUBLIC_MODULES = (
+    "pkex",
+    "pkex.errors",
+    "pkex.games",
+    "pkex.games.rules",
+    "pkex.kernels",
+    "pkex.plots",
+    "pkex.readers",
+    "pkex.reference",
+)
+INTERNAL = re.compile(r"\bpkex\.(?:_util|cli|explain|models|output|results|statistics|tables)\.\w+")
+PAGES = [
+    page
+    for folder in (API, API.parent / "guide", API.parent / "howto")
+    for page in sorted(folder.glob("*.md"))
+]
+
+
+@pytest.mark.parametrize("page", sorted(API.glob("*.md")), ids=lambda page: page.name)
+def test_the_reference_names_public_paths(page):
+    for name in re.findall(r"^\.\. auto(?!module)\w+:: (\S+)", page.read_text(), re.M):
+        module = max((m for m in PUBLIC_MODULES if name.startswith(f"{m}.")), key=len)
+        assert name.removeprefix(f"{module}.").split(".")[0] in import_module(module).__all__
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_have_no_internal_paths(page):
+    assert not INTERNAL.findall(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_docstrings_have_no_internal_paths(name):
+    texts = [OBJECTS[name].__doc__]
+    if name in CLASSES:
+        texts += [inspect.getdoc(getattr(CLASSES[name], m)) for m in public_methods(CLASSES[name])]
+    assert not INTERNAL.findall("\n".join(map(str, texts)))
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCES)))
 def test_what_modules_take_from_each_other_is_listed(path):
     """It stands in `__all__`, or is a module itself."""

@@ -22,6 +22,7 @@ from pkex import KernelExpansion, UnsupportedModelError, reference
 from pkex.kernels import RBF, Kernel, Linear
 from tests._support import naive
 from tests._support.exact_games import EPS, Floats, exact_deficits, exact_value, uniform
+from tests._support.pairwise import pairwise
 
 Algorithm = Callable[[Any, Any], Floats]
 
@@ -72,12 +73,15 @@ def subsets(members: Any) -> Iterator[tuple[Any, ...]]:
 # --- the algorithms at small d -------------------------------------------------------------------
 
 
-@named(ALGORITHMS)
-@pytest.mark.parametrize("make", [uniform, near_one, with_zeros_and_ones])
-@pytest.mark.parametrize(("d", "seed"), [(1, 0), (2, 1), (3, 2), (5, 3), (8, 4), (12, 5), (12, 6)])
+@pairwise(
+    game=[(1, 0), (2, 1), (3, 2), (5, 3), (8, 4), (12, 5), (12, 6)],
+    make=[uniform, near_one, with_zeros_and_ones],
+    algorithm=ALGORITHMS,
+)
 def test_agrees_with_many_digits(
-    algorithm: Algorithm, make: Callable[..., Floats], d: int, seed: int
+    algorithm: Algorithm, make: Callable[..., Floats], game: tuple[int, int]
 ) -> None:
+    d, seed = game
     factors = make(7, d, seed)
     weights = np.random.default_rng(seed + 100).standard_normal(7)
     expected = [float(phi) for phi in naive.shapley(exact_deficits(factors), weights.tolist())]
@@ -285,9 +289,9 @@ def expansion(outputs: int | None = None) -> Any:
     return SimpleNamespace(
         points=rng.standard_normal((5, 4)),
         coefficients=rng.standard_normal(5 if outputs is None else (5, outputs)),
-        offset=0.25 if outputs is None else rng.standard_normal(outputs),
+        intercept=0.25 if outputs is None else rng.standard_normal(outputs),
         feature_names=NAMES,
-        kernel=SimpleNamespace(terms=lambda d: TERMS, _neutral=True),
+        kernel=SimpleNamespace(terms=lambda d: TERMS, has_neutral_removal=True),
     )
 
 
@@ -300,9 +304,9 @@ def test_value_runs_from_the_base_value_to_the_prediction(outputs: int | None) -
     f = expansion(outputs)
     kernel = sum(t.coefficient * t.factors(X[None], f.points)[0].prod(axis=1) for t in TERMS)
     np.testing.assert_allclose(
-        reference.value(f, X, range(4)), kernel @ f.coefficients + f.offset, **CLOSE
+        reference.value(f, X, range(4)), kernel @ f.coefficients + f.intercept, **CLOSE
     )
-    base = 2.5 * f.coefficients.sum(axis=0) + f.offset
+    base = 2.5 * f.coefficients.sum(axis=0) + f.intercept
     np.testing.assert_allclose(reference.value(f, X, []), base, **CLOSE)
     np.testing.assert_allclose(reference.components(f, X, []), base, **CLOSE)
 
@@ -384,5 +388,5 @@ def test_bad_points_are_refused_with_a_sentence(function: Any, x: Any, words: st
 def test_a_linear_part_has_no_neutral_removal(function: Any, kernel: Kernel) -> None:
     f = KernelExpansion(np.eye(2), [1.0, 2.0], kernel)
     for subset in ([], [0], [0, 1]):
-        with pytest.raises(UnsupportedModelError, match=r"has a linear part.*pass a background"):
+        with pytest.raises(UnsupportedModelError, match=r"dot-product part.*pass a background"):
             function(f, [0.5, 0.5], subset)

@@ -37,6 +37,32 @@ def test_what_is_made_is_in_the_makefile_and_described():
     assert set(re.findall(r"- (\S+)", matrix)) <= targets
 
 
+def test_what_make_test_leaves_out_is_run_by_a_target_of_its_own():
+    makefile = text("Makefile")
+    options = tomllib.loads(text("pyproject.toml"))["tool"]["pytest"]["ini_options"]["addopts"]
+    [left_out] = re.findall(r"OWN_TARGETS := (.+)", makefile)
+    assert f"-m '{left_out}'" in options
+    for marker in left_out.removeprefix("not ").split(" and not "):
+        [lines] = re.findall(rf"^{marker}: .*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+        assert re.search(rf" -m {marker}\b", lines)
+    assert "run: make nightly\n" in text(".github/workflows/nightly.yml")
+
+
+def test_types_of_tests_are_checked_and_no_module_is_left_out():
+    mypy = tomllib.loads(text("pyproject.toml"))["tool"]["mypy"]
+    assert {"src/pkex", "tests"} <= set(mypy["files"])
+    assert not any("ignore_errors" in part for part in (mypy, *mypy["overrides"]))
+    for path in ROOT.joinpath("tests").rglob("*.py"):
+        head = path.read_text(encoding="utf-8").partition("\nimport ")[0]
+        assert "# mypy:" not in head
+        assert "\n# type: ignore" not in head
+
+
+def test_other_systems_install_what_make_test_does():
+    [needs] = re.findall(r"NEEDS_test := (.+)", text("Makefile"))
+    assert f'--editable ".[{needs.replace(" ", ",")}]"' in text(".github/workflows/ci.yml")
+
+
 def test_hooks_have_the_versions_of_the_other_checks():
     hooks = text(".pre-commit-config.yaml")
     extras = tomllib.loads(text("pyproject.toml"))["project"]["optional-dependencies"]

@@ -74,7 +74,7 @@ class Case:
         return self.make(np.asarray(scales), range(len(scales)) if places is None else places)
 
 
-def pair_game(kernel, X, players=None, removal="marginal"):
+def pair_game(kernel, X, players=None, removal="product-of-marginals"):
     """Return the game of a pair of rows as a function of their numbers, and its largest worth."""
     terms = kernel.terms(X.shape[1])
     coefficients = [term.coefficient for term in terms]
@@ -82,7 +82,7 @@ def pair_game(kernel, X, players=None, removal="marginal"):
     if players is not None:
         factors = np.stack([factors[..., list(p)].prod(axis=-1) for p in players], axis=-1)
     size = np.abs(coefficients) @ np.maximum(1.0, np.abs(factors)).prod(axis=-1).max(axis=(1, 2))
-    absent = naive.mean_factors(factors) if removal == "marginal" else None
+    absent = naive.mean_factors(factors) if removal == "product-of-marginals" else None
 
     def game(i, j):
         return naive.product_game(coefficients, factors[:, i, j], absent)
@@ -103,6 +103,15 @@ def mixed(s, p):
     return kernel * Categorical(0.3, columns=right) if right else kernel
 
 
+def matern(nu):
+    """A case of a smoothness."""
+    return Case(
+        f"matern-{nu}",
+        lambda s, p: ProductMatern(s, nu=nu, columns=p),
+        lambda s: ("matern", {"length_scale": s, "nu": nu}),
+    )
+
+
 COLUMN_KERNELS = [
     Case(
         "rbf",
@@ -119,14 +128,7 @@ COLUMN_KERNELS = [
         lambda s, p: Cauchy(s, columns=p),
         lambda s: ("cauchy", {"length_scale": s}),
     ),
-    *(
-        Case(
-            f"matern-{nu}",
-            lambda s, p, nu=nu: ProductMatern(s, nu=nu, columns=p),
-            lambda s, nu=nu: ("matern", {"length_scale": s, "nu": nu}),
-        )
-        for nu in (0.5, 1.5, 2.5)
-    ),
+    *map(matern, (0.5, 1.5, 2.5)),
     Case(
         "chi2",
         lambda s, p: Chi2(1.0 / s, columns=p),

@@ -60,6 +60,7 @@ def assert_same(left: Explanation, right: Explanation) -> None:
         first, second = getattr(left, name), getattr(right, name)
         assert first.dtype == second.dtype
         assert_equal(first, second)
-    for name in ("feature_names", "column_names", "players", "output_names", "residual"):
+    names = ("feature_names", "column_names", "feature_groups", "output_names", "additivity_error")
+    for name in names:
         assert getattr(left, name) == getattr(right, name)
     assert (left.removal, left.complete) == (right.removal, right.complete)

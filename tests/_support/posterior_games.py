@@ -18,7 +18,7 @@ def functional(row, background, shares, players, removal):
     """Return the hybrids of a row, and the matrix that makes values of what f is there."""
     n_players = len(players)
     rows, weights = background, shares
-    if removal == "marginal":
+    if removal == "product-of-marginals":
         draws = np.array(list(product(range(len(background)), repeat=n_players)))
         weights = shares[draws].prod(axis=1)
         rows = np.empty((len(draws), background.shape[1]))

@@ -18,7 +18,7 @@ from pkex.kernels import RBF, Constant, Linear
 from tests._support.cases import KERNELS, Case, alone, assert_close, sample, scales
 from tests._support.naive import shapley_by_enumeration
 
-GAMES = ("interventional", "marginal")
+GAMES = ("interventional", "product-of-marginals")
 LINEAR = [
     Case("linear", lambda s, p: Linear(), unit=False),
     Case("rbf-plus-linear", lambda s, p: RBF(s, columns=p) + 0.3 * Linear(), unit=False),
@@ -103,7 +103,7 @@ def enumerated(value, n_players):
     return np.array(phi, dtype=float), np.asarray(remembered(frozenset()))
 
 
-ORACLES = {"interventional": interventional, "marginal": marginal}
+ORACLES = {"interventional": interventional, "product-of-marginals": marginal}
 
 
 def problem(case, d, n_background, seed=0, n=9, n_rows=2, outputs=()):

@@ -40,7 +40,7 @@ def explained(
         base_values=np.full(values.shape[:1] + values.shape[2:], base),
         data=rng.normal(size=(len(values), n_columns)) if data is None else data,
         rules=(rules.few_node(8), rules.few_node(4)),
-        residual=1e-15,
+        additivity_error=1e-15,
         **more,
     )
 

@@ -50,7 +50,7 @@ def test_in_a_terminal_without_a_size():
     """Where tqdm would say that the bar is hidden."""
     code = (
         "from pkex._util import progress as _progress; _progress._DELAY = 0.0; "
-        "print(*_progress.with_bar(iter('abc'), [1, 2, 1], 8))"
+        "print(*_progress.show_progress(iter('abc'), [1, 2, 1], 8))"
     )
     printed, said = seen([sys.executable, "-c", code])
     assert printed.split() == ["a", "b", "c"]
@@ -63,7 +63,7 @@ def test_a_long_table_in_a_terminal_without_a_size(tmp_path):
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     skops.io.dump(SVR().fit(X[:40], y[:40]), tmp_path / "model.skops")
     X.to_csv(tmp_path / "data.csv", index=False)
-    command = "-m pkex explain model.skops data.csv --out out --part-rows 100 --jobs 1"
+    command = "-m pkex explain model.skops data.csv --out out --part-rows 100 --n-jobs 1"
     _, said = seen([sys.executable, *command.split()], tmp_path)
     assert "442/442 [" in said
     assert "hidden" not in said
@@ -86,7 +86,7 @@ def test_a_forecast_is_made_of_the_work_alone(monkeypatch):
             now[0] += 2.0 * size
             yield size
 
-    announced = []
+    announced: list[float] = []
     forecast = _progress.Forecast(100.0, announced.append)
     for sizes in ([1, 2], [1]):
         now[0] += 1000.0
@@ -105,8 +105,8 @@ def test_a_bar_of_few_rows_moves_within_them(monkeypatch):
             shown.append(self.n + count)
 
     monkeypatch.setattr(_progress, "row_bar", lambda n_rows, **_: nullcontext(Bar()))
-    assert list(_progress.with_bar(iter("abc"), [1, 1, 2], 1)) == ["a", "b", "c"]
+    assert list(_progress.show_progress(iter("abc"), [1, 1, 2], 1)) == ["a", "b", "c"]
     assert list(map(str, shown)) == ["0.25", "0.5", "1"]
     shown.clear()
-    assert list(_progress.with_bar(iter("ab"), [1, 2], 1000)) == ["a", "b"]
+    assert list(_progress.show_progress(iter("ab"), [1, 2], 1000)) == ["a", "b"]
     assert list(map(str, shown)) == ["333", "1000"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,10 +13,11 @@ import pkex
 from pkex import KernelExpansion
 from pkex._util.validation import brief
 from pkex.kernels import RBF, Custom, Laplacian, Linear
+from tests._support.unchecked import unchecked
 
 RNG = np.random.default_rng(0)
-TABLE = RNG.normal(size=(450, 100))
-ALPHA = RNG.normal(size=450)
+TABLE: Any = RNG.normal(size=(450, 100))
+ALPHA: Any = RNG.normal(size=450)
 F = KernelExpansion(TABLE, ALPHA, RBF())
 NAMED = KernelExpansion(pd.DataFrame(TABLE).add_prefix("measurement "), ALPHA, RBF())
 EXPLANATION = pkex.Explainer(F, n_jobs=1, removal="neutral")(TABLE[:3])
@@ -63,22 +66,25 @@ def test_long_values_are_cut(value):
     ("make", "words"),
     [
         (
-            lambda: KernelExpansion(RBF(1.0), TABLE, ALPHA),
+            lambda: KernelExpansion(unchecked(RBF(1.0)), TABLE, ALPHA),
             r"got an array of shape \(450,\)\. The order",
         ),
-        (lambda: KernelExpansion(TABLE, RBF(1.0), ALPHA), r"\(points, coefficients, kernel\)"),
+        (
+            lambda: KernelExpansion(TABLE, unchecked(RBF(1.0)), ALPHA),
+            r"\(points, coefficients, kernel\)",
+        ),
         (
             lambda: KernelExpansion(TABLE, ALPHA, TABLE),
-            r"shape \(450, 100\). A function of your own",
+            r"shape \(450, 100\). Wrap a function",
         ),
-        (lambda: KernelExpansion(TABLE, ALPHA, MANY * Linear()).base_value, "has a linear part"),
+        (lambda: KernelExpansion(TABLE, ALPHA, MANY * Linear()).base_value, "a dot-product part"),
         (lambda: KernelExpansion(TABLE, ALPHA, RBF(), feature_names=TABLE), "must hold strings"),
         (lambda: NAMED.predict(pd.DataFrame(TABLE).add_prefix("m")), "are missing"),
         (lambda: RBF(columns=TABLE), "must be integers"),
         (lambda: RBF(pd.DataFrame(TABLE)), r"must be a number, got a DataFrame of shape"),
         (lambda: Custom(TABLE), r"got an array of shape \(450, 100\)"),
         (lambda: Custom(lambda x, z: x + np.nan * z).on(*range(100))(TABLE[:2]), "NaN or infinite"),
-        (lambda: pkex.Explainer(F, removal=TABLE), "removal must be 'marginal'"),
+        (lambda: pkex.Explainer(F, removal=TABLE), "removal must be 'product-of-marginals'"),
         (lambda: pkex.Explainer(F, n_jobs=TABLE, removal="neutral"), "n_jobs must be an integer"),
         (
             lambda: pkex.Explainer(F, tol=TABLE, removal="neutral"),
@@ -90,20 +96,26 @@ def test_long_values_are_cut(value):
             "the columns are",
         ),
         (lambda: EXPLANATION[[TABLE.tolist()]], "must be chosen|are chosen by"),
-        (lambda: ATTRIBUTION.value("x" * 10_000), "a list of players"),
+        (lambda: ATTRIBUTION.value("x" * 10_000), "a list of features"),
         (lambda: ATTRIBUTION.plot(max_display=TABLE), "max_display must be"),
         (lambda: ATTRIBUTION.report("x", sample_names=TABLE), "must be two strings"),
         (lambda: pkex.mmd(TABLE, TABLE, kernel=ALPHA), "kernel must be 'median-per-column'"),
         (lambda: pkex.mmd(TABLE, TABLE, n_permutations=ALPHA), "n_permutations must be an integer"),
-        (lambda: pkex.mmd(TABLE, TABLE, random_state="x" * 10_000), "random_state must be None"),
+        (
+            lambda: pkex.mmd(TABLE, TABLE, random_state=unchecked("x" * 10_000)),
+            "random_state must be None",
+        ),
         (
             lambda: pkex.mmd(TABLE, TABLE, kernel=MANY * Linear(), removal="neutral"),
-            "has a linear part",
+            "has a dot-product part",
         ),
         (lambda: pkex.HSICSelector(TABLE).fit(TABLE, ALPHA), "n_features_to_select must be"),
         (lambda: pkex.HSICSelector(alpha=TABLE).fit(TABLE, ALPHA), "alpha must be between"),
         (lambda: pkex.MMDDrift(max_reference=TABLE).fit(TABLE), "max_reference must be"),
-        (lambda: pkex.games.rules.few_node(sparse.csr_array(TABLE)), "size must be an integer"),
+        (
+            lambda: pkex.games.rules.few_node(unchecked(sparse.csr_array(TABLE))),
+            "size must be an integer",
+        ),
         (lambda: pkex.show_config(TABLE), "mode must be"),
         (lambda: pkex.reference.value(F, TABLE[0], [TABLE]), "has the member an array of shape"),
     ],

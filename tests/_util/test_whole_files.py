@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pkex
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 pytestmark = pytest.mark.frontend
 
@@ -16,7 +16,7 @@ TEXT = b"new"
 
 
 def write(path):
-    write_whole(path, lambda file: file.write(TEXT), "name.txt")
+    write_atomically(path, lambda file: file.write(TEXT), "name.txt")
 
 
 def explanation():
@@ -63,14 +63,15 @@ def test_a_new_file_has_the_usual_mode(tmp_path):
 
 
 def test_nothing_can_be_read_before_the_mode_is_kept(tmp_path):
-    path, seen = tmp_path / "a", []
+    path = tmp_path / "a"
+    seen: list[int] = []
     path.write_text("old")
     path.chmod(0o600)
 
     def look(file):
         seen.extend(mode(entry) for entry in tmp_path.iterdir())
 
-    write_whole(path, look, "a")
+    write_atomically(path, look, "a")
     assert seen == [0o600, 0o600]
 
 
@@ -122,7 +123,7 @@ def _circle(path):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (_pipe, "is a pipe, which would be lost: give the name of a regular file"),
+        (_pipe, "is a pipe, which would be overwritten: give the name of a regular file"),
         (_socket, "is a socket, which"),
         (_link_to_pipe, "is a pipe, which"),
         (lambda path: path.symlink_to(os.devnull), "is a device, which"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import dask.array as da
 import dask.dataframe as dd
@@ -17,6 +18,7 @@ from sklearn.svm import SVC, SVR
 
 import pkex
 from pkex.explain import dask as explain_dask
+from tests._support.unchecked import unchecked
 
 pytestmark = pytest.mark.cluster
 
@@ -57,13 +59,13 @@ def test_unknown_chunks_and_frames(explainer):
 
 
 def test_the_problem_is_in_the_graph_once_and_nothing_is_computed(monkeypatch):
-    calls = []
-    explain = explain_dask.explain_rows
+    calls: Any = []
+    explain = unchecked(explain_dask).explain_rows
     monkeypatch.setattr(
         explain_dask, "explain_rows", lambda *a, **k: calls.append(1) or explain(*a, **k)
     )
     lazy = ONE.shap_values(da.from_array(X.to_numpy(), chunks=(10, 4)))
-    frame = ONE.frame(dd.from_pandas(X, npartitions=5, sort=False))
+    frame = ONE.explain_frame(dd.from_pandas(X, npartitions=5, sort=False))
     assert not calls
     for graph in (dict(lazy.dask), dict(frame.dask)):
         holders = [key for key, task in graph.items() if "Problem" in str(key)]
@@ -75,7 +77,7 @@ def test_the_problem_is_in_the_graph_once_and_nothing_is_computed(monkeypatch):
 @BOTH
 def test_a_frame_is_of_the_kind_that_came_in(explainer):
     expected = explainer(X)
-    frame = explainer.frame(X)
+    frame = explainer.explain_frame(X)
     assert isinstance(frame, pd.DataFrame)
     assert list(frame.index) == list(X.index)
     wide = expected.to_frame()
@@ -84,14 +86,14 @@ def test_a_frame_is_of_the_kind_that_came_in(explainer):
         assert list(frame.columns) == [*X.columns, "base_value", "prediction"]
     else:
         assert list(frame.columns[:5]) == [*(f"a: {c}" for c in X.columns), "a: base_value"]
-    polars = explainer.frame(pl.from_pandas(X.reset_index(drop=True)))
+    polars = explainer.explain_frame(pl.from_pandas(X.reset_index(drop=True)))
     assert isinstance(polars, pl.DataFrame)
     assert polars.columns == list(frame.columns)
     np.testing.assert_array_equal(polars.to_numpy(), frame.to_numpy())
-    arrow = explainer.frame(pa.Table.from_pandas(X, preserve_index=False))
+    arrow = explainer.explain_frame(pa.Table.from_pandas(X, preserve_index=False))
     assert isinstance(arrow, pa.Table)
     assert arrow.column_names == list(frame.columns)
-    lazy = explainer.frame(dd.from_pandas(X, npartitions=3, sort=False))
+    lazy = explainer.explain_frame(dd.from_pandas(X, npartitions=3, sort=False))
     assert isinstance(lazy, dd.DataFrame)
     assert list(lazy.columns) == list(frame.columns)
     computed = lazy.compute(scheduler="threads")
@@ -102,7 +104,7 @@ def test_a_frame_is_of_the_kind_that_came_in(explainer):
 def test_empty_partitions():
     frame = dd.from_pandas(X, npartitions=3, sort=False)
     none = frame[frame.iloc[:, 0] > 100.0]
-    assert len(ONE.frame(none).compute(scheduler="threads")) == 0
+    assert len(ONE.explain_frame(none).compute(scheduler="threads")) == 0
     assert ONE.shap_values(none).compute(scheduler="threads").shape == (0, 4)
 
 
@@ -128,6 +130,12 @@ def test_what_would_load_a_collection_is_refused():
         for call in (
             ONE.interactions,
             ONE.shap_interaction_values,
+            ONE.gradients,
+            ONE.integrated_gradients,
+            ONE.influence,
+            lambda rows: ONE.loss(rows, Y),
+            lambda rows: pkex.permutation_importance(ONE.expansion, rows, Y),
+            lambda rows: pkex.sage(ONE.expansion, rows, Y),
             ONE.expansion.predict,
             lambda rows: pkex.sensitivity(ONE.expansion, rows),
             lambda rows: pkex.HSICSelector().fit(rows, Y),
@@ -136,7 +144,7 @@ def test_what_would_load_a_collection_is_refused():
             with pytest.raises(TypeError, match=r"X is a dask .* pass a sample that fits memory"):
                 call(table)
     with pytest.raises(TypeError, match="frame takes a dask data frame, got a dask Array"):
-        ONE.frame(rows)
+        ONE.explain_frame(rows)
     with pytest.raises(ValueError, match="X must be a dask array of shape"):
         ONE.shap_values(rows[0])
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/howto/cluster.md, each run once as it stands, in a process of its own."""
+"""The recipes of docs/guide/scaling.md, each run once as it stands, in a process of its own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 pytestmark = pytest.mark.cluster
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "cluster.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "scaling.md"
 RECIPES = dict(
     re.findall(
-        r"^## (.+?)\n(?:(?!^## ).)*?```python\n((?!>>>).*?)```", PAGE.read_text(), re.M | re.S
+        r"^### (.+?)\n(?:(?!^### ).)*?```python\n((?!>>>).*?)```", PAGE.read_text(), re.M | re.S
     )
 )
 
@@ -26,19 +26,20 @@ if __name__ == "__main__":
     same = pkex.Explainer(model, X[:100], n_jobs=1)(X)
     assert (explanation.values == same.values).all()
     again = pkex.mmd(X[:250], X[250:], n_permutations=99, n_jobs=1)
-    assert drift.p_value is not None and drift.total == again.total
+    assert drift.p_value is not None and drift.statistic == again.statistic
 """,
     "Lazy collections of Dask": """
 found = pd.read_parquet("values/").sort_index()
-assert abs(found - explainer.frame(X)[list(found.columns)]).max().max() < 1e-9
+assert abs(found - explainer.explain_frame(X)[list(found.columns)]).max().max() < 1e-9
 assert (importance > 0.0).all()
 """,
     "Spark": """
-expected = explainer.frame(X).sort_values(list(X.columns)).to_numpy()
+expected = explainer.explain_frame(X).sort_values(list(X.columns)).to_numpy()
 assert abs(collected.sort_values(list(X.columns)).to_numpy() - expected).max() < 1e-9
 """,
     "Ray Data": """
-expected = pkex.Explainer(SVR(C=50.0).fit(X, y)).frame(X).sort_values(list(X.columns)).to_numpy()
+frame = pkex.Explainer(SVR(C=50.0).fit(X, y)).explain_frame(X)
+expected = frame.sort_values(list(X.columns)).to_numpy()
 assert abs(collected.sort_values(list(X.columns)).to_numpy() - expected).max() < 1e-9
 """,
 }

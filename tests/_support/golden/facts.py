@@ -20,20 +20,52 @@ _NOT_RECORDED = ("plot", "with_output_axis")  # an accessor, and values and rest
 # Sums over a few dozen numbers, in an order that NumPy chooses by its version and the processor.
 ROUNDING = 1e-13
 
-# For each kind the attributes that have another name than their record, such as
-# {"Attribution": {"p_value": "p_statistic", "p_any": "p_value"}}.
-RENAMED: dict[str, dict[str, str]] = {}
+# For each kind the attributes that have another name than their record.
+_SHARED = {
+    "absent": "background_info",
+    "caution": "notes",
+    "error": "error_bound",
+    "number": "output_kind",
+    "order": "ranking",
+    "outputs": "output_names",
+    "players": "feature_groups",
+    "predicted": "predicted_class",
+    "residual": "additivity_error",
+    "row_labels": "row_index",
+    "sides": "output_classes",
+}
+RENAMED: dict[str, dict[str, str]] = {
+    "Explanation": _SHARED,
+    "SparseExplanation": _SHARED,
+    "Interactions": _SHARED | {"whole": "explained"},
+    "Importance": _SHARED,
+    "Attribution": _SHARED
+    | {
+        "alone": "univariate",
+        "null_totals": "null_statistics",
+        "p_alone": "p_univariate",
+        "p_alone_holm": "p_univariate_adjusted",
+        "p_holm": "p_adjusted",
+        "statistic": "statistic_name",
+        "total": "statistic",
+    },
+    "Effects": {},
+    "Influence": {},
+    "LeaveOneOut": {},
+    "Sensitivity": _SHARED | {"interactions": "interaction_fraction"},
+    "Change": {},
+}
 
 SELECTIONS = {
     pkex.Explanation: {
         "the last feature of all rows but the first": lambda e: e[1:, -1],
-        "the first output of the first row": lambda e: e[0, :, 0] if e.outputs[1:] else e[0],
+        "the first output of the first row": lambda e: e[0, :, 0] if e.output_names[1:] else e[0],
         "all rows, and the first again": lambda e: pkex.Explanation.concat([e, e[:1]]),
         "importance": lambda e: e.importance(),
     },
     pkex.SparseExplanation: {
         "the last row": lambda e: e[-1],
-        "the first output": lambda e: e[:, 0] if e.outputs[1:] else e,
+        "the first output": lambda e: e[:, 0] if e.output_names[1:] else e,
         "dense": lambda e: e.dense(),
     },
     pkex.Interactions: {
@@ -41,8 +73,22 @@ SELECTIONS = {
         "top": lambda i: i.top(3),
     },
     pkex.Importance: {},
+    pkex.Influence: {
+        "the last feature of the last row": lambda i: i[-1, -1],
+        "the first output": lambda i: i[:, :, 0] if i.output_names[1:] else i,
+    },
+    pkex.LeaveOneOut: {"the first rows": lambda result: result[:3]},
     pkex.Attribution: {"remarks": lambda a: a.remarks()},
     pkex.Sensitivity: {},
+    pkex.Change: {
+        "verdict": lambda c: c.verdict(0.2),
+        "the last output": lambda c: c.select_output(len(c.output_names) - 1, "plot"),
+    },
+    pkex.Gradients: {
+        "the last column of the first row": lambda g: g[0, -1],
+        "all rows, and the first again": lambda g: pkex.Gradients.concat([g, g[:1]]),
+    },
+    pkex.Effects: {"the first effect": lambda e: e[0], "h": lambda e: e.h_statistic()},
 }
 
 
@@ -58,6 +104,7 @@ def public(result):
         name
         for name in dir(kind)
         if name[0] != "_"
+        and not name.isupper()  # what the class declares
         and name not in (*fields, *_NOT_RECORDED)
         and not callable(getattr(kind, name))
     ]
@@ -87,7 +134,7 @@ def record(result):
 
 def frame(result):
     """Return the frame of a result, of its first output where it takes one."""
-    several = isinstance(result, pkex.SparseExplanation) and result.outputs[1:]
+    several = isinstance(result, pkex.SparseExplanation) and result.output_names[1:]
     return result.to_frame(output=0) if several else result.to_frame()
 
 
@@ -170,12 +217,12 @@ def differences(expected, found, rounding, where="", *, more=False):
     """
     if isinstance(expected, dict) and isinstance(found, dict):
         if "floats" in expected and "floats" in found and rounding:
-            pairs = [
+            wanted, given = (
                 np.array([float.fromhex(t) for t in one["floats"]]) for one in (expected, found)
-            ]
+            )
             same = expected.get("shape") == found.get("shape")
-            scale = np.abs(pairs[0]).max(initial=0.0, where=np.isfinite(pairs[0]))
-            if same and np.allclose(*pairs, rtol=0.0, atol=rounding * scale, equal_nan=True):
+            scale = np.abs(wanted).max(initial=0.0, where=np.isfinite(wanted))
+            if same and np.allclose(wanted, given, rtol=0.0, atol=rounding * scale, equal_nan=True):
                 return []
         if expected.keys() == found.keys() or (more and expected.keys() < found.keys()):
             return [

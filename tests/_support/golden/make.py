@@ -27,8 +27,13 @@ KINDS = (
     pkex.SparseExplanation,
     pkex.Interactions,
     pkex.Importance,
+    pkex.Influence,
+    pkex.LeaveOneOut,
     pkex.Attribution,
     pkex.Sensitivity,
+    pkex.Change,
+    pkex.Gradients,
+    pkex.Effects,
 )
 TEXTS = ["good food", "bad food, bad place", "good place", "so so", "bad", "good good food"]
 
@@ -92,6 +97,11 @@ def cosine(x, z):
     return np.cos(x - z)
 
 
+def training_table():
+    """Return the table and the labels that `classes` was fitted on."""
+    return {"X_train": classes()[1], "y_train": np.array(["no", "maybe", "yes"])[np.arange(24) % 3]}
+
+
 def explained(made, count, *background, call=None, **options):
     """Return what an explainer says of the first rows."""
     model, X = made
@@ -114,19 +124,34 @@ RESULTS = {
     "explanation_cov": lambda: explained(
         process(), 2, call=lambda explainer, X: explainer(X, return_std=True, return_cov=True)
     ),
-    "explanation_variance": lambda: explained(process(), 2, call=pkex.Explainer.variance),
+    "explanation_variance": lambda: explained(process(), 2, call=pkex.Explainer.explain_variance),
     "explanation_cells": lambda: explained(cells(), 3),
     "explanation_selected": custom_kernel,
     "sparse": lambda: explained(sparse(), 3, groups=[[0, 1]]),
     "sparse_texts": lambda: pkex.Explainer(texts(), n_jobs=1)(TEXTS[:3]),
+    "explanation_ig": lambda: explained(
+        numbers(), 3, numbers()[1][:4], call=pkex.Explainer.integrated_gradients
+    ),
+    "gradients": lambda: explained(
+        process(), 2, call=lambda explainer, X: explainer.gradients(X, return_std=True)
+    ),
     "interactions": lambda: explained(classes(), 2, call=pkex.Explainer.interactions),
     "interactions_triples": lambda: explained(
         numbers(), 2, call=lambda explainer, X: explainer.interactions(X, index="STII", max_order=3)
     ),
     "interactions_chosen": lambda: explained(
-        cells(), 2, call=lambda explainer, X: explainer.interactions(X, players=[(0, 1), "town"])
+        cells(), 2, call=lambda explainer, X: explainer.interactions(X, subsets=[(0, 1), "town"])
     ),
     "interactions_statistic": lambda: pkex.mmd(*samples(), n_jobs=1).interactions(),
+    "influence": lambda: explained(
+        process(), 2, call=lambda explainer, X: explainer.influence(X, X_train=process()[1], top=3)
+    ),
+    "influence_classes": lambda: explained(
+        classes(), 2, call=lambda explainer, X: explainer.influence(X, **training_table())
+    ),
+    "leave_one_out": lambda: explained(
+        process(), 2, call=lambda explainer, _: explainer.leave_one_out(X_train=process()[1])
+    ),
     "importance": lambda: explained(classes(), 5, removal="neutral").importance(),
     "attribution_mmd": lambda: pkex.mmd(
         *samples(), n_permutations=19, groups={"both": ["b", "town"]}, random_state=0, n_jobs=1
@@ -135,6 +160,30 @@ RESULTS = {
         samples()[0], samples()[0]["town"], n_permutations=9, random_state=0, n_jobs=1
     ),
     "attribution_blocks": lambda: pkex.mmd(*samples(), block_size=20, random_state=0, n_jobs=1),
+    "change": lambda: pkex.change(
+        numbers()[0],
+        *np.random.default_rng(7).normal(size=(2, 15, 3)),
+        y_before=np.arange(15.0),
+        y_after=np.arange(15.0) % 4.0,
+        n_permutations=19,
+        random_state=0,
+        n_jobs=1,
+    ),
+    "change_classes": lambda: pkex.change(
+        pkex.Explainer(classes()[0], groups={"body": ["bmi", "bp"]}, n_jobs=1),
+        classes()[1] + 0.5,
+        classes()[1] - 0.5,
+        n_permutations=0,
+    ),
+    "effects": lambda: pkex.Explainer(process()[0], process()[1], n_jobs=1).effects(
+        ["a", ("a", "b")], kind="both", grid_resolution=4, return_std=True
+    ),
+    "effects_cells": lambda: pkex.Explainer(
+        cells()[0], cells()[1], groups={"both": ["size", "town"]}, n_jobs=1
+    ).effects(["both", "day"], grid_resolution=4),
+    "effects_classes": lambda: pkex.Explainer(classes()[0], classes()[1], n_jobs=1).effects(
+        ["bmi"], kind="ale", grid_resolution=4
+    ),
     "sensitivity": lambda: pkex.sensitivity(classes()[0], classes()[1], order=2, n_jobs=1),
     "sensitivity_ranges": lambda: pkex.sensitivity(
         numbers()[0], {0: (-1.0, 1.0), 1: (0.0, 2.0), 2: (0.0, 1.0)}, groups=[[1, 2]], n_jobs=1

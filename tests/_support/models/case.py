@@ -146,7 +146,7 @@ class ModelCase:
         @cache
         def value(present: frozenset[int]) -> Array:
             pairs = list(zip(machines, prepared, strict=True))
-            if removal == "marginal":
+            if removal == "product-of-marginals":
                 parts = [m.marginal_value(x, members, present) for m, x in pairs]
             else:
                 columns = frozenset(column for player in present for column in members[player])

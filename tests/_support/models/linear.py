@@ -62,8 +62,9 @@ def linear(name, model, table, y, own, coefficients, outputs=(), kernel=inner_pr
     def machines(m):
         last = final(m)
         shape = kernel(last) if kernel is not inner_products else kernel
-        found = machine(*coefficients(last), shape, prepare=prepare(m), background=background)
-        return [found]
+        points, alpha, offset = coefficients(last)
+        how = {"prepare": prepare(m), "background": background}
+        return [machine(points, alpha, offset, shape, **how)]
 
     return ModelCase(
         name,

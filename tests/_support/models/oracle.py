@@ -23,7 +23,8 @@ from tests._support.models.data import Array
 
 
 def dense(array: Any) -> Array:
-    return array.toarray() if scipy.sparse.issparse(array) else np.asarray(array, dtype=float)
+    sparse = scipy.sparse.issparse(array)
+    return array.toarray() if sparse else np.asarray(array, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Machine:
     points: Array
     alpha: Array  # (n_points, n_outputs)
     offset: Array
-    kernel: Callable[[Array, Array, list[int]], Array]
+    kernel: Any
     prepare: Callable[[Any], Array] = dense
     origins: Sequence[int] | None = None
     background: Any = None  # rows, in the columns of the input, that absent columns come from
@@ -96,7 +97,13 @@ def machine(points, alpha, offset, kernel, **how) -> Machine:
     return Machine(points, alpha, np.broadcast_to(offset, alpha.shape[1]), kernel, **how)
 
 
-def pairwise(function: Callable[..., Array], gamma: float) -> Callable[..., Array]:
+def with_terms(kernel: Any, terms: Callable[[int], list[tuple[float, Any]]]) -> Any:
+    """Return the kernel, with the products that it is a sum of as an attribute."""
+    kernel.terms = terms
+    return kernel
+
+
+def pairwise(function: Callable[..., Array], gamma: float) -> Any:
     """Return a kernel of `sklearn.metrics.pairwise` with no columns allowed: then it is 1."""
 
     def kernel(x, z, columns):
@@ -104,8 +111,7 @@ def pairwise(function: Callable[..., Array], gamma: float) -> Callable[..., Arra
             return np.ones((len(x), len(z)))
         return function(x.copy(), z.copy(), gamma=gamma)
 
-    kernel.terms = lambda n_columns: [(1.0, kernel)]
-    return kernel
+    return with_terms(kernel, lambda n_columns: [(1.0, kernel)])
 
 
 def inner_products(x, z, columns):
@@ -128,7 +134,7 @@ def _products(n_columns: int) -> list[tuple[float, Callable[..., Array]]]:
     return [(1.0, of(column)) for column in range(n_columns)]
 
 
-inner_products.terms = _products
+with_terms(inner_products, _products)
 
 
 def _times(first, second):
@@ -179,7 +185,7 @@ def _tree_terms(node: Any, n_columns: int) -> list[tuple[float, Callable[..., Ar
     return [(1.0, tree(node))]
 
 
-def tree(node: Any) -> Callable[..., Array]:
+def tree(node: Any) -> Any:
     """Return the kernel of a Gaussian process on some columns, node by node."""
 
     def kernel(x, z, columns):
@@ -201,8 +207,7 @@ def tree(node: Any) -> Callable[..., Array]:
             limited.length_scale = np.asarray(node.length_scale)[columns]
         return limited(x.copy(), z.copy())
 
-    kernel.terms = partial(_tree_terms, node)
-    return kernel
+    return with_terms(kernel, partial(_tree_terms, node))
 
 
 def by_pairs(model: Any, labels: Array) -> Array:
@@ -219,7 +224,7 @@ def by_pairs(model: Any, labels: Array) -> Array:
     for vector, own in enumerate(members):
         others = [c for c in range(len(classes)) if c != own]
         for row, other in enumerate(others):
-            alpha[vector, pairs.index(tuple(sorted((own, other))))] = dual[row, vector]
+            alpha[vector, pairs.index((min(own, other), max(own, other)))] = dual[row, vector]
     return alpha
 
 
@@ -252,7 +257,7 @@ def in_classes(found: Machine, n_classes: int) -> Machine:
 def scale_gamma(table: Array) -> float:
     """Return what gamma="scale" stands for."""
     table = dense(table)
-    return 1.0 / (table.shape[1] * table.var())
+    return float(1.0 / (table.shape[1] * table.var()))
 
 
 def support(svr, prepare, origins=None, gamma=0.3) -> Machine:
@@ -302,14 +307,13 @@ def mixture_terms(name: str, parameter: float, length_scale: Any) -> list[tuple[
     return [(weight, of(rate)) for weight, rate in gaussians(name, parameter)]
 
 
-def power_of_sum(degree: int, gamma: float, coef0: float) -> Callable[..., Array]:
+def power_of_sum(degree: int, gamma: float, coef0: float) -> Any:
     """Return the polynomial kernel, which needs all columns."""
 
     def kernel(x, z, columns):
         return polynomial_kernel(x, z, degree=degree, gamma=gamma, coef0=coef0)
 
-    kernel.terms = partial(power_terms, degree=degree, gamma=gamma, coef0=coef0)
-    return kernel
+    return with_terms(kernel, partial(power_terms, degree=degree, gamma=gamma, coef0=coef0))
 
 
 def power_terms(n_columns: int, degree: int, gamma: float, coef0: float) -> list[tuple[float, Any]]:

@@ -106,7 +106,7 @@ PIPELINES = [
     in_pipeline("FunctionTransformer one-to-one",
                 [FunctionTransformer(doubled, feature_names_out="one-to-one"), StandardScaler()],
                 IDENTITY, features=tuple(DIABETES.columns),
-                warns="FunctionTransformer mixes columns"),
+                warns="FunctionTransformer combines columns"),
     in_pipeline("set_output pandas",
                 [StandardScaler().set_output(transform="pandas"),
                  columns((MinMaxScaler(), ["bp", "age"]), remainder="passthrough").set_output(
@@ -182,15 +182,15 @@ PIPELINES = [
     in_pipeline("OneClassSVM behind a scaler", [StandardScaler()], IDENTITY,
                 final=OneClassSVM(gamma=0.3), own=decision),
     in_pipeline("PCA", [StandardScaler(), PCA(3), StandardScaler()], (0, 1, 2),
-                features=("pca0", "pca1", "pca2"), warns="PCA mixes columns"),
+                features=("pca0", "pca1", "pca2"), warns="PCA combines columns"),
     in_pipeline("PCA, PolynomialFeatures",
                 [PCA(2), PolynomialFeatures(include_bias=False), StandardScaler()],
                 (0, 1, 2, 3, 4),
                 features=("pca0", "pca1", "pca0^2", "pca0 pca1", "pca1^2"),
-                warns="PolynomialFeatures mixes columns"),
+                warns="PolynomialFeatures combines columns"),
     in_pipeline("FunctionTransformer of one's own",
                 [FunctionTransformer(doubled), StandardScaler()], IDENTITY,
-                features=tuple(DIABETES.columns), warns="FunctionTransformer mixes columns"),
+                features=tuple(DIABETES.columns), warns="FunctionTransformer combines columns"),
     ModelCase(
         "pipeline in a pipeline",
         lambda: make_pipeline(

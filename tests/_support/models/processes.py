@@ -105,5 +105,5 @@ PROCESSES = [
             CLASSES, combine=OF_PAIRS),
     latents("GPC 3 classes, one_vs_one, outputs=pairs",
             GaussianProcessClassifier(multi_class="one_vs_one", optimizer=None), IRIS, SPECIES,
-            ONE_VS_ONE, choice="pairs"),
+            ONE_VS_ONE, choice="ovo"),
 ]  # fmt: skip

@@ -137,7 +137,7 @@ WRAPPERS = [
     many("OneVsOneClassifier", OneVsOneClassifier(SVC(gamma=0.2)), WINE_FRAME, CULTIVAR,
          each_decision, CLASSES, combine=OF_PAIRS),
     many("OneVsOneClassifier, outputs=pairs", OneVsOneClassifier(SVC(gamma=0.2)), WINE_FRAME,
-         CULTIVAR, each_decision, ONE_VS_ONE, choice="pairs"),
+         CULTIVAR, each_decision, ONE_VS_ONE, choice="ovo"),
     many("OneVsOneClassifier, 2 classes", OneVsOneClassifier(SVC(gamma=0.2)), CANCER, MALIGNANT,
          each_decision, ("1 vs 0",)),
     many("OneVsOneClassifier around a pipeline, arrays", OneVsOneClassifier(SCALED_SVC), WINE,
