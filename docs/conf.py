@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["gallery/*.ipynb", "gallery/*.py"]
@@ -41,7 +42,8 @@ myst_dmath_double_inline = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"  # docstrings say in words what is more than a type
 autodoc_typehints_format = "short"
-autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats", "Groups", "Output")}
+ALIASES = ("ArrayLike", "Floats", "Groups", "Output", "TableLike")
+autodoc_type_aliases = dict(zip(ALIASES, ALIASES, strict=True))
 python_maximum_signature_line_length = 72
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -141,9 +143,86 @@ def shorten(*args: Any) -> tuple[str | None, str | None]:
     return short or signature, result or returned
 
 
+PLOTS = {
+    "AttributionPlots": "attribution",
+    "ChangePlots": "change",
+    "EffectsPlots": "effects",
+    "ExplanationPlots": "explanation",
+    "ImportancePlots": "importance",
+    "InteractionPlots": "interactions",
+    "SensitivityPlots": "sensitivity",
+    "SparsePlots": "explanation",
+}
+
+
+def name_plots(_: Any, doctree: Any) -> None:
+    """Write plots as users do: ``explanation.plot.waterfall``."""
+    from docutils.nodes import Text
+    from sphinx.addnodes import desc_addname, desc_name, desc_signature
+
+    for signature in doctree.findall(desc_signature):
+        accessor, _, kind = signature.get("fullname", "").partition(".")
+        if kind and accessor in PLOTS:
+            prefix, name = f"{PLOTS[accessor]}.plot.", kind
+            if kind == "__call__":
+                prefix, name = f"{PLOTS[accessor]}.", "plot"
+            for wanted, text in ((desc_addname, prefix), (desc_name, name)):
+                for node in signature.findall(wanted):
+                    node.children = [Text(text)]
+
+
+def title_links(_: Any, doctree: Any, __: str) -> None:
+    """Title links to names of pkex by their public paths, not by the modules that define them."""
+    from docutils.nodes import reference
+
+    for link in doctree.findall(reference):
+        if link.get("reftitle", "").startswith("pkex."):
+            target = link.get("refid") or link.get("refuri", "").rpartition("#")[2]
+            link["reftitle"] = target or link["reftitle"]
+
+
+def write_notebook(app: Any, page: str) -> str:
+    """Write a page as a notebook, and return its name: text in cells of text, code to run."""
+    from nbformat import v4, write
+
+    text = Path(app.srcdir, f"{page}.md").read_text(encoding="utf-8")
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    cells = []
+    blocks = re.compile(r"(.*?)(?:^```python\n(.*?)^```$|\Z)", re.DOTALL | re.MULTILINE)
+    for words, code in blocks.findall(text):
+        words = re.sub(r"!\[[^\]]*\]\([^)]+\)\n*", "", words).strip()  # drawn by the code
+        words = re.sub(r"\[([^\]]+)\]\((?!http)[^)]+\)", r"\1", words)  # pages are not beside it
+        if words:
+            cells.append(v4.new_markdown_cell(words))
+        lines = [line[4:] for line in code.splitlines() if line.startswith((">>> ", "... "))]
+        if lines:
+            cells.append(v4.new_code_cell("\n".join(lines)))
+        elif code:  # to read: it needs a cluster
+            cells.append(v4.new_markdown_cell(f"```python\n{code}```"))
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    notebook = v4.new_notebook(cells=cells)
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    path = Path(app.outdir, "_downloads", "notebooks", f"{Path(page).name}.ipynb")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(notebook, path)
+    return f"../_downloads/notebooks/{path.name}"
+
+
+def link_notebook(app: Any, page: str, _: str, context: dict[str, Any], doctree: Any) -> None:
+    """Begin a page of the guide that has examples with a link to it as a notebook."""
+    if not page.startswith("guide/") or doctree is None or ">>> " not in doctree.astext():
+        return
+    link = f'<p class="notebook"><a href="{write_notebook(app, page)}" download>Notebook</a></p>'
+    context["body"] = context["body"].replace("</h1>", f"</h1>\n{link}", 1)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the renderer of formulas and the tables of members."""
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    app.connect("doctree-read", name_plots)
+    app.connect("doctree-resolved", title_links)
+    app.connect("html-page-context", link_notebook)
     app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-process-docstring", add_members, priority=400)  # before napoleon
     return {"parallel_read_safe": True}

@@ -3,6 +3,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
   each('.caption[role="heading"]', (caption) => caption.setAttribute("aria-level", "2"));
   each("pre", (code) => code.setAttribute("tabindex", "0")); // wide code scrolls by keyboard
+  each(".table-wrapper", (table) => table.setAttribute("tabindex", "0")); // as do wide tables
   each("aside.sidebar-drawer", (drawer) => drawer.setAttribute("aria-label", "Pages"));
   each("aside.toc-drawer", (drawer) => drawer.setAttribute("aria-label", "On this page"));
   each(".sig > dl", (terms) => { // parameters of a long signature: a list, as there are no terms
