@@ -4,7 +4,7 @@
 
 scikit-learn's diabetes table, unscaled: sex is a category, and the body mass index is given as its
 WHO class. The pipeline scales the numbers and encodes the categories; each category column is one
-player, not one for every code. Writes ``classifier_pipeline.png``, drawn with shap.
+feature, not one for every code. Writes ``classifier_pipeline.png``, drawn with shap.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def main() -> None:
     search = GridSearchCV(make_pipeline(prepare, SVC()), {"svc__C": [0.3, 1.0, 3.0]}).fit(X, y)
 
     explanation = pkex.Explainer(search, X[::5])(X)
-    print(f"best C: {search.best_params_['svc__C']}, accuracy {search.best_score_:.2f}")
+    print(f"The best C is {search.best_params_['svc__C']}, accuracy {search.best_score_:.2f}.")
     print(explanation[:3])
     gap = abs(explanation.predictions - search.decision_function(X)).max()
-    print(f"largest difference to the model's own decision function: {gap:.1e}")
+    print(f"The largest difference from the decision function of the model is {gap:.1e}.")
 
     display = explanation.plot()
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "classifier_pipeline.png"
     display.figure_.savefig(path, dpi=110)
-    print(f"picture: {path}")
+    print(f"The plot is in {path}.")
 
 
 if __name__ == "__main__":

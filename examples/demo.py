@@ -1,7 +1,7 @@
 """Explain a support vector regression on scikit-learn's diabetes data, exactly.
 
-Run with ``make demo`` or ``python examples/demo.py [picture.png]``: prints the attributions of a
-few patients, checks that they add up to the model's own predictions, and writes a picture.
+Run with ``make demo`` or ``python examples/demo.py [plot.png]``: prints the Shapley values of a few
+patients, checks that they add up to the predictions of the model, and writes a plot.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ def fit() -> tuple[Pipeline, pd.DataFrame, pd.DataFrame]:
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
     model = make_pipeline(StandardScaler(), SVR(C=20.0)).fit(X_train, y_train)
     score = model.score(X_test, y_test)
-    print(f"SVR on diabetes: {len(X_train)} patients, {X.shape[1]} features, test R2 {score:.2f}")
+    print(f"SVR on diabetes: {len(X_train)} patients, {X.shape[1]} features, test R2 {score:.2f}.")
     predicted = model.predict(X_test)
     patients = X_test.iloc[np.argsort(predicted)[[0, len(X_test) // 2, -1]]]
     return model, X_train[:100], patients
 
 
-def table(explanation: pkex.Explanation, own: np.ndarray) -> str:
-    """Return the attributions as text, with the sum check in the last rows."""
+def table(explanation: pkex.Explanation, predictions: np.ndarray) -> str:
+    """Return the Shapley values as text, with the sum check in the last rows."""
     lines = ["", f"{'disease progression':<24}" + "".join(f"{title:>12}" for title in TITLES)]
     lines.append(f"{'base value':<24}" + "".join(f"{v:>12.2f}" for v in explanation.base_values))
     for name, values in zip(explanation.feature_names, explanation.values.T, strict=True):
         lines.append(f"  {name:<22}" + "".join(f"{v:>+12.2f}" for v in values))
     total = explanation.predictions
-    lines.append(f"{'base + sum of values':<24}" + "".join(f"{v:>12.2f}" for v in total))
-    lines.append(f"{'model.predict':<24}" + "".join(f"{v:>12.2f}" for v in own))
-    gap = np.abs(total - own)
+    lines.append(f"{'base + Shapley values':<24}" + "".join(f"{v:>12.2f}" for v in total))
+    lines.append(f"{'model.predict':<24}" + "".join(f"{v:>12.2f}" for v in predictions))
+    gap = np.abs(total - predictions)
     lines.append(f"{'difference':<24}" + "".join(f"{v:>12.1e}" for v in gap))
     return "\n".join(lines)
 
 
-def picture(explanation: pkex.Explanation, path: Path) -> None:
+def draw(explanation: pkex.Explanation, path: Path) -> None:
     """Draw, for each patient, the way from the base value to the prediction."""
     with pkex.plots.style():
         figure, axes = plt.subplots(1, 3, figsize=(13.5, 3.9))
@@ -75,9 +75,10 @@ def main() -> None:
     explanation = explainer(patients)
     seconds = time.perf_counter() - start
     print(table(explanation, model.predict(patients)))
-    print(f"\nExact to {explanation.error.max():.0e}, by proof; it took {seconds * 1e3:.0f} ms.")
-    picture(explanation, path)
-    print(f"Picture: {path}")
+    bound = explanation.error_bound.max()
+    print(f"\nProven error bound of the Shapley values: {bound:.0e}. Time: {seconds * 1e3:.0f} ms.")
+    draw(explanation, path)
+    print(f"The plot is in {path}.")
 
 
 if __name__ == "__main__":

@@ -35,12 +35,12 @@ def main() -> None:
     columns, targets = pkex.hsic(X, Y, **options), pkex.hsic(Y, X, **options)
     print(columns)
     print(targets)
-    gap = abs(columns.total - targets.total)
-    print(f"difference between the two totals, which are one statistic: {gap:.1e}")
+    gap = abs(columns.statistic - targets.statistic)
+    print(f"Both results split one statistic; the difference of the two is {gap:.1e}.")
 
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "dependence.png"
     columns.plot().figure_.savefig(path, dpi=110)
-    print(f"picture: {path}")
+    print(f"The plot is in {path}.")
 
 
 if __name__ == "__main__":

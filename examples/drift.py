@@ -2,9 +2,9 @@
 
     python examples/drift.py [FOLDER]
 
-Columns have different units, so each has a length scale of its own; ``sex`` is left out. Writes
-``drift.png``: the share of every column in MMD^2 over its null band, and the marginals of the three
-columns with the largest shares.
+Columns have different units, so the kernel has a length scale per column; ``sex`` is left out.
+Writes ``drift.png``: the contribution of every column to MMD^2 over its null band, and the
+marginals of the three columns with the largest contributions.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def main() -> None:
     )
     print(attribution)
     print(attribution.to_frame().round(4))
-    gap = abs(attribution.value(attribution.feature_names) - attribution.total)
-    print(f"difference between the statistic of all columns and the sum of shares: {gap:.1e}")
+    gap = abs(attribution.value(attribution.feature_names) - attribution.statistic)
+    print(f"The difference between the statistic and the sum of contributions is {gap:.1e}.")
 
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "drift.png"
     attribution.plot().figure_.savefig(path, dpi=110)
-    print(f"picture: {path}")
+    print(f"The plot is in {path}.")
 
 
 if __name__ == "__main__":

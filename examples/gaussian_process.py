@@ -3,8 +3,8 @@
     python examples/gaussian_process.py [FOLDER]
 
 The kernel is tuned by the process itself; noise and scale are part of it. The values are in the
-units of the target. Writes ``gaussian_process.png``: the values of one patient beside the length
-scales, which say how far a column reaches but not what it does for a patient.
+units of the target. Writes ``gaussian_process.png``: the Shapley values of one patient beside the
+length scales, which do not say what a column does for a patient.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
     print(model.kernel_)
     print(explanation[:2])
     gap = abs(explanation.predictions - model.predict(X[300:310])).max()
-    print(f"largest difference to the model's own prediction: {gap:.1e}")
+    print(f"The largest difference from the prediction of the model is {gap:.1e}.")
 
     scales = model.kernel_.k1.k2.length_scale
     with style():
@@ -55,7 +55,7 @@ def main() -> None:
         right.set_xlabel("length scale (standard deviations)")
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "gaussian_process.png"
     figure.savefig(path, dpi=110)
-    print(f"picture: {path}")
+    print(f"The plot is in {path}.")
 
 
 if __name__ == "__main__":

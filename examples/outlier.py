@@ -2,10 +2,10 @@
 
     python examples/outlier.py [FOLDER]
 
-scikit-learn's breast cancer data: the machine learns what benign cells look like and scores
-malignant ones. Negative decisions are outliers; the values say which measurements make them so,
-compared with benign cells: the machine's own support vectors lie at the edge of what is usual.
-Columns that measure the same thing are one player. Writes ``outlier.png``, a waterfall by shap.
+scikit-learn's breast cancer data: the model learns what benign cells look like and scores malignant
+ones. Negative decisions are outliers; the Shapley values show which measurements make them so.
+Benign cells serve as background, as the support vectors lie at the edge of what is usual. Columns
+that measure the same thing are explained as one feature. Writes ``outlier.png``, a waterfall plot.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def main() -> None:
     explanation = pkex.Explainer(model, benign[:100], groups={"size of the nucleus": size})(worst)
     print(explanation)
     gap = abs(explanation.predictions - model.decision_function(worst)).max()
-    print(f"largest difference to the model's own decision function: {gap:.1e}")
+    print(f"The largest difference from the decision function of the model is {gap:.1e}.")
 
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "outlier.png"
     explanation.plot.waterfall(0, max_display=9).figure_.savefig(path, dpi=110)
-    print(f"picture: {path}")
+    print(f"The plot is in {path}.")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""An SVC with three classes: what speaks for each of them in one wine.
+"""An SVC with three classes: which features push one wine towards each of them.
 
     python examples/three_classes.py [FOLDER]
 
 scikit-learn's wine data. The scores of ``decision_function_shape="ovr"`` count votes, which no
 values can add up to; the functions "a vs b" of pairs of classes are sums of kernels, and so is the
-mean of those that a class takes part in. A positive value speaks for the class. Writes
+mean of those of a class. A positive value pushes towards the class. Writes
 ``three_classes.png``: one wine, the same row for all three classes.
 """
 
@@ -42,12 +42,12 @@ def main() -> None:
     ):
         means[[a, b]] += value / 2, -value / 2
     gap = abs(explanation.predictions[0] - means).max()
-    print(f"largest difference to means of the model's own pair functions: {gap:.1e}")
+    print(f"The largest difference from the means of the pair functions of the model is {gap:.1e}.")
 
-    display = explanation.plot.bar(output=list(explanation.outputs))
+    display = explanation.plot.bar(output=list(explanation.output_names))
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "three_classes.png"
     display.figure_.savefig(path, dpi=110)
-    print(f"picture: {path}")
+    print(f"The plot is in {path}.")
 
 
 if __name__ == "__main__":

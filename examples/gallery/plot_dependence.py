@@ -2,7 +2,7 @@
 How does the model use a feature?
 =================================
 
-The values of one feature against its raw values, and cohorts of rows side by side.
+Shapley values of one feature against its feature values, and cohorts of rows side by side.
 """
 
 from sklearn.datasets import load_diabetes
@@ -27,3 +27,7 @@ explanation.plot.bar(cohorts="sex", max_display=8)
 # %%
 # ... or by any mask of the rows:
 explanation.plot.bar(cohorts={"young": X["age"] < 40, "old": X["age"] > 60}, max_display=8)
+
+# %%
+# The effect of the body mass index rises from 20 to 35 and is flat below. Blood pressure and age
+# matter more for old patients than for young ones, sex matters less.

@@ -1,8 +1,8 @@
 """
-A Gaussian process with a length scale for each column
-======================================================
+Does a Gaussian process ignore irrelevant columns?
+==================================================
 
-Irrelevant columns get long length scales, and values of 0.
+With one length scale per column, irrelevant columns get long length scales, and values of 0.
 """
 
 import numpy as np
@@ -25,3 +25,7 @@ explanation.plot()
 
 # %%
 explanation.plot.dependence("x0")
+
+# %%
+# The target depends on x0 and x1 only. The other two columns have values of 0, and the dependence
+# plot of x0 shows the sine that the target was made of.

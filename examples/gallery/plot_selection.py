@@ -1,8 +1,8 @@
 """
-What does a target depend on?
-=============================
+Which columns does a target depend on?
+======================================
 
-HSIC between columns and a target, without a model.
+HSIC between columns and a target, divided among the columns, without a model.
 """
 
 from sklearn.datasets import load_diabetes
@@ -15,3 +15,6 @@ attribution
 
 # %%
 attribution.plot(marginals=3)
+
+# %%
+# Body mass index and s5 contribute most. Sex is the only column without a significant contribution.

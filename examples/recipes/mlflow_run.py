@@ -27,7 +27,7 @@ def log_explanation(explanation: pkex.Explanation, name: str = "explanation") ->
     mlflow.log_metrics(
         {f"{name}.{feature}": mean for feature, mean in importance["importance"].items()}
     )
-    mlflow.log_metric(f"{name}.residual", explanation.residual)
+    mlflow.log_metric(f"{name}.additivity_error", explanation.additivity_error)
     with tempfile.TemporaryDirectory() as folder:
         explanation.report(Path(folder, "report.html"))
         explanation.save(Path(folder, "explanation.npz"))
@@ -49,7 +49,8 @@ def main(folder: Path) -> None:
         run_id=run.info.run_id, artifact_path="explanation/explanation.npz"
     )
     again = pkex.Explanation.load(path)
-    print(f"difference after loading: {abs(again.values - explanation.values).max():.1e}")
+    gap = abs(again.values - explanation.values).max()
+    print(f"The largest difference after loading is {gap:.1e}.")
 
 
 if __name__ == "__main__":
