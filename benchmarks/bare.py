@@ -45,7 +45,9 @@ def main() -> None:
     """Measure and print."""
     config = pkex.show_config("dicts")
     if config["backend"] != "numpy" or os.environ.get("PKEX_BACKEND"):
-        raise SystemExit("this measures an install without the native kernel; there is one here.")
+        raise SystemExit(
+            "this measures an install without the compiled backend, which is installed here."
+        )
     sizes = SIZES[:3] if "--quick" in sys.argv else SIZES
     found: dict[str, Any] = {"config": config}
     for name in ("SVR", "GPR"):

@@ -30,7 +30,7 @@ __all__ = ["compared"]
 
 MOST = 1.05  # of the earlier time, which is called the same
 POINTS, BACKGROUND, TURNS = 450, 50, 4
-ROWS = {"neutral": 20, "marginal": 20, "interventional": 1}
+ROWS = {"neutral": 20, "product-of-marginals": 20, "interventional": 1}
 ENOUGH = 0.15  # seconds of each case in a turn
 
 

@@ -39,8 +39,8 @@ def interventional(share: float, n_jobs: int | None = -1) -> Found:
     f = pkex.KernelExpansion(points, rng.normal(size=1000), pkex.kernels.RBF(6.0))
     rows = rng.normal(size=(int(2048 * share), 20))
     found = pkex.Explainer(f, points[:100], n_jobs=n_jobs)(rows)
-    assert found.error is not None
-    return found.values, found.predictions, found.error
+    assert found.error_bound is not None
+    return found.values, found.predictions, found.error_bound
 
 
 def mmd(share: float, n_jobs: int | None = -1) -> Found:
@@ -63,8 +63,8 @@ def hsic(share: float, n_jobs: int | None = -1) -> Found:
 def _of(found: pkex.Attribution) -> Found:
     assert found.p_values is not None
     assert found.null_values is not None
-    totals = np.array([found.total, found.p_value])
-    return found.values, found.null_values, found.p_values, found.alone, totals
+    totals = np.array([found.statistic, found.p_value])
+    return found.values, found.null_values, found.p_values, found.univariate, totals
 
 
 WORK: dict[str, Callable[..., Found]] = {

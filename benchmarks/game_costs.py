@@ -1,9 +1,10 @@
-"""What a game costs by the way absent features are replaced: part of `benchmarks.removal`.
+"""What a game costs by the way removed features are replaced: part of `benchmarks.removal`.
 
 A *game* is one pair of points, with one background row where there are rows. An RBF kernel with
 gamma = 1/d, standard normal data, 450 points, 100 background rows; one thread, minimum over repeats
 that take turns. Models are explained through `pkex.Explainer`; of the statistics the pairs are
-summed without what comes before and after, as the mean factors of marginal removal are made once.
+summed without what comes before and after, as the mean factors of removed
+columns are made once.
 """
 
 from __future__ import annotations
@@ -70,9 +71,12 @@ def costs(d: int) -> dict[str, float]:
     runs: dict[str, tuple[Callable[[], object], int]] = {
         "neutral": (partial(make(removal="neutral"), rows), pairs),
         "interventional": (partial(make(X[:BACKGROUND]), rows[:1]), POINTS * BACKGROUND),
-        "marginal": (partial(make(X[:BACKGROUND], removal="marginal"), rows), pairs),
+        "product-of-marginals": (
+            partial(make(X[:BACKGROUND], removal="product-of-marginals"), rows),
+            pairs,
+        ),
         "statistic, neutral": _statistic(d, marginal=False),
-        "statistic, marginal": _statistic(d, marginal=True),
+        "statistic, product-of-marginals": _statistic(d, marginal=True),
     }
     best = dict.fromkeys(runs, np.inf)
     for _ in range(TURNS):
@@ -85,8 +89,9 @@ def ratios(found: dict[str, float]) -> dict[str, float]:
     """Return what games cost beside neutral ones of the same size."""
     return {
         "interventional": found["interventional"] / found["neutral"],
-        "marginal": found["marginal"] / found["neutral"],
-        "statistic, marginal": found["statistic, marginal"] / found["statistic, neutral"],
+        "product-of-marginals": found["product-of-marginals"] / found["neutral"],
+        "statistic, product-of-marginals": found["statistic, product-of-marginals"]
+        / found["statistic, neutral"],
     }
 
 

@@ -90,7 +90,7 @@ def main() -> None:
     """Measure, print and store."""
     results: dict[str, Any] = {"config": config("shapiq", "scikit-learn"), "product": {}}
     for d in SIZES:
-        for removal in ("neutral", "marginal"):
+        for removal in ("neutral", "product-of-marginals"):
             one = beside_the_product(d, removal)
             results["product"][f"{removal}, d = {d}"] = one
             print(

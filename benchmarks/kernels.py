@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 N_POINTS, N_COLUMNS, N_BACKGROUND = 450, 100, 20
 WIDTH = N_COLUMNS**0.5
-REMOVALS = ("neutral", "marginal", "interventional")
+REMOVALS = ("neutral", "product-of-marginals", "interventional")
 KERNELS: dict[str, tuple[Kernel, float | None]] = {
     "RBF": (RBF(WIDTH), None),
     "Matern 5/2": (Matern(WIDTH, nu=2.5), None),

@@ -1,4 +1,4 @@
-"""How close the native kernel is to its limits.
+"""How close the compiled backend is to its limits.
 
     python -m benchmarks.native
 
@@ -43,10 +43,10 @@ def problem(n: int, d: int, gamma: float, n_rows: int = 1) -> tuple[pkex.Explain
 
 
 def times(n: int, d: int, gamma: float) -> dict[str, float]:
-    """Return the microseconds of a row: the call, the hot loop, and the factors alone."""
+    """Return the microseconds of a row: the call, the compiled backend, and the factors alone."""
     explain, row = problem(n, d, gamma)
     part = explain.expansion.parts[0]
-    game = native.NativeGame(part.kernel.terms(d)[0], explain.players, ladder(d))
+    game = native.NativeGame(part.kernel.terms(d)[0], explain.feature_groups, ladder(d))
     weights = part.coefficients[:, None]
     return {
         "call": 1e6 * seconds(lambda: explain(row), repeats=60, limit=2.0),
@@ -57,7 +57,7 @@ def times(n: int, d: int, gamma: float) -> dict[str, float]:
 
 
 def million_games() -> dict[str, float]:
-    """Return steps a second of the hot loop and of a bare multiply-add loop."""
+    """Return steps a second of the compiled backend and of a bare multiply-add loop."""
     n, d, n_rows = 1000, 20, 1000
     rng = np.random.default_rng(0)
     points, rows = np.asfortranarray(rng.normal(size=(n, d))), rng.normal(size=(n_rows, d))
@@ -96,8 +96,8 @@ def main() -> None:
             results["row_us"][f"n = {n}, d = {d}"] = row
             ratio = row["explain"] / row["evaluate"]
             print(
-                f"n = {n:<5}d = {d:<5}call {row['call']:>9.1f} us, hot loop {row['explain']:>9.1f},"
-                f" factors alone {row['evaluate']:>8.1f}, ratio {ratio:.2f}",
+                f"n = {n:<5}d = {d:<5}call {row['call']:>9.1f} us, compiled backend "
+                f"{row['explain']:>9.1f}, factors alone {row['evaluate']:>8.1f}, ratio {ratio:.2f}",
                 flush=True,
             )
     for name, gamma in (("gamma = 1/d", None), ("factors near 0", 10.0)):

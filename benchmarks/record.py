@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pkex
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 __all__ = ["config", "load", "store"]
 
@@ -47,4 +47,4 @@ def store(name: str, results: dict[str, Any]) -> None:
     RESULTS.mkdir(exist_ok=True)
     text = json.dumps(results, indent=1) + "\n"
     path = RESULTS / f"{name}.json"
-    write_whole(path, lambda file: file.write(text.encode()), path.name)
+    write_atomically(path, lambda file: file.write(text.encode()), path.name)

@@ -85,7 +85,7 @@ def sensitivity(n: int) -> dict[str, Any]:
         "table": by_table,
         "distributions": by_rule,
         "order 2": pairs,
-        "error": exact.error,
+        "error": exact.error_bound,
         "saltelli": spent,
         "saltelli first": float(np.abs(first - exact.first_order).max()),
         "saltelli total": float(np.abs(total - exact.total_order).max()),
@@ -101,7 +101,7 @@ def peers() -> dict[str, Any]:
     inputs = {j: stats.norm() for j in range(d)}
     exact = pkex.sensitivity(model, inputs, n_jobs=1)
     ours = seconds(partial(pkex.sensitivity, model, inputs, n_jobs=1), repeats=3)
-    found: dict[str, Any] = {"pkex": {"seconds": ours, "error": exact.error}}
+    found: dict[str, Any] = {"pkex": {"seconds": ours, "error": exact.error_bound}}
     if find_spec("SALib"):
         found["SALib"] = _salib(model.predict, exact)
     if find_spec("sage"):
@@ -113,7 +113,7 @@ def _salib(predict: Callable[[Floats], Floats], exact: pkex.Sensitivity) -> dict
     from SALib.analyze import sobol as analyze
     from SALib.sample import sobol as sample
 
-    d = len(exact.players)
+    d = len(exact.feature_groups)
     problem = {
         "num_vars": d,
         "names": list(exact.feature_names),
@@ -136,7 +136,7 @@ def _salib(predict: Callable[[Floats], Floats], exact: pkex.Sensitivity) -> dict
 def _sage(predict: Callable[[Floats], Floats], exact: pkex.Sensitivity) -> dict[str, Any]:
     import sage
 
-    d = len(exact.players)
+    d = len(exact.feature_groups)
     rng = np.random.default_rng(0)
     rows, background = rng.normal(size=(512, d)), rng.normal(size=(64, d))
     start = time.perf_counter()
@@ -164,14 +164,15 @@ def uncertainty() -> dict[str, Any]:
     found: dict[str, Any] = {"columns": d, "rows": n_rows, "background": 100}
     for name, explain in (
         ("interventional", pkex.Explainer(model, X[:100], n_jobs=1)),
-        ("marginal", pkex.Explainer(model, n_jobs=1)),
+        ("product-of-marginals", pkex.Explainer(model, n_jobs=1)),
     ):
         few = rows[:2] if name == "interventional" else rows
         found[name] = {
             "values": seconds(partial(explain, rows), repeats=5),
             "std": seconds(partial(explain, rows, return_std=True), repeats=3),
             "cov": seconds(partial(explain, rows, return_cov=True), repeats=2),
-            "variance, a row": seconds(partial(explain.variance, few), repeats=1) / len(few),
+            "variance, a row": seconds(partial(explain.explain_variance, few), repeats=1)
+            / len(few),
         }
     return found
 

@@ -39,12 +39,12 @@ def sizes() -> list[dict[str, Any]]:
     for what, n_points, n_columns, n_rows, removal in (
         ("points", 100_000, 20, 1, "neutral"),
         ("points", 200_000, 20, 1, "neutral"),
-        ("points", 100_000, 20, 1, "marginal"),
-        ("points", 200_000, 20, 1, "marginal"),
-        ("columns", 200, 5_000, 1, "marginal"),
-        ("columns", 200, 10_000, 1, "marginal"),
-        ("rows", 500, 20, 500_000, "marginal"),
-        ("rows", 500, 20, 1_000_000, "marginal"),
+        ("points", 100_000, 20, 1, "product-of-marginals"),
+        ("points", 200_000, 20, 1, "product-of-marginals"),
+        ("columns", 200, 5_000, 1, "product-of-marginals"),
+        ("columns", 200, 10_000, 1, "product-of-marginals"),
+        ("rows", 500, 20, 500_000, "product-of-marginals"),
+        ("rows", 500, 20, 1_000_000, "product-of-marginals"),
     ):
         explainer = explainer_of(n_points, n_columns, removal)
         rows = np.random.default_rng(1).normal(size=(n_rows, n_columns))

@@ -51,7 +51,11 @@ def measure(d: int) -> dict[str, float]:
     )
     kinds: dict[str, tuple[Any, int, Callable[[NumPyGame], BlockSums]]] = {
         "neutral": (ladder(d), 1, lambda game: game.explain(rows, points, weights)),
-        "marginal": (general, 1, lambda game: game.explain(rows, points, weights, means)),
+        "product-of-marginals": (
+            general,
+            1,
+            lambda game: game.explain(rows, points, weights, means),
+        ),
         "interventional": (
             general,
             BACKGROUND,

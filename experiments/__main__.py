@@ -17,7 +17,7 @@ from experiments import figures
 from experiments.data import MissingDataError
 from experiments.page import page
 from experiments.record import Experiment, Job, Record, read
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 NAMES = ("time", "regression", "recovery", "mmd", "hsic", "stability")
 _MODULES = {"time": "scaling"}
@@ -57,7 +57,7 @@ def _work(options: argparse.Namespace) -> None:
     if sections:
         text = page(sections, "." if pictures == target.parent else pictures.name)
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, lambda file: file.write(text.encode()), target.name)
+        write_atomically(target, lambda file: file.write(text.encode()), target.name)
         print(f"the page is {target}")
     elif not missing:
         missing = [f"there are no results in {results}; run some experiments first."]

@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 __all__ = ["COLOURS", "MARKERS", "STYLE", "axes", "save"]
 
@@ -40,4 +40,4 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for kind, entries in metadata.items():
         draw = partial(figure.savefig, format=kind, dpi=130, metadata=entries)
-        write_whole(folder / f"{name}.{kind}", draw, f"{name}.{kind}")
+        write_atomically(folder / f"{name}.{kind}", draw, f"{name}.{kind}")

@@ -1,6 +1,6 @@
 """Feature selection with HSIC (the 7 x 6 table): as printed, and the clean protocol beside it.
 
-A selector of our own, with absent columns averaged out, has a line in both.
+Our selector, with removed columns averaged out, has a line in both.
 """
 
 from __future__ import annotations
@@ -170,9 +170,10 @@ measures dependence, not a better selector. In breastcancer the feature `outcome
 target `time` means (time to recurrence, or time without), and in sml the humidity of the next room
 nearly equals the target; both were left in.
 
-**Absent columns averaged out.** The selector "marginal (ours)" is not the paper's: it ranks by the
-same Shapley values of HSIC with marginal instead of neutral removal, the unbiased estimator and a
-bandwidth per column, which are pkex's defaults. {_ours(record)} It was not run on the regressions
+**Removed columns averaged out.** The selector "product of marginals (ours)" is not the paper's: it
+ranks by the same Shapley values of HSIC with `removal="product-of-marginals"` instead of neutral
+removal, the unbiased estimator and a bandwidth per column, which are pkex's defaults.
+{_ours(record)} It was not run on the regressions
 as printed, whose numbers mean little.
 """
 

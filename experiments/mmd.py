@@ -6,7 +6,7 @@ samples. With a difference, the last ten columns of Z are independent Student t 
 freedom instead, its location and scale the mean and the standard deviation of X (so that the
 variances differ, by a factor of 3). Unbiased MMD^2, one RBF bandwidth by the median heuristic.
 
-Beside the paper's game, some of the same draws have absent columns averaged out, which is ours.
+Beside the paper's game, some of the same draws have removed columns averaged out, which is ours.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Floats = NDArray[np.float64]
 
 HALF = 10  # of the columns
 PAPER: Any = {"kernel": "median", "removal": "neutral", "estimator": "unbiased"}
-MARGINAL = PAPER | {"removal": "marginal"}  # ours
-TITLES = ("neutral removal, the paper's", "marginal removal, ours")
+MARGINAL = PAPER | {"removal": "product-of-marginals"}  # ours
+TITLES = ("neutral removal (the paper)", "product of marginals (ours)")
 GAMES = {"": PAPER, "marginal ": MARGINAL}  # by the first words of the names of parts
 ORDER = ("s3", "s4", "bp", "s6", "age", "s5", "s2", "bmi", "s1")  # the paper's, of diabetes
 
@@ -71,7 +71,11 @@ def run(job: Job) -> None:
     scaled = diabetes_by_sex()
     raw = load_diabetes(as_frame=True, scaled=False).data
     one, two = (raw[raw["sex"] == sex].drop(columns="sex") for sex in np.unique(raw["sex"]))
-    default = {"kernel": "median-per-column", "removal": "marginal", "estimator": "unbiased"}
+    default = {
+        "kernel": "median-per-column",
+        "removal": "product-of-marginals",
+        "estimator": "unbiased",
+    }
     for title, game in (("", PAPER), ("marginal ", default)):
         permutations = parameters["permutations"]
         job.part(f"{title}diabetes", partial(_attribution, *scaled, permutations, game))
@@ -105,14 +109,14 @@ def _attribution(first: Any, second: Any, permutations: int, game: Any) -> dict[
     result = {
         "names": list(found.feature_names),
         "values": found.values,
-        "total": found.total,
+        "total": found.statistic,
         "rows": [len(first), len(second)],
     }
     if permutations:
         result |= {
             "p_values": found.p_values,
             "p_statistic": found.p_statistic,
-            "p_alone": found.p_alone,
+            "p_univariate": found.p_univariate,
             "null": np.quantile(found.null_values, (0.025, 0.975), axis=0),
         }
     return result
@@ -226,11 +230,11 @@ same within each group.
 
 **We find**, in {len(student)} draws of {parameters["samples"]} rows each, a negative value in
 {100 * (student[:, :HALF] < 0).mean():.1f} % of the draws for columns 1 to 10, and a positive one
-in {100 * (student[:, HALF:] > 0).mean():.1f} % for columns 11 to 20. A negative value is no sign
-of special likeness, though: a column that is distributed alike gets a systematically negative
-value as soon as others shift, because its factor in the kernel shrinks their discrepancy. What
-tells a difference from chance is the permutation test, which the paper does not have: with
-{parameters["test_samples"]} rows and {parameters["permutations"]} permutations the share of
+in {100 * (student[:, HALF:] > 0).mean():.1f} % for columns 11 to 20. A negative value does not mean
+special likeness, though: a column that is distributed alike gets a systematically negative
+value as soon as others shift, because its factor in the kernel shrinks their discrepancy. The
+permutation test, which the paper does not have, decides which differences are significant: with
+{parameters["test_samples"]} rows and {parameters["permutations"]} permutations the fraction of
 p-values below 0.05, over {parameters["tested"]} draws, is {below["student"][:, :HALF].mean():.3f}
 for columns 1 to 10 and {below["student"][:, HALF:].mean():.3f} for columns 11 to 20. (As in the
 published script, t has 3 degrees of freedom and the normal sample's mean and standard deviation as
@@ -254,7 +258,7 @@ scikit-learn's scaled data; in raw units it is {", ".join(_order(found["diabetes
 
 
 def _ours(record: Record, below: dict[str, NDArray[np.bool_]]) -> str:
-    """Return what changes when absent columns are averaged out."""
+    """Return what changes when removed columns are averaged out."""
     parameters, found = record["parameters"], results(record)
     paper, ours, equal = (
         _values(record, case) for case in ("student", "marginal student", "marginal equal")
@@ -263,29 +267,30 @@ def _ours(record: Record, below: dict[str, NDArray[np.bool_]]) -> str:
     first, last = slice(0, HALF), slice(HALF, 2 * HALF)
     tested = below["marginal student"]
     diabetes, raw = found["marginal diabetes"], found["marginal diabetes unscaled"]
-    header = ["column", "value", "95 % under permutation", "p-value", "p-value alone"]
+    header = ["column", "value", "95 % under permutation", "p-value", "univariate p-value"]
     apart = np.abs(np.array(diabetes["values"]) - np.array(raw["values"])).max()
-    return f"""**Absent columns averaged out.** This is ours, not the paper's: the same statistic
-split with marginal removal, an absent column's factor being its mean over all pairs of rows, on the
-first {len(ours)} of the same draws with the same kernel. Columns 1 to 10 now have a mean value of
-{ours[:, first].mean():.3f} with a standard deviation of {ours[:, first].std():.3f} (the paper's
-game: {paper[:, first].mean():.3f} and {paper[:, first].std():.3f}), columns 11 to 20 one of
-{ours[:, last].mean():.3f} and {ours[:, last].std():.3f} (the paper's game:
+    return f"""**Removed columns averaged out.** This is ours, not the paper's: the same statistic
+split with `removal="product-of-marginals"`, where the kernel factor of a removed column is its mean
+over all pairs of rows, on the first {len(ours)} of the same draws with the same kernel. Columns 1
+to 10 now have a mean value of
+{ours[:, first].mean():.3f} with a standard deviation of {ours[:, first].std():.3f} (neutral
+removal: {paper[:, first].mean():.3f} and {paper[:, first].std():.3f}), columns 11 to 20 one of
+{ours[:, last].mean():.3f} and {ours[:, last].std():.3f} (neutral removal:
 {paper[:, last].mean():.3f} and {paper[:, last].std():.3f}), all times the sample size. A value is
 negative in {100 * (ours[:, first] < 0).mean():.1f} % of the draws for columns 1 to 10 and positive
 in {100 * (ours[:, last] > 0).mean():.1f} % for columns 11 to 20. These ten columns depend on each
 other, alike in both samples, so theory promises a value of 0 not to each of them, but to the ten as
-one player. Over {len(tested)} draws of {parameters["test_samples"]} rows and with
-{parameters["marginal_permutations"]} permutations, of labels and of single columns, the share of
+one feature. Over {len(tested)} draws of {parameters["test_samples"]} rows and with
+{parameters["marginal_permutations"]} permutations, of labels and of single columns, the fraction of
 p-values below 0.05 is {tested[:, first].mean():.3f} for columns 1 to 10 and
 {tested[:, last].mean():.3f} for columns 11 to 20. Without a difference it is
 {below["marginal equal"].mean():.3f}, and the values have standard deviations from
 {equal.std(axis=0).min():.3f} to {equal.std(axis=0).max():.3f}.
 
-Diabetes by sex with marginal removal and a bandwidth per column, the default of `pkex.mmd`: the
-order is {", ".join(_order(diabetes))}, and {_negative(diabetes)} negative. MMD² is
+Diabetes by sex with the product of marginals and a bandwidth per column, the default of `pkex.mmd`:
+the order is {", ".join(_order(diabetes))}, and {_negative(diabetes)} negative. MMD² is
 {diabetes["total"]:.4f}. In raw units the values are the same to {apart:.0e}. The last column of the
-table has the p-value of the MMD of that column alone; {_alone(diabetes)}.
+table has the p-value of the univariate MMD; {_alone(diabetes)}.
 
 {table(header, _lines(diabetes, alone=True))}"""
 
@@ -299,18 +304,19 @@ def _lines(found: dict[str, Any], *, alone: bool = False) -> list[list[str]]:
             f"{found['values'][j]:.5f}",
             f"{low[j]:.5f} to {high[j]:.5f}",
             f"{found['p_values'][j]:.4f}",
-            *([f"{found['p_alone'][j]:.4f}"] if alone else []),
+            *([f"{found['p_univariate'][j]:.4f}"] if alone else []),
         ]
         for j in np.argsort(-np.array(found["values"]))
     ]
 
 
 def _alone(found: dict[str, Any]) -> str:
-    """Say which columns differ by themselves and have no share that stands out."""
-    rows = zip(found["names"], found["p_values"], found["p_alone"], strict=True)
+    """Say which columns differ by themselves without a significant contribution."""
+    rows = zip(found["names"], found["p_values"], found["p_univariate"], strict=True)
     names = [name for name, p, alone in rows if alone < 0.05 <= p]
     which = f"{' and '.join(names)} differs" if len(names) == 1 else f"{' and '.join(names)} differ"
-    return f"{which if names else 'no column differs'} alone (p < 0.05) without such a share"
+    which = which if names else "no column differs"
+    return f"{which} in the univariate test (p < 0.05) without a significant contribution"
 
 
 def _negative(found: dict[str, Any]) -> str:

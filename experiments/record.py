@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import pkex
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 __all__ = ["Experiment", "Job", "Record", "read", "results", "write"]
 
@@ -119,7 +119,7 @@ def write(record: Record, path: Path) -> None:
     text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), text)
     path.parent.mkdir(parents=True, exist_ok=True)
     content = (text + "\n").encode()  # a list of numbers is one line
-    write_whole(path, lambda file: file.write(content), path.name)
+    write_atomically(path, lambda file: file.write(content), path.name)
 
 
 def results(record: Record, prefix: str = "") -> dict[str, Any]:

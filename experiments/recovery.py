@@ -55,7 +55,7 @@ def methods(
     """Return all methods by name, the sampled ones once for each number of coalitions."""
     found: dict[str, Explain] = {
         "pkex neutral": _exact(svr, None, "neutral"),
-        "pkex marginal": _exact(svr, background, "marginal"),
+        "pkex product of marginals": _exact(svr, background, "product-of-marginals"),
         "pkex interventional": _exact(svr, background, "interventional"),
     }
     machine = Machine.of(svr)
@@ -164,7 +164,7 @@ def draw(record: Record) -> dict[str, Figure]:
         ax.axvline(chance, color="0.4", lw=1, ls=":")
         ax.set_xlim(0.0, 1.0)
         ax.set_title(f"{target}, model's R2 {found[f'{target}: model']['r2']:.2f}", size=10)
-        ax.set_xlabel("share of active features found\n(dotted: by chance)")
+        ax.set_xlabel("fraction of active features found\n(dotted: by chance)")
     grid[0, 0].set_yticks(places, names, size=9)
     time, grid = figures.axes(figsize=(8.0, 5.2))
     ax = grid[0, 0]
@@ -213,7 +213,7 @@ exponential, and that it takes slightly more than 2 s a row where the sampling m
 
 **We find** the table below, with all methods explaining the same tuned SVR. (In the published
 script the baselines explain the true function and the paper's method a model, which cannot be
-compared.) {_best(record)} Before any method, the model decides: its cross-validated R2 stands in
+compared.) {_best(record)} Before any method, the model decides: its cross-validated R2 is in
 the last line, and where it is near 0 there is little to be found in it. Choosing at random finds
 {chance:.2f} of the active features.
 
@@ -222,9 +222,9 @@ those of an SVR do, the value of feature j is about `gamma (2 x_j sum_i a_i x_ij
 x_ij^2)`. The second term does not depend on the row. The best features of two rows have
 {_percent(record, "pkex neutral")} in common for the three targets; with interventional removal,
 they have {_percent(record, "pkex interventional")}. So the neutral ranking says more about the
-training data than about the row. "pkex marginal" and "pkex interventional" are ours, not the
-paper's: the same model, with absent features from the same background rows. The marginal game, over
-the model's own data, is what `pkex.Explainer(model)` plays by default.
+training data than about the row. "pkex product of marginals" and "pkex interventional" are ours,
+not the paper's: the same model, with removed features from the same background rows. The product of
+marginals, over the model's training points, is the default of `pkex.Explainer(model)`.
 
 RKHS-SHAP interventional estimates from samples what "pkex interventional" has exactly. Its
 observational form is `alpha'(k_S(X,x) o K_Sc (K_S + n lam I)^-1 k_S(X,x))` with the background for
@@ -233,7 +233,7 @@ shared by the rows of a call, and the baselines use the fast product form of the
 times are lower bounds on those of other programs. Sampling SHAP is shap's own; it spends one
 background row on a sample where the others average over {parameters["background"]}, so its budget
 is smaller. GEMFIX solves with a matrix whose entries reach 2^{parameters["features"]}, so noise is
-to be expected. Shares are with standard errors. Times are for one row in a call,
+to be expected. Fractions are with standard errors. Times are for one row in a call,
 {parameters["timed"]} rows for each target, each the shortest of {parameters["repeats"]} calls:
 median and range.
 

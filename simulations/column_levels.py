@@ -3,10 +3,11 @@
     python -m simulations.column_levels [--jobs 2]
 
 Two columns change much, or the target depends on them; one a little; two not at all. Counted is in
-how many data sets the p-value of a column's share is at most 0.05: by permuted labels (or targets)
-alone, and as it is reported, which is the larger of that and the p-value by permuting the column
-alone. By labels alone the columns that did not change are found too often when others changed, and
-more often with more rows. The results go to simulations/column_levels.json and docs/levels.md.
+how many data sets the p-value of a column's contribution is at most 0.05: by permuted labels (or
+targets) alone, and as it is reported, which is the larger of that and the p-value by permuting the
+column alone. By labels alone the columns that did not change are found too often when others
+changed, and more often with more rows. The results go to simulations/column_levels.json and
+docs/p_values.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 import pkex
-from pkex._util.files import write_whole
+from simulations.page import write, write_page
 
 Floats = NDArray[np.float64]
 
@@ -31,33 +32,30 @@ LEVEL = 0.05
 STRONG, WEAK, NONE = slice(0, 2), slice(2, 3), slice(3, 5)
 ROWS = {60: 400, 200: 400, 1000: 200}  # rows, and data sets of so many
 
-PAGE = """# P-values of columns, and what other columns do
+SECTION = """## If other columns changed
 
-<!-- made by simulations/column_levels.py -->
-
-The p-value of a statistic is [exact](null.md). That of a column's share has to hold its level
-also when *other* columns changed: a column that did not change, and is independent of the
-others, should be found at the level 0.05 in 5 % of the data sets. Permuted labels (or a
-permuted target) do not give that. They test that nothing changed at all; once something did,
-the share of an unchanged column fluctuates like $1/\\sqrt{{n}}$, and the band of the
-permutations shrinks like $1/n$. So pkex also permutes the column alone over all rows, and
-reports the larger p-value.
+The p-value of a contribution has to hold its level also when *other* columns changed: a column
+that did not change, and is independent of the others, should be significant at the level 0.05 in
+5 % of the data sets. Permuted labels (or a permuted target) do not give that. They test that
+nothing changed at all; once something did, the contribution of an unchanged column fluctuates like
+$1/\\sqrt{{n}}$, and the band of the permutations shrinks like $1/n$. So pkex also permutes the
+column by itself over all rows, and reports the larger p-value.
 
 Five independent normal columns. *Changed*: two are shifted by 1.5 in the second sample and one
 by 0.3 (MMD), or the target is $2 x_0 + 2 x_1 + 0.5 x_2$ and noise (HSIC). *Nothing*: both
 samples are alike, or the target is noise. Rows are those of each sample, or of the table;
-{permutations} permutations. The table has the share of data sets in which a column has $p \\le
+{permutations} permutations. The table has the fraction of data sets in which a column has $p \\le
 0.05$, with its standard error.
 
 {table}
 
 Read the columns "irrelevant": by labels they are too large where others changed, and grow with
-the number of rows; as reported they are 5 % or less, but for chance. What is lost for the weak
-column is little.
+the number of rows; as reported they are 5 % or less, up to sampling noise. The loss of power for
+the weak column is small.
 
 Columns are permuted on all rows here, 2000 of them at most; where there are more, on 1500 at
 random, which is exact as well. A column that depends on others has no such guarantee, also where
-neither it nor these changed: permuting it alone breaks the dependence.
+neither it nor these changed: permuting it by itself breaks the dependence.
 
 (`python -m simulations.column_levels`)
 """
@@ -99,7 +97,7 @@ def found(run: Any, n: int, seed: list[int]) -> list[list[bool]]:
 
 
 def summary(results: Floats) -> dict[str, Any]:
-    """Return the shares of data sets, (data sets, tests, columns), with their standard errors."""
+    """Return fractions of data sets, (data sets, tests, columns), with their standard errors."""
     parts = {}
     for k, test in enumerate(("labels", "reported")):
         for name, columns in (("weak", WEAK), ("irrelevant", NONE)):
@@ -109,19 +107,14 @@ def summary(results: Floats) -> dict[str, Any]:
     return parts
 
 
-def page(stored: dict[str, Any]) -> str:
-    """Return the page of the documentation, from what was stored."""
+def section(stored: dict[str, Any]) -> str:
+    """Return the section of the documentation, from what was stored."""
     titles = list(next(iter(stored["settings"].values())))
     rows = [f"| | data sets | {' | '.join(titles)} |", f"|---|{'---:|' * (len(titles) + 1)}"]
     for name, parts in stored["settings"].items():
         cells = [f"{share:.3f} ± {error:.3f}" for share, error in parts.values()]
         rows.append(f"| {name} | {stored['data_sets'][name]} | {' | '.join(cells)} |")
-    return PAGE.format(table="\n".join(rows), permutations=stored["permutations"])
-
-
-def write(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    write_whole(path, lambda file: file.write(text.encode()), path.name)
+    return SECTION.format(table="\n".join(rows), permutations=stored["permutations"])
 
 
 def main() -> None:
@@ -139,7 +132,7 @@ def main() -> None:
             stored["data_sets"][title] = data_sets
             print(title, stored["settings"][title], flush=True)
     write(ROOT / "simulations" / "column_levels.json", json.dumps(stored, indent=1) + "\n")
-    write(ROOT / "docs" / "levels.md", page(stored))
+    write_page()
 
 
 if __name__ == "__main__":

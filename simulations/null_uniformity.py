@@ -8,7 +8,7 @@ step is subtracted from each, after which they are uniform on [0, 1] if the test
 tested by Kolmogorov and Smirnov, and the smallest p-value of these tests is adjusted for their
 number (Holm). With the paper's game, whose p-values are by labels alone; those of the default game
 are the subject of `simulations.column_levels`. The results go to simulations/null_uniformity.json
-and docs/null.md.
+and docs/p_values.md.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from scipy.stats import kstest
 
 import pkex
-from pkex._util.files import write_whole
 from pkex.statistics import pair_weights as weights
+from simulations.page import write, write_page
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Any]
@@ -38,16 +38,13 @@ N, M, D = 40, 30, 4
 LEVELS = (0.01, 0.05, 0.1)
 PAPER: dict[str, Any] = {"kernel": "median", "removal": "neutral"}
 
-PAGE = """# P-values under the null hypothesis
-
-<!-- made by simulations/null_uniformity.py -->
+SECTION = """## If nothing differs
 
 A permutation test is exact: where the two samples come from one distribution, or the target is
 independent of the columns, its p-values are uniform, whatever the distribution and the number of
-rows. Here that is put to the test on {data_sets} data sets for each line, with {permutations}
-permutations and {columns} correlated columns, in the paper's game (`removal="neutral"`), whose
-p-values of columns are by labels alone; [another page](levels.md) is about those of the default
-game, also where other columns changed. The table shows how often the p-value of the
+rows. This simulation has {data_sets} data sets for each line, with {permutations}
+permutations and {columns} correlated columns, with `removal="neutral"`, whose p-values of columns
+come from permuted labels only. The table shows how often the p-value of the
 statistic, and that of a column, is at most 0.01, 0.05 and 0.1, and the p-values of
 Kolmogorov-Smirnov tests (KS) of uniformity, for the columns the smallest of {columns}.
 
@@ -174,11 +171,11 @@ def lines(results: dict[str, Any]) -> list[str]:
     return rows
 
 
-def page(stored: dict[str, Any]) -> str:
-    """Return the page of the documentation, from what was stored."""
+def section(stored: dict[str, Any]) -> str:
+    """Return the section of the documentation, from what was stored."""
     results, adjusted = stored["settings"], stored["smallest_adjusted"]
     n, m = stored["rows"]
-    return PAGE.format(
+    return SECTION.format(
         units=weights.UNITS,
         data_sets=stored["data_sets"],
         permutations=stored["permutations"],
@@ -187,15 +184,10 @@ def page(stored: dict[str, Any]) -> str:
         tests=sum(len(one["kolmogorov_smirnov"]) for one in results.values()),
         smallest=stored["smallest"],
         adjusted=adjusted,
-        verdict="nothing speaks against uniformity" if adjusted > 0.05 else "not uniform",
+        verdict="uniformity is not rejected" if adjusted > 0.05 else "not uniform",
         n=n,
         m=m,
     )
-
-
-def write(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    write_whole(path, lambda file: file.write(text.encode()), path.name)
 
 
 def main() -> None:
@@ -222,7 +214,7 @@ def main() -> None:
     }
     print(f"smallest of {len(tests)} p-values: {min(tests):.3g}, adjusted {adjusted:.2g}")
     write(ROOT / "simulations" / "null_uniformity.json", json.dumps(stored, indent=1) + "\n")
-    write(ROOT / "docs" / "null.md", page(stored))
+    write_page()
     if adjusted < 0.001:
         raise SystemExit("The p-values are not uniform.")
 

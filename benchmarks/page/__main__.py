@@ -6,14 +6,14 @@ from pathlib import Path
 
 from benchmarks.page import page, readme, wide_and_long
 from benchmarks.page.figure import draw
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def write(path: Path, text: str) -> None:
     """Write a text file."""
-    write_whole(path, lambda file: file.write(text.encode()), path.name)
+    write_atomically(path, lambda file: file.write(text.encode()), path.name)
 
 
 write(ROOT / "docs" / "benchmarks.md", page())

@@ -10,17 +10,18 @@ from benchmarks.record import load
 BUILDING = """\
 ## Making an explainer
 
-By default absent features are averaged over the model's own data, at most 500 rows, before the
-first row is explained. Nanoseconds for each factor between a point and a row that it is averaged
-over: `pkex.Explainer(model)` by default, the same with all points as the background, and plain sums
-of all factors, which it [does without](mathematics.md). (`python -m benchmarks.building`)
+By default removed features are averaged over the training points or support vectors of the model,
+at most 500 rows, before the first row is explained. Nanoseconds for each factor between a point and
+a row that it is averaged over: `pkex.Explainer(model)` by default, the same with all points as the
+background, and plain sums of all factors, which it [does without](mathematics.md).
+(`python -m benchmarks.building`)
 """
 
 
 WITHOUT = """\
 ## Without a compiler
 
-Nanoseconds for each factor of a game in the NumPy backend, by the same
+Nanoseconds for each factor of a pair of points in the NumPy backend, by the same
 [series](mathematics.md) and by nodes alone; 450 points, four rows, gamma = 1/d.
 (`python -m benchmarks.without_compiler`)
 """
@@ -52,16 +53,16 @@ LIMITS = """\
 
 A prediction has to evaluate every kernel factor once. The table has microseconds for a row, and how
 often as long the explanation takes as evaluating the factors alone with the same code. With many
-columns the factors are near 1, and [series](mathematics.md) in their exponents do without the
-exponentials, so that an explanation takes hardly longer. (`python -m benchmarks.native`)
+columns the factors are near 1. Then [series](mathematics.md) in their exponents need no
+exponentials, and an explanation takes hardly longer. (`python -m benchmarks.native`)
 """
 
 
 REST = """
 From d = 100 to d = 1000 the time of a row grows {growth:.1f}-fold; with factors near 0,
-{steep:.1f}-fold. On a million games of 20 players the hot loop does {steps:.1f} thousand million
-factor-node steps a second, {share:.0%} of a bare multiply-add loop of as many operations. Two
-threads are {two:.2f} times as fast as one.
+{steep:.1f}-fold. On a million pairs of points with 20 features the compiled backend does
+{steps:.1f} thousand million factor-node steps a second, {share:.0%} of a bare multiply-add loop of
+as many operations. Two threads are {two:.2f} times as fast as one.
 """
 
 
@@ -119,7 +120,7 @@ def limits() -> list[str]:
         [key, figure(e["call"]), figure(e["explain"]), figure(e["evaluate"]), ratio(e)]
         for key, e in results["row_us"].items()
     ]
-    head = ["", "a call with one row", "the hot loop", "its factors alone", "ratio"]
+    head = ["", "a call with one row", "the compiled backend", "its factors alone", "ratio"]
     rest = REST.format(
         growth=results["growth, gamma = 1/d"],
         steep=results["growth, factors near 0"],

@@ -29,7 +29,7 @@ def kernels(results: dict[str, Any]) -> str:
     """Return times under several kernels, and their ratios to the RBF kernel."""
     removals = [key for key in results if key not in ("config", "samplers")]
     lines = []
-    for name in results["marginal"]:
+    for name in results["product-of-marginals"]:
         cells = []
         for key in removals:
             entry = results[key].get(name)

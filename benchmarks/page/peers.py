@@ -18,7 +18,8 @@ MODELS = ("SVR", "GPR")
 INTERVENTIONAL = """\
 ## Interventional values, beside other explainers
 
-![Time of one row against the number of features: interventional and neutral values](peers.png)
+![Time and error of one row against the number of features, pkex and three explainers of
+shap](peers.png)
 
 All methods have the same model, row and 100 background rows, so they have one answer in common. An
 RBF kernel with gamma = 1/d, standard normal data, 450 training points, all of them in the
@@ -56,8 +57,8 @@ SVR. (`python -m benchmarks.peers --game neutral`)
 
 
 BY_DEFAULT = """\
-The default, marginal removal over the model's 450 points, has no peers. Milliseconds a row; the
-models are those of the first tables. (`python -m benchmarks.peers --exact`)
+The default, the product of marginals over the model's 450 training points, has no peers.
+Milliseconds a row; the models are those of the first tables. (`python -m benchmarks.peers --exact`)
 """
 
 

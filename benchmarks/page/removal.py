@@ -8,18 +8,18 @@ from benchmarks.page._format import figure, table
 from benchmarks.record import load
 
 GAME_COSTS = """\
-## A game, by what stands in for absent features
+## Cost of a pair of points, by removal
 
 Nanoseconds for one pair of points, and one background row where there are rows: 450 points, 100
-background rows, an RBF kernel with gamma = 1/d, standard normal data. In brackets how many times as
-long as a neutral game of the same size; what is aimed at is at most {most}. A statistic is the sum
+background rows, an RBF kernel with gamma = 1/d, standard normal data. In brackets: how many times
+as long as with neutral removal; the aim is at most {most}. A statistic is the sum
 over all pairs of one sample, as in MMD and HSIC. (`python -m benchmarks.game_costs`)
 """
 
 BEFORE = """\
-Beside the version before general games took [series](mathematics.md) in signed exponents, for what
-gains least from these: how many times as long a call takes now, with 20 and with 100 features. The
-machine scatters by a few hundredths. (`python -m benchmarks.removal --before PYTHON`)
+Compared with the version before other removals used [series](mathematics.md) in signed exponents,
+for the kernels that gain least from them: how many times as long a call takes now, with 20 and with
+100 features. Timings scatter by a few hundredths. (`python -m benchmarks.removal --before PYTHON`)
 """
 
 

@@ -25,9 +25,9 @@ convergence:
 
 
 UNSURE = """
-How sure a Gaussian process with 450 training points and {columns} columns is of its values, for
-{rows} rows in one call, and the attribution of its variance, for one row. The latter takes 101,475
-product games for each row and each of the {background} background rows, which is what limits it.
+The uncertainty of the Shapley values of a Gaussian process with 450 training points and {columns}
+columns, for {rows} rows in one call, and the attribution of its variance, for one row. The latter
+takes 101,475 product games for each row and each of the {background} background rows.
 """
 
 
@@ -79,10 +79,10 @@ def section() -> list[str]:
         "cov": "with covariances, ms",
         "variance, a row": "attribution of the variance, a row, ms",
     }
-    kinds = ("interventional", "marginal")
+    kinds = ("interventional", "product-of-marginals")
     times = [
         [title, *(figure(1e3 * unsure[kind][key]) for kind in kinds)]
         for key, title in titles.items()
     ]
-    columns = ["", f"{unsure['background']} background rows", "marginal, the default"]
+    columns = ["", f"{unsure['background']} background rows", "product of marginals, the default"]
     return [*parts, UNSURE.format(**unsure), table(columns, times)]

@@ -22,7 +22,7 @@ What 200 000 points, 10 000 columns or 10^6 rows cost, each alone. One thread, m
 **The law.** A row costs points x columns x nodes, and nodes are few whatever the number of
 columns where the kernel's width grows with it, as the usual heuristics let it. So time is in
 proportion to rows, to points and to columns, and to the rows of an interventional background.
-Memory is the points, the rows, and the result: eight bytes for each row, player and output.
+Memory is the points, the rows, and the result: eight bytes for each row, feature and output.
 
 | what is large | removal | measured | time | at half of it | more memory |
 |---|---|---|---|---|---|
@@ -38,30 +38,30 @@ SPARSE = """\
 ## Sparse rows
 
 A pair costs the columns that both points have, whatever the number of columns: see
-[texts and sparse rows](howto/text.md). TF-IDF with {columns} columns and {points} support vectors
-of {stored} words each, made texts, one thread (`python -m benchmarks.texts`):
+[documents and sparse rows](guide/text.md). TF-IDF with {columns} columns and {points} support
+vectors of {stored} words each, generated documents, one thread (`python -m benchmarks.texts`):
 
-| removal | a row, of the processor | building | error at most |
+| removal | a row, of the processor | building | error bound |
 |---|---|---|---|
 {lines}
 
-The process, with scikit-learn and the texts, took {memory:.0f} MB at its peak. Points and rows made
-dense have the same values, up to {gap:.0e} where the largest is {largest:.2g}.
+The process, with scikit-learn and the documents, took {memory:.0f} MB at its peak. Points and
+rows made dense have the same values, up to {gap:.0e} where the largest is {largest:.2g}.
 """
 
 STATISTICS = """\
 ## Long statistics
 
-All pairs of n rows are n^2: [`pkex drift`](cli.md) takes a sample beyond 10 000 rows, drawn evenly
-from all rows, and says so. `--block-size`, or `block_size=` of `mmd` and `hsic`, takes blocks of
-all rows, in proportion to their number, with standard errors.
+All pairs of n rows are n^2. Beyond 10 000 rows [`pkex drift`](howto/command_line.md) takes a
+sample, drawn evenly from all rows, and prints a note. `--block-size`, or `block_size=` of `mmd` and
+`hsic`, takes blocks of all rows, in proportion to their number, with standard errors.
 """
 
 FILES = """\
 ## Long files
 
 `pkex explain` reads, explains and writes in parts, in bounded memory, and goes on after an
-interruption: see [the command line](cli.md).
+interruption: see [the command line](howto/command_line.md).
 """
 
 CLUSTER = """\
@@ -70,7 +70,7 @@ CLUSTER = """\
 Every row brings its data and takes back as many values, and every batch of blocks costs the
 process that sends it some milliseconds. So a cluster pays where there are seconds of work: an
 interventional background, thousands of points, permutations. It does not help for a few thousand
-rows of the default game, which take a second, nor for a single row, whose points are one block
+rows with the default removal, which take a second, nor for a single row, whose points are one block
 after the other in memory. On one machine threads, the default, do without the sending.
 """
 
