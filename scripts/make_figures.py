@@ -23,7 +23,7 @@ from typing import BinaryIO
 import matplotlib as mpl
 from matplotlib import pyplot as plt
 
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -63,7 +63,7 @@ def main() -> None:
             run(page)
             for name in names:
                 drawn = Path(name).read_bytes()
-                write_whole(IMAGES / name, partial(_fill, drawn), name)
+                write_atomically(IMAGES / name, partial(_fill, drawn), name)
                 print(f"{page.relative_to(ROOT)}: {name}, {len(drawn) // 1024} KiB")
             os.chdir(ROOT)
 

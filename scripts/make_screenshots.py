@@ -20,15 +20,15 @@ from make_figures import IMAGES, ROOT, run
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 WIDTH, SCALE, MARGIN = 1180, 1.5, 12
 
 # picture: the page whose examples write the file, the file, colours, the last that is shown
 PICTURES = {
-    "report_explanation.png": ("report.md", "diabetes.html", "light", "#row"),
-    "report_drift.png": ("report.md", "bmi.html", "dark", "#total"),
-    "screen_text.png": ("howto/text.md", "text.html", "light", ".pkex-text"),
+    "report_explanation.png": ("howto/reports.md", "diabetes.html", "light", "#row"),
+    "report_drift.png": ("howto/reports.md", "bmi.html", "dark", "#statistic"),
+    "screen_text.png": ("guide/text.md", "text.html", "light", ".pkex-text"),
 }
 
 
@@ -57,7 +57,7 @@ def shot(browser: Browser, report: Path, colours: str, last: str) -> bytes:
 
 def keep(path: Path, drawn: bytes) -> None:
     """Write a picture whole or not at all."""
-    write_whole(path, lambda file: file.write(drawn), path.name)
+    write_atomically(path, lambda file: file.write(drawn), path.name)
 
 
 def main() -> None:

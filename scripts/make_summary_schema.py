@@ -21,7 +21,7 @@ from typing import (
     is_typeddict,
 )
 
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 from pkex.cli import _summary
 
 FILE = Path(__file__).parent.parent / "docs" / "summary.schema.json"
@@ -38,8 +38,9 @@ def schema() -> str:
     whole = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"{_summary.FORMAT}, version {_summary.VERSION}",
-        "description": "What `pkex explain`, `pkex drift` and `pkex depend` write to summary.json "
-        "and print with --json.",
+        "description": "Content of summary.json, which `pkex explain`, `pkex drift`, "
+        "`pkex dependence`, `pkex sensitivity` and `pkex change` write to --out and print with "
+        "--json.",
         "oneOf": commands,
         "$defs": dict(sorted(named.items())),
     }
@@ -87,4 +88,4 @@ def _of_fields(kind: Any, named: dict[str, Schema]) -> Schema:
 
 if __name__ == "__main__":
     content = schema().encode()
-    write_whole(FILE, lambda file: file.write(content), FILE.name)
+    write_atomically(FILE, lambda file: file.write(content), FILE.name)

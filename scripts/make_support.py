@@ -1,96 +1,272 @@
-"""Write docs/support.md: which models, kernels and transformers pkex reads, which not, and why.
+"""Write docs/support.md, the models that pkex explains, and docs/support_details.md, all classes.
 
-    python scripts/make_support.py [--out PATH]
+    python scripts/make_support.py [--out FOLDER]
 
-Everything on the page is asked of the code: the registry of readers says which classes are read,
-the cases of tests/_support/models/ are the models that are fitted, explained and compared with
-brute force in the tests, and the sentences of the refusals are those that a user gets. A test
-compares the page with what this script makes. What is said of GPyTorch, BoTorch
-and optimisers comes from a list that `make_torch_list.py` makes where they are installed.
+Both are asked of the code: the registry of readers says which classes are read, and a class that is
+in no family is an error; the cases of tests/_support/models/ are the models that are fitted,
+explained and compared with brute force in the tests, and say which have standard deviations. A test
+compares the pages with what this script makes. What is said of GPyTorch, BoTorch and optimisers
+comes from a list that `make_torch_list.py` makes where they are installed.
 """
 
 import argparse
 import json
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pkex
 from pkex import readers
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "support.md"
+DETAILS = ROOT / "docs" / "support_details.md"
 TORCH = ROOT / "tests" / "_support" / "torch_models" / "listed.json"
 
-# what a sentence is about, so that models of which the same is said share a line
-_SUBJECT = re.compile(
-    r"^(the kernel of .+?(?= does not)|KernelDensity with .+?(?= does not)|this \w+(?= cannot)"
-    r"|\w+(?= is not a model)|the kernel .+?(?= has a linear part))"
-)
 _EXAMPLES = 6  # tests that a line names
 
 HEAD = """\
-# What pkex explains, and what it refuses
+# Supported models
 
 <!-- made by scripts/make_support.py -->
 
-`pkex.Explainer(model)` takes a fitted model as it comes. What is not on the first list, or has a
-kernel that is no sum of products, is refused with an `UnsupportedModelError`; there is no
-model that is explained on a guess. Every model under "tested as" is fitted to real data in the
-tests; its values are compared with brute force over all coalitions, computed from the model's own
-attributes, and base value plus values with the model's own output.
+`pkex.Explainer(model)` takes a fitted model as it is. A model that it cannot explain exactly raises
+`UnsupportedModelError`, with what to do instead.
 
-A feature that is absent is averaged over the model's own data, its training points or support
-vectors, or with a background, `pkex.Explainer(model, X_train[:100])`, has the values of its rows;
-see [what it means that a feature is absent](removal.md). Support vectors lie near the boundary, so
-pass training rows where you have them. Only neutral removal, the paper's, does not go with kernels
-that have a linear part: sums over columns or powers of these, of which no factor could become 1.
-Positive values of a classifier's output speak for the class that names it, those of an output named
-"a vs b" for a.
+| model family | what is explained | uncertainty | notes |
+|---|---|---|---|
 """
 
-NOTES = """\
-What cannot be additive is explained one step earlier. The scores of an `SVC` with
-`decision_function_shape="ovr"` and of a `OneVsOneClassifier` count votes, and votes are steps, so
-the functions that vote are explained: for each class their mean, or with `outputs="pairs"` [one by
-one](howto/outputs.md). For a `GaussianProcessClassifier` it is the latent mean, not
-the probability; for a `KernelDensity` the density, not its logarithm. Where the log-odds of
-probabilities are affine in a decision function, as those of a calibrated classifier and of logistic
-regression, they are [explained as such](howto/outputs.md).
+TAIL = """\
 
-A linear model keeps no data: pass a background. With a Nystroem step in front of it, the landmarks
-are its data.
+Uncertainty means `return_std=True` and `explain_variance`, see [the guide](guide/uncertainty.md).
+Kernels: RBF, Laplacian, Matern, rational quadratic, chi-squared, periodic, linear, polynomial and
+custom ones; multiples, sums and products of these. All classes, kernels and pipeline steps that the
+tests compare with brute force are in the [details](support_details.md).
 
-A model with `kernel="precomputed"` or a function as kernel does not tell its kernel. Give it:
-`pkex.Explainer(pkex.as_expansion(model, kernel=pkex.kernels.RBF(0.5), points=X_train))`; the points
-are needed for `"precomputed"` only. pkex kernels can be given to scikit-learn as functions, too:
-`SVC(kernel=pkex.kernels.Laplacian(2.0))` needs nothing else.
+## Not supported
+
+| not supported | what to do instead |
+|---|---|
+"""
+
+
+INSTEAD = {  # what is not supported, and what to do
+    "trees, forests, boosting, neural networks": (
+        "`shap.TreeExplainer`, `shap.DeepExplainer`: see [Which tool to use](comparison.md)"
+    ),
+    "probabilities": (
+        "explain the decision function or the log-odds: see [Classifiers](guide/classifiers.md)"
+    ),
+    "ensembles of calibrated classifiers, isotonic calibration": (
+        '`CalibratedClassifierCV(ensemble=False, method="sigmoid")`'
+    ),
+    "the sigmoid and cosine kernels": "train with an RBF kernel",
+    "a product of two Matern or rational quadratic kernels": "one of them, times RBF kernels",
+    '`kernel="precomputed"`, or a function as kernel': (
+        "`pkex.as_expansion(model, kernel=pkex.kernels.RBF(0.5), points=X_train)`"
+    ),
+    "a subclass that overrides `predict`": (
+        "explain the parent class, or [register a converter](howto/custom_model.md)"
+    ),
+    "a target transformed by a function that is not affine, such as a logarithm": (
+        "explain the regressor inside, in its units"
+    ),
+    "BoTorch `MultiTaskGP`, `KroneckerMultiTaskGP`": "one `SingleTaskGP` for each task",
+    "another kernel model": "[pass a `KernelExpansion`](howto/custom_model.md)",
+}
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Models of which the same is said, by the names under which their readers are registered.
+
+    `uncertain` is for wrappers and models that need torch; of others the tests' cases are asked.
+    """
+
+    title: str
+    readers: tuple[str, ...]
+    explained: str
+    notes: str
+    uncertain: str | None = None
+
+
+FAMILIES = (
+    _Family(
+        "`SVR`, `NuSVR`, `KernelRidge`",
+        ("sklearn.svm.SVR", "sklearn.svm.NuSVR", "sklearn.kernel_ridge.KernelRidge"),
+        "`predict`",
+        "one or several targets",
+    ),
+    _Family(
+        "`SVC`, `NuSVC`",
+        ("sklearn.svm.SVC", "sklearn.svm.NuSVC"),
+        "decision function; for several classes the mean over its pairs",
+        'pairs one by one: `outputs="ovo"`',
+    ),
+    _Family(
+        "`OneClassSVM`",
+        ("sklearn.svm.OneClassSVM", "sklearn.linear_model.SGDOneClassSVM"),
+        "`decision_function`, positive for inliers",
+        "pass training rows as background",
+    ),
+    _Family(
+        "`GaussianProcessRegressor`, also of scikit-optimize and bayes_opt",
+        (
+            "sklearn.gaussian_process.GaussianProcessRegressor",
+            "skopt.learning.gaussian_process.gpr.GaussianProcessRegressor",
+            "bayes_opt.bayesian_optimization.BayesianOptimization",
+        ),
+        "mean, in the units of the target",
+        "[bayes_opt and scikit-optimize](howto/optimisers.md)",
+    ),
+    _Family(
+        "`GaussianProcessClassifier`",
+        ("sklearn.gaussian_process.GaussianProcessClassifier",),
+        "latent mean, not the probability",
+        "several classes as the model has them",
+    ),
+    _Family(
+        "exact processes of GPyTorch and BoTorch",
+        (
+            "gpytorch.models.exact_gp.ExactGP",
+            "gpytorch.models.model_list.IndependentModelList",
+            "botorch.models.gp_regression.SingleTaskGP",
+        ),
+        "posterior mean",
+        "with input and outcome transforms",
+        uncertain="yes",
+    ),
+    _Family(
+        "variational and fully Bayesian processes of GPyTorch and BoTorch",
+        (
+            "gpytorch.models.approximate_gp.ApproximateGP",
+            "botorch.models.approximate_gp.SingleTaskVariationalGP",
+            "botorch.models.fully_bayesian.AbstractFullyBayesianSingleTaskGP",
+        ),
+        "mean of the latent process, or over the samples",
+        "`ApproximateGP` needs a background",
+        uncertain="no",
+    ),
+    _Family(
+        "`KernelPCA`, `KernelDensity`",
+        ("sklearn.decomposition.KernelPCA", "sklearn.neighbors.KernelDensity"),
+        "each component; the density, not its logarithm",
+        "",
+    ),
+    _Family(
+        "linear models: `Ridge`, `LogisticRegression`, `LinearSVC`, ...",
+        (
+            "sklearn.linear_model.LinearModel",
+            "sklearn.linear_model.LinearClassifierMixin",
+            "sklearn.linear_model.BaseSGDRegressor",
+            "sklearn.linear_model.RANSACRegressor",
+            "sklearn.linear_model.RidgeClassifier",
+            "sklearn.linear_model.RidgeClassifierCV",
+        ),
+        "`predict`, decision function or log-odds",
+        "need a background; not after `Nystroem`, whose landmarks serve as one",
+    ),
+    _Family(
+        "`CalibratedClassifierCV`",
+        ("sklearn.calibration.CalibratedClassifierCV",),
+        "log-odds",
+        "`ensemble=False`, sigmoid or temperature",
+    ),
+    _Family(
+        "`OneVsRestClassifier`, `OneVsOneClassifier`, `MultiOutputRegressor`",
+        (
+            "sklearn.multiclass.OneVsRestClassifier",
+            "sklearn.multiclass.OneVsOneClassifier",
+            "sklearn.multioutput.MultiOutputRegressor",
+        ),
+        "one output for each class or target",
+        "",
+    ),
+    _Family(
+        "`Pipeline`, searches, `FrozenEstimator`, `TransformedTargetRegressor`",
+        (
+            "sklearn.pipeline.Pipeline",
+            "sklearn.model_selection.BaseSearchCV",
+            "sklearn.frozen.FrozenEstimator",
+            "sklearn.compose.TransformedTargetRegressor",
+        ),
+        "the model inside, in the columns of the input",
+        "after a step that combines columns, such as PCA, its outputs",
+        uncertain="as the model inside",
+    ),
+)
+UNSUPPORTED = {  # registered for their message
+    "botorch.models.multitask.KroneckerMultiTaskGP",
+    "botorch.models.multitask.MultiTaskGP",
+}
+
+DETAILS_HEAD = """\
+# Supported models: details
+
+<!-- made by scripts/make_support.py -->
+
+[Supported models](support.md) is the short list. Here are all classes, kernels and pipeline steps.
+Every model under "tested as" is fitted to real data in the tests. Its values are compared with
+brute force over all coalitions, and base value plus values with the model's output.
 """
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the pages."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
-    parser.add_argument("--out", type=Path, default=PAGE)
-    out, text = parser.parse_args().out, page()
-    write_whole(out, lambda file: file.write(text.encode()), out.name)
+    parser.add_argument("--out", type=Path, default=PAGE.parent, help="folder of the pages")
+    folder = parser.parse_args().out
+    for path, text in ((PAGE, page()), (DETAILS, details())):
+        content = text.encode()
+        write_atomically(folder / path.name, partial(_fill, content), path.name)
+
+
+def _fill(content: bytes, file: BinaryIO) -> None:
+    file.write(content)
+
+
+def _cases() -> list[Any]:
+    """Return the models that the tests fit, explain and compare."""
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    return [case for case in import_module("tests._support.models").MODELS if case.listed]
 
 
 def page() -> str:
-    """Return the page as text."""
-    if str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
-    models = import_module("tests._support.models")
-    cases = [case for case in models.MODELS if case.listed]
-    refusals = models.REFUSALS
-    sections = [HEAD, *_models(cases), NOTES, *_kernels(cases, refusals), *_transformers(cases)]
-    return "\n".join([*sections, *_refusals(refusals)])
+    """Return the page of families as text."""
+    listed = {name for family in FAMILIES for name in family.readers}
+    if listed | UNSUPPORTED != set(readers.supported()):
+        raise RuntimeError(f"not in a family: {set(readers.supported()) ^ listed ^ UNSUPPORTED}")
+    uncertain = {_reader_of(case.model()) for case in _cases() if _has_posterior(case)}
+    rows = []
+    for family in FAMILIES:
+        has = family.uncertain or ("yes" if uncertain & {*family.readers} else "no")
+        rows.append(_row((family.title, family.explained, has, family.notes)))
+    instead = [_row(cells) for cells in INSTEAD.items()]
+    return HEAD + "\n".join(rows) + "\n" + TAIL + "\n".join(instead) + "\n"
+
+
+def _has_posterior(case: Any) -> bool:
+    """Return whether a model that is not a wrapper has standard deviations."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expansion = pkex.as_expansion(case.model(), **case.given)
+    return getattr(expansion, "posterior", None) is not None and len([*_inside(case.model())]) == 1
+
+
+def details() -> str:
+    """Return the page of classes, kernels and pipeline steps as text."""
+    cases = _cases()
+    refusals = import_module("tests._support.models").REFUSALS
+    sections = [DETAILS_HEAD, *_models(cases), *_kernels(cases, refusals), *_transformers(cases)]
+    return "\n".join(sections)
 
 
 def _models(cases: Iterable[Any]) -> Iterator[str]:
@@ -99,6 +275,8 @@ def _models(cases: Iterable[Any]) -> Iterator[str]:
     yield "|---|---|---|---|"
     torch = _torch()
     for name in readers.supported():
+        if name in UNSUPPORTED:
+            continue
         if name in torch["readers"]:
             told, tested = torch["readers"][name], torch["cases"][name]
             yield _row((f"`{name}`", told, "", _listed([_Named(each) for each in tested])))
@@ -133,7 +311,7 @@ def _title(name: str, cases: Iterable[Any]) -> str:
 
 def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
     yield "## Kernels of Gaussian processes\n"
-    yield "| kernel | explained in | refused in |"
+    yield "| kernel | supported in | not supported in |"
     yield "|---|---|---|"
     explained: dict[str, list[Any]] = {}
     refused: dict[str, list[Any]] = {}
@@ -144,12 +322,12 @@ def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
                 found.setdefault(kind, []).append(case)
     for kind in sorted({*explained, *refused}):
         yield _row((f"`{kind}`", _listed(explained.get(kind, [])), _listed(refused.get(kind, []))))
-    yield "\nA kernel with a `DotProduct` in it has no neutral removal.\n"
+    yield "\nNeutral removal does not support kernels with a `DotProduct`.\n"
     yield (
         "Kernels of GPyTorch and BoTorch, and what BoTorch does to rows and outcomes; the"
         " `HammingKernel`\nis scikit-optimize's, whose others are those of scikit-learn:\n"
     )
-    yield "| kernel or transform | explained in | refused in |"
+    yield "| kernel or transform | supported in | not supported in |"
     yield "|---|---|---|"
     for kind, both in _torch()["modules"].items():
         lists = [_listed([_Named(name) for name in names]) for names in both]
@@ -160,9 +338,9 @@ def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
 def _transformers(cases: Iterable[Any]) -> Iterator[str]:
     yield "## Steps of a pipeline\n"
     yield (
-        "Columns that are made from one column of the input are one player, under its name. After a"
-        " step that mixes\ncolumns its outputs are explained, and a warning says so; a step that is"
-        " not on this list is taken to mix columns.\n"
+        "Columns that are made from one column of the input are explained as one feature, under its"
+        " name. After a\nstep that combines features its outputs are explained, with a warning. A"
+        " step that is not on this list is\nassumed to combine features.\n"
     )
     yield "| step | columns | tested in |"
     yield "|---|---|---|"
@@ -170,7 +348,7 @@ def _transformers(cases: Iterable[Any]) -> Iterator[str]:
     for case in cases:
         for kind in dict.fromkeys(_steps(case.model())):
             mixes = case.warns is not None and case.warns.startswith(kind)
-            how = "mixed: its outputs are explained" if mixes else "each from one column"
+            how = "combined: its outputs are explained" if mixes else "each from one column"
             if kind == "Nystroem":
                 how = "a part of the linear model behind it: the columns in front are explained"
             if mixes or case.warns is None:
@@ -178,31 +356,6 @@ def _transformers(cases: Iterable[Any]) -> Iterator[str]:
     for (kind, how), group in sorted(found.items()):
         yield _row((f"`{kind}`", how, _listed(group)))
     yield ""
-
-
-def _refusals(refusals: Iterable[Any]) -> Iterator[str]:
-    yield "## Refused\n"
-    yield "| model | what pkex says |"
-    yield "|---|---|"
-    alike: dict[str, list[Any]] = {}
-    for refusal in refusals:
-        alike.setdefault(_SUBJECT.sub("...", _sentence(refusal.make())), []).append(refusal)
-    for sentence, group in alike.items():
-        yield _row(("; ".join(refusal.name for refusal in group), sentence))
-    for name, sentence in _torch()["refusals"].items():
-        yield _row((name, sentence))
-    yield ""
-
-
-def _sentence(model: Any) -> str:
-    """Return what a user is told about a model that is refused."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".* mixes columns")
-        try:
-            pkex.Explainer(model)
-        except pkex.UnsupportedModelError as error:
-            return re.sub(r" at 0x[0-9a-f]+", "", str(error))
-    raise RuntimeError(f"{model!r} is among the refusals of the tests, but it is explained.")
 
 
 def _reader_of(model: Any) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pkex
 from pkex import readers
-from pkex._util.files import write_whole
+from pkex._util.files import write_atomically
 
 ROOT = Path(__file__).parent.parent
 LIST = ROOT / "tests" / "_support" / "torch_models" / "listed.json"
@@ -29,7 +29,7 @@ _PACKAGES = ("gpytorch.kernels", "botorch.models.kernels", "botorch.models.trans
 def main() -> None:
     """Write the list."""
     text = made()
-    write_whole(LIST, lambda file: file.write(text.encode()), LIST.name)
+    write_atomically(LIST, lambda file: file.write(text.encode()), LIST.name)
 
 
 def made() -> str:

@@ -22,8 +22,8 @@ PAGES = {
     "index": "index.html",
     "gallery": "gallery/index.html",
     "picture": "gallery/plot_all_rows.html",
-    "tutorial": "tutorials/interactions.html",
-    "api": "api/models.html",
+    "tutorial": "guide/interactions.html",
+    "api": "api/explain.html",
     "benchmarks": "benchmarks.html",
 }
 WIDTHS = {"desktop": 1280, "phone": 390}

@@ -85,7 +85,7 @@ def of_explanation(name: str) -> Iterator[tuple[str, Drawn, Drawn | None]]:
     for kind in KINDS:
         options = {} if kind == "bar" else some
         yield f"{name}-{kind}", partial(getattr(plots, kind), **options), of_shap(kind, theirs)
-    first, second = (one.feature_names[i] for i in one.importance().order[:2])
+    first, second = (one.feature_names[i] for i in one.importance().ranking[:2])
     yield f"{name}-cohorts", partial(plots.bar, cohorts=first, **some), None
     scatter = partial(shap.plots.scatter, theirs[:, first], color=theirs[:, second], show=False)
     yield f"{name}-dependence", partial(plots.dependence, first, color=second, **some), scatter

@@ -39,11 +39,11 @@ COMMANDS = {
     "explain": "explain mixed.skops mixed.csv",
     "explain-background": "explain mixed.skops mixed.csv --rows 0:3 --background mixed.csv "
     "--background-rows 0:40",
-    "explain-pairs": "explain digits.skops digits.csv --outputs pairs",
+    "explain-pairs": "explain digits.skops digits.csv --outputs ovo",
     "explain-names": "explain long.skops long.csv",
     "interactions": "explain mixed.skops mixed.csv --interactions --rows 0:20",
     "drift": "drift mixed.csv late.csv",
-    "depend": "depend mixed_y.csv --target target",
+    "dependence": "dependence mixed_y.csv --target target",
     "sensitivity": "sensitivity mixed.skops mixed.csv --order 2",
     "error": "explain mixed.skops digits.csv",
 }
