@@ -1,12 +1,15 @@
 """Leave out doctests of the native kernel where it was not compiled, and tests that have a target
-of their own where what they need is not installed; tell what failed in helpers.
+of their own where what they need is not installed; tell what failed in helpers; give each test the
+random numbers it would get alone.
 
 Assertions in modules that tests share are told with their values, as those in tests are.
 """
 
 import sys
 from importlib.util import find_spec
+from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.register_assert_rewrite("tests._support")
@@ -46,3 +49,29 @@ def _no_figure_stays_open():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+def _generators(item: pytest.Item) -> list[np.random.Generator]:
+    parent = item.getparent(pytest.Module)
+    module = None if parent is None else parent.obj  # None for the examples of a page
+    values = () if module is None else vars(module).values()
+    return [value for value in values if isinstance(value, np.random.Generator)]
+
+
+_STATES: dict[int, Any] = {}  # of every generator at the head of a module, by its id
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Keep the states of generators once all modules of tests are imported."""
+    for item in session.items:
+        for generator in _generators(item):
+            _STATES[id(generator)] = generator.bit_generator.state
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Start generators anew: otherwise a test's numbers depend on the tests before it, which
+    differ with the tests that are chosen and with the process that runs them.
+    """
+    for generator in _generators(item):
+        generator.bit_generator.state = _STATES[id(generator)]

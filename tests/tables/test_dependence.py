@@ -129,7 +129,7 @@ def test_rows_are_sampled_evenly_and_copied():
 
 def test_any_kind_of_table():
     polars = pytest.importorskip("polars")
-    x, y = RNG.normal(size=(2, 50))
+    x, y = RNG.normal(size=(2, 500))
     rows = np.column_stack([x, y, x + 0.1 * y])
     expected = Dependence(rows).pairs
     assert [pair[:2] for pair in expected] == [(0, 2)]
