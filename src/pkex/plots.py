@@ -5,8 +5,11 @@ from pkex.output.plots.accessors import (
     ChangePlots,
     EffectsPlots,
     ExplanationPlots,
+    GradientsPlots,
     ImportancePlots,
+    InfluencePlots,
     InteractionPlots,
+    LeaveOneOutPlots,
     SensitivityPlots,
 )
 from pkex.output.plots.bars import AttributionDisplay, ImportanceDisplay, MarginalsDisplay
@@ -20,6 +23,7 @@ from pkex.output.plots.gradients import GradientsDisplay
 from pkex.output.plots.heatmap import HeatmapDisplay
 from pkex.output.plots.influence import InfluenceDisplay
 from pkex.output.plots.interactions import InteractionsDisplay, NetworkDisplay, PairDisplay
+from pkex.output.plots.leave_one_out import LeaveOneOutDisplay
 from pkex.output.plots.panel import ExplanationDisplay
 from pkex.output.plots.sensitivity import PairsDisplay, SensitivityDisplay
 from pkex.output.plots.sparse import SparsePlots, TextPlot
@@ -41,12 +45,16 @@ __all__ = [
     "ExplanationDisplay",
     "ExplanationPlots",
     "GradientsDisplay",
+    "GradientsPlots",
     "HeatmapDisplay",
     "ImportanceDisplay",
     "ImportancePlots",
     "InfluenceDisplay",
+    "InfluencePlots",
     "InteractionPlots",
     "InteractionsDisplay",
+    "LeaveOneOutDisplay",
+    "LeaveOneOutPlots",
     "MarginalsDisplay",
     "NetworkDisplay",
     "PairDisplay",

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from scipy.sparse import csr_array
+from sklearn.kernel_ridge import KernelRidge
 
 import pkex
 from pkex import plots
@@ -56,6 +57,18 @@ KINDS: list[tuple[Any, dict[str, Any]]] = [
     (
         pkex.Explainer(MODEL, X).effects(["x0"]),
         {"": plots.EffectsDisplay, "curves": plots.EffectsDisplay},
+    ),
+    (
+        pkex.Explainer(MODEL).gradients(X),
+        {"": plots.GradientsDisplay, "lanes": plots.GradientsDisplay},
+    ),
+    (
+        pkex.Explainer(MODEL).influence(X[:2]),
+        {"": plots.InfluenceDisplay, "rows": plots.InfluenceDisplay},
+    ),
+    (
+        pkex.Explainer(KernelRidge(kernel="rbf").fit(X, X[:, 0])).leave_one_out(),
+        {"": plots.LeaveOneOutDisplay, "scatter": plots.LeaveOneOutDisplay},
     ),
     (
         pkex.sensitivity(MODEL, {f"x{i}": (0.0, 1.0) for i in range(3)}, order=2),
@@ -121,7 +134,7 @@ f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF
 plots = pkex.Explainer(f)([[0.0, 1.0]]).plot
 repr(plots)
 displays = {name for name in sys.modules if name.startswith("pkex.output.plots.")}
-assert displays <= {"pkex.output.plots.accessors"}, displays
+assert displays <= {f"pkex.output.plots.{name}" for name in ("accessors", "base")}, displays
 inspect.signature(plots.beeswarm)
 assert "pkex.output.plots.beeswarm" in sys.modules
 assert "pkex.output.plots.heatmap" not in sys.modules

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pkex._util.extras import import_optional
 
-__all__ = ["center", "to_frame", "to_sklearn"]
+__all__ = ["center", "effect_frame", "to_sklearn"]
 
 
 def center(result: Any) -> Any:
@@ -30,8 +30,8 @@ def center(result: Any) -> Any:
     return replace(result, h=lambda: result.h, **changes)
 
 
-def to_frame(result: Any) -> Any:
-    """Return a line for each place; see `Effects.to_frame`."""
+def effect_frame(result: Any, _totals: bool) -> Any:
+    """Return a line for each place of each average curve."""
     pandas = import_optional("pandas", "pandas")
     if result.average is None:
         raise ValueError("there is no average in individual curves; pass kind='both'.")

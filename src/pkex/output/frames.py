@@ -1,4 +1,8 @@
-"""Results as data frames of pandas: lines of rows or of features, a block of columns an output."""
+"""Results as data frames of pandas: lines of rows or of features, a block of columns an output.
+
+A result names one of the functions that take it and whether totals are wanted; see
+`Result.to_frame`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,132 @@ from pkex._util.types import Floats
 from pkex.output.view.rows import REST
 
 if TYPE_CHECKING:
+    from pkex.results.attribution import Attribution
+    from pkex.results.change import Change
+    from pkex.results.explanation import Explanation
+    from pkex.results.gradients import Gradients
+    from pkex.results.importance import Importance
+    from pkex.results.interactions import Interactions
+    from pkex.results.leave_one_out import LeaveOneOut
+    from pkex.results.sensitivity import Sensitivity
     from pkex.results.sparse import SparseExplanation
 
-__all__ = ["feature_frame", "row_frame", "sparse_frame"]
+__all__ = [
+    "attribution",
+    "change",
+    "explanation",
+    "gradients",
+    "importance",
+    "interactions",
+    "leave_one_out",
+    "sensitivity",
+    "sparse_explanation",
+]
 
 
-def row_frame(
+def explanation(result: Explanation, totals: bool) -> Any:
+    """Return a line for each row and a column for each feature."""
+    return _row_frame(result, result.feature_names, result.values, totals, result.std)
+
+
+def gradients(result: Gradients, _totals: bool) -> Any:
+    """Return a line for each row and a column for each column of the input."""
+    return _row_frame(result, result.feature_names, result.values, False, result.std)
+
+
+def interactions(result: Interactions, totals: bool) -> Any:
+    """Return a line for each row and a column for each subset."""
+    names, tables = [], []
+    for _, subset, values in result.by_order():
+        names += [result.name_of(subset(place)) for place in range(values.shape[1])]
+        tables.append(values)
+    index = None if result.explained == "prediction" else [result.explained]
+    return _row_frame(result, names, np.concatenate(tables, axis=1), totals, index=index)
+
+
+def attribution(result: Attribution, _totals: bool) -> Any:
+    """Return a line for each feature: its contribution and the univariate statistic, tested."""
+    low, high = (None, None) if result.null_band is None else result.null_band
+    columns = {
+        "contribution": result.values,
+        "standard_error": result.standard_errors,
+        "null_low": low,
+        "null_high": high,
+        "p_value": result.p_values,
+        "p_adjusted": result.p_adjusted,
+        "p_bh": result.p_bh,
+        "univariate": result.univariate if result.has_univariate else None,
+        "p_univariate": result.p_univariate,
+        "p_univariate_adjusted": result.p_univariate_adjusted,
+    }
+    return _feature_frame(result, columns)
+
+
+def change(result: Change, _totals: bool) -> Any:
+    """Return a line for each feature: its mean values, their difference, and its tests."""
+    p_mean, p_distribution = (None, None) if result.p_features is None else result.p_features
+    columns = {
+        "before": result.means_before,
+        "after": result.means_after,
+        "contribution": result.differences,
+        "distance": result.distances,
+        "p_mean": p_mean,
+        "p_distribution": p_distribution,
+    }
+    return _feature_frame(result, columns)
+
+
+def importance(result: Importance, _totals: bool) -> Any:
+    """Return a line for each feature: its importance and how certain that is."""
+    columns = {
+        "importance": result.values,
+        "standard_error": result.standard_errors,
+        "centred": result.centred if result.neutral else None,
+        "importance_std": result.importances_std,
+    }
+    return _feature_frame(result, columns)
+
+
+def sensitivity(result: Sensitivity, _totals: bool) -> Any:
+    """Return a line for each input: its indices."""
+    kinds = ("first_order", "shapley", "total_order")
+    return _feature_frame(result, {kind: getattr(result, kind) for kind in kinds})
+
+
+def sparse_explanation(result: SparseExplanation, _totals: bool) -> Any:
+    """Return a line for each value that is stored, and one for the rest of each row."""
+    pandas, one = import_optional("pandas", "pandas"), result.select_output(None, "to_frame")
+    values, data = one.values, one.data
+    lines = []
+    for row in range(len(one)):
+        here = slice(values.indptr[row], values.indptr[row + 1])
+        stored = slice(data.indptr[row], data.indptr[row + 1])
+        cells = dict(zip(data.indices[stored].tolist(), data.data[stored].tolist(), strict=True))
+        phi, features = values.data[here], values.indices[here]
+        for i in np.argsort(-np.abs(phi), kind="stable"):
+            columns = one.feature_groups[features[i]]
+            cell = cells.get(columns[0], 0.0) if len(columns) == 1 else np.nan
+            lines.append((row, one.feature_names[features[i]], cell, phi[i]))
+        lines.append((row, REST, np.nan, one.rest[row]))
+    return pandas.DataFrame(lines, columns=["row", "feature", "data", "value"])
+
+
+def leave_one_out(result: LeaveOneOut, _totals: bool) -> Any:
+    """Return a line for each training row, the largest residual first."""
+    columns = {
+        "target": result.targets,
+        "prediction": result.predictions,
+        "residual": result.residuals,
+        "std": result.std,
+        "log_density": result.log_density,
+    }
+    known = {name: column for name, column in columns.items() if column is not None}
+    table = np.stack([column.reshape(len(result), -1) for column in known.values()], axis=1)
+    frame = _frame(list(known), table, result.row_index, result.output_names, "index")
+    return frame.iloc[result.ranking]
+
+
+def _row_frame(
     result: Any,
     names: Sequence[str],
     values: Floats,
@@ -50,7 +174,7 @@ def row_frame(
     return _frame([*names, *added], table, index, result.output_names, "feature")
 
 
-def feature_frame(result: Any, columns: Mapping[str, Floats | None]) -> Any:
+def _feature_frame(result: Any, columns: Mapping[str, Floats | None]) -> Any:
     """Return a line for each feature, the largest first, and a column for each array there is."""
     pandas, order = import_optional("pandas", "pandas"), result.ranking
     tables = {
@@ -71,21 +195,3 @@ def _frame(names: list[str], table: Floats, index: Any, outputs: Sequence[str], 
         columns = pandas.MultiIndex.from_product([outputs, names], names=["output", level])
     blocks = list(np.moveaxis(table, 2, 0))
     return pandas.DataFrame(np.hstack(blocks), columns=columns, index=index)
-
-
-def sparse_frame(explanation: SparseExplanation) -> Any:
-    """See `SparseExplanation.to_frame`."""
-    pandas = import_optional("pandas", "pandas")
-    values, data = explanation.values, explanation.data
-    lines = []
-    for row in range(len(explanation)):
-        here = slice(values.indptr[row], values.indptr[row + 1])
-        stored = slice(data.indptr[row], data.indptr[row + 1])
-        cells = dict(zip(data.indices[stored].tolist(), data.data[stored].tolist(), strict=True))
-        phi, features = values.data[here], values.indices[here]
-        for i in np.argsort(-np.abs(phi), kind="stable"):
-            columns = explanation.feature_groups[features[i]]
-            cell = cells.get(columns[0], 0.0) if len(columns) == 1 else np.nan
-            lines.append((row, explanation.feature_names[features[i]], cell, phi[i]))
-        lines.append((row, REST, np.nan, explanation.rest[row]))
-    return pandas.DataFrame(lines, columns=["row", "feature", "data", "value"])

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["influence_frame"]
 
 
-def influence_frame(result: Influence) -> Any:
-    """Return the frame of `Influence.to_frame`."""
+def influence_frame(result: Influence, _totals: bool) -> Any:
+    """Return a line for each explained row and training row, with the values that are known."""
     pandas = import_optional("pandas", "pandas")
     n_rows, n_shown = result.train_rows.shape
     lines = result.train_rows.ravel()

@@ -17,6 +17,7 @@ from pkex.output.files.header import as_number, each, one_of, optional
 from pkex.output.plots.accessors import AttributionPlots
 from pkex.output.view import attribution as view
 from pkex.results.base import Details, PathLike
+from pkex.results.fields import PlotField
 from pkex.results.interactions import Interactions
 from pkex.results.recomputed import Recomputation, Recomputed
 
@@ -185,6 +186,8 @@ class Attribution(Recomputed):
         lambda self: view.attribution(self, text.LINES),
         lambda self: view.attribution(self, html.LINES),
     )
+    _FRAME: ClassVar = frames.attribution
+    plot = PlotField(AttributionPlots)
     CODEC: ClassVar = _CODEC
 
     estimator: str = "unbiased"
@@ -278,64 +281,6 @@ class Attribution(Recomputed):
         x1, x0: significant contribution without a univariate change: the dependence on ...
         """
         return view.remarks(self, self.alpha if alpha is None else alpha)
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one line per feature, the largest contribution first.
-
-        Its columns are ``contribution``; ``standard_error`` with blocks; with permutations
-        ``null_low`` and ``null_high``, between which 95 % of the null contributions lie,
-        ``p_value``, and the p-values adjusted for their number: ``p_adjusted`` (Holm, family-wise
-        error) and ``p_bh`` (Benjamini and Hochberg, false discovery rate); ``univariate``, the
-        statistic of that feature only, and with permutations ``p_univariate`` and
-        ``p_univariate_adjusted``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Its index has the names of the features.
-
-        See Also
-        --------
-        pkex.Attribution.ranking : The order of the lines.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> x = np.linspace(-1.0, 1.0, 20)
-        >>> attribution = pkex.hsic(np.column_stack([x, x**2]), x**2, n_permutations=99)
-        >>> list(attribution.to_frame().columns)[:6]
-        ['contribution', 'null_low', 'null_high', 'p_value', 'p_adjusted', 'p_bh']
-        """
-        low, high = (None, None) if self.null_band is None else self.null_band
-        columns = {
-            "contribution": self.values,
-            "standard_error": self.standard_errors,
-            "null_low": low,
-            "null_high": high,
-            "p_value": self.p_values,
-            "p_adjusted": self.p_adjusted,
-            "p_bh": self.p_bh,
-            "univariate": self.univariate if self.has_univariate else None,
-            "p_univariate": self.p_univariate,
-            "p_univariate_adjusted": self.p_univariate_adjusted,
-        }
-        return frames.feature_frame(self, columns)
-
-    @property
-    def plot(self) -> AttributionPlots:
-        """Plots: ``attribution.plot()`` draws bars over null bands; see `AttributionPlots`.
-
-        See Also
-        --------
-        pkex.Attribution.report : A report with the plots.
-
-        Examples
-        --------
-        ::
-
-            attribution.plot(max_display=10, marginals=2)
-        """
-        return AttributionPlots(self)
 
     def report(
         self,

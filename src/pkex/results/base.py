@@ -37,8 +37,8 @@ _EPS = float(np.finfo(np.float64).eps)
 class Result(ArrayResult):
     """The base of all results: names, selection, joining, files, text and reports.
 
-    `VIEWS` are functions to what is shown as text and in a notebook; for `AXES` and `SELECTED` see
-    `ArrayResult`.
+    `VIEWS` are functions to what is shown as text and in a notebook, `_FRAME` is one to a data
+    frame; `plot` is a `PlotField`. For `AXES` and `SELECTED` see `ArrayResult`.
 
     Parameters
     ----------
@@ -61,6 +61,7 @@ class Result(ArrayResult):
     SAME: ClassVar[tuple[str, ...]] = ()  # facts of a call that must agree where rows are joined
     CODEC: ClassVar[Codec]
     VIEWS: ClassVar[tuple[Callable[[Any], View], Callable[[Any], View]]]
+    _FRAME: ClassVar[Callable[[Any, bool], Any]]
     REPORT: ClassVar[str] = ""  # the kind of report, where there is one
 
     @classmethod
@@ -133,6 +134,72 @@ class Result(ArrayResult):
 
     def _repr_html_(self) -> str:
         return html.draw(self.VIEWS[1](self))
+
+    def to_frame(self, output: str | int | None = None, *, totals: bool = True) -> Any:
+        """Return the numbers of the result as a pandas data frame.
+
+        Its lines and columns:
+
+        - `Explanation`: a line for each row, with its label, and a column for each feature; then
+          ``base_value`` and ``prediction``, and ``bmi std`` where standard deviations are known.
+        - `Gradients`: the same, without totals.
+        - `Interactions`: the same with a column for each subset, such as ``bmi & s5``.
+        - `SparseExplanation`: a line for each stored value, largest first, and for the rest of each
+          row, ``(remaining features)``. Columns ``row``, ``feature``, ``data`` (NaN for a group),
+          ``value``. Of several outputs one has to be chosen.
+        - `Importance`: a line for each feature, the most important first. Columns ``importance``,
+          ``standard_error``; ``centred`` under neutral removal; ``importance_std`` of permutation
+          importance.
+        - `Sensitivity`: a line for each input, the largest effect first. Columns ``first_order``,
+          ``shapley``, ``total_order``.
+        - `Attribution`: a line for each feature, the largest contribution first. Columns
+          ``contribution``; ``standard_error`` with blocks; with permutations ``null_low`` and
+          ``null_high``, between which 95 % of the null contributions lie, ``p_value``,
+          ``p_adjusted`` (family-wise error) and ``p_bh`` (false discovery rate, Benjamini and
+          Hochberg); ``univariate``, the statistic of that feature only, ``p_univariate`` and
+          ``p_univariate_adjusted``.
+        - `Change`: a line for each feature. Columns ``before`` and ``after``, the mean values;
+          ``contribution``, their difference; ``distance``, the energy distance; with permutations
+          ``p_mean`` and ``p_distribution``, adjusted.
+        - `Effects`: a line for each place of an average curve. Columns ``output``, where there are
+          several; ``feature``, ``with`` (the second of a pair), ``value``, ``with_value``,
+          ``average``, ``std``. Individual curves are not in it.
+        - `Influence`: a line for each row and training row. Columns ``influence``; ``variance``;
+          ``target`` of the training row; ``influence_bmi``, that on a Shapley value; ``train_bmi``,
+          the feature value of the training row, where it is known.
+        - `LeaveOneOut`: a line for each training row, the largest residual first. Columns
+          ``target``, ``prediction``, ``residual``; of a Gaussian process ``std``, ``log_density``.
+
+        Parameters
+        ----------
+        output : str or int, optional
+            Which output. By default all: columns then have two levels, with the output first, so
+            ``frame["a vs b"]`` is the frame of one output.
+        totals : bool, default True
+            Whether columns ``base_value`` and ``prediction`` follow the values of rows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The numbers.
+
+        See Also
+        --------
+        pkex.Explanation.save : Writes all arrays to a file.
+
+        Examples
+        --------
+        >>> import pkex
+        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF(), 0.5)
+        >>> explanation = pkex.Explainer(f)([[0.0, 1.0]])
+        >>> explanation.to_frame().round(4)
+               x0   x1  base_value  prediction
+        0 -0.2161  0.1      2.4357      2.3196
+        >>> explanation.importance().to_frame()["importance"].round(4).to_dict()
+        {'x0': 0.2161, 'x1': 0.1}
+        """
+        chosen = self if output is None else self.select_output(output, "to_frame")
+        return type(self)._FRAME(chosen, totals)
 
     def report(self, path: PathLike, *, title: str | None = None, details: Details = None) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.

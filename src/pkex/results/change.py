@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from pkex.output.files.header import as_count, as_level, as_names, as_number, ea
 from pkex.output.plots.accessors import ChangePlots
 from pkex.output.view import change as view
 from pkex.results.differences import Differences
+from pkex.results.fields import PlotField
 
 __all__ = ["Change"]
 
@@ -109,6 +110,8 @@ class Change(Differences):
         lambda self: view.change(self, text.LINES, text.OUTPUTS),
         lambda self: view.change(self, html.LINES),
     )
+    _FRAME: ClassVar = frames.change
+    plot = PlotField(ChangePlots)
     CODEC: ClassVar = Codec(
         "Change",
         1,
@@ -325,53 +328,3 @@ class Change(Differences):
         []
         """
         return [*super().notes, *self.input_notes]
-
-    @property
-    def plot(self) -> ChangePlots:
-        """Plots: ``change.plot()`` draws values before and after; see `ChangePlots`.
-
-        See Also
-        --------
-        pkex.Change.report : A report with the plot.
-
-        Examples
-        --------
-        ::
-
-            change.plot(max_display=10)
-        """
-        return ChangePlots(self)
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line for each feature, in the order of `ranking`.
-
-        Its columns are ``before`` and ``after``, the mean values; ``contribution``, their
-        difference; ``distance``, the energy distance; with permutations ``p_mean`` and
-        ``p_distribution``, adjusted. For several outputs they have two levels.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Its index has the names of the features.
-
-        See Also
-        --------
-        pkex.Change.ranking : The order of the lines.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> list(pkex.change(f, np.eye(2), -np.eye(2), n_permutations=0).to_frame().columns)
-        ['before', 'after', 'contribution', 'distance']
-        """
-        p_mean, p_distribution = (None, None) if self.p_features is None else self.p_features
-        columns = {
-            "before": self.means_before,
-            "after": self.means_after,
-            "contribution": self.differences,
-            "distance": self.distances,
-            "p_mean": p_mean,
-            "p_distribution": p_distribution,
-        }
-        return frames.feature_frame(self, columns)

@@ -17,7 +17,7 @@ from pkex.output.files.ragged import CellArrays, RaggedArrays
 from pkex.output.plots.accessors import EffectsPlots
 from pkex.output.view.effects import effect_names, effects
 from pkex.results.base import Result
-from pkex.results.fields import Deferred
+from pkex.results.fields import Deferred, PlotField
 
 __all__ = ["KINDS", "Effects"]
 
@@ -86,6 +86,8 @@ class Effects(Result):
         lambda self: effects(self, text.LINES),
         lambda self: effects(self, html.LINES),
     )
+    _FRAME: ClassVar = effect_tables.effect_frame
+    plot = PlotField(EffectsPlots)
     CODEC: ClassVar = Codec(
         "Effects",
         1,
@@ -156,22 +158,6 @@ class Effects(Result):
                 changes[name] = tuple(None if a is None else a[..., chosen] for a in arrays)
         return changes
 
-    @property
-    def plot(self) -> EffectsPlots:
-        """Plots: ``effects.plot()`` draws a panel for each effect; see `EffectsPlots`.
-
-        See Also
-        --------
-        pkex.Effects.to_sklearn : The plot of scikit-learn.
-
-        Examples
-        --------
-        ::
-
-            effects.plot()
-        """
-        return EffectsPlots(self)
-
     def h_statistic(self) -> Floats:
         """Return Friedman's H squared of each feature or pair, at the background rows.
 
@@ -224,34 +210,6 @@ class Effects(Result):
         """
         centred: Self = effect_tables.center(self)
         return centred
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line for each place of each effect.
-
-        Its columns are ``feature``, ``with`` (the second of a pair), the places ``value`` and
-        ``with_value``, ``average`` and ``std``; for several outputs ``output`` before them.
-        Individual curves are not in it.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The average curves.
-
-        See Also
-        --------
-        pkex.Effects.save : Writes all arrays to a file.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> rows = [[0.0, 0.0], [1.0, 2.0], [0.0, 1.0]]
-        >>> pkex.Explainer(f, rows).effects("x0").to_frame().round(4)
-          feature  value  average
-        0      x0    0.0   0.2285
-        1      x0    1.0  -0.2285
-        """
-        return effect_tables.to_frame(self)
 
     def to_sklearn(self) -> Any:
         """Return scikit-learn's display of the effects, not yet drawn.

@@ -17,7 +17,7 @@ from pkex.output.files.header import as_number, as_text, optional
 from pkex.output.plots.accessors import ExplanationPlots
 from pkex.output.view.rows import row_sums, row_table
 from pkex.results.base import Details, PathLike, RowResult, check_sums
-from pkex.results.fields import Deferred, fast_init
+from pkex.results.fields import Deferred, PlotField, fast_init
 from pkex.results.importance import Importance
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ class Explanation(RowResult):
     }
     SELECTED: ClassVar = ("row", "feature", "output")
     VIEWS: ClassVar = (row_sums, row_table)
+    _FRAME: ClassVar = frames.explanation
+    plot = PlotField(ExplanationPlots)
     CODEC: ClassVar = codec.Codec(
         # version 2: more fields, each of which may be missing; kernels are data; dates and times
         "Explanation",
@@ -150,27 +152,6 @@ class Explanation(RowResult):
             total = self.base_values + self.values.sum(axis=1)
             object.__setattr__(self, "predictions", total)
         super().__post_init__()
-
-    @property
-    def plot(self) -> ExplanationPlots:
-        """Plots: ``explanation.plot()`` draws what fits; see `ExplanationPlots` for all kinds.
-
-        See Also
-        --------
-        pkex.plots.ExplanationPlots : All kinds, with examples that run.
-
-        Examples
-        --------
-        ::
-
-            explanation.plot()  # a beeswarm of many rows, the waterfall of one
-            explanation.plot.waterfall(0)
-            explanation.plot.bar(cohorts="sex")
-            explanation.plot.dependence("bmi", color="age")
-            explanation.plot.heatmap()
-            explanation.plot.decision()
-        """
-        return ExplanationPlots(self)
 
     def __getitem__(self, key: Any) -> Explanation:
         """Select rows, features and outputs: ``explanation[rows, features, outputs]``.
@@ -298,38 +279,6 @@ class Explanation(RowResult):
             explanation.to_shapiq(0).plot_force()
         """
         return interop.to_shapiq(self.select_output(output, "to_shapiq"), row)
-
-    def to_frame(self, output: str | int | None = None, *, totals: bool = True) -> Any:
-        """Return a pandas data frame: one line per row, one column per feature, and their index.
-
-        Parameters
-        ----------
-        output : str or int, optional
-            Which output. By default all: when there are several, the columns have two levels,
-            output and feature, so that ``frame["a vs b"]`` is the frame of one output.
-        totals : bool, default True
-            Whether columns ``base_value`` and ``prediction`` follow the features. The features and
-            the base value sum to the prediction, unless only some features were selected.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The values, and the totals where they are asked for.
-
-        See Also
-        --------
-        pkex.Importance.to_frame : The frame of the means over the rows.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF(), 0.5)
-        >>> pkex.Explainer(f)([[0.0, 1.0]]).to_frame().round(4)
-               x0   x1  base_value  prediction
-        0 -0.2161  0.1      2.4357      2.3196
-        """
-        chosen = self if output is None else self.select_output(output, "to_frame")
-        return frames.row_frame(chosen, self.feature_names, chosen.values, totals, chosen.std)
 
     def report(
         self,

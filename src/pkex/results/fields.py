@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import wraps
 from inspect import cleandoc
@@ -13,7 +14,7 @@ import numpy as np
 
 from pkex.results.about import About
 
-__all__ = ["AboutField", "Deferred", "fast_init"]
+__all__ = ["AboutField", "Deferred", "PlotField", "fast_init"]
 
 Value = TypeVar("Value")
 
@@ -67,6 +68,23 @@ class AboutField(property, Generic[Value]):
     def __set_name__(self, owner: type, name: str) -> None:
         super().__init__(attrgetter(f"about.{name}"))
         self.__doc__ = _DOCS.get(name)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: type, /) -> Self: ...
+        @overload
+        def __get__(self, instance: Any, owner: type | None = None, /) -> Value: ...
+        def __get__(self, instance: Any, owner: type | None = None, /) -> Any: ...
+
+
+class PlotField(property, Generic[Value]):
+    """The property `plot` of a result: the plots that there are of it, and their text."""
+
+    def __init__(self, plots: Callable[[Any], Value]) -> None:
+        super().__init__(plots)
+        text = cleandoc(plots.__doc__ or "")
+        self.__doc__ = re.sub(r"Parameters\n-+\n(.+\n)+\n", "", text) + "\n"  # of the result
 
     if TYPE_CHECKING:
 

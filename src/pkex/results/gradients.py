@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,10 @@ from pkex._util.types import Floats, Indices
 from pkex.output import frames
 from pkex.output.files import codec
 from pkex.output.files.header import as_index, optional
+from pkex.output.plots.accessors import GradientsPlots
 from pkex.output.view.gradients import gradient_table
 from pkex.results.base import Result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pkex.output.plots.gradients import GradientsDisplay
+from pkex.results.fields import PlotField
 
 __all__ = ["Gradients"]
 
@@ -69,6 +66,8 @@ class Gradients(Result):
     }
     SELECTED: ClassVar = ("row", "feature", "output")
     VIEWS: ClassVar = (gradient_table, gradient_table)
+    _FRAME: ClassVar = frames.gradients
+    plot = PlotField(GradientsPlots)
     CODEC: ClassVar = codec.Codec(
         "Gradients",
         1,
@@ -108,71 +107,6 @@ class Gradients(Result):
         sizes = np.abs(self.values).mean(axis=0)
         return np.argsort(-sizes.reshape(len(sizes), -1).sum(axis=1), kind="stable")
 
-    def plot(
-        self, ax: Axes | None = None, *, max_display: int = 20, output: str | int | None = None
-    ) -> GradientsDisplay:
-        """Draw the derivatives of one row as bars, or those of several as points.
-
-        Bars have whiskers of two posterior standard deviations, where these are known.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw in; a new figure by default.
-        max_display : int, default 20
-            The largest number of columns.
-        output : str or int, optional
-            Which output; needed when there are several.
-
-        Returns
-        -------
-        GradientsDisplay
-            The display, with ``ax_`` and ``figure_``.
-
-        See Also
-        --------
-        pkex.plots.GradientsDisplay : What is returned.
-
-        Examples
-        --------
-        ::
-
-            gradients.plot()
-        """
-        from pkex.output.plots.gradients import GradientsDisplay
-
-        return GradientsDisplay(self).plot(ax, max_display=max_display, output=output)
-
     def __getitem__(self, key: Any) -> Gradients:
         """Select rows, columns and outputs: ``gradients[rows, columns, outputs]``."""
         return self._select(key)
-
-    def to_frame(self, output: str | int | None = None) -> Any:
-        """Return a pandas data frame with one line per row and one column per column.
-
-        Standard deviations follow, where they are known.
-
-        Parameters
-        ----------
-        output : str or int, optional
-            Which output. By default all: when there are several, the columns have two levels.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The derivatives.
-
-        See Also
-        --------
-        pkex.Explanation.to_frame : The frame of an explanation.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> pkex.Explainer(f).gradients([[0.0, 1.0]]).to_frame().round(4)
-               x0      x1
-        0 -0.3679 -0.9744
-        """
-        chosen = self if output is None else self.select_output(output, "to_frame")
-        return frames.row_frame(chosen, self.feature_names, chosen.values, False, chosen.std)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from pkex.output.plots.accessors import ImportancePlots
 from pkex.output.view import features
 from pkex.results.about import About
 from pkex.results.base import Result
+from pkex.results.fields import PlotField
 
 __all__ = ["Importance"]
 
@@ -89,6 +90,8 @@ class Importance(Result):
     )
     REPORT: ClassVar = "importance"
     VIEWS: ClassVar = (features.importance, lambda self: features.importance(self, html.LINES))
+    _FRAME: ClassVar = frames.importance
+    plot = PlotField(ImportancePlots)
     CODEC: ClassVar = Codec(
         "Importance",
         3,
@@ -208,47 +211,3 @@ class Importance(Result):
 
     def __repr__(self) -> str:
         return "\n".join(text.draw_lines(self.VIEWS[0](self)))
-
-    @property
-    def plot(self) -> ImportancePlots:
-        """Plots: ``importance.plot()`` draws bars with standard errors; see `ImportancePlots`.
-
-        See Also
-        --------
-        pkex.Explanation.plot : Plots of the values of rows.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance().plot()
-        <ImportanceDisplay in ax_ of figure_>
-        """
-        return ImportancePlots(self)
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame, most important first.
-
-        Its columns are ``importance`` and ``standard_error``, for neutral removal ``centred``, and
-        for permutation importance ``importance_std``; for several outputs all of each.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One line for each feature.
-
-        See Also
-        --------
-        pkex.Explanation.to_frame : The values of each row.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> pkex.Explainer(f)([[0.0, 1.0], [1.0, 0.0]]).importance().to_frame().index.tolist()
-        ['x1', 'x0']
-        """
-        columns = {"importance": self.values, "standard_error": self.standard_errors}
-        centred = self.centred if self.neutral else None
-        others = {"centred": centred, "importance_std": self.importances_std}
-        return frames.feature_frame(self, columns | others)

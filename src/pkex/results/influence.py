@@ -14,9 +14,10 @@ from pkex._util.types import Floats, Indices
 from pkex.output.files import header as entry
 from pkex.output.files.codec import ABOUT, CellTable, Codec, Content, Entries, FloatArrays, Kernels
 from pkex.output.influence_frame import influence_frame
-from pkex.output.plots.influence import InfluenceDisplay
+from pkex.output.plots.accessors import InfluencePlots
 from pkex.output.view.influence import influence
 from pkex.results.base import Result
+from pkex.results.fields import PlotField
 
 __all__ = ["Influence"]
 
@@ -137,6 +138,8 @@ class Influence(Result):
     SELECTED: ClassVar = ("row", "feature", "output")
     SAME: ClassVar = ("kind", "n_train", "train_names", "input_notes")
     VIEWS: ClassVar = (influence, influence)
+    _FRAME: ClassVar = influence_frame
+    plot = PlotField(InfluencePlots)
     CODEC: ClassVar = Codec(
         "Influence",
         1,
@@ -261,75 +264,3 @@ class Influence(Result):
         []
         """
         return [*super().notes, *self.input_notes]
-
-    def plot(
-        self,
-        row: int = 0,
-        *,
-        max_rows: int = 8,
-        max_features: int = 8,
-        output: str | int | None = None,
-        ax: Any = None,
-    ) -> InfluenceDisplay:
-        """Draw a row beside its most influential training rows, and the features between them.
-
-        Parameters
-        ----------
-        row : int, default 0
-            Which explained row.
-        max_rows : int, default 8
-            How many training rows.
-        max_features : int, default 8
-            How many features, those with the largest influence first.
-        output : str or int, optional
-            Which output, where there are several.
-        ax : matplotlib.axes.Axes, optional
-            What to draw in; by default a new figure.
-
-        Returns
-        -------
-        InfluenceDisplay
-            The display, with `ax_` and `figure_`.
-
-        See Also
-        --------
-        pkex.Influence.to_frame : The same numbers as a table.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> pkex.Explainer(f).influence([[0.0, 1.0]]).plot()
-        <InfluenceDisplay in ax_ of figure_>
-        """
-        options = {"max_rows": max_rows, "max_features": max_features, "output": output, "ax": ax}
-        return InfluenceDisplay(self).plot(row, **options)
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line for each explained row and training row.
-
-        Its index is the two rows (and the output of several). ``influence`` is the influence on the
-        prediction, ``variance`` that on the variance, ``target`` the training row's target; columns
-        such as ``influence_bmi`` are the influence on each Shapley value, and such as ``train_bmi``
-        the training row's feature values, where they are known.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The training rows of each row, in the order of `train_rows`.
-
-        See Also
-        --------
-        pkex.Influence.plot : Draws one row of it.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> frame = pkex.Explainer(f).influence([[0.0, 1.0]], top=1).to_frame()
-        >>> frame.columns.tolist()
-        ['influence', 'influence_x0', 'influence_x1', 'train_x0', 'train_x1']
-        >>> frame["influence"].round(4).tolist()
-        [0.6065]
-        """
-        return influence_frame(self)

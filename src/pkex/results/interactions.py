@@ -30,6 +30,7 @@ from pkex.output.interop import interactions_to_shapiq
 from pkex.output.plots.accessors import InteractionPlots
 from pkex.output.view import features
 from pkex.results.base import RowResult, check_sums
+from pkex.results.fields import PlotField
 from pkex.results.subsets import (
     ByOrder,
     Interaction,
@@ -128,6 +129,8 @@ class Interactions(RowResult):
         lambda self: features.interactions(self, text.LINES),
         lambda self: features.interactions(self, html.LINES, "top() and to_frame()"),
     )
+    _FRAME: ClassVar = frames.interactions
+    plot = PlotField(InteractionPlots)
     CODEC: ClassVar = _CODEC
 
     max_order: int
@@ -171,23 +174,6 @@ class Interactions(RowResult):
         True
         """
         return INDICES[self.index].efficient
-
-    @property
-    def plot(self) -> InteractionPlots:
-        """Plots: ``interactions.plot()`` draws a heat map of the pairs; see `InteractionPlots`.
-
-        See Also
-        --------
-        pkex.Explainer.interactions : Computes interactions.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 1.0]], [1.0, 2.0], pkex.kernels.RBF())
-        >>> pkex.Explainer(f).interactions([[0.0, 1.0]]).plot
-        <plots of Interactions: ...>
-        """
-        return InteractionPlots(self)
 
     @lazy
     def sizes(self) -> Floats:
@@ -287,39 +273,6 @@ class Interactions(RowResult):
         from pkex.results.totals import PairTotals
 
         return PairTotals.of(self)
-
-    def to_frame(self, output: str | int | None = None, *, totals: bool = True) -> Any:
-        """Return a pandas data frame with a line per row and a column per subset, as "bmi & s5".
-
-        Parameters
-        ----------
-        output : str or int, optional
-            Which output. By default all: when there are several, columns have two levels.
-        totals : bool, default True
-            Whether columns ``base_value`` and ``prediction`` follow.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The values, with the labels of the rows as its index.
-
-        See Also
-        --------
-        pkex.Interactions.top : The largest interactions.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> pkex.mmd(np.eye(2), 1.0 + np.eye(2)).interactions().to_frame().columns.tolist()
-        ['x0', 'x1', 'x0 & x1', 'base_value', 'prediction']
-        """
-        chosen = self if output is None else self.select_output(output, "to_frame")
-        names, tables = [], []
-        for _, subset, values in chosen.by_order():
-            names += [self.name_of(subset(place)) for place in range(values.shape[1])]
-            tables.append(values)
-        index = None if self.explained == "prediction" else [self.explained]
-        return frames.row_frame(chosen, names, np.concatenate(tables, axis=1), totals, index=index)
 
     def to_shapiq(self, row: int = 0, output: str | int | None = None) -> Any:
         """Return the values of one row as `shapiq.InteractionValues`, for shapiq's plots.

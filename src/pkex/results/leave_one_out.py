@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import format_label
-from pkex._util.extras import import_optional
 from pkex._util.types import Floats, Indices
+from pkex.output import frames
 from pkex.output.files import header as entry
 from pkex.output.files.codec import ABOUT, CellTable, Codec, Entries, FloatArrays, Kernels
+from pkex.output.plots.accessors import LeaveOneOutPlots
 from pkex.output.view.influence import leave_one_out
 from pkex.results.base import Result
+from pkex.results.fields import PlotField
 
 __all__ = ["LeaveOneOut"]
 
@@ -78,6 +80,8 @@ class LeaveOneOut(Result):
     SELECTED: ClassVar = ("row", "output")
     SAME: ClassVar = ("input_notes",)
     VIEWS: ClassVar = (leave_one_out, leave_one_out)
+    _FRAME: ClassVar = frames.leave_one_out
+    plot = PlotField(LeaveOneOutPlots)
     CODEC: ClassVar = Codec(
         "LeaveOneOut",
         1,
@@ -168,43 +172,3 @@ class LeaveOneOut(Result):
         []
         """
         return [*super().notes, *self.input_notes]
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line for each training row, the largest residual first.
-
-        Its columns are ``target``, ``prediction``, ``residual``, of a Gaussian process ``std`` and
-        ``log_density``; of several outputs each of them for each output, on two levels.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The training rows, in the order of `ranking`.
-
-        See Also
-        --------
-        pkex.LeaveOneOut.ranking : The order of the rows.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> from sklearn.kernel_ridge import KernelRidge
-        >>> X = np.arange(5.0).reshape(5, 1)
-        >>> model = KernelRidge(kernel="rbf").fit(X, [0.0, 0.0, 9.0, 0.0, 0.0])
-        >>> frame = pkex.Explainer(model).leave_one_out().to_frame()
-        >>> frame[["target", "residual"]].round(3).head(2)
-           target  residual
-        2     9.0     9.000
-        1     0.0    -1.683
-        """
-        pandas = import_optional("pandas", "pandas")
-        columns: dict[Any, Floats | None] = {"target": self.targets, "prediction": self.predictions}
-        columns |= {"residual": self.residuals, "std": self.std, "log_density": self.log_density}
-        known = {name: array for name, array in columns.items() if array is not None}
-        if self.residuals.ndim == 2:
-            known = {
-                (output, name): array[:, k]
-                for k, output in enumerate(self.output_names)
-                for name, array in known.items()
-            }
-        frame = pandas.DataFrame(known, index=self.row_index)
-        return frame.iloc[self.ranking]

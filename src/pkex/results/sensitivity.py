@@ -15,6 +15,7 @@ from pkex.output.files.header import as_count, as_names, as_number, as_text, req
 from pkex.output.plots.accessors import SensitivityPlots
 from pkex.output.view import features
 from pkex.results.base import Result
+from pkex.results.fields import PlotField
 from pkex.tables.dependence import Dependence, Pair
 
 __all__ = ["Sensitivity"]
@@ -116,6 +117,8 @@ class Sensitivity(Result):
         lambda self: features.sensitivity(self, text.LINES, text.OUTPUTS),
         lambda self: features.sensitivity(self, html.LINES),
     )
+    _FRAME: ClassVar = frames.sensitivity
+    plot = PlotField(SensitivityPlots)
     CODEC: ClassVar = Codec(
         "Sensitivity",
         2,
@@ -243,47 +246,3 @@ class Sensitivity(Result):
                 "of the model)"
             )
         return notes
-
-    @property
-    def plot(self) -> SensitivityPlots:
-        """Plots: ``sensitivity.plot()`` draws the indices as bars; see `SensitivityPlots`.
-
-        See Also
-        --------
-        pkex.Sensitivity.report : A report with the plot.
-
-        Examples
-        --------
-        ::
-
-            sensitivity.plot()
-        """
-        return SensitivityPlots(self)
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a line for each input, the largest effect first.
-
-        Its columns are ``first_order``, ``shapley`` and ``total_order``; for several outputs they
-        have two levels, output and index.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The indices; its index has the names of the inputs.
-
-        See Also
-        --------
-        pkex.sensitivity : Sobol indices and Shapley effects.
-
-        Examples
-        --------
-        >>> import pkex
-        >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
-        >>> frame = pkex.sensitivity(f, {"x0": (0.0, 1.0), "x1": (0.0, 2.0)}).to_frame()
-        >>> frame.round(3).reset_index()
-          feature  first_order  shapley  total_order
-        0      x1        0.922    0.923        0.923
-        1      x0        0.077    0.077        0.078
-        """
-        kinds = ("first_order", "shapley", "total_order")
-        return frames.feature_frame(self, {kind: getattr(self, kind) for kind in kinds})

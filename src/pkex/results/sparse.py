@@ -24,6 +24,7 @@ from pkex.output.view.rows import REST, row_sums, row_table
 from pkex.readers.sklearn.token_spans import Analyzed, Located
 from pkex.results.base import Details, PathLike, RowResult, check_sums
 from pkex.results.explanation import Explanation
+from pkex.results.fields import PlotField
 from pkex.results.importance import Importance
 
 __all__ = ["SparseExplanation"]
@@ -88,6 +89,8 @@ class SparseExplanation(RowResult):
     ) | dict.fromkeys(("predicted_class", "row_index"), ("row",))
     SELECTED: ClassVar = ("row", "output")
     VIEWS: ClassVar = (row_sums, row_table)
+    _FRAME: ClassVar = frames.sparse_explanation
+    plot = PlotField(SparsePlots)
     CODEC: ClassVar = codec.Codec(
         "SparseExplanation",
         2,
@@ -117,25 +120,6 @@ class SparseExplanation(RowResult):
     row_index: Any = None
     texts: tuple[str, ...] | None = None
     spans: Analyzed | Located | None = None
-
-    @property
-    def plot(self) -> SparsePlots:
-        """Plots: ``explanation.plot()`` draws what fits, ``explanation.plot.text(0)`` a text.
-
-        See Also
-        --------
-        pkex.Explanation.plot : Plots of dense rows.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> from scipy.sparse import csr_array
-        >>> f = pkex.KernelExpansion(csr_array(np.eye(3)[:2]), [2.0, 1.0], pkex.kernels.RBF())
-        >>> explanation = pkex.Explainer(f)(csr_array([[0.0, 2.0, 0.0]]))
-        >>> explanation.plot()
-        <WaterfallDisplay in ax_ of figure_>
-        """
-        return SparsePlots(self)
 
     def __getitem__(self, key: Any) -> SparseExplanation:
         """Select rows, and outputs where there are several: ``explanation[rows, outputs]``.
@@ -196,39 +180,6 @@ class SparseExplanation(RowResult):
         if isinstance(self.values, tuple):
             return self.values, self.rest
         return (self.values,), self.rest[:, None]
-
-    def to_frame(self, output: str | int | None = None) -> Any:
-        """Return a pandas data frame: a line for each value, and one for the rest of a row.
-
-        The columns are ``row``, ``feature``, ``data`` and ``value``; the values of a row come
-        largest first, its rest, named ``(remaining features)``, last. `data` is NaN for a group.
-
-        Parameters
-        ----------
-        output : str or int, optional
-            Which output; needed when there are several.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The values that are stored, and the rest of each row.
-
-        See Also
-        --------
-        pkex.Explanation.to_frame : A frame with a column for each feature.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> from scipy.sparse import csr_array
-        >>> f = pkex.KernelExpansion(csr_array(np.eye(3)[:2]), [2.0, 1.0], pkex.kernels.RBF())
-        >>> explanation = pkex.Explainer(f)(csr_array([[0.0, 2.0, 0.0]]))
-        >>> explanation.to_frame().round(4)
-           row               feature  data  value
-        0    0                    x1   2.0 -1.119
-        1    0  (remaining features)   NaN -0.046
-        """
-        return frames.sparse_frame(self.select_output(output, "to_frame"))
 
     def importance(self) -> Importance:
         """Return the mean absolute values over the rows of all features that some row stores.

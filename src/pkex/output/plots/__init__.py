@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from pkex.output.plots import cohorts as cohorts
     from pkex.output.plots import dependence as dependence
     from pkex.output.plots import effects as effects
+    from pkex.output.plots import gradients as gradients
     from pkex.output.plots import heatmap as heatmap
+    from pkex.output.plots import influence as influence
     from pkex.output.plots import interactions as interactions
+    from pkex.output.plots import leave_one_out as leave_one_out
     from pkex.output.plots import panel as panel
     from pkex.output.plots import sensitivity as sensitivity
     from pkex.output.plots import waterfall as waterfall

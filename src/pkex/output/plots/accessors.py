@@ -7,11 +7,10 @@ for, so that ``import pkex`` loads no code for plots.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from pkex.output import plots
+from pkex.output.plots.base import Plot, Plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,61 +24,16 @@ __all__ = [
     "ChangePlots",
     "EffectsPlots",
     "ExplanationPlots",
+    "GradientsPlots",
     "ImportancePlots",
+    "InfluencePlots",
     "InteractionPlots",
+    "LeaveOneOutPlots",
     "SensitivityPlots",
 ]
 
-Parameters = ParamSpec("Parameters")
-Drawn = TypeVar("Drawn", covariant=True)
 
-
-class _Drawable(Protocol[Parameters, Drawn]):
-    """A display, by the parameters of its plot and what that returns."""
-
-    def plot(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Drawn: ...
-
-
-class _Plot(Generic[Parameters, Drawn]):
-    """A method that makes a display of the result and calls its ``plot``.
-
-    It has the signature and the docstring of that ``plot``, also for type checkers. The display
-    comes from a function without parameters, so that it is imported when it is needed.
-    """
-
-    def __init__(self, load: Callable[[], Callable[[Any], _Drawable[Parameters, Drawn]]]) -> None:
-        self._load = load
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._owner, self._name = owner, name
-
-    def __get__(self, accessor: Any, owner: type | None = None) -> Callable[Parameters, Drawn]:
-        display: Any = self._load()
-
-        @wraps(display.plot)
-        def draw(accessor: Any, *args: Any, **kwargs: Any) -> Any:
-            return display(accessor._result).plot(*args, **kwargs)
-
-        draw.__name__ = self._name
-        draw.__qualname__ = f"{self._owner.__qualname__}.{self._name}"
-        method: Any = draw  # a function, which binds itself to an object
-        return cast("Callable[Parameters, Drawn]", method.__get__(accessor, owner))
-
-
-class _Plots:
-    """The plots of a result: those of its public names."""
-
-    _title: str  # the result, in words
-
-    def __init__(self, result: Any) -> None:
-        self._result = result
-
-    def __repr__(self) -> str:
-        kinds = ", ".join(name for name in dir(type(self)) if not name.startswith("_"))
-        return f"<plots of {self._title}: {kinds}>"
-
-
-class ExplanationPlots(_Plots):
+class ExplanationPlots(Plots):
     """The plots of an `Explanation`: ``explanation.plot()`` and ``explanation.plot.kind()``.
 
     A call draws the waterfall of a single row, or the beeswarm of many. Where a model has several
@@ -112,12 +66,12 @@ class ExplanationPlots(_Plots):
     _title = "an Explanation"
     _result: Explanation
 
-    beeswarm = _Plot(lambda: plots.beeswarm.BeeswarmDisplay)
-    waterfall = _Plot(lambda: plots.waterfall.WaterfallDisplay)
-    dependence = _Plot(lambda: plots.dependence.DependenceDisplay)
-    heatmap = _Plot(lambda: plots.heatmap.HeatmapDisplay)
-    decision = _Plot(lambda: plots.waterfall.DecisionDisplay)
-    _row = _Plot(lambda: plots.waterfall.RowDisplay)
+    beeswarm = Plot(lambda: plots.beeswarm.BeeswarmDisplay)
+    waterfall = Plot(lambda: plots.waterfall.WaterfallDisplay)
+    dependence = Plot(lambda: plots.dependence.DependenceDisplay)
+    heatmap = Plot(lambda: plots.heatmap.HeatmapDisplay)
+    decision = Plot(lambda: plots.waterfall.DecisionDisplay)
+    _row = Plot(lambda: plots.waterfall.RowDisplay)
 
     def __call__(
         self, ax: Axes | None = None, *, max_display: int = 12, output: Output = None
@@ -215,7 +169,7 @@ class ExplanationPlots(_Plots):
         return explanation.importance().plot.bar(ax, max_display=max_display)
 
 
-class AttributionPlots(_Plots):
+class AttributionPlots(Plots):
     """The plots of an `Attribution`: ``attribution.plot()`` and ``attribution.plot.kind()``.
 
     A call draws `bar`.
@@ -243,11 +197,11 @@ class AttributionPlots(_Plots):
 
     _title = "an Attribution"
 
-    __call__ = bar = _Plot(lambda: plots.bars.AttributionDisplay)
-    marginals = _Plot(lambda: plots.bars.MarginalsDisplay)
+    __call__ = bar = Plot(lambda: plots.bars.AttributionDisplay)
+    marginals = Plot(lambda: plots.bars.MarginalsDisplay)
 
 
-class EffectsPlots(_Plots):
+class EffectsPlots(Plots):
     """The plots of `Effects`: ``effects.plot()``, which is ``effects.plot.curves()``.
 
     Parameters
@@ -270,10 +224,35 @@ class EffectsPlots(_Plots):
 
     _title = "Effects"
 
-    __call__ = curves = _Plot(lambda: plots.effects.EffectsDisplay)
+    __call__ = curves = Plot(lambda: plots.effects.EffectsDisplay)
 
 
-class ImportancePlots(_Plots):
+class GradientsPlots(Plots):
+    """The plots of `Gradients`: ``gradients.plot()``, which is ``gradients.plot.lanes()``.
+
+    Parameters
+    ----------
+    result : Gradients
+        The result to draw.
+
+    See Also
+    --------
+    Explanation.plot : Plots of Shapley values.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> pkex.Explainer(f).gradients([[0.0, 1.0]]).plot()
+    <GradientsDisplay in ax_ of figure_>
+    """
+
+    _title = "Gradients"
+
+    __call__ = lanes = Plot(lambda: plots.gradients.GradientsDisplay)
+
+
+class ImportancePlots(Plots):
     """The plots of an `Importance`: ``importance.plot()``, which is ``importance.plot.bar()``.
 
     Parameters
@@ -296,10 +275,35 @@ class ImportancePlots(_Plots):
 
     _title = "an Importance"
 
-    __call__ = bar = _Plot(lambda: plots.bars.ImportanceDisplay)
+    __call__ = bar = Plot(lambda: plots.bars.ImportanceDisplay)
 
 
-class InteractionPlots(_Plots):
+class InfluencePlots(Plots):
+    """The plots of an `Influence`: ``influence.plot()``, which is ``influence.plot.rows()``.
+
+    Parameters
+    ----------
+    result : Influence
+        The result to draw.
+
+    See Also
+    --------
+    Influence.to_frame : The same numbers as a table.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0], [1.0, 2.0]], [1.0, -1.0], pkex.kernels.RBF())
+    >>> pkex.Explainer(f).influence([[0.0, 1.0]]).plot()
+    <InfluenceDisplay in ax_ of figure_>
+    """
+
+    _title = "an Influence"
+
+    __call__ = rows = Plot(lambda: plots.influence.InfluenceDisplay)
+
+
+class InteractionPlots(Plots):
     """The plots of `Interactions`: ``interactions.plot()`` and ``interactions.plot.kind()``.
 
     A call draws `heatmap`.
@@ -326,12 +330,38 @@ class InteractionPlots(_Plots):
 
     _title = "Interactions"
 
-    __call__ = heatmap = _Plot(lambda: plots.interactions.InteractionsDisplay)
-    network = _Plot(lambda: plots.interactions.NetworkDisplay)
-    pair = _Plot(lambda: plots.interactions.PairDisplay)
+    __call__ = heatmap = Plot(lambda: plots.interactions.InteractionsDisplay)
+    network = Plot(lambda: plots.interactions.NetworkDisplay)
+    pair = Plot(lambda: plots.interactions.PairDisplay)
 
 
-class SensitivityPlots(_Plots):
+class LeaveOneOutPlots(Plots):
+    """The plots of a `LeaveOneOut`: ``left_out.plot()``, which is ``left_out.plot.scatter()``.
+
+    Parameters
+    ----------
+    result : LeaveOneOut
+        The result to draw.
+
+    See Also
+    --------
+    LeaveOneOut.to_frame : The same numbers as a table.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.kernel_ridge import KernelRidge
+    >>> model = KernelRidge(kernel="rbf").fit([[0.0], [1.0], [2.0]], [0.0, 9.0, 0.0])
+    >>> pkex.Explainer(model).leave_one_out().plot().ax_.get_xlabel()
+    'leave-one-out prediction'
+    """
+
+    _title = "a LeaveOneOut"
+
+    __call__ = scatter = Plot(lambda: plots.leave_one_out.LeaveOneOutDisplay)
+
+
+class SensitivityPlots(Plots):
     """The plots of a `Sensitivity`: ``sensitivity.plot()`` and ``sensitivity.plot.kind()``.
 
     A call draws `bar`.
@@ -358,11 +388,11 @@ class SensitivityPlots(_Plots):
 
     _title = "a Sensitivity"
 
-    __call__ = bar = _Plot(lambda: plots.sensitivity.SensitivityDisplay)
-    pairs = _Plot(lambda: plots.sensitivity.PairsDisplay)
+    __call__ = bar = Plot(lambda: plots.sensitivity.SensitivityDisplay)
+    pairs = Plot(lambda: plots.sensitivity.PairsDisplay)
 
 
-class ChangePlots(_Plots):
+class ChangePlots(Plots):
     """The plots of a `Change`: ``change.plot()``, which is ``change.plot.boxes()``.
 
     Of several outputs one has to be chosen with ``output=``; "squared error" are the losses.
@@ -387,4 +417,4 @@ class ChangePlots(_Plots):
 
     _title = "a Change"
 
-    __call__ = boxes = _Plot(lambda: plots.change.ChangeDisplay)
+    __call__ = boxes = Plot(lambda: plots.change.ChangeDisplay)
