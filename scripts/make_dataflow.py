@@ -36,7 +36,7 @@ BOXES = (
     ),
 )
 STEPS = (
-    ("plan", "players, semivalue, rules"),
+    ("plan", "features, semivalue, rules"),
     ("source", "factors of a block of pairs"),
     ("backend", "C++ or NumPy"),
     ("reduction", "by row, pair, permutation"),
