@@ -48,6 +48,10 @@ class Slopes(NamedTuple):
     values: Floats
     bent: tuple[str, ...] = ()
 
+    def scale(self, factor: float) -> Slopes:
+        """Return the slopes of columns that are multiplied by a number."""
+        return Slopes(factor * self.values, self.bent)
+
     def then(self, inner: Slopes, origins: Sequence[int]) -> Slopes:
         """Return the slopes after a second step, whose columns come from these columns."""
         return Slopes(self.values[:, list(origins)] * inner.values, self.bent + inner.bent)
