@@ -242,7 +242,7 @@ def _is_narrow(leaf: Kernel, x: Floats, b: Floats) -> bool:
     if not isinstance(leaf, ColumnKernel) or isinstance(leaf, Stationary):
         return False
     (first, between), (_, last) = leaf.matrix(*[np.stack([b, x])] * 2).tolist()
-    return abs(between) < _NARROW * math.sqrt(abs(first * last))
+    return bool(abs(between) < _NARROW * math.sqrt(abs(first * last)))
 
 
 def _covered_columns(leaves: Sequence[Kernel], n_columns: int) -> set[int]:
