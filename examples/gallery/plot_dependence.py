@@ -29,5 +29,5 @@ explanation.plot.bar(cohorts="sex", max_display=8)
 explanation.plot.bar(cohorts={"young": X["age"] < 40, "old": X["age"] > 60}, max_display=8)
 
 # %%
-# The effect of the body mass index rises from 20 to 35 and is flat below. Blood pressure and age
-# matter more for old patients than for young ones, sex matters less.
+# The effect of the body mass index is flat below 22 and rises above. Blood pressure and age matter
+# more for old patients than for young ones, sex matters less.

@@ -2,7 +2,7 @@
 Does a Gaussian process ignore irrelevant columns?
 ==================================================
 
-With one length scale per column, irrelevant columns get long length scales, and values of 0.
+With one length scale per column, irrelevant columns get long length scales, and values near 0.
 """
 
 import numpy as np
@@ -27,5 +27,5 @@ explanation.plot()
 explanation.plot.dependence("x0")
 
 # %%
-# The target depends on x0 and x1 only. The other two columns have values of 0, and the dependence
-# plot of x0 shows the sine that the target was made of.
+# The target depends on x0 and x1 only. The values of the other two columns are near 0, and the
+# dependence plot of x0 shows the sine that the target was made of.

@@ -27,9 +27,10 @@ gradients
 gradients.plot()
 
 # %%
-# The slopes of 60 rows: that by a changes its sign, that by b depends on c, that by d is 0.
+# The slopes of 60 rows: that by a changes its sign, that by b depends on c, that by d
+# is close to 0.
 explainer.gradients(X[:60]).plot()
 
 # %%
-# What each feature added on the straight way from the center to the row:
+# What each feature adds on the straight line from the center to the row:
 explainer.integrated_gradients(X[:1]).plot()

@@ -2,8 +2,7 @@
 Which features does a model need?
 =================================
 
-Permutation importance over all shuffles, and SAGE values, of a model with a feature that it holds
-twice.
+Permutation importance over all shuffles, and SAGE values, for data with a noisy copy of a feature.
 """
 
 import numpy as np
@@ -26,7 +25,7 @@ importance.plot()
 
 # %%
 # Shuffling `a` leaves its copy in place, and makes rows that do not occur. Shuffle both together
-# to see what the model loses without what they hold.
+# to see what the model loses without their information.
 groups = {"a and its copy": ["a", "copy of a"]}
 pkex.permutation_importance(model, test, target, groups=groups)
 

@@ -20,5 +20,5 @@ explanation = pkex.Explainer(model, benign[:100])(row)
 explanation.plot.waterfall(0, max_display=9)
 
 # %%
-# Benign cells have a positive decision, this malignant one a negative one. The measurements at the
-# top make it unusual: they lower the decision most.
+# Most benign samples have a positive decision, this malignant one has a negative one. The
+# measurements at the top make it unusual: they lower the decision most.

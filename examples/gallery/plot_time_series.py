@@ -33,5 +33,5 @@ explanation = pkex.Explainer(model, past[::5], groups=groups)(future)
 explanation.plot.heatmap(order="data")
 
 # %%
-# The two series push in the same direction most of the time, as the load follows the temperature
-# with a delay.
+# The two series push in the same direction most of the time: a low temperature raises the load, and
+# a high load stays high for a while, so both raise the forecast together.

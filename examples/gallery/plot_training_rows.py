@@ -1,6 +1,6 @@
 """
-Which training rows stand behind a prediction?
-==============================================
+Which training rows matter for a prediction?
+============================================
 
 What each training row of a Gaussian process changes, and which features connect it with a patient.
 """
@@ -25,7 +25,7 @@ influence = explainer.influence(X[:1], X_train=X[20:], y_train=y[20:], top=6)
 influence.plot(max_features=6)
 
 # %%
-# The training rows that the model itself does not predict, when they are left out:
+# The training rows with the largest leave-one-out residuals:
 explainer.leave_one_out(X_train=X[20:]).to_frame().head().round(1)
 
 # %%

@@ -23,5 +23,5 @@ explanation
 explanation.plot.waterfall(0)
 
 # %%
-# Whiskers are one posterior standard deviation. The body mass index raises this prediction by many
-# standard deviations. Features whose whisker reaches zero may have no effect for this patient.
+# Whiskers are one posterior standard deviation. The body mass index raises this prediction by six
+# of them. The data do not distinguish values within two standard deviations of zero from 0.

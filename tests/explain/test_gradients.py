@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from mpmath import mp, mpf
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 from sklearn.multioutput import MultiOutputRegressor
-from sklearn.pipeline import make_pipeline, make_union
+from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
@@ -181,6 +181,12 @@ STEPS: dict[str, Any] = {
         (PowerTransformer(), [2, 0]), (make_pipeline(StandardScaler(), MinMaxScaler()), [1])
     ),
     "some": make_column_transformer((StandardScaler(), [1]), ("passthrough", [0])),
+    "twice, weighted": FeatureUnion(
+        [("a", StandardScaler()), ("b", MinMaxScaler())], transformer_weights={"a": 1.5}
+    ),
+    "columns, weighted": ColumnTransformer(
+        [("a", StandardScaler(), [2, 0]), ("b", "passthrough", [1])], transformer_weights={"b": 0.5}
+    ),
 }
 
 

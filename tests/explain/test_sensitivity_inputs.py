@@ -227,7 +227,8 @@ def test_ranges_far_beyond_the_data_are_noted():
     ranges = {"a": (-1.0, 1.0), "b": (-1.0, 200.0), "c": (2.0, 60.0)}
     found = sensitivity(PLAIN, ranges)
     assert found.notes[0] == (
-        "Ranges go ten times beyond the data of the model (b, c): it extrapolates there"
+        "Ranges are ten times as wide as the data of the model, or wider (b, c): it extrapolates "
+        "there"
     )
     assert found.notes[0] in str(found)
     assert sensitivity(SCALED, ranges).notes[:1] == found.notes[:1]

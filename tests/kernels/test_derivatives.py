@@ -107,7 +107,7 @@ def test_chi2_has_the_derivative_from_above_at_zero():
 def test_kernels_without_derivatives_are_refused(kernel):
     with pytest.raises(UnsupportedModelError, match=type(kernel).__name__):
         (RBF() * kernel).gradient(X, X)
-    with pytest.raises(UnsupportedModelError, match="gradients are not there"):
+    with pytest.raises(UnsupportedModelError, match="gradients are not available"):
         kernel.jet(X)
 
 
@@ -132,6 +132,27 @@ def test_a_custom_kernel_brings_its_derivatives():
         for k in set(range(3)) - {j}:
             rest = float(np.prod([f[m] for m in range(3) if m not in (j, k)]))
             assert_close(jet.mixed[0, j, k], x[0, j] * x[0, k] * rest, 1e-14)
+
+
+def test_a_kernel_does_not_inherit_the_derivatives_of_other_factors():
+    class Wide(RBF):
+        def exponents(self, x, z):
+            return 0.01 * (x - z) ** 2
+
+    class Half(RBF):
+        def factors(self, x, z):
+            return 0.5 * super().factors(x, z)
+
+        def slopes(self, x, z):
+            return 0.5 * super().slopes(x, z)
+
+    with pytest.raises(UnsupportedModelError, match="no method `slopes`"):
+        Wide().gradient(X, X)
+    worth, slopes = Half().gradient(X, Z[:1])
+    assert_close(worth, Half()(X, Z[:1])[:, 0], 1e-15)
+    assert_close(slopes, 0.125 * RBF().gradient(X, Z[:1]).slopes, 1e-15)
+    with pytest.raises(UnsupportedModelError, match="no method `curvatures`"):
+        Half().jet(X)
 
 
 @pytest.mark.parametrize("case", KERNELS, ids=str)

@@ -188,6 +188,13 @@ def test_gaussian_paths_in_far_tails_have_the_digits_of_the_kernel():
         assert_close(values, expected, (1e-13 * distance**2 + 1e-12) * np.abs(expected).max())
 
 
+def test_short_gaussian_paths_have_all_digits():
+    for x in np.linspace(0.1, 1.41, 20):  # up to where the closed form takes over
+        row, origin = np.array([[x]]), np.zeros(1)
+        value = integrate(RBF(1.0), row, origin, origin[None], np.ones((1, 1))).values[0, 0, 0]
+        assert_close(value, np.expm1(-0.5 * x * x), 5e-16)
+
+
 def test_paths_without_length_have_no_values():
     rows, baseline, z, a = sample_paths(1.0)
     still = np.repeat(baseline[None], 2, axis=0)
@@ -211,6 +218,40 @@ def test_paths_from_a_point_and_through_a_point():
         assert np.isfinite(sums.values).all(), name
         size = max(1.0, np.abs(sums.values).max())
         assert_close(sums.values.sum(axis=1), sums.rises, 1e-11 * size)
+
+
+@pytest.mark.parametrize("rough", [Laplacian(), ProductMatern(nu=0.5), Matern(nu=0.5)], ids=str)
+def test_long_paths_may_meet_kinks(rough):
+    baseline, row = np.zeros(D), np.array([10.0, 20.0, 15.0])
+    for z in (baseline, 0.5 * row, row, np.array([0.0, 1.0, 2.0]), np.array([10.0, 19.0, 14.0])):
+        sums = integrate(RBF(1.0) * rough, row[None], baseline, z[None], np.ones((1, 1)))
+        assert_close(sums.values[0].sum(axis=0), sums.rises[0], 1e-13)
+    there = integrate(RBF(1.0) * rough, row[None], baseline, z[None], np.ones((1, 1)))
+    back = integrate(RBF(1.0) * rough, (row - z)[None], -z, baseline[None], np.ones((1, 1)))
+    assert_close(there.values, back.values, 1e-12)  # moved, so that other places are met
+
+
+class Bell(ColumnKernel):
+    """A Gaussian kernel as a user may write it."""
+
+    def factors(self, x, z):
+        return np.exp(-0.5 * (x - z) ** 2)
+
+    def slopes(self, x, z):
+        return (z - x) * self.factors(x, z)
+
+
+@pytest.mark.parametrize("length", [10.0, 100.0, 1e3, 1e5])
+def test_narrow_peaks_of_kernels_without_length_scales_are_found(length):
+    baseline, row = np.zeros(2), length * np.array([1.0, 1.7])
+    z, a = (0.3 * row + [0.1, 0.3])[None], np.ones((1, 1))
+    expected = integrate(RBF(1.0), row[None], baseline, z, a)
+    values = integrate(Bell(), row[None], baseline, z, a).values
+    assert np.abs(values).max() > 0.05
+    assert_close(values, expected.values, 1e-14 * length + 1e-12)
+    values = integrate(Chi2(1.0), row[None] ** 2, baseline, z**2, a).values
+    assert np.abs(values).max() > 0.01
+    assert_close(values.sum(), 0.0, 1e-9)
 
 
 def test_reversed_paths_have_opposite_values():

@@ -212,6 +212,19 @@ def test_the_matrix_is_that_of_scikit_learn(nu):
     assert_close(ours, gp.RationalQuadratic(1.3, alpha=nu)(X, Z), 1e-13)
 
 
+@pytest.mark.parametrize("nu", [45.0, 60.0, 100.0, 200.0, 500.0])
+def test_very_smooth_matern_kernels_do_not_overflow(nu):
+    kernel = Matern(nu=nu)
+    for q in (1e-6, 1e-2, 1.0, 10.0):
+        with mpmath.workdps(40):
+            a = mpmath.sqrt(2 * mpmath.mpf(nu) * mpmath.mpf(q))
+            size = 2 ** (1 - mpmath.mpf(nu)) / mpmath.gamma(nu)
+            value = float(size * a**nu * mpmath.besselk(nu, a))
+            slope = float(-nu * size * a ** (nu - 1) * mpmath.besselk(nu - 1, a))
+        assert_close(kernel.profile(np.array([q])), [value], 1e-13)
+        assert_close(kernel.profile_slope(np.array([q])), [slope], 1e-13)
+
+
 def test_far_and_near_points_have_their_limits():
     for kernel in (Matern(nu=0.5), Matern(nu=3.3), Matern(nu=80.0), RationalQuadratic()):
         far = kernel([[0.0, 0.0]], [[1e200, 0.0], [0.0, 0.0], [1e-160, 0.0]])

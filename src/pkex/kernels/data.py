@@ -15,7 +15,7 @@ from pkex.kernels import Kernel
 
 __all__ = ["Described", "from_data", "to_data"]
 
-# Files once said "Matern" of what is ProductMatern now, so that Matern itself has another name.
+# Earlier files call ProductMatern "Matern", so Matern itself has another name in files.
 _OTHERS = ("ColumnKernel", "Custom", "Kernel", "Matern", "median_rbf")
 _KNOWN: dict[str, type[Kernel]] = {
     name: getattr(kernels, name) for name in kernels.__all__ if name not in _OTHERS
@@ -28,7 +28,7 @@ _DEPTH = 50  # kernels inside kernels, more than anybody writes
 
 @dataclass(frozen=True, repr=False)
 class Described(Kernel):
-    """A kernel of which only the description is known, as it came from a file.
+    """A kernel that was loaded from a file, which kept its description only.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Derivatives of kernels: what a kernel returns of itself, with the rules for sums and products.
+"""Derivatives of kernels, and the rules for sums and products.
 
 `Gradient` is a kernel with its derivatives by the columns of the first argument, for pairs of rows.
 `Jet` is a kernel at pairs of equal rows, with the derivatives by both arguments: the covariance of
@@ -60,7 +60,7 @@ class Jet(NamedTuple):
     def times(self, other: Jet) -> Jet:
         """Return the derivatives of the product of two kernels.
 
-        Kernels are symmetric, so that slopes by both arguments are the same where these are equal.
+        Kernels are symmetric, so slopes by both arguments agree where the arguments are equal.
         """
         first, second = Gradient(*self[:2]), Gradient(*other[:2])
         crossed = self.slopes[:, :, None] * other.slopes[:, None, :]
@@ -69,7 +69,7 @@ class Jet(NamedTuple):
 
 
 class Differentiable:
-    """What every kernel has of its derivatives: an error, unless it overrides these methods."""
+    """Derivatives of any kernel: they raise an error unless a kernel overrides these methods."""
 
     def gradient(self, x: Floats, z: Floats) -> Gradient:  # noqa: ARG002
         """Return the kernel and its derivative by every column of `x`, elementwise.
@@ -88,7 +88,7 @@ class Differentiable:
         Raises
         ------
         UnsupportedModelError
-            When the kernel has no derivatives, as one of categories.
+            When the kernel has no derivatives, such as `Categorical`.
 
         See Also
         --------

@@ -12,8 +12,8 @@ and ``h^2 = C - u0^2``, the squared distance of the point from the line,
 
 where e0 and e1 are the kernel at the baseline and at the row. As ``exp(-h^2) erfc(u0) = e0
 erfcx(u0)``, nothing overflows: both ends are taken from ``erfcx(|u|) <= 1``. Where the exponent
-changes by less than 1 along the path, differences would cancel, and 8 nodes of Gauss and Legendre
-have all digits: the integrand is entire, and its error is below 1e-18 of its largest value.
+changes by less than 1 along the path, differences would cancel, and 10 nodes of Gauss and Legendre
+have all digits: the integrand is entire, and the rule errs by less than 1e-18 of its largest value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pkex.kernels.path_rules import PathSums
 
 __all__ = ["integrate_gaussian"]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
 _SHORT = 1.0  # change of the exponent below which nodes take the place of the closed form
 _FAR = 40.0  # exponents above which products of matrices lose digits of their differences

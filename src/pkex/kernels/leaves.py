@@ -155,6 +155,10 @@ class ColumnKernel(OnColumns):
             )
         if "factors" in vars(cls) and "deficits" not in vars(cls):
             cls.deficits = ColumnKernel.deficits  # type: ignore[method-assign]  # not a parent's
+        if not vars(cls).keys().isdisjoint(("factors", "exponents", "slopes", "curvatures")):
+            for name in ("slopes", "curvatures", "gradient", "jet"):  # nor its derivatives
+                if name not in vars(cls):
+                    setattr(cls, name, getattr(ColumnKernel, name))
 
     @abstractmethod
     def factors(self, x: Floats, z: Floats) -> Floats:
@@ -260,7 +264,7 @@ class ColumnKernel(OnColumns):
         >>> Cauchy(2.0).curvatures(np.array([0.0, 1.0]))
         array([0.5, 0.5])
         """
-        raise no_derivative(self)
+        raise no_derivative(self, "curvatures")
 
     def gradient(self, x: Floats, z: Floats) -> Gradient:
         n_columns = x.shape[-1]

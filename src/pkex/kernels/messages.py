@@ -42,15 +42,15 @@ def two_distances(kernel: Kernel) -> UnsupportedModelError:
     )
 
 
-def no_derivative(kernel: Any) -> UnsupportedModelError:
+def no_derivative(kernel: Any, method: str = "slopes") -> UnsupportedModelError:
     """Return the error for a kernel that does not differentiate itself."""
     title = type(kernel).__name__
-    reason, advice = "it has no method `slopes`", "write a ColumnKernel with `slopes`"
+    reason, advice = f"it has no method `{method}`", f"write a ColumnKernel with `{method}`"
     if title == "Categorical":
         reason, advice = "categories have no values between them", "use Shapley values"
     return UnsupportedModelError(
-        f"gradients are not there for {brief(kernel)}: {reason}. The kernels of pkex for columns "
-        f"of numbers have them; {advice}."
+        f"gradients are not available for {brief(kernel)}: {reason}. The kernels of pkex for "
+        f"numeric columns have them; {advice}."
     )
 
 

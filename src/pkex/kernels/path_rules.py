@@ -3,7 +3,9 @@
 A path is cut where a kernel is not smooth: where a column of a Laplacian or of a product of Matern
 kernels crosses the value of a point, and where the path is nearest to the point of a radial kernel.
 A path that is long beside the length scales is cut where it is nearest to the point of any kernel
-of distances: it passes a narrow peak there, which equally dense nodes would miss. Pieces are
+of distances: it passes a narrow peak there, which equally dense nodes would miss. Other column
+kernels, Chi2 and custom ones, have no length scale. If they are nearly 0 between both ends of a
+path, it is cut where a column crosses the value of a point, where their peaks are. Pieces are
 integrated by rules with more and more nodes: Gauss-Legendre where the integrand is smooth up to the
 ends and has no narrow peak, else the double exponential rule, which is dense at both ends. The
 error is not proven: two rules must agree, and the columns must sum to the difference of the kernel,
@@ -12,6 +14,7 @@ which is known exactly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,6 +26,7 @@ from pkex._util.validation import brief
 from pkex.errors import AdditivityError
 from pkex.kernels.algebra import Kernel, Product, Scale, Sum
 from pkex.kernels.columns import Laplacian, Periodic, Stationary
+from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.product_matern import ProductMatern
 from pkex.kernels.radial import Radial
 
@@ -30,6 +34,7 @@ __all__ = ["PathSums", "integrate_by_rule", "integrate_radial"]
 
 _AGREE = 1e-12  # accepted difference of two rules, of the size of the integrand
 _ENTRIES = 2**18  # numbers held at once
+_NARROW = 1e-200  # of a kernel between both ends of a path, beside those with themselves
 _LONG = 8.0  # length scales of a path on which nodes of Gauss and Legendre find every peak
 _POINTS = 512  # of a radial kernel at once
 _REACH = 3.6  # of the double exponential rule: its weights are below 1e-24 beyond
@@ -151,19 +156,22 @@ def integrate_by_rule(kernel: Kernel, x: Floats, b: Floats, z: Floats, a: Floats
     """Return the sums of one path for any kernel that has a gradient."""
     step, ends = x - b, kernel.matrix(np.stack([b, x]), z)
     values, errors = np.zeros((len(x), a.shape[1])), np.zeros(a.shape[1])
-    kinked, leaves = _kinked_columns(kernel, len(x)), list(_leaves(kernel))
+    leaves = list(_leaves(kernel))
     radial = [leaf for leaf in leaves if isinstance(leaf, Radial)]
     peaked = [
         leaf for leaf in leaves if isinstance(leaf, Stationary) and not isinstance(leaf, Periodic)
     ]
     long = any(_path_length(leaf, step) > _LONG for leaf in peaked)
+    narrow = [leaf for leaf in leaves if _is_narrow(leaf, x, b)]
+    kinked = [leaf for leaf in leaves if isinstance(leaf, Laplacian | ProductMatern)]
+    crossed = sorted(_covered_columns([*kinked, *narrow], len(x)))
     near: list[Radial | Stationary] = [*radial, *(peaked if long else [])]
-    pieces = 1 + len(kinked) + len(near)
+    pieces = 1 + len(crossed) + len(near)
     count = max(1, _ENTRIES // (16 * pieces * len(x)))
     for start in range(0, len(z), count):
         some = slice(start, start + count)
-        cuts = _cuts(kinked, near, b, step, z[some])
-        integrals, missed = _refine(kernel, b, step, z[some], cuts, smooth=not near)
+        cuts = _cuts(crossed, near, b, step, z[some])
+        integrals, missed = _refine(kernel, b, step, z[some], cuts, smooth=not near and not narrow)
         values += integrals.T @ a[some]
         errors += missed @ np.abs(a[some])
     return PathSums(values, (ends[1] - ends[0]) @ a, errors + _roundings(ends, a))
@@ -183,7 +191,9 @@ def _refine(
                 t = lower[:, None] + (upper - lower)[:, None] * nodes[first : first + width]
                 at = b + t[..., None] * step
                 slopes = kernel.gradient(at, z[:, None, :]).slopes * step
-                slopes = np.where(step == 0.0, 0.0, slopes)
+                # at a kink, which the outermost nodes of a piece may meet, there is no slope
+                kinks = np.isnan(slopes) & (at == z[:, None, :])
+                slopes = np.where(kinks | (step == 0.0), 0.0, slopes)
                 slopes[upper == lower] = 0.0
                 shares = (upper - lower)[:, None] * weights[first : first + width]
                 integrals += np.einsum("ijk,ij->ik", slopes, shares)
@@ -197,7 +207,7 @@ def _refine(
 
 
 def _cuts(
-    kinked: Sequence[int],
+    crossed: Sequence[int],
     near: Sequence[Radial | Stationary],
     b: Floats,
     step: Floats,
@@ -205,7 +215,7 @@ def _cuts(
 ) -> Floats:
     """Return where the path to each point is cut, with both ends."""
     places = [np.zeros(len(z)), np.ones(len(z))]
-    for column in kinked:
+    for column in crossed:
         if step[column] != 0.0:
             places.append((z[:, column] - b[column]) / step[column])
     for leaf in near:
@@ -227,13 +237,21 @@ def _path_length(leaf: Stationary, step: Floats) -> float:
     return float(np.linalg.norm(_scale_columns(leaf, step)))
 
 
-def _kinked_columns(kernel: Kernel, n_columns: int) -> list[int]:
-    """Return the columns whose factors are not smooth where they meet a point."""
+def _is_narrow(leaf: Kernel, x: Floats, b: Floats) -> bool:
+    """Return whether a column kernel without a length scale is nearly 0 between two rows."""
+    if not isinstance(leaf, ColumnKernel) or isinstance(leaf, Stationary):
+        return False
+    (first, between), (_, last) = leaf.matrix(*[np.stack([b, x])] * 2).tolist()
+    return bool(abs(between) < _NARROW * math.sqrt(abs(first * last)))
+
+
+def _covered_columns(leaves: Sequence[Kernel], n_columns: int) -> set[int]:
+    """Return the columns that some column kernels cover."""
     columns: set[int] = set()
-    for leaf in _leaves(kernel):
-        if isinstance(leaf, Laplacian | ProductMatern):
+    for leaf in leaves:
+        if isinstance(leaf, ColumnKernel):
             columns.update(range(n_columns) if leaf.columns is None else leaf.columns)
-    return sorted(columns)
+    return columns
 
 
 def _leaves(kernel: Kernel) -> Iterator[Kernel]:

@@ -47,7 +47,7 @@ class PathPiece(NamedTuple):
 
     @property
     def family(self) -> str:
-        """What a result calls the way of integration."""
+        """The name of the method of integration in a result."""
         return CLOSED if self.kind in ("gaussian", "laplacian") else RULE
 
 

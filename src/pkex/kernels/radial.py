@@ -29,6 +29,7 @@ from pkex.kernels.normal_form import Expansion, Summand
 __all__ = ["Matern", "Radial", "RationalQuadratic", "gaussians"]
 
 Parameter = float | Sequence[float]
+_LARGE_NU = 50.0  # K_nu overflows at distances that matter for a Matern kernel that is smoother
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,6 +241,8 @@ class Matern(Radial):
             return (1.0 + a) * np.exp(-a)
         if self.nu == 2.5:
             return (1.0 + a * (1.0 + a / 3.0)) * np.exp(-a)
+        if self.nu > _LARGE_NU:
+            return _sum_of_gaussians(self.mixture(), q)
         from scipy.special import gammaln, kve  # here, as SciPy is slow to import
 
         with np.errstate(all="ignore"):
@@ -261,6 +264,8 @@ class Matern(Radial):
             return -1.5 * np.exp(-a)
         if self.nu == 2.5:
             return -5.0 / 6.0 * (1.0 + a) * np.exp(-a)
+        if self.nu > _LARGE_NU:
+            return _sum_of_gaussians(self.mixture(), q, derivative=True)
         from scipy.special import gammaln, kve
 
         nu = self.nu
@@ -270,6 +275,14 @@ class Matern(Radial):
         limit = -0.5 * nu / (nu - 1.0) if nu > 1.0 else -math.inf
         slopes[~np.isfinite(slopes)] = limit
         return slopes
+
+
+def _sum_of_gaussians(mixture: mixtures.Mixture, q: Floats, derivative: bool = False) -> Floats:
+    """Return the mixture as a function of the scaled squared distance, or its derivative."""
+    total: Floats = np.zeros(np.shape(q))
+    for tau, weight in zip(mixture.scales, mixture.weights, strict=True):
+        total += (-tau * weight if derivative else weight) * np.exp(-tau * q)
+    return total
 
 
 def _matern(length_scale: Parameter, nu: float, columns: Sequence[int] | None) -> Matern:

@@ -1,7 +1,7 @@
 """How large values may be: up to where differences and products of two rows are double numbers.
 
 A difference that overflows is infinite, and the factor of a kernel that is 0 there would be wrong
-without a word; a scalar product that overflows is no number. So tables are compared with what the
+without a word; a dot product that overflows is not a number. So tables are compared with what the
 kernel takes of each column, and refused with the name of the column that is too large.
 """
 

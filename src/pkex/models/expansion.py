@@ -1,4 +1,4 @@
-"""`KernelExpansion`: the neutral form of every model that pkex explains.
+"""`KernelExpansion`: the common form of all models that pkex explains.
 
     f(x) = sum_i alpha_i k(x, x_i) + intercept
 
@@ -342,7 +342,7 @@ class KernelExpansion(ExpansionBase):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_columns), or texts
+        X : array, data frame or sparse matrix of shape (n_rows, n_columns), or documents
             Rows as the model takes them; a data frame is matched by the names of its columns.
 
         Returns

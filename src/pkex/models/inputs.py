@@ -50,7 +50,7 @@ class Inputs:
     Attributes
     ----------
     table : table of shape (n_rows, n_columns)
-        After the steps that mix columns, as `Preparation` takes them.
+        After the steps that combine columns, as `Preparation` takes them.
     weights : array of shape (n_rows,) or (n_rows, n_columns)
         With the sum 1; for each column where the rows are nodes of rules.
     rows : list of arrays of shape (n_rows, n_prepared_columns)

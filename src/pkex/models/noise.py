@@ -85,7 +85,7 @@ class Noise:
 
     @lazy
     def _surely_fine(self) -> float:
-        """Noise of which no warning could be due, by a margin that a few rows are enough for."""
+        """Noise below which no warning is needed, with a margin, so that a few rows suffice."""
         return float(1e-3 * _NOTICED * self.spread(10).min())
 
     @lazy

@@ -48,6 +48,10 @@ class Slopes(NamedTuple):
     values: Floats
     bent: tuple[str, ...] = ()
 
+    def scale(self, factor: float) -> Slopes:
+        """Return the slopes of columns that are multiplied by a number."""
+        return Slopes(factor * self.values, self.bent)
+
     def then(self, inner: Slopes, origins: Sequence[int]) -> Slopes:
         """Return the slopes after a second step, whose columns come from these columns."""
         return Slopes(self.values[:, list(origins)] * inner.values, self.bent + inner.bent)
@@ -66,12 +70,12 @@ class Preparation:
     origins : tuple of int
         For each prepared column the input column it is made from.
     before : callable, optional
-        Applied to the rows first: steps that mix columns, so that the explanation is in terms of
-        what comes out of them and `names` are the names of that.
+        Applied to the rows first: steps that combine columns. Their outputs are then explained,
+        and `names` are the names of these.
     inputs : tuple of str, optional
         Names of the columns that `before` takes, where it knows them.
     texts : vectorizer, optional
-        The first of the steps before, where it takes texts and cuts them into tokens.
+        The first of the steps before, where it takes documents and cuts them into tokens.
     slopes : callable, optional
         Takes the rows as `transform` does, returns the derivatives of the prepared columns as
         `Slopes`; None where they are not known.
@@ -97,7 +101,7 @@ class Preparation:
 
 
 def to_model_columns(expansion: KernelExpansion, X: Any, name: str = "X") -> Any:
-    """Return `X` in the model's columns, after the steps that mix them."""
+    """Return `X` in the model's columns, after the steps that combine them."""
     return combine_columns(expansion, select_columns(expansion, X, name))
 
 
@@ -157,7 +161,7 @@ def prepare_groups(part: KernelExpansion, feature_groups: Players) -> Players:
 
 
 def _texts(X: Any, name: str) -> Any:
-    """Return the texts that a vectorizer takes, of which each is a row."""
+    """Return the documents that a vectorizer takes; each is a row."""
     if isinstance(X, str | bytes):
         raise TypeError(
             f"{name} is a single document; the model takes a list of documents: [{brief(X)}]."
@@ -176,7 +180,7 @@ def _texts(X: Any, name: str) -> Any:
 
 
 def combine_columns(expansion: KernelExpansion, X: Any) -> Any:
-    """Return rows in the model's columns after the steps that mix them, if there are any."""
+    """Return rows in the model's columns after the steps that combine them, if any."""
     preparation = expansion.preparation
     if preparation is None or preparation.before is None:
         return X

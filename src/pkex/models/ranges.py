@@ -104,8 +104,8 @@ def notes_on(expansion: KernelExpansion, rows: list[Floats]) -> tuple[str, ...]:
     notes = []
     if far:
         notes.append(
-            f"Ranges go ten times beyond the data of the model ({join_names(list(far))}): it "
-            "extrapolates there"
+            f"Ranges are ten times as wide as the data of the model, or wider "
+            f"({join_names(list(far))}): it extrapolates there"
         )
     if unseen:
         notes.append(

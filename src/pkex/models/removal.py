@@ -48,7 +48,7 @@ _NOT_TYPICAL = "Support vectors may not be representative; pass training rows"
 
 
 def check_removal(removal: str | None, background: object) -> str:
-    """Return the name of the game, or raise when it does not go with the background."""
+    """Return how features are removed, or raise when that does not go with the background."""
     if removal is None:
         return "product-of-marginals" if background is None else "interventional"
     known = ("product-of-marginals", "interventional", "neutral")

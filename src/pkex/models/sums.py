@@ -160,7 +160,7 @@ def _fits(expansion: KernelExpansion, names: tuple[str, ...]) -> bool:
     if known != default_names("x", n_columns) or names == known:
         return False
     before = [part.preparation and part.preparation.before for part in expansion.parts]
-    # of steps that mix columns they are names of what goes in
+    # where steps combine columns, these are names of their inputs
     return len(set(names)) == len(names) == n_columns and all(step is None for step in before)
 
 

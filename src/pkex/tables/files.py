@@ -117,7 +117,8 @@ def read_file(path: Path, dialect: Dialect) -> FileTable:
     UnicodeError
         For a CSV that is not text in the encoding of the dialect.
     ValueError
-        For what is no such file, is damaged, ragged or without rows, or names a column twice.
+        For another kind of file, or a damaged or ragged one, or one without rows, or with a column
+        name twice.
     """
     refuse_no_file(path)
     data = path.read_bytes()

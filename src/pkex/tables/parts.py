@@ -1,4 +1,4 @@
-"""The parts of a table that is computed piece by piece, of which an interruption loses one.
+"""The parts of a table that is computed piece by piece; an interruption loses one part only.
 
 They are in a separate folder, beside the directory of results or, if that exists already, in it.
 Each part is a Parquet file of its values, with its sums as JSON in the file's metadata, and beside

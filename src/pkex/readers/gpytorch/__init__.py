@@ -1,7 +1,7 @@
 """Readers of Gaussian processes of GPyTorch and BoTorch, in float64 on the CPU.
 
 The posterior mean of an exact process is ``m(x) + sum_i alpha_i k(x, x_i)`` with training points
-x_i; that of a variational one has inducing points in their place, which are no data. Models of
+x_i; that of a variational one has inducing points in their place, which are not data. Models of
 these libraries are classes that users write, with a `forward` that returns mean and covariance of
 the prior. So it is `forward` that is read, by what it returns: the covariance is lazy and still
 knows its kernel and the rows that this was given, and the mean is asked for at a few rows.

@@ -68,7 +68,7 @@ def tensor(rows: Any) -> Any:
 
 
 def take_slice(values: Any, index: tuple[int, ...], event: int) -> Floats:
-    """Return the values of one model of a batch; the last `event` axes are no batch.
+    """Return the values of one model of a batch; the last `event` axes are not of the batch.
 
     Batches broadcast as in torch: axes are matched from the right, and those of length 1 repeat.
     """

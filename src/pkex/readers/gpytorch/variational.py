@@ -1,4 +1,4 @@
-"""Readers of variational processes: expansions over their inducing points, which are no data.
+"""Readers of variational processes: expansions over their inducing points, which are not data.
 
 With inducing points Z, ``K = k(Z, Z)`` and its Cholesky factor L, the mean at a row is
 

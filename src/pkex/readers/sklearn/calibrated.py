@@ -3,7 +3,7 @@
 A sigmoid per class with two classes, and temperature scaling, map the decision function of one
 classifier to probabilities whose log-odds are affine in it (`log_odds`). A mean of several such
 probabilities, steps of isotonic regression, and sigmoids of several classes that are scaled to the
-sum 1 have log-odds that are no expansions.
+sum 1 have log-odds that are not expansions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which input column each output column of a scikit-learn transformer is made from.
 
 Scalers, encoders, imputers of single columns, selectors and their compositions treat columns one by
-one; `origins` follows them. A transformer that is not known to do so is taken to mix columns.
+one; `origins` follows them. A transformer that is not known to do so is taken to combine columns.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ONE_TO_ONE = {
 
 
 def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
-    """Return the input column of every output column, or None where columns are mixed.
+    """Return the input column of every output column, or None where columns are combined.
 
     Parameters
     ----------

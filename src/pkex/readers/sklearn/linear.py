@@ -1,6 +1,6 @@
 """Readers of linear models: ``f(x) = w x + b`` is a linear kernel with the one point w.
 
-With several outputs every weight vector is a point. Weights are no data: an Explainer asks for a
+With several outputs every weight vector is a point. Weights are not data: an Explainer asks for a
 background, and the value of a column is its weight times what sets it apart from the background.
 """
 

@@ -91,8 +91,11 @@ def _differentiate(step: Any, X: Any, names: Sequence[str]) -> Slopes:
     if kind == "Pipeline":
         return StepSlopes(tuple(inner for _, inner in step.steps), tuple(names))(X)
     if kind == "FeatureUnion":
-        parts = [inner for _, inner in step.transformer_list if inner != "drop"]
-        return _side_by_side([_differentiate(inner, X, names) for inner in parts])
+        weights, parts = step.transformer_weights or {}, []
+        for name, inner in step.transformer_list:
+            if inner != "drop":
+                parts.append(_differentiate(inner, X, names).scale(weights.get(name, 1.0)))
+        return _side_by_side(parts)
     if kind == "ColumnTransformer":
         return _by_columns(step, X, names)
     raise _unknown(kind, names)
@@ -168,7 +171,7 @@ def _by_columns(step: Any, X: Any, names: Sequence[str]) -> Slopes:
             continue
         columns = column_places(step, given, names)
         local = _differentiate(inner, _take(X, columns), [names[i] for i in columns])
-        slopes[:, outputs] = local.values
+        slopes[:, outputs] = local.scale((step.transformer_weights or {}).get(name, 1.0)).values
         bent += local.bent
     return Slopes(slopes, bent)
 

@@ -54,7 +54,7 @@ def pipeline(model: Any, given: Given) -> Reading:
     """Pipeline: explained in its input columns as long as no step mixes them.
 
     Columns that a step makes from one input column (one-hot codes, say) become one player. After a
-    step that mixes columns (PCA) its outputs are what is explained, and a warning says so. A
+    step that combines columns (PCA) its outputs are explained, and a warning says so. A
     Nystroem step in front of a linear model mixes none: together they are a kernel expansion.
     """
     *before, (_, final) = model.steps
@@ -80,7 +80,7 @@ def pipeline(model: Any, given: Given) -> Reading:
         names = _output_names(steps[cut : place + 1], names, next_names)
         cut, columns = place + 1, list(range(len(names)))
     texts = steps[0] if steps and hasattr(steps[0], "build_analyzer") else None
-    if cut > (texts is not None):  # texts have no columns that could be mixed
+    if cut > (texts is not None):  # documents have no columns to combine
         warnings.warn(
             f"{type(steps[cut - 1]).__name__} combines columns, or may do so, so the values are "
             f"for its outputs ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''}), not for "
@@ -332,7 +332,7 @@ def _input_names(step: Any) -> tuple[str, ...]:
 def _output_names(
     steps: Sequence[Any], names: Sequence[str], next_names: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the names of what comes out of the steps, of which the last mixes columns.
+    """Return the names of the outputs of the steps; the last of them combines columns.
 
     `next_names` are the names that the next step has for them, if any.
     """
