@@ -185,5 +185,5 @@ def _describe(problem: Problem, counts: Sequence[int]) -> str:
 
 def _rule(family: str) -> Rule:
     """Return a rule that says how paths were integrated, with the nodes of short paths."""
-    nodes, weights = gauss_legendre(8)
+    nodes, weights = gauss_legendre(10)
     return Rule(family, nodes, weights, 2**62, math.inf, True, 0.0)
