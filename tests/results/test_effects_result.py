@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -46,6 +47,17 @@ def test_effects_are_selected_by_name_and_number():
         np.testing.assert_array_equal(one.h_statistic(), effects.h_statistic()[2:])
     with pytest.raises(KeyError, match="age"):
         effects["age"]
+
+
+def test_selected_and_centred_curves_can_be_sent_to_other_processes():
+    for effects in (_effects(), _effects()["bmi"], _effects()["sex"].centered()):
+        again = pickle.loads(pickle.dumps(effects))
+        np.testing.assert_array_equal(again.h_statistic(), effects.h_statistic())
+
+
+def test_background_rows_are_not_joined():
+    with pytest.raises(TypeError, match="effects have no rows to join"):
+        pkex.Effects.concat([_effects(), _effects()])
 
 
 def test_a_file_has_all_arrays(tmp_path):
