@@ -136,7 +136,8 @@ def leave_one_out(result: LeaveOneOut, _totals: bool) -> Any:
         "log_density": result.log_density,
     }
     known = {name: column for name, column in columns.items() if column is not None}
-    table = np.stack([column.reshape(len(result), -1) for column in known.values()], axis=1)
+    table = np.stack(list(known.values()), axis=1)
+    table = table if table.ndim == 3 else table[:, :, None]
     frame = _frame(list(known), table, result.row_index, result.output_names, "index")
     return frame.iloc[result.ranking]
 

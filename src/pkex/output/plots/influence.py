@@ -65,6 +65,7 @@ class InfluenceDisplay(Display):
         """
         check_at_least(max_rows, "max_rows", 1)
         check_at_least(max_features, "max_features", 1)
+        self._check_rows()
         one, count = self.result.select_output(output, "plot"), len(self.result)
         if not is_index(row) or not -count <= row < count:
             raise IndexError(f"there are rows 0 to {count - 1}, got {brief(row)}.")

@@ -37,6 +37,8 @@ def check(influence: Any, result: Any) -> None:
 
 def payload(influence: Influence) -> dict[str, Any]:
     """Return what the section needs: a table for each row, for the first output."""
+    if not len(influence):
+        raise ValueError("the influence has no rows, so there is nothing to show.")
     one = influence if influence.values.ndim == 2 else influence.select_output(0, "report")
     return {
         "what": KINDS[influence.kind],

@@ -115,7 +115,7 @@ def leave_one_out(result: LeaveOneOut) -> View:
         "LeaveOneOut",
         pluralise(len(result), "training row"),
         pluralise(result.residuals.shape[1], "output") if several else "",
-        f"root mean squared residual {np.sqrt(np.mean(one.residuals**2)):.4g}",
+        f"root mean squared residual {np.sqrt(np.mean(one.residuals**2)):.4g}" if len(one) else "",
     )
     notes = [f"output {one.output_names[0]}"] if several else []
     rest = more(len(result) - _LINES, "row")
