@@ -435,7 +435,7 @@ def test_models_without_training_rows_are_not_supported():
     with pytest.raises(UnsupportedModelError, match="not training rows"):
         Explainer(Ridge().fit(X, Y), BACKGROUND).influence(ROWS)
     with pytest.raises(UnsupportedModelError, match="has none"):
-        Explainer(MACHINE).leave_one_out()
+        Explainer(MACHINE).leave_one_out(y_train=Y)
 
 
 def test_a_singular_matrix_is_not_inverted():
