@@ -112,8 +112,9 @@ def sparse_explanation(result: SparseExplanation, _totals: bool) -> Any:
     """Return a line for each value that is stored, and one for the rest of each row."""
     pandas, one = import_optional("pandas", "pandas"), result.select_output(None, "to_frame")
     values, data = one.values, one.data
+    labels = range(len(one)) if one.row_index is None else one.row_index
     lines = []
-    for row in range(len(one)):
+    for row, label in enumerate(labels):
         here = slice(values.indptr[row], values.indptr[row + 1])
         stored = slice(data.indptr[row], data.indptr[row + 1])
         cells = dict(zip(data.indices[stored].tolist(), data.data[stored].tolist(), strict=True))
@@ -121,8 +122,8 @@ def sparse_explanation(result: SparseExplanation, _totals: bool) -> Any:
         for i in np.argsort(-np.abs(phi), kind="stable"):
             columns = one.feature_groups[features[i]]
             cell = cells.get(columns[0], 0.0) if len(columns) == 1 else np.nan
-            lines.append((row, one.feature_names[features[i]], cell, phi[i]))
-        lines.append((row, REST, np.nan, one.rest[row]))
+            lines.append((label, one.feature_names[features[i]], cell, phi[i]))
+        lines.append((label, REST, np.nan, one.rest[row]))
     return pandas.DataFrame(lines, columns=["row", "feature", "data", "value"])
 
 

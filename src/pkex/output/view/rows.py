@@ -60,7 +60,7 @@ def _sum(
     """Return a row as a sum of its largest values, below its class where outputs are several."""
     (row, output), several = place, predictions.shape[1] > 1
     base, prediction = float(bases[place]), float(predictions[place])
-    title, predicted = f"row {_row_names(explanation)[row]}", ""
+    title, predicted = f"row {explanation.row_names[row]}", ""
     if explanation.predicted_class is not None:
         labels = (f"predicted {explanation.predicted_class[row]}", _largest_output(other, row))
         predicted = ", ".join(filter(None, labels))
@@ -86,7 +86,7 @@ def row_table(explanation: Any) -> View:
     base, predictions = map(_with_outputs, (explanation.base_values, explanation.predictions))
     n_rows, n_outputs = predictions.shape
     places = list(np.ndindex(min(n_rows, max(1, _LINES // n_outputs)), n_outputs))
-    names, texts = _row_names(explanation), getattr(explanation, "texts", None)
+    names, texts = explanation.row_names, getattr(explanation, "texts", None)
     columns = []
     if texts:
         columns.append(Column("text", [cut(texts[row], _LETTERS) for row, _ in places]))
@@ -208,11 +208,6 @@ def _is_sparse(explanation: Any) -> bool:
 
 def _with_outputs(array: Floats) -> Floats:
     return array if array.ndim == 2 else array[:, np.newaxis]
-
-
-def _row_names(explanation: Any) -> Sequence[str]:
-    numbers = map(str, range(len(explanation)))
-    return list(numbers) if _is_sparse(explanation) else explanation.row_names
 
 
 def _name_of_rest(explanation: Any) -> str:
