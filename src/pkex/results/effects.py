@@ -170,8 +170,8 @@ class Effects(Result):
         That of a feature is the fraction of the variance of the prediction over the background
         which is not a sum of a function of the feature and one of all others. That of a pair is the
         fraction of the variance of its joint partial dependence which is not the sum of both
-        curves. So 0 means that there is no interaction. It is exact for these rows; NaN where
-        nothing varies.
+        curves. So 0 means that there is no interaction, on the scale that `response` names. It is
+        exact for these rows; NaN where nothing varies.
 
         Returns
         -------

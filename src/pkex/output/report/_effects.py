@@ -69,7 +69,7 @@ def _facts(effects: Effects) -> list[Fact]:
         "Features": len(effects),
         "Background": effects.background_info,
         "Outputs": len(effects.output_names) if effects.mean.ndim else None,
-        "Output": effects.output_kind,
+        "Output": effects.output_kind if effects.response == "prediction" else effects.response,
         "Band": None if effects.std is None else "exact, for a Gaussian process",
         "H squared": "exact at the background rows",
     }

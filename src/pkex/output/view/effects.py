@@ -31,19 +31,20 @@ def effect_names(result: Effects) -> list[str]:
 def effects(result: Effects, count: int) -> View:
     """Return the ends of the grids and of the curves, of the first outputs."""
     n_outputs = len(result.output_names)
+    shown = result.response if result.response != "prediction" else ""
     headline = titled(
         "Effects",
         KIND_NAMES[result.kind],
         *_count(result),
         pluralise(n_outputs, "output") if n_outputs > 1 else "",
-        result.response if result.response != "prediction" else "",
+        shown,
     )
     return View(
         headline,
         notes=[f"background: {result.about.background_info}"],
         tables=effects_tables(result, count),
         more=more(len(result) - count, "effect"),
-        remarks=[] if result.output_kind is None else [f"output: {result.output_kind}"],
+        remarks=[f"output: {result.output_kind}"] if result.output_kind and not shown else [],
     )
 
 
