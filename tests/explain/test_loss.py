@@ -212,6 +212,8 @@ def test_banzhaf_values_need_not_add_up():
             "log loss is not a quadratic",
         ),
         (lambda: pkex.sage(SVM, X, Y[:3], max_samples=10), ValueError, "shape"),
+        (lambda: pkex.sage(SVM, X[:, :2], Y), ValueError, "^X has 2 columns"),
+        (lambda: pkex.sage(SVM, X, Y, background=X[:, :2]), ValueError, "^background has 2"),
         (lambda: pkex.sage(SVM, X, Y, max_samples=0), ValueError, "max_samples"),
         (lambda: pkex.sage(SVM, X, Y, max_samples=1.5), ValueError, "max_samples"),
     ],
