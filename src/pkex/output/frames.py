@@ -167,9 +167,11 @@ def _row_frame(
         blocks.append(stds.reshape(shape))
     clash = set(names).intersection(added)
     if clash:
+        advice = "use to_frame(totals=False)"
+        if any(name.endswith(" std") for name in clash):
+            advice = "rename it with with_names(feature_names, column_names)"
         raise ValueError(
-            f"a feature is named {clash.pop()!r}, like a column that to_frame adds; use "
-            "to_frame(totals=False)."
+            f"a feature is named {sorted(clash)[0]!r}, like a column that to_frame adds; {advice}."
         )
     index = result.row_index if index is None else index
     table = np.concatenate(blocks, axis=1)
