@@ -20,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC, SVR
 
 import pkex
+from pkex.output.report import _effects as _effects_report
 
 _X, _Y = load_diabetes(return_X_y=True, as_frame=True)
 
@@ -165,3 +166,19 @@ def test_the_report_has_the_curves(tmp_path):
     assert data["effects"] == ["bmi", "sex", "bmi & s5"]
     np.testing.assert_allclose(data["panels"][0][0]["average"], effects.average[0], rtol=1e-7)
     assert data["panels"][0][2]["pair"]
+    assert data["effects_are"] == "2 features and 1 pair"
+    assert all(word in data["lines"] for word in ("average", "band", "thin lines"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("average", "Line: average over the background."),
+        ("individual", "Thin lines: individual background rows."),
+        ("ale", "Line: mean differences between neighbouring places, accumulated; its mean is 0."),
+    ],
+)
+def test_the_report_says_what_its_lines_are(kind, words):
+    f = pkex.KernelExpansion([[0.0], [1.0]], [1.0, 2.0], pkex.kernels.RBF())
+    data = _effects_report.payload(pkex.Explainer(f).effects(kind=kind))
+    assert data["lines"] == f"{words} All curves have the same vertical axis."

@@ -13,7 +13,7 @@ from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_colu
 if TYPE_CHECKING:
     from pkex.results.effects import Effects
 
-__all__ = ["KIND_NAMES", "effect_names", "effects", "effects_tables"]
+__all__ = ["KIND_NAMES", "count_effects", "effect_names", "effects", "effects_tables"]
 
 KIND_NAMES = {
     "average": "partial dependence",
@@ -35,7 +35,7 @@ def effects(result: Effects, count: int) -> View:
     headline = titled(
         "Effects",
         KIND_NAMES[result.kind],
-        *_count(result),
+        *count_effects(result),
         pluralise(n_outputs, "output") if n_outputs > 1 else "",
         shown,
     )
@@ -48,7 +48,7 @@ def effects(result: Effects, count: int) -> View:
     )
 
 
-def _count(result: Effects) -> list[str]:
+def count_effects(result: Effects) -> list[str]:
     """Return how many features and pairs there are."""
     pairs = sum(len(names) > 1 for names in result.features)
     counts = ((len(result) - pairs, "feature"), (pairs, "pair"))
