@@ -282,25 +282,42 @@ def _ale_map(rows, column, edges):
     return stacked, maps
 
 
-@pytest.mark.parametrize("kernel", [RBF(3.0), Matern(3.0, nu=2.5)], ids=str)
-def test_h_statistic_is_that_of_brute_partial_dependence(kernel):
-    model, rows = _process(kernel)
-    effects = pkex.Explainer(model, rows).effects([2, (2, 8)], grid_resolution=3)
+def _brute_h(predict, rows):
+    """Return H squared of column 2, and of columns 2 and 8, from predictions."""
 
     def dependence(columns):
         curve = []
         for row in rows:
             table = rows.copy()
             table[:, columns] = row[columns]
-            curve.append(model.predict(table).mean())
+            curve.append(predict(table).mean())
         return np.array(curve) - np.mean(curve)
 
-    whole = model.predict(rows) - model.predict(rows).mean()
+    whole = predict(rows) - predict(rows).mean()
     others = dependence([j for j in range(10) if j != 2])
     single = ((whole - dependence([2]) - others) ** 2).sum() / (whole**2).sum()
     both = dependence([2, 8])
     pair = ((both - dependence([2]) - dependence([8])) ** 2).sum() / (both**2).sum()
-    np.testing.assert_allclose(effects.h_statistic(), [single, pair], rtol=1e-8)
+    return [single, pair]
+
+
+@pytest.mark.parametrize("kernel", [RBF(3.0), Matern(3.0, nu=2.5)], ids=str)
+def test_h_statistic_is_that_of_brute_partial_dependence(kernel):
+    model, rows = _process(kernel)
+    effects = pkex.Explainer(model, rows).effects([2, (2, 8)], grid_resolution=3)
+    np.testing.assert_allclose(effects.h_statistic(), _brute_h(model.predict, rows), rtol=1e-8)
+
+
+def test_h_statistic_of_probabilities_is_not_that_of_log_odds():
+    rows = _X.to_numpy()[:12]
+    model = LogisticRegression(C=1e4).fit(_X.to_numpy(), _Y > 140.0)
+    explainer = pkex.Explainer(model, rows, outputs="log-odds")
+    options: dict[str, Any] = {"grid_resolution": 3, "response_method": "predict_proba"}
+    effects = explainer.effects([2, (2, 8)], **options)
+    expected = _brute_h(lambda table: model.predict_proba(table)[:, 1], rows)
+    np.testing.assert_allclose(effects.h_statistic(), expected, rtol=1e-8)
+    assert "log-odds" not in repr(effects)
+    assert min(expected) > 1e-4 > explainer.effects([2, (2, 8)]).h_statistic().max()
 
 
 def test_an_additive_model_has_no_interactions():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from scipy import stats
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA
@@ -435,7 +436,15 @@ def test_models_without_training_rows_are_not_supported():
     with pytest.raises(UnsupportedModelError, match="not training rows"):
         Explainer(Ridge().fit(X, Y), BACKGROUND).influence(ROWS)
     with pytest.raises(UnsupportedModelError, match="has none"):
-        Explainer(MACHINE).leave_one_out()
+        Explainer(MACHINE).leave_one_out(y_train=Y)
+
+
+def test_values_are_called_what_they_are():
+    influence = Explainer(MACHINE, BACKGROUND, index="BV").influence(ROWS, top=2)
+    assert "on BV values" in repr(influence)
+    bar = influence.plot().figure_.axes[0].child_axes[0]
+    assert bar.get_ylabel() == "influence on the BV value"
+    plt.close("all")
 
 
 def test_a_singular_matrix_is_not_inverted():

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 from sklearn.kernel_ridge import KernelRidge
@@ -212,6 +213,8 @@ def test_banzhaf_values_need_not_add_up():
             "log loss is not a quadratic",
         ),
         (lambda: pkex.sage(SVM, X, Y[:3], max_samples=10), ValueError, "shape"),
+        (lambda: pkex.sage(SVM, X[:, :2], Y), ValueError, "^X has 2 columns"),
+        (lambda: pkex.sage(SVM, X, Y, background=X[:, :2]), ValueError, "^background has 2"),
         (lambda: pkex.sage(SVM, X, Y, max_samples=0), ValueError, "max_samples"),
         (lambda: pkex.sage(SVM, X, Y, max_samples=1.5), ValueError, "max_samples"),
     ],
@@ -286,3 +289,14 @@ def test_kernel_ridge_without_an_intercept():
     model = KernelRidge(kernel="rbf", alpha=0.1).fit(X[:25], 150.0 + Y[:25])
     y = 150.0 + Y[30:32]
     check(model, model.predict, X[30:32], y, X[:3], "product-of-marginals", 1e-8)
+
+
+def test_plots_and_tables_name_the_squared_error():
+    losses = pkex.Explainer(SVM, X[:5]).loss(X[:3], Y[:3])
+    labels = [label.get_text() for label in losses[0].plot().ax_.get_yticklabels()]
+    assert labels[-1] == losses.plot.decision().ax_.get_xlabel() == "squared error"
+    assert losses.plot.heatmap().ax_.get_xlabel() == "3 rows, by squared error"
+    assert "prediction" not in losses._repr_html_()
+    banzhaf = pkex.Explainer(SVM, X[:5], index="BV").loss(X[:1], Y[:1])
+    assert "(squared error)" in repr(banzhaf)
+    plt.close("all")

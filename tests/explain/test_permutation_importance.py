@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 from sklearn.inspection import permutation_importance as sampled_importance
@@ -18,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import pkex
@@ -246,6 +249,36 @@ def test_rows_are_drawn():
     again = pkex.permutation_importance(RIDGE, X, Y, max_samples=1 / 3, random_state=1)
     assert found.n_rows == 20
     assert np.array_equal(found.values, again.values)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_frames_of_other_libraries(library):
+    frame = pd.DataFrame({"number": X[:, 0], "kind": np.array(["u", "v", "w"])[THREE]})
+    steps = make_column_transformer((StandardScaler(), ["number"]), (OneHotEncoder(), ["kind"]))
+    other = nw.from_native(frame)
+    other = other.to_polars() if library == "polars" else other.to_arrow()
+    for model, y in ((SVC(), THREE), (SVR(), Y)):
+        fitted = make_pipeline(steps, model).fit(frame, y)
+        for options in ({}, {"max_samples": 20, "random_state": 0}):
+            found = pkex.permutation_importance(fitted, other, y, **options)
+            expected = pkex.permutation_importance(fitted, frame, y, **options)
+            np.testing.assert_array_equal(found.values, expected.values)
+    found = pkex.sage(fitted, other, Y, max_samples=5, random_state=0)
+    expected = pkex.sage(fitted, frame, Y, max_samples=5, random_state=0)
+    np.testing.assert_array_equal(found.values, expected.values)
+
+
+def test_a_model_is_asked_by_one_thread(monkeypatch):
+    """Models of scikit-learn set filters of warnings, which would stay set if two threads did."""
+    threads, predict = set(), SVC.predict
+
+    def watched(self, X):
+        threads.add(threading.get_ident())
+        return predict(self, X)
+
+    monkeypatch.setattr(SVC, "predict", watched)
+    pkex.permutation_importance(SVC().fit(X[:40], THREE[:40]), X, THREE, n_jobs=4)
+    assert threads == {threading.get_ident()}
 
 
 def test_standard_errors_are_those_of_fresh_rows():

@@ -72,8 +72,18 @@ def test_texts_come_in_any_column(rows):
 def test_a_column_of_a_frame_is_texts():
     pandas = pytest.importorskip("pandas")
     column = pandas.Series(TEXTS, index=range(5, 11))
-    explanation = pkex.Explainer(fitted())(column)
+    explanation = unchecked(pkex.Explainer(fitted())(column))
     assert explanation.texts == tuple(TEXTS)
+    labels = list(range(5, 11))
+    assert list(explanation.row_index) == list(explanation.dense().row_index) == labels
+    assert explanation.to_frame()["row"].unique().tolist() == labels
+    assert "row 10" in repr(explanation[5])
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "all"])
+def test_a_number_of_features_is_asked_for(count):
+    with pytest.raises(ValueError, match="max_columns must be a number of features"):
+        unchecked(pkex.Explainer(fitted())(TEXTS)).dense(count)
 
 
 @pytest.mark.parametrize(

@@ -98,3 +98,29 @@ def test_the_plot_marks_what_is_significant_and_asks_for_an_output():
     with pytest.raises(ValueError, match="3 outputs; choose one"):
         classes.plot()
     assert "Mean prediction of 1" in classes.plot(output="1").ax_.get_title(loc="left")
+
+
+def test_the_losses_can_be_selected_alone(tmp_path):
+    before, after = np.random.default_rng(7).normal(size=(2, 40, 3))
+    targets = {"y_before": before[:, 0] - before[:, 1], "y_after": after[:, 0] + 2.0 * after[:, 1]}
+    change = pkex.change(MODEL, before, after, **targets, random_state=0, n_jobs=1)
+    losses = change.select_output("squared error", "select_output")
+    frame = change.to_frame(output="squared error")
+    assert change.loss_contributions is not None
+    np.testing.assert_array_equal(
+        frame["contribution"][["x0", "x1", "x2"]], change.loss_contributions
+    )
+    for contributions in (losses.contributions, losses.loss_contributions):
+        np.testing.assert_array_equal(contributions, change.loss_contributions)
+    assert (losses.prediction, losses.loss, losses.base_loss) == (
+        None,
+        change.loss,
+        change.base_loss,
+    )
+    assert losses.significant() == change.significant(output="squared error") != ()
+    assert "Mean prediction" not in losses.verdict()
+    assert "to the error changed" in losses.verdict()
+    losses.save(tmp_path / "losses.npz")
+    assert repr(pkex.Change.load(tmp_path / "losses.npz")) == repr(losses)
+    losses.report(tmp_path / "losses.html")
+    assert "Mean squared error" in losses.plot().ax_.get_title(loc="left")

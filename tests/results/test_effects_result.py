@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -19,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC, SVR
 
 import pkex
+from pkex.output.report import _effects as _effects_report
 
 _X, _Y = load_diabetes(return_X_y=True, as_frame=True)
 
@@ -46,6 +48,17 @@ def test_effects_are_selected_by_name_and_number():
         np.testing.assert_array_equal(one.h_statistic(), effects.h_statistic()[2:])
     with pytest.raises(KeyError, match="age"):
         effects["age"]
+
+
+def test_selected_and_centred_curves_can_be_sent_to_other_processes():
+    for effects in (_effects(), _effects()["bmi"], _effects()["sex"].centered()):
+        again = pickle.loads(pickle.dumps(effects))
+        np.testing.assert_array_equal(again.h_statistic(), effects.h_statistic())
+
+
+def test_background_rows_are_not_joined():
+    with pytest.raises(TypeError, match="effects have no rows to join"):
+        pkex.Effects.concat([_effects(), _effects()])
 
 
 def test_a_file_has_all_arrays(tmp_path):
@@ -153,3 +166,19 @@ def test_the_report_has_the_curves(tmp_path):
     assert data["effects"] == ["bmi", "sex", "bmi & s5"]
     np.testing.assert_allclose(data["panels"][0][0]["average"], effects.average[0], rtol=1e-7)
     assert data["panels"][0][2]["pair"]
+    assert data["effects_are"] == "2 features and 1 pair"
+    assert all(word in data["lines"] for word in ("average", "band", "thin lines"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("average", "Line: average over the background."),
+        ("individual", "Thin lines: individual background rows."),
+        ("ale", "Line: mean differences between neighbouring places, accumulated; its mean is 0."),
+    ],
+)
+def test_the_report_says_what_its_lines_are(kind, words):
+    f = pkex.KernelExpansion([[0.0], [1.0]], [1.0, 2.0], pkex.kernels.RBF())
+    data = _effects_report.payload(pkex.Explainer(f).effects(kind=kind))
+    assert data["lines"] == f"{words} All curves have the same vertical axis."

@@ -90,3 +90,13 @@ def test_plots_have_a_lane_for_each_column():
     with pytest.raises(ValueError, match="output"):
         several.plot()
     plt.close("all")
+
+
+def test_a_feature_named_like_a_standard_deviation():
+    rows = X.set_axis(["a", "a std", "c"], axis=1)
+    model = GaussianProcessRegressor(RBF(1.5), alpha=0.1, optimizer=None).fit(rows, X["a"])
+    gradients = pkex.Explainer(model).gradients(rows[:2], return_std=True)
+    with pytest.raises(ValueError, match=r"named 'a std'.*rename it with with_names"):
+        gradients.to_frame()
+    names = ["a", "b", "c"]
+    assert "a std" in gradients.with_names(names, names).to_frame()

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
@@ -110,3 +111,12 @@ def test_an_index_of_another_length_is_refused():
     explanation = Explainer(MODEL, DIABETES[:9])(ROWS)
     with pytest.raises(ValueError, match=r"row_index must have shape \(4,\)"):
         replace(explanation, row_index=pd.RangeIndex(3))
+
+
+def test_levels_of_explained_and_of_training_rows_are_told_apart():
+    frame = DIABETES[:4].set_axis(INDEXES["two levels"])
+    model = KernelRidge(kernel="rbf", alpha=0.1).fit(frame, TARGET[:4])
+    influence = Explainer(model).influence(frame[2:], X_train=frame, y_train=TARGET[:4])
+    table = influence.to_frame()
+    assert list(table.index.names) == ["town", "row_1", "train_town", "train_row_1"]
+    assert table.loc[("Graz", 2, "Wien", 1), "influence"] == influence.values[1, 0]

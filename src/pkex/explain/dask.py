@@ -150,8 +150,8 @@ def _names(
     if clashes:
         name = clashes[0]
         raise ValueError(
-            f"a feature is named {name!r}, as a column that frame adds: give it another name "
-            f'with groups={{"my_{name}": ["{name}"]}}.'
+            f"a feature is named {name!r}, as a column that explain_frame adds: give it another "
+            f'name with groups={{"my_{name}": ["{name}"]}}.'
         )
     names = [*features, *ends]
     if not shape:

@@ -1,4 +1,4 @@
-"""BackgroundSums over points and background rows that effects are made of.
+"""Sums over points and background rows that effects are made of.
 
 With the factors of a product kernel, the prediction at background row b with feature j set to g is
 
@@ -138,7 +138,7 @@ class BackgroundSums(NamedTuple):
     linked : list over curves of arrays of shape (n_places, n_outputs), or None
         Means of a function of the individual curves.
     crossed : list over curves of arrays of shape (n_rows, n_outputs), or None
-        Means over the places instead of the background.
+        Means over the places instead of the background, of that function where there is one.
     """
 
     means: list[list[list[Floats]]]
@@ -173,7 +173,7 @@ class _Pass:
                     means[k][number].append(_mean(part, piece, curve, k, outside, rows))
                     if wants:
                         ice[number] += _individual(part, piece, curve, k, outside)
-                    if self.across is not None:
+                    if self.across is not None and self.link is None:
                         crossed[number] += _across(part, piece, curve, k, outside, self.across)
         ice = [each + self.intercept for each in ice]
         linked = None
@@ -183,6 +183,8 @@ class _Pass:
                 np.einsum("b,bgm->gm", curve.shares[0, rows], each)
                 for curve, each in zip(self.curves, ice, strict=True)
             ]
+            if self.across is not None:
+                crossed = [np.einsum("bgm,g->bm", each, self.across) for each in ice]
         return means, ice if self.individual else None, linked, crossed
 
 

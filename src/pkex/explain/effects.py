@@ -99,7 +99,7 @@ def explain_effects(
         cov=None if cov is None else tuple(each.cov_of(problem.intercept.ndim) for each in cov),
         data=tuple(base.cells(problem, each) for each in chosen),
         response="prediction" if link is None else "probability",
-        h=partial(_h_statistics, problem, chosen, n_jobs),
+        h=partial(_h_statistics, problem, chosen, link, n_jobs),
     )
 
 
@@ -318,9 +318,11 @@ def _shape(
 
 
 def _h_statistics(
-    problem: Problem, chosen: Sequence[tuple[int, ...]], n_jobs: int | None
+    problem: Problem, chosen: Sequence[tuple[int, ...]], link: Any, n_jobs: int | None
 ) -> Floats:
     """Return Friedman's H squared of each feature or pair at the background rows.
+
+    It is that of a function of the outputs where curves are of one, as of probabilities.
 
     That of a feature j is the fraction of the variance of the prediction that is not a sum of a
     function of j and one of all others; that of a pair is the fraction of the variance of its joint
@@ -332,14 +334,15 @@ def _h_statistics(
     sets = [*((j,) for j in single), *(each for each in chosen if len(each) == 2)]
     shares, shape = base.weights[None, :], (base.n_rows,)
     curves = [Curve(features, places, shares, shape) for features in sets]
-    options: dict[str, Any] = {"n_jobs": n_jobs, "across": base.weights}
+    options: dict[str, Any] = {"n_jobs": n_jobs, "across": base.weights, "link": link}
     sums = sum_over_background(base.parts, curves, base.intercept, **options)
     assert sums.crossed is not None
     weights = base.weights
     effects = dict(zip(sets, _averages(base, curves, sums), strict=True))
     others = dict(zip(sets, sums.crossed, strict=True))
     centred = {key: each - weights @ each for key, each in effects.items()}
-    whole = base.predictions - weights @ base.predictions
+    predictions = base.predictions if link is None else link(base.predictions)
+    whole = predictions - weights @ predictions
     statistics = []
     for each in chosen:
         if len(each) == 1:
@@ -349,7 +352,7 @@ def _h_statistics(
             joint = centred[each]
             left = joint - centred[each[:1]] - centred[each[1:]]
         variance = weights @ joint**2
-        rounding = _ROUNDING * np.abs(base.predictions).max(axis=0)
+        rounding = _ROUNDING * np.abs(predictions).max(axis=0)
         varies = variance > rounding**2  # the fraction of a rounding error has no meaning
         statistics.append((weights @ left**2) / np.where(varies, variance, np.nan))
     result = np.array(statistics)

@@ -16,7 +16,7 @@ from pkex._util.types import Floats, Indices
 from pkex._util.validation import is_index
 from pkex.errors import UnsupportedModelError
 from pkex.explain.problem import PreparedRows, Problem
-from pkex.explain.training import LEFT_OUT, Training, read_training
+from pkex.explain.training import Training, has_left_out, read_training
 from pkex.games.blocks import even_step
 from pkex.results.influence import Influence
 from pkex.results.leave_one_out import LeaveOneOut
@@ -154,13 +154,13 @@ def _split(
 
 def leave_one_out(problem: Problem, X_train: Any, y_train: Any, sample_weight: Any) -> LeaveOneOut:
     """Return the result of `Explainer.leave_one_out`."""
-    training = read_training(problem, X_train, y_train, sample_weight)
-    if training.kind != LEFT_OUT:
+    if not has_left_out(problem):
         raise UnsupportedModelError(
             "leave_one_out needs a Gaussian process or kernel ridge regression, whose fit without "
             "a row has a closed form; that of this model has none. explainer.influence(X) has the "
             "term of each training row in a prediction."
         )
+    training = read_training(problem, X_train, y_train, sample_weight)
     residuals = np.sum([each.gains for each in training.parts], axis=0)
     assert training.targets is not None
     std = _left_out_std(training)

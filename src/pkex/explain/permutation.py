@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -87,7 +88,8 @@ def permutation_importance(
     random_state : int, Generator, RandomState or None
         Draws the rows where not all are used; nothing else is random.
     n_jobs : int or None, default -1
-        Number of threads as in joblib; -1 uses all cores.
+        Number of threads as in joblib; -1 uses all cores. The classes of a model with several
+        outputs are those that it predicts itself, in one thread.
     progress : bool, default False
         Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
 
@@ -149,7 +151,10 @@ def permutation_importance(
         )
         weight = None if sample_weight is None else np.asarray(sample_weight)[chosen]
         score = make_score(name, fitted, np.asarray(y)[chosen], weight, len(chosen))
-    shuffles = Shuffles(_predictor(problem, prepared, name), score)
+    predictor = _predictor(problem, prepared, name)
+    if isinstance(predictor, _ByModel):
+        n_jobs = 1  # as it predicts, scikit-learn sets filters of warnings, which threads share
+    shuffles = Shuffles(predictor, score)
     forecast = Forecast(shuffles.work, shuffles.announce)
     with single_blas():  # which would have threads beside those of the engine
         sums = run_reduction(shuffles, n_jobs=n_jobs, progress=progress, forecast=forecast)
@@ -332,7 +337,10 @@ class _ByModel:
         self.players, self.labels = problem.feature_groups, fitted.classes.labels
         self.ask = without_name_warning(fitted.classes.predict)
         rows = prepared.rows
-        self.rows = rows if hasattr(rows, "iloc") else np.asarray(_dense(rows))
+        if not hasattr(rows, "iloc"):
+            frame = nw.from_native(rows, eager_only=True, pass_through=True)
+            rows = frame if isinstance(frame, nw.DataFrame) else np.asarray(_dense(rows))
+        self.rows = rows
         self.n_features, self.n_rows, self.step = len(self.players), len(self.rows), min(step, 128)
 
     def predict(self, rows: slice, donors: slice) -> Iterator[Floats]:
@@ -345,6 +353,10 @@ class _ByModel:
                 given = self.rows.iloc[there].reset_index(drop=True)
                 for column in columns:
                     spliced.isetitem(column, given.iloc[:, column])
+            elif isinstance(self.rows, nw.DataFrame):
+                given = self.rows[there]
+                new = [given[:, column] for column in columns]
+                spliced = self.rows[here].with_columns(*new).to_native()
             else:
                 spliced = self.rows[here]
                 spliced[:, columns] = self.rows[there][:, columns]

@@ -1,7 +1,7 @@
-"""How sure a Gaussian process is of its values, and where its predictive variance comes from.
+"""How uncertain the values of a Gaussian process are, and where its variance comes from.
 
 Both are asked of a problem through an `Explainer`: ``explainer(X, return_std=True)`` and
-``explainer.variance(X)``.
+``explainer.explain_variance(X)``.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def explain_variance(
     n_jobs: int | None,
     progress: bool,
 ) -> Explanation:
-    """Return the explanation of `Explainer.variance`."""
+    """Return the explanation of `Explainer.explain_variance`."""
     if not isinstance(observation_noise, bool | np.bool_ | None):
         raise TypeError(
             f"observation_noise must be None, True or False, got {brief(observation_noise)}."

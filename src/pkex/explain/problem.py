@@ -101,7 +101,7 @@ class PreparedRows(NamedTuple):
     rows : table
         The columns of the model, as the user has them.
     table : table
-        The rows after the steps that mix columns.
+        The rows after the steps that combine columns.
     parts : list of arrays, or of CSR arrays
         The rows as each part of the expansion has them.
     labels : index or None
@@ -218,12 +218,12 @@ class Problem:
 
     @lazy
     def intercept(self) -> Floats:
-        """The sum of the offsets of all parts, shape () or (n_outputs,)."""
+        """The sum of the intercepts of all parts, shape () or (n_outputs,)."""
         return np.asarray(np.sum([part.intercept for part in self.expansion.parts], axis=0))
 
     @lazy
     def intercept_error(self) -> Floats:
-        """What adding offsets to base and prediction costs, shape (n_outputs,)."""
+        """What adding intercepts to base and prediction costs, shape (n_outputs,)."""
         sizes = [np.abs(part.intercept).reshape(-1) for part in self.expansion.parts]
         cost: Floats = 12.0 * 2.0**-53 * np.sum(sizes, axis=0)
         return cost

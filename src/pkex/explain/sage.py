@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,16 +101,22 @@ def sage(
     check_n_jobs(n_jobs)
     refuse_dask(X, "X")
     refuse_dask(background, "background")
-    problem = make_problem(
+    make = partial(
+        make_problem,
         model,
-        X if background is None else background,
         removal="product-of-marginals",
-        background_weights=background_weights,
         groups=groups,
         outputs=None,
         index="SV",
         tol=None,
     )
+    try:
+        given = X if background is None else background
+        problem = make(given, background_weights=background_weights)
+    except (TypeError, ValueError):
+        if background is None:
+            make(None, background_weights=None).prepare(X)  # whose message is about X
+        raise
     check_loss(problem, "sage")
     prepared = problem.prepare(X)
     rows, n_all = prepared.rows, len(prepared.parts[0])

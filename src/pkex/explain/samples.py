@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from pkex._util.random import RandomState, as_generator
@@ -40,4 +41,6 @@ def take_rows(table: Any, places: Any) -> Any:
         return table.tocsr()[places]
     if isinstance(table, list | tuple):
         return [table[place] for place in places]
-    return table[places]
+    if isinstance(table, np.ndarray):
+        return table[places]
+    return nw.from_native(table, eager_only=True, allow_series=True)[places].to_native()

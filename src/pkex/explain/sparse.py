@@ -130,6 +130,7 @@ def explain_sparse_rows(
         predicted_class=None
         if predict is None
         else np.asarray(without_name_warning(predict)(rows)),
+        row_index=prepared.labels,
         texts=None if vectorizer is None else tuple(rows),
         spans=None if vectorizer is None else Analyzed(vectorizer, problem.about.column_names),
         **arrays,

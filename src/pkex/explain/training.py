@@ -35,7 +35,7 @@ from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import invert_cholesky
 from pkex.readers.reading import outer_stack_level
 
-__all__ = ["LEFT_OUT", "REPRESENTER", "LeftOut", "Terms", "Training", "read_training"]
+__all__ = ["LeftOut", "Terms", "Training", "has_left_out", "read_training"]
 
 LEFT_OUT, REPRESENTER = "leave-one-out", "representer"
 
@@ -151,14 +151,19 @@ class _Given(NamedTuple):
     labels: Any
 
 
+def has_left_out(problem: Problem) -> bool:
+    """Tell whether the fit of a model without one of its rows has a closed form."""
+    parts = problem.expansion.parts
+    return all(part.posterior is not None or part.ridge is not None for part in parts)
+
+
 def read_training(problem: Problem, X_train: Any, y_train: Any, sample_weight: Any) -> Training:
     """Return what the training rows do in a model; see `Explainer.influence`."""
     given = _Given(None, None, None)
     if X_train is not None:
         prepared = problem.prepare(X_train, name="X_train")
         given = _Given(prepared.parts, prepared.data, prepared.labels)
-    parts = problem.expansion.parts
-    if all(part.posterior is not None or part.ridge is not None for part in parts):
+    if has_left_out(problem):
         return _read_left_out(problem, given, y_train, sample_weight)
     if sample_weight is not None:
         raise ValueError(

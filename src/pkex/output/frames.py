@@ -112,8 +112,9 @@ def sparse_explanation(result: SparseExplanation, _totals: bool) -> Any:
     """Return a line for each value that is stored, and one for the rest of each row."""
     pandas, one = import_optional("pandas", "pandas"), result.select_output(None, "to_frame")
     values, data = one.values, one.data
+    labels = range(len(one)) if one.row_index is None else one.row_index
     lines = []
-    for row in range(len(one)):
+    for row, label in enumerate(labels):
         here = slice(values.indptr[row], values.indptr[row + 1])
         stored = slice(data.indptr[row], data.indptr[row + 1])
         cells = dict(zip(data.indices[stored].tolist(), data.data[stored].tolist(), strict=True))
@@ -121,8 +122,8 @@ def sparse_explanation(result: SparseExplanation, _totals: bool) -> Any:
         for i in np.argsort(-np.abs(phi), kind="stable"):
             columns = one.feature_groups[features[i]]
             cell = cells.get(columns[0], 0.0) if len(columns) == 1 else np.nan
-            lines.append((row, one.feature_names[features[i]], cell, phi[i]))
-        lines.append((row, REST, np.nan, one.rest[row]))
+            lines.append((label, one.feature_names[features[i]], cell, phi[i]))
+        lines.append((label, REST, np.nan, one.rest[row]))
     return pandas.DataFrame(lines, columns=["row", "feature", "data", "value"])
 
 
@@ -136,7 +137,8 @@ def leave_one_out(result: LeaveOneOut, _totals: bool) -> Any:
         "log_density": result.log_density,
     }
     known = {name: column for name, column in columns.items() if column is not None}
-    table = np.stack([column.reshape(len(result), -1) for column in known.values()], axis=1)
+    table = np.stack(list(known.values()), axis=1)
+    table = table if table.ndim == 3 else table[:, :, None]
     frame = _frame(list(known), table, result.row_index, result.output_names, "index")
     return frame.iloc[result.ranking]
 
@@ -165,9 +167,11 @@ def _row_frame(
         blocks.append(stds.reshape(shape))
     clash = set(names).intersection(added)
     if clash:
+        advice = "use to_frame(totals=False)"
+        if any(name.endswith(" std") for name in clash):
+            advice = "rename it with with_names(feature_names, column_names)"
         raise ValueError(
-            f"a feature is named {clash.pop()!r}, like a column that to_frame adds; use "
-            "to_frame(totals=False)."
+            f"a feature is named {sorted(clash)[0]!r}, like a column that to_frame adds; {advice}."
         )
     index = result.row_index if index is None else index
     table = np.concatenate(blocks, axis=1)

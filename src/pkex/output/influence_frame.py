@@ -24,9 +24,9 @@ def influence_frame(result: Influence, _totals: bool) -> Any:
         np.arange(result.n_train) if result.train_index is None else result.train_index,
     ]
     places = np.repeat(np.arange(n_rows), n_shown)
-    pairs = zip(labels, (places, lines), ("row", "train_row"), strict=True)
-    levels = {title: level for each in pairs for title, level in _levels(*each).items()}
-    keys, names = list(levels.values()), list(levels)
+    of_rows, of_lines = _levels(labels[0], places, "row"), _levels(labels[1], lines, "train_row")
+    of_lines = {f"train_{t}" if t in of_rows else t: level for t, level in of_lines.items()}
+    keys, names = [*of_rows.values(), *of_lines.values()], [*of_rows, *of_lines]
     several = result.values.ndim == 3
     outputs = result.output_names if several else ("",)
     frames = []
@@ -37,7 +37,7 @@ def influence_frame(result: Influence, _totals: bool) -> Any:
             columns["variance"] = one.variance.ravel()
         if one.train_targets is not None and one.train_targets.ndim == 1:
             columns["target"] = one.train_targets[lines]
-        split = one.feature_values.reshape(len(lines), -1)
+        split = one.feature_values.reshape(len(lines), len(one.feature_names))
         columns |= {f"influence_{name}": split[:, j] for j, name in enumerate(one.feature_names)}
         if one.train_data is not None:
             table = one.train_data[lines]

@@ -258,7 +258,7 @@ class ArrayResult(AboutAttributes):
         count = self._sizes().get("output", 1)
         if output is None and count > 1:
             raise ValueError(
-                f"the {self.NOUN} has {count} outputs; choose one, e.g. "
+                f"there are {count} outputs; choose one, e.g. "
                 f"{caller}(output={self.output_names[0]!r})."
             )
         [places] = select(

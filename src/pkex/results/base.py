@@ -94,11 +94,12 @@ class Result(ArrayResult):
         3
         """
         parts, noun = list(results), cls.NOUN
+        nouns = f"{noun.removesuffix('s')}s"
         if not any(axes[0] == "row" for axes in cls.AXES.values()):
-            raise TypeError(f"{noun}s have no rows to join.")
+            raise TypeError(f"{nouns} have no rows to join.")
         wrong = next((part for part in parts if not isinstance(part, cls)), None)
         if wrong is not None:
-            raise TypeError(f"concat takes {noun}s, got {type(wrong).__name__}.")
+            raise TypeError(f"concat takes {nouns}, got {type(wrong).__name__}.")
         if not parts:
             raise ValueError(f"concat takes at least one {noun}.")
         about = parts[0].about

@@ -76,6 +76,8 @@ class Differences(Result):
     def contributions(self) -> Floats:
         """The contribution of each feature to the difference of the mean predictions.
 
+        Where the losses alone were selected, those to the difference of the losses.
+
         See Also
         --------
         pkex.Change.prediction : Their sum.
@@ -94,6 +96,8 @@ class Differences(Result):
     def prediction(self) -> Any:
         """The difference of the mean predictions, one number or one for each output.
 
+        None where the losses alone were selected.
+
         See Also
         --------
         pkex.Change.contributions : What it consists of.
@@ -105,6 +109,8 @@ class Differences(Result):
         >>> round(pkex.change(f, np.eye(2), -np.eye(2), n_permutations=0).prediction, 4)
         0.2391
         """
+        if self.has_loss and len(self.output_names) == 1:
+            return None
         total = self._of_predictions(np.asarray(self.totals_after - self.totals_before))
         return total if np.ndim(total) else float(total)
 
@@ -159,11 +165,16 @@ class Differences(Result):
         >>> pkex.change(f, np.eye(2), -np.eye(2), n_permutations=0).loss_contributions is None
         True
         """
-        return np.asarray(self.differences[..., -1]) if self.has_loss else None
+        if not self.has_loss:
+            return None
+        return np.asarray(self.differences.reshape(len(self.feature_names), -1)[:, -1])
 
     def _of_predictions(self, array: Floats) -> Any:
-        """Return the part of an array without the losses; one output has no axis."""
-        if not self.has_loss:
+        """Return the part of an array without the losses, unless these alone were selected.
+
+        One output has no axis.
+        """
+        if not self.has_loss or len(self.output_names) == 1:
             return array
         part = np.atleast_1d(array)[..., :-1]
         return part[..., 0] if part.shape[-1] == 1 else part

@@ -81,7 +81,7 @@ class Effects(Result):
     """
 
     REPORT: ClassVar = "effects"
-    AXES: ClassVar = {"mean": ("output",), "weights": ("row",)}
+    AXES: ClassVar = {"mean": ("output",), "weights": ("background_row",)}
     VIEWS: ClassVar = (
         lambda self: effects(self, text.LINES),
         lambda self: effects(self, html.LINES),
@@ -132,12 +132,18 @@ class Effects(Result):
     def __len__(self) -> int:
         return len(self.features)
 
+    def __getstate__(self) -> dict[str, Any]:
+        _ = self.h  # without the model, which is not a part of effects
+        return self.__dict__
+
     def _other_sizes(self) -> tuple[tuple[str, int], ...]:
-        return (("row", len(self.weights)),)
+        return (("background_row", len(self.weights)),)
 
     def _select(self, key: Any) -> Self:
         axis = Axis("effect", len(self), tuple(effect_names(self)))
         [places] = select(key, [axis])
+        if not len(places):
+            raise IndexError("the selection holds no effect; choose at least one.")
         kept = [int(place) for place in places]
         changes: dict[str, Any] = {"h": lambda: self.h[kept]}
         for name in ("features", "grid", "data", *_CURVES):
@@ -164,8 +170,8 @@ class Effects(Result):
         That of a feature is the fraction of the variance of the prediction over the background
         which is not a sum of a function of the feature and one of all others. That of a pair is the
         fraction of the variance of its joint partial dependence which is not the sum of both
-        curves. So 0 means that there is no interaction. It is exact for these rows; NaN where
-        nothing varies.
+        curves. So 0 means that there is no interaction, on the scale that `response` names. It is
+        exact for these rows; NaN where nothing varies.
 
         Returns
         -------

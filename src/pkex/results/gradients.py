@@ -104,7 +104,7 @@ class Gradients(Result):
         >>> pkex.Explainer(f).gradients([[0.0, 1.0]]).ranking
         array([1, 0])
         """
-        sizes = np.abs(self.values).mean(axis=0)
+        sizes = np.abs(self.values).sum(axis=0)
         return np.argsort(-sizes.reshape(len(sizes), -1).sum(axis=1), kind="stable")
 
     def __getitem__(self, key: Any) -> Gradients:

@@ -132,7 +132,8 @@ class LeaveOneOut(Result):
         np.int64(2)
         """
         sizes = np.abs(self.residuals if self.std is None else self.residuals / self.std)
-        return np.argsort(-sizes.reshape(len(self), -1).sum(axis=1), kind="stable")
+        total = sizes if sizes.ndim == 1 else sizes.sum(axis=1)
+        return np.argsort(-total, kind="stable")
 
     @property
     def row_names(self) -> tuple[str, ...]:

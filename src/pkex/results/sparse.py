@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.types import Floats, Indices
+from pkex._util.validation import brief, is_index
 from pkex.games.rules import Rule
 from pkex.output import frames
 from pkex.output.files import codec
@@ -62,7 +63,7 @@ class SparseExplanation(RowResult):
     predicted_class : array of shape (n_rows,), optional
         Of a classifier, the class that its `predict` gives to each row.
     row_index : pandas.Index, optional
-        What pandas called the rows; None for rows without such labels.
+        What a pandas series of texts called them; None for rows without such labels.
     texts : tuple of str, optional
         The texts that the rows were made from, where a pipeline took texts.
     spans : Analyzed or Located, optional
@@ -285,7 +286,7 @@ class SparseExplanation(RowResult):
         details : mapping of str to anything, optional
             Facts that the explanation does not know, such as the model, shown as text.
         row_names : sequence of int or str, optional
-            What to call the rows; by default their numbers from 0.
+            What to call the rows; by default their labels, or numbers from 0.
 
         See Also
         --------
@@ -366,6 +367,10 @@ def _means(values: Any, rest: Floats) -> tuple[Floats, Floats, Floats]:
 
 def _to_dense(explanation: SparseExplanation, max_columns: int | None) -> Explanation:
     """See `SparseExplanation.dense`."""
+    if max_columns is not None and (not is_index(max_columns) or max_columns < 0):
+        raise ValueError(
+            f"max_columns must be a number of features, or None for all; got {brief(max_columns)}."
+        )
     values, rest = explanation.with_output_axis
     features = np.unique(np.concatenate([one.indices for one in values]))
     if max_columns is not None and len(features) > max_columns:
@@ -396,4 +401,5 @@ def _to_dense(explanation: SparseExplanation, max_columns: int | None) -> Explan
         predictions=explanation.predictions,
         error_bound=explanation.error_bound,
         predicted_class=explanation.predicted_class,
+        row_index=explanation.row_index,
     )

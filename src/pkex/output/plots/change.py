@@ -78,9 +78,10 @@ class ChangeDisplay(Display):
         losses = change.has_loss and number == len(change.output_names) - 1
         label = "Shapley value of the squared error" if losses else "Shapley value"
         label += f" ({len(shown)} of {count} features)" if len(shown) < count else ""
-        star = f"; * p <= {change.alpha:g}" if change.n_permutations else ""
+        star = f"; *\u00a0p\u00a0<=\u00a0{change.alpha:g}" if change.n_permutations else ""
         canvas.label_below(label, f"{_BOX}{star}")
-        canvas.title(difference(change, number, tested=False).rstrip("."))
+        title = difference(change, number, tested=False).rstrip(".")
+        canvas.title(title.replace(", difference", "\ndifference"))  # which would be cut off
         canvas.annotate(self._notes(shown, number))
         canvas.legend()
         return self

@@ -37,8 +37,8 @@ class Display:
 
     Parameters
     ----------
-    result : Explanation, Importance, Attribution, Interactions, Sensitivity or Change
-        What to draw.
+    result : result of pkex
+        What to draw, such as an `Explanation`.
 
     Attributes
     ----------
@@ -78,6 +78,11 @@ class Display:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} in ax_ of figure_>"
+
+    def _check_rows(self) -> None:
+        """Refuse a result from which no row was selected."""
+        if not len(self.result):
+            raise ValueError("there are no rows, so there is nothing to draw.")
 
     def _canvas(self, ax: Axes | None, width: float, height: float) -> Canvas:
         """Return what to draw in: given axes, or those of a new figure of so many inches."""

@@ -46,7 +46,8 @@ class GradientsDisplay(Display):
         """
         gradients = self.result.select_output(output, "plot")
         check_at_least(max_display, "max_display", 1)
-        values = gradients.values.reshape(len(gradients), -1)
+        self._check_rows()
+        values = gradients.values
         shown = gradients.ranking[:max_display]
         names = [gradients.feature_names[i] for i in shown]
         canvas = self._lanes(ax, names, 6.4, max(2.2, 1.3 + 0.32 * len(shown)))
@@ -55,7 +56,7 @@ class GradientsDisplay(Display):
             row = values[0, shown]
             canvas.bars(places, row, 0.62, color=[canvas.theme.signed(one) for one in row])
             if gradients.std is not None:
-                canvas.whiskers(row, places, 2.0 * gradients.std.reshape(1, -1)[0, shown])
+                canvas.whiskers(row, places, 2.0 * gradients.std[0, shown])
                 note = "whiskers: ± 2 posterior standard deviations"
         else:
             shade = canvas.theme.series(0)

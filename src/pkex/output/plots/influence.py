@@ -13,7 +13,7 @@ from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, check_at_least
 from pkex.output.plots.labels import MINUS, literal, short
-from pkex.output.text import cut, most_important
+from pkex.output.text import cut, most_important, value_name
 from pkex.output.view.influence import largest_lines, line_noun, target_text
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class InfluenceDisplay(Display):
         """
         check_at_least(max_rows, "max_rows", 1)
         check_at_least(max_features, "max_features", 1)
+        self._check_rows()
         one, count = self.result.select_output(output, "plot"), len(self.result)
         if not is_index(row) or not -count <= row < count:
             raise IndexError(f"there are rows 0 to {count - 1}, got {brief(row)}.")
@@ -102,7 +103,7 @@ class InfluenceDisplay(Display):
         prediction = _number(one.predictions[row])
         lines_are = f"{line_noun(one)}s"
         canvas.title(f"{lines_are} behind row {one.row_names[row]}{of}, prediction {prediction}")
-        canvas.colour_bar(image, "influence on the Shapley value")
+        canvas.colour_bar(image, f"influence on the {value_name(one)}")
         return self
 
 

@@ -50,6 +50,7 @@ class LeaveOneOutDisplay(Display):
             As for every plot.
         """
         check_at_least(max_names, "max_names", 0)
+        self._check_rows()
         one = self.result.select_output(output, "plot")
         canvas = self._canvas(ax, 5.2, 4.4)
         canvas.frame()

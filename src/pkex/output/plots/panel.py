@@ -146,8 +146,8 @@ class ExplanationDisplay(Display):
 
     def _noun_of_output(self, one: Explanation) -> str:
         """Return what values add up to, in a word or two."""
-        if one.output_kind is None:
-            return "prediction"
+        if one.quantity is not None or one.output_kind is None:
+            return one.quantity or "prediction"
         return one.output_kind if len(one.output_kind) <= _NOUN else "output"
 
     def _check_adds_up(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pkex._util.cells import format_cell
 from pkex.output.report._page import Fact, cut, finite, make_facts, sample_rows
-from pkex.output.view.effects import KIND_NAMES, effect_names
+from pkex.output.view.effects import KIND_NAMES, count_effects, effect_names
 
 if TYPE_CHECKING:
     from pkex.results.effects import Effects
@@ -17,7 +17,7 @@ __all__ = ["payload"]
 
 _LINES = 30  # individual curves of a panel
 _NOTES = {
-    "Background": "Curves are averages over these rows, with the feature at each place.",
+    "Background": "The prediction is computed for these rows, with the feature at each place.",
     "Band": "Two posterior standard deviations of the average, without observation noise.",
     "H squared": "Fraction of the variance that is not additive; 0 means no interaction.",
 }
@@ -32,11 +32,27 @@ def payload(effects: Effects) -> dict[str, Any]:
         "title": KIND_NAMES[effects.kind][0].upper() + KIND_NAMES[effects.kind][1:],
         "facts": _facts(effects),
         "output_names": list(outputs),
+        "effects_are": " and ".join(count_effects(effects)),
+        "lines": _describe_lines(effects),
         "effects": [cut(name) for name in effect_names(effects)],
         "panels": [[_panel(each, k) for k in range(len(effects))] for each in one],
         "h": finite(np.ravel(effects.h.T)),
         "response": effects.response,
     }
+
+
+def _describe_lines(effects: Effects) -> str:
+    """Return what the lines and the band of a curve are."""
+    average = "Line: average over the background"
+    if effects.kind == "ale":
+        average = "Line: mean differences between neighbouring places, accumulated; its mean is 0"
+    parts = [
+        "" if effects.average is None else average,
+        "" if effects.std is None else "band: two posterior standard deviations",
+        "" if effects.individual is None else "thin lines: individual background rows",
+    ]
+    text = "; ".join(filter(None, parts))
+    return f"{text[0].upper()}{text[1:]}. All curves have the same vertical axis."
 
 
 def _panel(effects: Effects, k: int) -> dict[str, Any]:
@@ -66,10 +82,10 @@ def _panel(effects: Effects, k: int) -> dict[str, Any]:
 
 def _facts(effects: Effects) -> list[Fact]:
     values = {
-        "Features": len(effects),
+        "Effects": " and ".join(count_effects(effects)),
         "Background": effects.background_info,
         "Outputs": len(effects.output_names) if effects.mean.ndim else None,
-        "Output": effects.output_kind,
+        "Output": effects.output_kind if effects.response == "prediction" else effects.response,
         "Band": None if effects.std is None else "exact, for a Gaussian process",
         "H squared": "exact at the background rows",
     }

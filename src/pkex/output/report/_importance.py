@@ -49,6 +49,8 @@ def _facts(importance: Importance) -> list[Fact]:
         "Importance": mean_size(importance),
         "Removal": importance.removal,
         "Background": importance.background_info,
-        "Standard errors": "one, on either side of each bar",
+        "Standard errors": "one, on either side of each bar"
+        if importance_notes(importance)
+        else "",
     }
     return make_facts({name: value or None for name, value in values.items()}, _NOTES)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pkex._util.cells import format_cell
 from pkex.output.report._page import Fact, cut, finite, make_facts
-from pkex.output.text import most_important
+from pkex.output.text import most_important, value_name
 from pkex.output.view.influence import KINDS, count_lines, largest_lines, line_noun, target_text
 
 if TYPE_CHECKING:
@@ -37,10 +37,13 @@ def check(influence: Any, result: Any) -> None:
 
 def payload(influence: Influence) -> dict[str, Any]:
     """Return what the section needs: a table for each row, for the first output."""
+    if not len(influence):
+        raise ValueError("the influence has no rows, so there is nothing to show.")
     one = influence if influence.values.ndim == 2 else influence.select_output(0, "report")
     return {
         "what": KINDS[influence.kind],
         "noun": line_noun(influence),
+        "value_name": value_name(influence),
         "notes": list(influence.input_notes),
         "output": one.output_names[0] if influence.values.ndim == 3 else None,
         "n_rows": len(influence),

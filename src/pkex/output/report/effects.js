@@ -7,10 +7,10 @@ const HEIGHT = 230;
 // --- head
 
 showHead(
-  `The prediction as it changes with ${plural(titles.length, "feature")}, averaged over the background.`,
+  `How the prediction changes with ${report.effects_are}.`,
   report.response === "probability" && "Curves are probabilities: individual curves are transformed before they are averaged.",
 );
-showFacts(["Features", "Background", "Band", "H squared"]);
+showFacts(["Effects", "Background", "Band", "H squared"]);
 
 // --- curves
 
@@ -48,9 +48,10 @@ function curve(width, panel, domain, title) {
 }
 
 report.panels.forEach((panels, k) => {
-  const { body } = section(`curves${k || ""}`, several ? `Curves of ${outputs[k]}` : "Curves", several ? outputs[k] : "Curves",
-    "Line: average over the background; band: two posterior standard deviations; thin lines: individual background rows. All curves have the same vertical axis.");
   const single = panels.map((panel, i) => [panel, titles[i]]).filter(([panel]) => !panel.pair);
+  if (!single.length) return; // the table has the ends of surfaces
+  const { body } = section(`curves${k || ""}`, several ? `Curves of ${outputs[k]}` : "Curves", several ? outputs[k] : "Curves",
+    report.lines);
   const values = single.flatMap(([{ average = [], std, individual = [] }]) => [
     ...average.flatMap((at, i) => (std ? [at - 2 * std[i], at + 2 * std[i]] : [at])), ...individual.flat()]);
   single.forEach(([panel, title], i) => {

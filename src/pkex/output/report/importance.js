@@ -24,7 +24,7 @@ showFacts(["Features", "Rows", "Importance"]);
 report.rankings.forEach((order, k) => {
   const of = several ? ` for ${outputs[k]}` : "";
   const { body } = section(`bars${k || ""}`, `Importance${of}`, several ? outputs[k] : "Importance",
-    `Bar: ${report.meaning}. Line: one standard error over the rows on either side.`);
+    `Bar: ${report.meaning}.${report.standard_errors[k].some((error) => error !== null) ? " Line: one standard error over the rows on either side." : ""}`);
   const figure = h("div", { class: "figure", id: `figure${k || ""}` });
   const shown = { count: Math.min(SHORT, names.length) };
   const value = (i) => report.values[k][i] ?? 0;

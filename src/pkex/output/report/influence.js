@@ -8,7 +8,7 @@
     showFacts(["Influence", "Training rows", "Kept for each row"]);
   }
   const { card, body } = section("influence", "Training rows behind a prediction", "Training rows",
-    `Influence: ${data.what}. In each cell: the influence on the Shapley value of the feature, and the feature value of the training row.${
+    `Influence: ${data.what}. In each cell: the influence on the ${data.value_name} of the feature, and the feature value of the training row.${
       data.output ? ` Output: ${data.output}.` : ""}${
       data.rows.length < data.n_rows ? ` The first ${data.rows.length} rows.` : ""}${data.notes.map((note) => ` ${note}.`).join("")}`);
   card.classList.add("wide");

@@ -1,4 +1,4 @@
-// What both kinds of report share: elements, numbers, tables, and charts made of lanes.
+// What all kinds of report share: elements, numbers, tables, and charts made of lanes.
 // Text from the data only ever becomes a text node, so none of it is read as markup.
 
 const report = JSON.parse(document.getElementById("data").textContent);

@@ -60,7 +60,7 @@ def sentences(result: Change, alpha: float) -> tuple[str, ...]:
     if result.has_loss:
         lines.append(f"{difference(result, n_outputs - 1)} {_base_sentence(result)}")
     if detected:
-        names = result.significant(alpha)
+        names = result.significant(alpha) if shown else ()
         losses = result.significant(alpha, output=n_outputs - 1) if result.has_loss else ()
         if names:
             lines.append(f"Features whose contribution changed: {join_names(names)}.")

@@ -13,7 +13,7 @@ from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_colu
 if TYPE_CHECKING:
     from pkex.results.effects import Effects
 
-__all__ = ["KIND_NAMES", "effect_names", "effects", "effects_tables"]
+__all__ = ["KIND_NAMES", "count_effects", "effect_names", "effects", "effects_tables"]
 
 KIND_NAMES = {
     "average": "partial dependence",
@@ -31,23 +31,24 @@ def effect_names(result: Effects) -> list[str]:
 def effects(result: Effects, count: int) -> View:
     """Return the ends of the grids and of the curves, of the first outputs."""
     n_outputs = len(result.output_names)
+    shown = result.response if result.response != "prediction" else ""
     headline = titled(
         "Effects",
         KIND_NAMES[result.kind],
-        *_count(result),
+        *count_effects(result),
         pluralise(n_outputs, "output") if n_outputs > 1 else "",
-        result.response if result.response != "prediction" else "",
+        shown,
     )
     return View(
         headline,
         notes=[f"background: {result.about.background_info}"],
         tables=effects_tables(result, count),
         more=more(len(result) - count, "effect"),
-        remarks=[] if result.output_kind is None else [f"output: {result.output_kind}"],
+        remarks=[f"output: {result.output_kind}"] if result.output_kind and not shown else [],
     )
 
 
-def _count(result: Effects) -> list[str]:
+def count_effects(result: Effects) -> list[str]:
     """Return how many features and pairs there are."""
     pairs = sum(len(names) > 1 for names in result.features)
     counts = ((len(result) - pairs, "feature"), (pairs, "pair"))

@@ -17,10 +17,9 @@ _LINES = 12
 
 def gradient_table(result: Any) -> View:
     """Return the derivatives of one row, or means and ranges over several."""
-    values = result.values.reshape(*result.values.shape[:2], -1)
-    sizes = [*result.values.shape[:2], *result.values.shape[2:]]
-    shown = result.ranking[:_LINES]
-    several = result.values.ndim == 3
+    several, sizes = result.values.ndim == 3, result.values.shape
+    values = result.values if several else result.values[:, :, None]
+    shown = result.ranking[: _LINES if len(result) else 0]
     tables = []
     for k in range(min(values.shape[2], OUTPUTS)):
         title = result.output_names[k] if several else ""
@@ -34,13 +33,15 @@ def gradient_table(result: Any) -> View:
         [] if what is None else [what],
         [POSTERIOR] if result.std is not None and len(result) == 1 else [],
         tables=tables,
-        more=more(values.shape[1] - len(shown), where="to_frame()"),
+        more=more(values.shape[1] - len(shown), where="to_frame()") if len(result) else "",
         remarks=[more(hidden, "output", "to_frame()")] if hidden > 0 else [],
     )
 
 
 def _columns(result: Any, values: Floats, k: int, shown: Indices) -> list[Column]:
     """Return the columns of a table for one output."""
+    if not len(values):
+        return []
     if len(values) == 1:
         spreads: list[str] = []
         if result.std is not None:

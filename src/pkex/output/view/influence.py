@@ -9,7 +9,7 @@ import numpy as np
 from pkex._util.cells import format_cell
 from pkex._util.types import Floats
 from pkex._util.words import pluralise
-from pkex.output.text import most_important
+from pkex.output.text import most_important, value_name
 from pkex.output.view import Column, TableView, View, more, number_column, titled
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def influence(result: Influence) -> View:
     if one.train_targets is not None:
         columns.append(Column("target", [target_text(one, line) for line in at]))
     splits = [_largest_features(one, one.feature_values[place]) for place in lines]
-    columns.append(Column("on Shapley values", splits))
+    columns.append(Column(f"on {value_name(one)}s", splits))
     table = TableView("row", [one.row_names[row] for row, _ in lines], columns)
     shown = result.values.shape[1]
     of = "" if shown == result.n_train else f"{shown} of "
@@ -115,7 +115,7 @@ def leave_one_out(result: LeaveOneOut) -> View:
         "LeaveOneOut",
         pluralise(len(result), "training row"),
         pluralise(result.residuals.shape[1], "output") if several else "",
-        f"root mean squared residual {np.sqrt(np.mean(one.residuals**2)):.4g}",
+        f"root mean squared residual {np.sqrt(np.mean(one.residuals**2)):.4g}" if len(one) else "",
     )
     notes = [f"output {one.output_names[0]}"] if several else []
     rest = more(len(result) - _LINES, "row")

@@ -60,7 +60,7 @@ def _sum(
     """Return a row as a sum of its largest values, below its class where outputs are several."""
     (row, output), several = place, predictions.shape[1] > 1
     base, prediction = float(bases[place]), float(predictions[place])
-    title, predicted = f"row {_row_names(explanation)[row]}", ""
+    title, predicted = f"row {explanation.row_names[row]}", ""
     if explanation.predicted_class is not None:
         labels = (f"predicted {explanation.predicted_class[row]}", _largest_output(other, row))
         predicted = ", ".join(filter(None, labels))
@@ -70,7 +70,7 @@ def _sum(
     terms = _largest(explanation, place)[:_TERMS]
     if not explanation.efficient:  # which is not an equation
         values = ", ".join(f"{name} {value:+.4g}{spread}" for name, value, spread in terms)
-        return [*above, f"{title}: {prediction:.4g} (prediction); {values}"]
+        return [*above, f"{title}: {prediction:.4g} ({_noun(explanation)}); {values}"]
     if _is_sparse(explanation) or leaves_out(explanation, terms):
         rest = prediction - base - sum(value for _, value, _ in terms)
         terms.append((_name_of_rest(explanation), rest, ""))
@@ -86,7 +86,7 @@ def row_table(explanation: Any) -> View:
     base, predictions = map(_with_outputs, (explanation.base_values, explanation.predictions))
     n_rows, n_outputs = predictions.shape
     places = list(np.ndindex(min(n_rows, max(1, _LINES // n_outputs)), n_outputs))
-    names, texts = _row_names(explanation), getattr(explanation, "texts", None)
+    names, texts = explanation.row_names, getattr(explanation, "texts", None)
     columns = []
     if texts:
         columns.append(Column("text", [cut(texts[row], _LETTERS) for row, _ in places]))
@@ -100,7 +100,7 @@ def row_table(explanation: Any) -> View:
     columns.append(Column("base value", [f"{base[place]:.4g}" for place in places]))
     columns += (_chips if _is_sparse(explanation) else _features)(explanation, places)
     prediction = [f"{predictions[place]:.4g}" for place in places]
-    columns.append(Column("prediction", prediction, bold=True))
+    columns.append(Column(_noun(explanation), prediction, bold=True))
     lines = TableView("row", [names[row] for row, _ in places], columns)
     hidden = more(n_rows - len(places) // n_outputs, "row")
     return _view(explanation, tables=[lines], more=hidden)
@@ -151,7 +151,8 @@ def explanation_notes(explanation: Any) -> list[str]:
     if getattr(explanation, "std", None) is not None:
         notes.append(POSTERIOR)
     if not explanation.efficient:
-        notes.append(f"{value_name(explanation)}s do not add up to prediction minus base value")
+        sums = f"{_noun(explanation)} minus base value"
+        notes.append(f"{value_name(explanation)}s do not add up to {sums}")
     return notes + [f"note: {note}" for note in explanation.notes]
 
 
@@ -202,17 +203,17 @@ def _spread(explanation: Any, row: int, feature: int, output: int) -> str:
     return f" ± {explanation.std[row, feature].reshape(-1)[output]:.2g}"
 
 
+def _noun(explanation: Any) -> str:
+    """Return what is explained: the prediction, or a quantity such as its squared error."""
+    return explanation.quantity or "prediction"
+
+
 def _is_sparse(explanation: Any) -> bool:
     return hasattr(explanation, "rest")
 
 
 def _with_outputs(array: Floats) -> Floats:
     return array if array.ndim == 2 else array[:, np.newaxis]
-
-
-def _row_names(explanation: Any) -> Sequence[str]:
-    numbers = map(str, range(len(explanation)))
-    return list(numbers) if _is_sparse(explanation) else explanation.row_names
 
 
 def _name_of_rest(explanation: Any) -> str:
