@@ -174,7 +174,7 @@ class ConditionalPoints:
     plan : Plan
         General, and with all its terms as games of several players.
     z : array of shape (points, columns)
-    weights : array of shape (points, sets)
+    weights : array of shape (points, sets), or (rows, points, sets)
     background : ConditionalBackground
     """
 
@@ -220,8 +220,8 @@ class ConditionalPoints:
 
     @lazy
     def bases(self) -> Floats:
-        """Weighted sums of the worth of no player, shape (sets,)."""
-        total = np.zeros(self.weights.shape[1])
+        """Weighted sums of the worth of no player, shape (sets,) or (rows, sets)."""
+        total = np.zeros(self.weights.shape[:-2] + self.weights.shape[-1:])
         for term, game in zip(self.plan.terms, self.games, strict=True):
             total += term.coefficient * (game.absent @ self.weights)
         return total
@@ -231,6 +231,15 @@ class ConditionalPoints:
         self.check_support(X)
         result: GameSums = run_reduction(_ByRow(self, X), n_jobs=n_jobs, progress=progress)
         return result
+
+    def with_weights(self, weights: Floats) -> ConditionalPoints:
+        """Return the same points with other weights; what does not depend on them is shared."""
+        other = ConditionalPoints(self.plan, self.z, weights, self.background)
+        other.__dict__["games"] = self.games
+        for name in ("gaussians", "chain"):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
+        return other
 
     def check_support(self, X: Floats) -> None:
         """Raise where a row is impossible under a singular covariance."""
@@ -264,7 +273,7 @@ class _ByRow:
 
     def __init__(self, owner: ConditionalPoints, x: Floats) -> None:
         self.owner, self.x = owner, x
-        shapes = BlockSums.shapes(len(x), owner.plan.n_players, owner.weights.shape[1])
+        shapes = BlockSums.shapes(len(x), owner.plan.n_players, owner.weights.shape[-1])
         self.sums = Accumulator(**shapes)
 
     def tasks(self) -> Sequence[Task]:
@@ -282,7 +291,11 @@ class _ByRow:
         """Return the sums of some rows, and which rows these are."""
         rows, _, number = task
         game, owner = self.owner.games[number], self.owner
-        parts = [game.explain(row, owner.weights) for row in self.x[rows]]
+        shared = owner.weights.ndim == 2
+        parts = [
+            game.explain(self.x[i], owner.weights if shared else owner.weights[i])
+            for i in range(rows.start, rows.stop)
+        ]
         values, totals, sizes = (np.array(each) for each in zip(*parts, strict=True))
         block = BlockSums(values, totals, sizes, (game.rule,))
         term = owner.plan.terms[number]
