@@ -52,6 +52,7 @@ __all__ = [
     "Problem",
     "make_problem",
     "read_model",
+    "refuse_conditional",
     "warn_of_noise",
 ]
 
@@ -358,6 +359,15 @@ class Problem:
             "predictions": predictions,
             "error_bound": error.reshape(base_values.shape),
         }
+
+
+def refuse_conditional(problem: Problem, asked: str, reason: str) -> None:
+    """Raise where what was `asked` for has no formula under conditional removal."""
+    if problem.removal == "conditional":
+        raise ValueError(
+            f"conditional removal is not supported for {asked}: {reason}. Use "
+            "removal='interventional' or 'product-of-marginals'."
+        )
 
 
 def _conditional_facts(model: ConditionalModel | None) -> dict[str, Any]:

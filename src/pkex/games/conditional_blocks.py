@@ -120,6 +120,7 @@ class GaussianBlock:
         self.players, self.names = players, tuple(names)
         self.columns = tuple(column for group in groups for column in group)
         owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        self._owner = owner.tolist()
         self.mean, self.scale, correlation = standardise(rows[:, self.columns], weights)
         self.is_present = present_in(len(players))[:, owner]
         size = len(self.columns)
@@ -148,10 +149,15 @@ class GaussianBlock:
         """Raise where a row is impossible under a singular covariance."""
         if not self._null.size:
             return
-        off = np.abs(self.standard(x) @ self._null).max(axis=1)
-        if not (off <= OFF_SUPPORT).all():
-            row = int(np.argmax(~(off <= OFF_SUPPORT)))
-            raise off_support(self.names, row, float(off[row]))
+        off = self.standard(x) @ self._null
+        bad = ~(np.abs(off) <= OFF_SUPPORT)
+        if bad.any():
+            row = int(np.argmax(bad.any(axis=1)))
+            direction = self._null @ off[row]  # of the relations that the row breaks
+            direction /= np.linalg.norm(direction)
+            tied = {self._owner[k] for k in np.flatnonzero(np.abs(direction) > 1e-3)}
+            names = [self.names[player] for player in sorted(tied)]
+            raise off_support(names, row, float(np.linalg.norm(off[row])))
 
 
 def off_support(names: Sequence[str], row: int, distance: float) -> ValueError:
