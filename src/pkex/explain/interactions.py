@@ -42,7 +42,9 @@ def explain_interactions(
     progress: bool,
 ) -> Interactions:
     """See `Explainer.interactions`."""
-    refuse_conditional(problem, "interactions", "pkex has conditional values of features, not of pairs")
+    refuse_conditional(
+        problem, "interactions", "pkex has conditional values of features, not of pairs"
+    )
     default = _DEFAULTS.get(problem.measure.index)
     if index is None and default is None:
         raise ValueError(
@@ -81,7 +83,9 @@ def explain_interactions(
 
 def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progress: bool) -> Floats:
     """See `Explainer.shap_interaction_values`."""
-    refuse_conditional(problem, "interactions", "pkex has conditional values of features, not of pairs")
+    refuse_conditional(
+        problem, "interactions", "pkex has conditional values of features, not of pairs"
+    )
     index, n_features = problem.measure.index, len(problem.feature_groups)
     if index != "SV":
         raise ValueError(

@@ -329,7 +329,7 @@ def _precisions(
         covered = list(range(term.n_columns) if leaf.columns is None else leaf.columns)
         if type(leaf) is RBF:
             lengths: Any = leaf.length_scale
-            precisions[covered] += 0.5 / np.square(np.broadcast_to(lengths, len(covered)))
+            precisions[covered] += 0.5 * np.square(1.0 / np.broadcast_to(lengths, len(covered)))
         elif set(covered).intersection(columns):
             named = join_names([repr(names[player]) for player in players[:10]])
             raise UnsupportedModelError(

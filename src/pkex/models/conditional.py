@@ -128,7 +128,9 @@ def make_conditional(
     if not members:
         note = "No features depend on each other by more than chance, so conditional values are "
         text = f"{rows}, features treated as independent"
-        return ConditionalModel(text, list(plain), kind, (), (note + "product-of-marginals values",))
+        return ConditionalModel(
+            text, list(plain), kind, (), (note + "product-of-marginals values",)
+        )
     made: list[Background] = []
     curious: dict[str, None] = {}
     for part, background, own in zip(expansion.parts, plain, groups, strict=True):
