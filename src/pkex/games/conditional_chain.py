@@ -153,6 +153,11 @@ class ChainTable:
                     prior = slopes[q] ** 2 * prior + noise[q]
         return rule
 
+    @lazy
+    def packed(self) -> Floats:
+        """The same as one array, which the compiled loop takes."""
+        return np.array(self.gaps)
+
     def present(self, row: Floats, points: slice) -> Floats:
         """Return the factors of a row, of shape (columns, points)."""
         x = self.chain.standard(row[None])[0]

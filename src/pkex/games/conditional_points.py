@@ -19,6 +19,7 @@ from pkex._util.words import join_names
 from pkex.errors import UnsupportedModelError
 from pkex.games.accumulator import Accumulator
 from pkex.games.approximation import bound_missed
+from pkex.games.backend import native
 from pkex.games.blocks import even_step
 from pkex.games.conditional_blocks import (
     BlockTable,
@@ -114,7 +115,11 @@ class _BlocksGame:
         if not self.tables:
             values = np.zeros((self.n_players, weights.shape[1]))
             return PairSums(values, weights.sum(axis=0), np.abs(weights).sum(axis=0))
-        step, players = max(1, _ENTRIES // self.work), [table.players for table in self.tables]
+        players = [table.players for table in self.tables]
+        compiled = native()
+        if compiled is not None:
+            return self._explain_compiled(compiled, row, weights, players)
+        step = max(1, _ENTRIES // self.work)
         total: PairSums | None = None
         for start in range(0, self.n_points, step):
             points = slice(start, start + step)
@@ -123,6 +128,45 @@ class _BlocksGame:
             total = sums if total is None else PairSums(*map(np.add, total, sums))
         assert total is not None
         return total
+
+    @lazy
+    def _packed(self) -> dict[str, Any]:
+        """What the compiled loop takes beside rows and weights."""
+        gaussians = [table for table in self.tables if isinstance(table, GaussianTable)]
+        widths = [
+            len(table.z) if isinstance(table, GaussianTable) else 0 for table in self.tables
+        ]
+        return {
+            "sizes": np.array([len(table.players) for table in self.tables], dtype=np.int64),
+            "widths": np.array(widths, dtype=np.int64),
+            "z": _joined([table.z for table in gaussians], (0, self.n_points)),
+            "factors": _joined([table.factors.ravel() for table in gaussians], (0,)),
+            "shares": _joined([table.shares for table in gaussians], (0,)),
+            "nodes": np.ascontiguousarray(self.rule.nodes),
+            "node_shares": np.ascontiguousarray(self.rule.weights),
+        }
+
+    def _explain_compiled(
+        self, compiled: Any, row: Floats, weights: Floats, players: Sequence[tuple[int, ...]]
+    ) -> PairSums:
+        every, means, worths = slice(0, self.n_points), [], []
+        for table in self.tables:
+            if isinstance(table, GaussianTable):
+                means.append(table.means(row[None]).ravel())
+            else:
+                worths.append(table.worths(row, every))
+        owners = [player for block in players for player in block]
+        out = np.zeros((len(owners) + 2, weights.shape[1]))
+        compiled.sum_blocks(
+            means=_joined(means, (0,)),
+            worths=_joined(worths, (0, self.n_points)),
+            weights=np.ascontiguousarray(weights),
+            out=out,
+            **self._packed,
+        )
+        values = np.zeros((self.n_players, weights.shape[1]))
+        values[owners] = out[:-2]
+        return PairSums(values, out[-2], out[-1])
 
     def rounding(self, x: Floats) -> float:
         """Return the units of rounding of a worth, beside those of factors."""
@@ -152,6 +196,22 @@ class _ChainGame:
 
     def explain(self, row: Floats, weights: Floats) -> PairSums:
         """Return the sums of one row."""
+        compiled = native()
+        if compiled is not None:
+            table = self.table
+            out = np.zeros((self.n_players + 2, weights.shape[1]))
+            compiled.sum_chain(
+                z=table.z,
+                x=table.chain.standard(row[None])[0],
+                scales=table.scales,
+                slopes=table.chain.slopes,
+                gaps=table.packed,
+                nodes=np.ascontiguousarray(self.rule.nodes),
+                node_shares=np.ascontiguousarray(self.rule.weights),
+                weights=np.ascontiguousarray(weights),
+                out=out,
+            )
+            return PairSums(out[:-2], out[-2], out[-1])
         step, total = max(1, _ENTRIES // self.work), None
         for start in range(0, self.n_points, step):
             points = slice(start, start + step)
@@ -310,6 +370,11 @@ class _ByRow:
         """Return the sums of all rows."""
         owner = self.owner
         return GameSums.accumulated(self.sums, owner.plan, len(owner.z), owner.bases)
+
+
+def _joined(arrays: Sequence[Floats], empty: tuple[int, ...]) -> Floats:
+    """Return arrays one after the other, contiguous; one of a shape without entries if none."""
+    return np.ascontiguousarray(np.concatenate(arrays)) if arrays else np.zeros(empty)
 
 
 def _columns(term: Term) -> set[int]:
