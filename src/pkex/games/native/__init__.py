@@ -48,8 +48,9 @@ _MISSING = (None, None, None)
 config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
 look_up = _kernel.look_up
-sum_blocks, sum_chain = _kernel.sum_blocks, _kernel.sum_chain
 """The loop of `pkex.games.lookup`, for contiguous arrays."""
+sum_blocks, sum_chain = _kernel.sum_blocks, _kernel.sum_chain
+"""The loops of conditional games."""
 
 
 def _precise(value: object) -> Any:

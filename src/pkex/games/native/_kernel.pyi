@@ -120,8 +120,8 @@ def config() -> Config: ...
 
 def sum_blocks(
     *,
-    sizes: Indices,
-    widths: Indices,
+    sizes: Integers,
+    widths: Integers,
     z: Floats,
     means: Floats,
     factors: Floats,

@@ -14,7 +14,7 @@ using pkex::Index;
 
 namespace {
 
-constexpr Index kWide = 4;   // vectors of points that share the numbers of a coalition
+constexpr Index kWide = 2;   // vectors of points that share the numbers of a coalition
 constexpr Index kNodes = 4;  // nodes of a chain that are summed side by side
 
 PKEX_INLINE Index coalitions(std::int64_t size) { return Index(1) << size; }
@@ -349,7 +349,8 @@ void sum_chain(const ConditionalChain& game, double* memory) {
                     }
                 }
             }
-            for (Index l = d; l >= 1; --l) {
+            for (Index step = 0; step < d; ++step) {
+                const Index l = d - step;
                 Vec sum[kNodes] = {};
                 for (Index q = d + 1; q > l; --q) {
                     const Vec gap = load(gaps + (l * wide + q) * kLanes);
