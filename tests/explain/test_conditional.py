@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -128,7 +129,7 @@ def test_chains_are_those_of_enumeration(n_columns):
 )
 def test_semivalues(model, index, weight):
     rows, lengths, f, X = problem(5)
-    options = {"blocks": [[0, 1, 2, 3, 4]]} if model == "blocks" else {}
+    options: dict[str, Any] = {"blocks": [[0, 1, 2, 3, 4]]} if model == "blocks" else {}
     explainer = pkex.Explainer(
         f, rows, removal="conditional", conditional_model=model, index=index, **options
     )
@@ -166,7 +167,7 @@ def test_mixtures_and_sums_of_gaussians(model, kernel):
     rows = correlated(60, 3)
     rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     f, x = expansion(rows[:6], None, kernel=kernel), rows[30]
-    options = {"blocks": [[0, 1, 2]]} if model == "blocks" else {}
+    options: dict[str, Any] = {"blocks": [[0, 1, 2]]} if model == "blocks" else {}
     explainer = pkex.Explainer(
         f, rows, removal="conditional", conditional_model=model, tol=None, **options
     )
@@ -178,7 +179,7 @@ def test_mixtures_and_sums_of_gaussians(model, kernel):
         outside = np.flatnonzero(~inside)
         if not len(outside):
             return f.predict(x[None])[0]
-        mean, covariance = naive.condition(*given, x, inside)
+        mean, covariance = naive.condition(given[0], given[1], x, inside)
         grid = np.stack(np.meshgrid(*[nodes] * len(outside), indexing="ij"), -1)
         weights = np.ones(1)
         for _ in outside:
@@ -209,10 +210,10 @@ def test_a_million_draws(model):
 def _compare_with_draws(model, n_columns, n_draws, sigmas):
     rows, _, f, X = problem(n_columns)
     every = list(range(n_columns))
-    options = {"blocks": [every]} if model == "blocks" else {}
+    options: dict[str, Any] = {"blocks": [every]} if model == "blocks" else {}
     explainer = pkex.Explainer(f, rows, removal="conditional", conditional_model=model, **options)
     given = naive.chain_covariance(rows) if model == "chain" else naive.sample_covariance(rows)
-    worth = naive.drawn_worth(X[0], f.predict, *given, RNG, n_draws)
+    worth = naive.drawn_worth(X[0], f.predict, given[0], given[1], RNG, n_draws)
     expected, _ = naive.semivalues(worth, [(k,) for k in every])
     spread = f.predict(rows).std() / math.sqrt(n_draws)
     assert_allclose(explainer(X).values[0], expected, atol=sigmas * spread)
@@ -371,12 +372,12 @@ def test_infinite_length_scales_and_columns_without_a_factor_tell_of_others():
     rows = correlated(60, 3)
     wide = pkex.KernelExpansion(rows[:10], np.ones(10), kernels.RBF((1.5, 1e200, 2.0)))
     limited = pkex.KernelExpansion(rows[:10], np.ones(10), kernels.RBF((1.5, 2.0)).on(0, 2))
-    values = [
+    one, two = (
         pkex.Explainer(f, rows, removal="conditional", blocks=[[0, 1, 2]])(rows[:2]).values
         for f in (wide, limited)
-    ]
-    assert_allclose(*values, atol=1e-13)
-    assert (np.abs(values[0][:, 1]) > 1e-4).all()
+    )
+    assert_allclose(one, two, atol=1e-13)
+    assert (np.abs(one[:, 1]) > 1e-4).all()
 
 
 def test_results_do_not_depend_on_threads():
@@ -503,7 +504,7 @@ def test_blocks_are_lists_of_lists(blocks):
 @pytest.mark.parametrize("model", ["blocks", "chain"])
 def test_kernels_without_a_gaussian_mean(kernel, model):
     rows = correlated(60, 3)
-    options = {"blocks": [[0, 1]]} if model == "blocks" else {}
+    options: dict[str, Any] = {"blocks": [[0, 1]]} if model == "blocks" else {}
     with pytest.raises(UnsupportedModelError, match="conditional removal"):
         pkex.Explainer(
             expansion(rows[:9], None, kernel=kernel),

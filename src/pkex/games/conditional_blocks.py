@@ -73,7 +73,9 @@ class PairSums(NamedTuple):
 class BlockTable(Protocol):
     """The worths of the coalitions of one block, for one term."""
 
-    players: tuple[int, ...]
+    @property
+    def players(self) -> tuple[int, ...]:
+        """The players of the block."""
 
     @property
     def absent(self) -> Floats:
@@ -92,7 +94,8 @@ class BlockTable(Protocol):
 def present_in(n_players: int) -> NDArray[np.bool_]:
     """Return which players the coalitions have, of shape (2^players, players)."""
     numbers = np.arange(2**n_players)
-    return (numbers[:, None] >> np.arange(n_players)) % 2 == 1
+    inside: NDArray[np.bool_] = (numbers[:, None] >> np.arange(n_players)) % 2 == 1
+    return inside
 
 
 class GaussianBlock:

@@ -93,7 +93,7 @@ class _BlocksGame:
                 precisions = _precisions(term, columns, background.names, block)
                 tables.append(GaussianTable(owner.gaussians[number], precisions, z))
         self.tables, self.n_players, self.n_points = tables, plan.n_players, len(z)
-        self.sizes = [2 ** len(table.players) for table in tables]
+        self.sizes: list[int] = [2 ** len(table.players) for table in tables]
         count = sum(len(table.players) for table in tables)
         self.rule: Rule = plan.measure.ladder(max(1, count), None, general=True).fallback
 
@@ -133,9 +133,7 @@ class _BlocksGame:
     def _packed(self) -> dict[str, Any]:
         """What the compiled loop takes beside rows and weights."""
         gaussians = [table for table in self.tables if isinstance(table, GaussianTable)]
-        widths = [
-            len(table.z) if isinstance(table, GaussianTable) else 0 for table in self.tables
-        ]
+        widths = [len(table.z) if isinstance(table, GaussianTable) else 0 for table in self.tables]
         return {
             "sizes": np.array([len(table.players) for table in self.tables], dtype=np.int64),
             "widths": np.array(widths, dtype=np.int64),

@@ -253,7 +253,7 @@ def _find_blocks(
             for part, background, own in zip(expansion.parts, plain, groups, strict=True)
             if part.coefficients.any()
         ]
-    pairs = set()
+    pairs: set[tuple[int, int]] = set()
     for source, own, categories in sources:
         n_rows = source.shape[0] if hasattr(source, "shape") else len(source)
         if n_rows < _FEWEST:

@@ -38,7 +38,7 @@ class AboutAttributes:
     output_classes = AboutField[tuple[tuple[str, str | None], ...] | None]()
     output_kind = AboutField[str | None]()
     complete = AboutField[bool]()
-    conditional_model = AboutField[str | None]()
+    conditional_model = AboutField[Any]()
     blocks = AboutField[tuple[tuple[str, ...], ...] | None]()
 
     @property
