@@ -42,7 +42,7 @@ def result_facts(explanation: pkex.Explanation, totals: Totals) -> _summary.Expl
             predicted_counts=totals.predicted or {},
             disagreements=totals.apart,
         )
-    return _summary.ExplainResult(
+    facts = _summary.ExplainResult(
         removal=explanation.removal,
         background_info=explanation.background_info,
         notes=explanation.notes,
@@ -61,6 +61,10 @@ def result_facts(explanation: pkex.Explanation, totals: Totals) -> _summary.Expl
         additivity_error=explanation.additivity_error,
         error_bound=totals.error,
     )
+    if explanation.conditional_model is not None:
+        facts["conditional_model"] = explanation.conditional_model
+        facts["blocks"] = [list(block) for block in explanation.blocks or ()]
+    return facts
 
 
 def values_frame(explanation: pkex.Explanation, numbers: Any) -> Any:

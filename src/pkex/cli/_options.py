@@ -133,11 +133,18 @@ class ExplainOptions:
         "serve as background.",
     )
     background_rows: str | None = option("ROWS", "Rows of the background to use, e.g. 0:100.")
-    removal: Literal["product-of-marginals", "interventional", "neutral"] | None = option(
-        "NAME",
-        "How features are removed: product-of-marginals (features independent; the default without "
-        "--background), interventional (as in shap; the default with it) or neutral (kernel factor "
-        "1, PKeX-Shapley).",
+    removal: Literal["product-of-marginals", "interventional", "conditional", "neutral"] | None = (
+        option(
+            "NAME",
+            "How features are removed: product-of-marginals (features independent; the default "
+            "without --background), interventional (as in shap; the default with it), conditional "
+            "(given the other features, Gaussian) or neutral (kernel factor 1, PKeX-Shapley).",
+        )
+    )
+    conditional_model: Literal["blocks", "chain"] | None = option(
+        "blocks|chain",
+        "With --removal conditional: Gaussian blocks of dependent columns (the default), or a "
+        "Markov chain in the order of the columns, for lags of a series.",
     )
     rows: str | None = option("ROWS", "Rows to explain, counted from 0, e.g. 0:10,15.")
     columns: str | None = _columns_of_model()

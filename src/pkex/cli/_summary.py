@@ -152,7 +152,15 @@ class InfluenceFacts(TypedDict):
 class ExplainResult(TypedDict):
     """The result of `pkex explain`."""
 
-    removal: Literal["product-of-marginals", "interventional", "neutral"]
+    removal: Literal["product-of-marginals", "interventional", "conditional", "neutral"]
+    conditional_model: NotRequired[
+        Annotated[
+            Literal["blocks", "chain"], "Model of dependence; present with --removal conditional."
+        ]
+    ]
+    blocks: NotRequired[
+        Annotated[list[list[str]], "Blocks of dependent features; with --removal conditional."]
+    ]
     background_info: Annotated[str, "The background, in words."]
     notes: Annotated[list[str], "Notes on the interpretation of the values."]
     outputs: Annotated[list[OutputFacts], ("minItems", 1)]

@@ -119,6 +119,7 @@ class TableExplainer:
                 self.model.model,
                 background,
                 removal=options.removal,
+                conditional_model=options.conditional_model,
                 outputs=options.outputs,
                 groups=groups,
                 tol=options.tol,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pkex._util.types import Floats
 from pkex.explain.effect_sums import PartOfModel
-from pkex.explain.problem import Problem
+from pkex.explain.problem import Problem, refuse_conditional
 from pkex.kernels.splitting import split_kernel
 from pkex.models.grids import column_cells
 from pkex.models.preparation import prepare_groups, to_model_columns
@@ -69,6 +69,7 @@ class EffectBackground:
 
 def effect_background(problem: Problem) -> EffectBackground:
     """Return the background rows of a problem, or the training points of a model without any."""
+    refuse_conditional(problem, "effects", "they are means over background rows")
     expansion = problem.expansion
     if problem.has_background:
         backgrounds = [games.background for games in problem.games]

@@ -16,6 +16,7 @@ from pkex.explain.values import explain_rows
 from pkex.games.players import Groups
 from pkex.games.protocols import Measure
 from pkex.games.threads import check_n_jobs
+from pkex.models.conditional import Blocks
 from pkex.output import html
 
 if TYPE_CHECKING:
@@ -40,13 +41,24 @@ class Explainer(Questions):
         Support vectors lie near the boundary, so pass training rows where you have them. Also what
         shap keeps rows in: ``shap.kmeans(X, 10)`` with its weights, and
         ``shap.maskers.Independent(X)`` with the rows that it drew.
-    removal : {"product-of-marginals", "interventional", "neutral"}, optional
+    removal : {"product-of-marginals", "interventional", "conditional", "neutral"}, optional
         How features are removed. "product-of-marginals", the default without a background: the
         kernel factor of a removed feature is the mean of its factors over the background, training
         points or support vectors, as if columns were independent. "interventional", the default
         with a background: it has the value of a background row, averaged over the rows, as in shap;
-        values start at the mean prediction over the background. "neutral" (PKeX-Shapley): its
-        kernel factor becomes 1. `Explanation.background_info` has what was used.
+        values start at the mean prediction over the background. "conditional": it is averaged
+        given the features that are present, under a Gaussian model of the background, or of the
+        training points. "neutral" (PKeX-Shapley): its kernel factor becomes 1.
+        `Explanation.background_info` has what was used.
+    conditional_model : {"blocks", "chain"}, optional
+        The model of dependence of conditional removal. "blocks", the default: Gaussian within
+        blocks of dependent features, independent between them; a feature that depends on no other
+        has its distribution in the background. "chain": a Gaussian Markov chain in the order of
+        the columns, for lags of a series. RBF, Matern and RationalQuadratic kernels are supported.
+    blocks : sequence of sequences of columns, optional
+        The blocks of dependent features, by name or index, at most 10 in each; features that are
+        not named are independent. By default the connected components of the pairs whose Spearman
+        correlation is at least 0.3 in size and significant at 5 % (Holm over all pairs).
     background_weights : array of shape (n_background,), optional
         Weights of the background rows, positive; equal by default.
     groups : mapping of name to columns, or sequence of sequences of columns, optional
@@ -96,6 +108,8 @@ class Explainer(Questions):
         background: TableLike | None = None,
         *,
         removal: str | None = None,
+        conditional_model: str | None = None,
+        blocks: Blocks | None = None,
         background_weights: ArrayLike | None = None,
         groups: Groups | None = None,
         outputs: str | None = None,
@@ -109,6 +123,8 @@ class Explainer(Questions):
             model,
             background,
             removal=removal,
+            conditional_model=conditional_model,
+            blocks=blocks,
             background_weights=background_weights,
             groups=groups,
             outputs=outputs,

@@ -20,7 +20,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import first_rows
 from pkex.errors import AdditivityError, UnsupportedModelError
 from pkex.explain.gradients import part_slopes
-from pkex.explain.problem import Problem
+from pkex.explain.problem import Problem, refuse_conditional
 from pkex.explain.values import predict_later
 from pkex.games.blas import single_blas
 from pkex.games.blocks import balance, even_step, rectangle
@@ -45,6 +45,7 @@ _AGREE = 1e-9  # of the sizes of the kernels
 
 def explain_integrated_gradients(problem: Problem, X: Any, n_jobs: int | None) -> Explanation:
     """Return what `Explainer.integrated_gradients` does."""
+    refuse_conditional(problem, "integrated gradients", "their baselines are background rows")
     if problem.removal == "neutral":
         raise ValueError(
             "integrated gradients need baselines, and neutral removal has none. Pass background "

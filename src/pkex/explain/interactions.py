@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex.explain.problem import PreparedRows, Problem, warn_of_noise
+from pkex.explain.problem import PreparedRows, Problem, refuse_conditional, warn_of_noise
 from pkex.games.functionals import INDICES
 from pkex.games.interactions import Recipe
 from pkex.games.interactions.reductions import InteractionSums, sum_interactions
@@ -42,6 +42,9 @@ def explain_interactions(
     progress: bool,
 ) -> Interactions:
     """See `Explainer.interactions`."""
+    refuse_conditional(
+        problem, "interactions", "pkex has conditional values of features, not of pairs"
+    )
     default = _DEFAULTS.get(problem.measure.index)
     if index is None and default is None:
         raise ValueError(
@@ -80,6 +83,9 @@ def explain_interactions(
 
 def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progress: bool) -> Floats:
     """See `Explainer.shap_interaction_values`."""
+    refuse_conditional(
+        problem, "interactions", "pkex has conditional values of features, not of pairs"
+    )
     index, n_features = problem.measure.index, len(problem.feature_groups)
     if index != "SV":
         raise ValueError(

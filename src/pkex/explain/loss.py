@@ -25,7 +25,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import as_floats, refuse_dask
 from pkex._util.words import SQUARED_ERROR, format_duration, pluralise
 from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
-from pkex.explain.problem import PreparedRows, Problem
+from pkex.explain.problem import PreparedRows, Problem, refuse_conditional
 from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
 from pkex.games.coalitions import CoalitionSquares, prefers_coalitions
@@ -54,6 +54,7 @@ def check_loss(problem: Problem, asked: str) -> None:
             "it has no exact values. pkex.permutation_importance(model, X, y) takes classifiers, "
             "with scoring='accuracy' or 'neg_log_loss'."
         )
+    refuse_conditional(problem, asked, "the square of a conditional mean has no formula in pkex")
     if problem.removal == "neutral":
         raise ValueError(
             f"{asked} does not support neutral removal: without some features the model then "

@@ -19,7 +19,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex._util.words import LATENT, PREDICTIVE, format_duration, pluralise
 from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
-from pkex.explain.problem import PreparedRows, Problem
+from pkex.explain.problem import PreparedRows, Problem, refuse_conditional
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms
 from pkex.games.covariance import PriorCovariance
@@ -67,6 +67,7 @@ def require_posteriors(problem: Problem, asked: str) -> None:
 def check_posteriors(problem: Problem, asked: str) -> None:
     """Raise where what was `asked` for has no meaning for a model or a kind of removal."""
     require_posteriors(problem, asked)
+    refuse_conditional(problem, asked, "pkex has no formula for covariances of conditional means")
     if problem.removal == "neutral":
         raise ValueError(
             f"{asked} does not support neutral removal: neutral values are not a function of the "

@@ -22,6 +22,7 @@ from pkex._util.types import Floats, Players
 from pkex._util.validation import check_tolerance, column_names, first_rows
 from pkex._util.words import class_name
 from pkex.errors import PrecisionWarning
+from pkex.games.conditional_points import ConditionalBackground, ConditionalPoints
 from pkex.games.measures import Shapley, parse_measure
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
@@ -31,6 +32,7 @@ from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import RowSums
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import OUTPUTS, Classes, check_choice
+from pkex.models.conditional import ConditionalModel, check_conditional, make_conditional
 from pkex.models.expansion import KernelExpansion
 from pkex.models.noise import Noise
 from pkex.models.preparation import combine_columns, prepare_groups, select_columns
@@ -50,6 +52,7 @@ __all__ = [
     "Problem",
     "make_problem",
     "read_model",
+    "refuse_conditional",
     "warn_of_noise",
 ]
 
@@ -153,6 +156,8 @@ class Problem:
         The background as it came, for a model that prepares columns: grids are in its units.
     has_background : bool
         Whether a background was given.
+    conditional : ConditionalModel, optional
+        The model of dependence of conditional removal.
     """
 
     model: FittedModel
@@ -166,6 +171,7 @@ class Problem:
     tol: float | None = None
     background: Any = None
     has_background: bool = False
+    conditional: ConditionalModel | None = None
 
     @lazy
     def expansion(self) -> KernelExpansion:
@@ -173,7 +179,7 @@ class Problem:
         return self.model.expansion
 
     @lazy
-    def games(self) -> list[WeightedPoints]:
+    def games(self) -> list[Any]:
         """The games of each part for dense rows."""
         backgrounds = self.backgrounds
         if self.given is not None:
@@ -185,17 +191,23 @@ class Problem:
             each.prepare()
         return games
 
-    def _games_of(self, part: KernelExpansion, background: Background | None) -> WeightedPoints:
+    def _games_of(
+        self, part: KernelExpansion, background: Background | None
+    ) -> WeightedPoints | ConditionalPoints:
         """Return the games of a part: a feature has all columns made from its input columns."""
         terms, powers = part.kernel.normal_form(part.shape[1], self.tol)
+        conditional = isinstance(background, ConditionalBackground)
         plan = Plan.of(
             terms,
             prepare_groups(part, self.feature_groups),
             self.tol,
             measure=self.measure,
             general=background is not None,
+            apart=not conditional,
             powers=powers,
         )
+        if isinstance(background, ConditionalBackground):
+            return ConditionalPoints(plan, part.points, part.alpha, background)
         return WeightedPoints(plan, part.points, part.alpha, background)
 
     @lazy
@@ -259,6 +271,7 @@ class Problem:
             classes=None if classes is None else classes.labels,
             output_classes=None if classes is None else classes.sides,
             output_kind=None if classes is None else classes.number,
+            **_conditional_facts(self.conditional),
         )
 
     def about_rows(self, rows: Any) -> About:
@@ -348,6 +361,26 @@ class Problem:
         }
 
 
+def refuse_conditional(problem: Problem, asked: str, reason: str) -> None:
+    """Raise where what was `asked` for has no formula under conditional removal."""
+    if problem.removal == "conditional":
+        raise ValueError(
+            f"conditional removal is not supported for {asked}: {reason}. Use "
+            "removal='interventional' or 'product-of-marginals'."
+        )
+
+
+def _conditional_facts(model: ConditionalModel | None) -> dict[str, Any]:
+    """Return what results say of the model of dependence."""
+    if model is None:
+        return {}
+    return {
+        "conditional_model": model.kind,
+        "blocks": model.blocks,
+        "dependence_notes": model.notes,
+    }
+
+
 def warn_of_noise(
     noise: Noise, sizes: Floats, residual: float, missed: Floats | None, prepared: PreparedRows
 ) -> None:
@@ -367,6 +400,8 @@ def make_problem(
     outputs: str | None,
     index: str | Measure,
     tol: float | None,
+    conditional_model: str | None = None,
+    blocks: Any = None,
 ) -> Problem:
     """Return the problem of an `Explainer` with these arguments, with its games prepared."""
     background, background_weights = from_shap(background, background_weights)
@@ -375,14 +410,21 @@ def make_problem(
     feature_groups, feature_names = parse_groups(groups, expansion.feature_names)
     measure, tol = parse_measure(index), check_tolerance(tol, FULL_PRECISION)
     removal = check_removal(removal, background)
+    kind = check_conditional(removal, conditional_model, blocks)
     weights = normalise_weights(background, background_weights)
     given = (background, weights, background_weights is not None)
     sparse = False
-    if any(part.sparse_points is not None for part in expansion.parts):
+    if kind is None and any(part.sparse_points is not None for part in expansion.parts):
         from pkex.explain.sparse import stays_sparse
 
         sparse = stays_sparse(expansion)
-    background_info, backgrounds = make_backgrounds(expansion, removal, *given, sparse=sparse)
+    model = None
+    if kind is not None:
+        features = feature_groups, feature_names
+        model = make_conditional(expansion, *features, given, kind, blocks)
+        background_info, backgrounds = model.description, model.backgrounds
+    else:
+        background_info, backgrounds = make_backgrounds(expansion, removal, *given, sparse=sparse)
     problem = Problem(
         fitted._replace(expansion=expansion),
         feature_groups,
@@ -395,6 +437,7 @@ def make_problem(
         tol,
         None if expansion.preparation is None else background,
         background is not None,
+        conditional=model,
     )
     _ = problem.sparse_games if sparse else problem.games
     return problem

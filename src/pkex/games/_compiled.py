@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["GAME", "MISSING", "config", "look_up"]
+__all__ = ["GAME", "MISSING", "config", "look_up", "sum_blocks", "sum_chain"]
 
 GAME: Any = None
 """The game of the native kernel, or None without it."""
@@ -17,6 +17,10 @@ MISSING: ImportError | None = None
 """Why there is none."""
 look_up: Any = None
 """The compiled loop of `pkex.games.lookup`, or None."""
+sum_blocks: Any = None
+"""That of `pkex.games.conditional_blocks`."""
+sum_chain: Any = None
+"""That of `pkex.games.conditional_chain`."""
 
 
 def config() -> dict[str, str | list[str]]:
@@ -25,7 +29,13 @@ def config() -> dict[str, str | list[str]]:
 
 
 try:
-    from pkex.games.native import NativeGame, config, look_up  # type: ignore[assignment]
+    from pkex.games.native import (  # type: ignore[assignment]
+        NativeGame,
+        config,
+        look_up,
+        sum_blocks,
+        sum_chain,
+    )
 except ImportError as error:
     MISSING = error.with_traceback(None)
 else:

@@ -51,11 +51,11 @@ def check_removal(removal: str | None, background: object) -> str:
     """Return how features are removed, or raise when that does not go with the background."""
     if removal is None:
         return "product-of-marginals" if background is None else "interventional"
-    known = ("product-of-marginals", "interventional", "neutral")
+    known = ("product-of-marginals", "interventional", "conditional", "neutral")
     if not isinstance(removal, str) or removal not in known:
         raise ValueError(
-            "removal must be 'product-of-marginals', 'interventional' or 'neutral', got "
-            f"{brief(removal)}."
+            "removal must be 'product-of-marginals', 'interventional', 'conditional' or "
+            f"'neutral', got {brief(removal)}."
         )
     if removal == "neutral" and background is not None:
         raise ValueError("neutral removal takes no background: leave one of them out.")

@@ -30,8 +30,8 @@ class About:
     output_names : tuple of str, or None
         Names of the outputs, where they have some.
     removal : str or None
-        How features are removed: "product-of-marginals", "interventional" or "neutral"; None where
-        nothing is removed, as in a sensitivity analysis.
+        How features are removed: "product-of-marginals", "interventional", "conditional" or
+        "neutral"; None where nothing is removed, as in a sensitivity analysis.
     background_info : str or None
         What a removed feature is replaced by, in words; None where it is not known.
     kernels : tuple of Kernel, or None
@@ -54,6 +54,12 @@ class About:
         Of a classifier: what predictions are, e.g. "decision function".
     complete : bool
         Whether all features are there; False after a selection of some.
+    conditional_model : str or None
+        Of conditional removal: the model of dependence, "blocks" or "chain".
+    blocks : tuple of tuples of str, or None
+        Of conditional removal: the features of each block of dependent ones.
+    dependence_notes : tuple of str
+        What a reader should know about the model of dependence.
     """
 
     feature_names: tuple[str, ...]
@@ -70,6 +76,9 @@ class About:
     output_classes: tuple[tuple[str, str | None], ...] | None = None
     output_kind: str | None = None
     complete: bool = True
+    conditional_model: str | None = None
+    blocks: tuple[tuple[str, ...], ...] | None = None
+    dependence_notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n_columns = len(self.column_names)

@@ -38,6 +38,8 @@ class AboutAttributes:
     output_classes = AboutField[tuple[tuple[str, str | None], ...] | None]()
     output_kind = AboutField[str | None]()
     complete = AboutField[bool]()
+    conditional_model = AboutField[Any]()
+    blocks = AboutField[tuple[tuple[str, ...], ...] | None]()
 
     @property
     def background_info(self) -> str | None:
@@ -109,7 +111,8 @@ class AboutAttributes:
         >>> explanation.notes
         []
         """
-        return [NEUTRAL_NOTE] if self.about.removal == "neutral" else []
+        neutral = [NEUTRAL_NOTE] if self.about.removal == "neutral" else []
+        return [*neutral, *self.about.dependence_notes]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -33,7 +33,7 @@ from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
-__all__ = ["NativeGame", "config", "look_up"]
+__all__ = ["NativeGame", "config", "look_up", "sum_blocks", "sum_chain"]
 
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
 
@@ -49,6 +49,8 @@ config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
 look_up = _kernel.look_up
 """The loop of `pkex.games.lookup`, for contiguous arrays."""
+sum_blocks, sum_chain = _kernel.sum_blocks, _kernel.sum_chain
+"""The loops of conditional games."""
 
 
 def _precise(value: object) -> Any:

@@ -117,3 +117,31 @@ def signed_series(distances: Floats) -> list[tuple[int, float, list[float], list
 def multiply_add(steps: int, isa: str = "") -> float: ...
 def kinds() -> tuple[str, ...]: ...
 def config() -> Config: ...
+def sum_blocks(
+    *,
+    sizes: Integers,
+    widths: Integers,
+    z: Floats,
+    means: Floats,
+    factors: Floats,
+    shares: Floats,
+    worths: Floats,
+    nodes: Floats,
+    node_shares: Floats,
+    weights: Floats,
+    out: Floats,
+    isa: str = "",
+) -> None: ...
+def sum_chain(
+    *,
+    z: Floats,
+    x: Floats,
+    scales: Floats,
+    slopes: Floats,
+    gaps: Floats,
+    nodes: Floats,
+    node_shares: Floats,
+    weights: Floats,
+    out: Floats,
+    isa: str = "",
+) -> None: ...

@@ -3,6 +3,7 @@
 
 #include "block.hpp"
 #include "means.hpp"
+#include "conditional_kernel.hpp"
 #include "ratio_kernel.hpp"
 
 #define PKEX_STRING_(name) #name
@@ -86,6 +87,10 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                measure,
                                ratio_workspace,
                                ratios,
+                               blocks_workspace,
+                               sum_blocks,
+                               chain_workspace,
+                               sum_chain,
                                function,
                                multiply_add};
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kinds.hpp"
+#include "conditional_data.hpp"
 #include "ratio_data.hpp"
 #include "signed_series.hpp"
 
@@ -130,6 +131,10 @@ struct Backend {
     void (*measure)(const Extents&);
     Index (*ratio_workspace)(const RatioTile&);
     void (*ratios)(const RatioTile&, double* workspace);
+    Index (*blocks_workspace)(const ConditionalBlocks&);
+    void (*sum_blocks)(const ConditionalBlocks&, double* workspace);
+    Index (*chain_workspace)(const ConditionalChain&);
+    void (*sum_chain)(const ConditionalChain&, double* workspace);
     void (*function)(int which, const double* from, double* to, Index count);
     double (*multiply_add)(Index steps);
 };

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "checks.hpp"
+#include "conditional_binding.hpp"
 #include "dispatch.hpp"
 #include "memory.hpp"
 
@@ -152,4 +153,5 @@ void pkex::bind_ratios(nb::module_& module) {
                "weights"_a.noconvert().none(), "ratios"_a.noconvert().none(),
                "products"_a.noconvert().none(), "sums"_a.noconvert().none(),
                "gram"_a.noconvert().none(), "positive"_a, "tau"_a, "nothing"_a, "isa"_a = "");
+    bind_conditional(module);
 }

@@ -239,6 +239,9 @@ ABOUT = Entries(
         "output_classes": entry.optional(entry.each(_as_side)),
         "output_kind": entry.optional(entry.as_text),
         "complete": lambda value: value is None or entry.as_flag(value),
+        "conditional_model": entry.optional(entry.as_text),
+        "blocks": entry.optional(entry.each(entry.as_names)),
+        "dependence_notes": lambda value: () if value is None else entry.as_names(value),
     }
 )
 """What `About` holds but for kernels, which are a piece of their own."""
