@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pkex._util.types import Floats
+from pkex.explain.background_columns import refuse_hierarchy
 from pkex.explain.problem import PreparedRows, Problem, warn_of_noise
 from pkex.games.functionals import INDICES
 from pkex.games.interactions import Recipe
@@ -42,6 +43,7 @@ def explain_interactions(
     progress: bool,
 ) -> Interactions:
     """See `Explainer.interactions`."""
+    refuse_hierarchy(problem, "interactions")
     default = _DEFAULTS.get(problem.measure.index)
     if index is None and default is None:
         raise ValueError(
@@ -80,6 +82,7 @@ def explain_interactions(
 
 def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progress: bool) -> Floats:
     """See `Explainer.shap_interaction_values`."""
+    refuse_hierarchy(problem, "shap_interaction_values")
     index, n_features = problem.measure.index, len(problem.feature_groups)
     if index != "SV":
         raise ValueError(

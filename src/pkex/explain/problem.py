@@ -22,6 +22,8 @@ from pkex._util.types import Floats, Players
 from pkex._util.validation import check_tolerance, column_names, first_rows
 from pkex._util.words import class_name
 from pkex.errors import PrecisionWarning
+from pkex.explain.background_columns import choose_measure, dependence_of, hierarchy_of
+from pkex.games.hierarchy import Hierarchy
 from pkex.games.measures import Shapley, parse_measure
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
@@ -35,7 +37,7 @@ from pkex.models.expansion import KernelExpansion
 from pkex.models.noise import Noise
 from pkex.models.preparation import combine_columns, prepare_groups, select_columns
 from pkex.models.removal import check_removal, make_backgrounds, normalise_weights
-from pkex.models.shap_background import from_shap
+from pkex.models.shap_background import from_shap, hierarchy_from_shap
 from pkex.models.sums import add_base_values, result_names, with_names
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, outer_stack_level, without_name_warning
@@ -153,6 +155,10 @@ class Problem:
         The background as it came, for a model that prepares columns: grids are in its units.
     has_background : bool
         Whether a background was given.
+    hierarchy : Hierarchy, optional
+        That of the features; the semivalue then follows from it.
+    weighted : bool
+        Whether weights of the background were given.
     """
 
     model: FittedModel
@@ -166,6 +172,8 @@ class Problem:
     tol: float | None = None
     background: Any = None
     has_background: bool = False
+    hierarchy: Hierarchy | None = None
+    weighted: bool = False
 
     @lazy
     def expansion(self) -> KernelExpansion:
@@ -259,6 +267,8 @@ class Problem:
             classes=None if classes is None else classes.labels,
             output_classes=None if classes is None else classes.sides,
             output_kind=None if classes is None else classes.number,
+            hierarchy=self.hierarchy,
+            background_dependence=dependence_of(self),
         )
 
     def about_rows(self, rows: Any) -> About:
@@ -367,8 +377,10 @@ def make_problem(
     outputs: str | None,
     index: str | Measure,
     tol: float | None,
+    hierarchy: Any = None,
 ) -> Problem:
     """Return the problem of an `Explainer` with these arguments, with its games prepared."""
+    hierarchy = hierarchy_from_shap(background, hierarchy)
     background, background_weights = from_shap(background, background_weights)
     fitted = read_model(model, outputs)
     expansion = with_names(fitted.expansion, column_names(background, "background"))
@@ -381,20 +393,23 @@ def make_problem(
     if any(part.sparse_points is not None for part in expansion.parts):
         from pkex.explain.sparse import stays_sparse
 
-        sparse = stays_sparse(expansion)
+        sparse = hierarchy is None and stays_sparse(expansion)
     background_info, backgrounds = make_backgrounds(expansion, removal, *given, sparse=sparse)
+    features = feature_groups, feature_names
+    hierarchy = hierarchy_of(hierarchy, expansion, *features, background, backgrounds, sparse)
     problem = Problem(
         fitted._replace(expansion=expansion),
-        feature_groups,
-        feature_names,
+        *features,
         removal,
         background_info,
         backgrounds,
         given if sparse else None,  # which may be large, and is not needed elsewhere
-        measure,
+        choose_measure(measure, hierarchy),
         tol,
         None if expansion.preparation is None else background,
         background is not None,
+        hierarchy,
+        background_weights is not None,
     )
     _ = problem.sparse_games if sparse else problem.games
     return problem

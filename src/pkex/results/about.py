@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Players
+from pkex.games.hierarchy import Hierarchy
 from pkex.kernels.algebra import Kernel
 
 __all__ = ["About", "output_names"]
@@ -54,6 +55,10 @@ class About:
         Of a classifier: what predictions are, e.g. "decision function".
     complete : bool
         Whether all features are there; False after a selection of some.
+    hierarchy : Hierarchy or None
+        The groups of features that Owen and Winter values go by.
+    background_dependence : Dependence or None
+        Which columns of the background depend on each other, found when it is asked for.
     """
 
     feature_names: tuple[str, ...]
@@ -70,6 +75,8 @@ class About:
     output_classes: tuple[tuple[str, str | None], ...] | None = None
     output_kind: str | None = None
     complete: bool = True
+    hierarchy: Hierarchy | None = None
+    background_dependence: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         n_columns = len(self.column_names)
@@ -105,6 +112,8 @@ class About:
             column_names=tuple(self.column_names[i] for i in columns),
             feature_groups=tuple(tuple(map(columns.index, group)) for group in groups),
             complete=self.complete and len(groups) == len(self.feature_groups),
+            hierarchy=None if self.hierarchy is None else self.hierarchy.renumbered(features),
+            background_dependence=None,  # by the numbers of all columns
         )
         return about, columns
 

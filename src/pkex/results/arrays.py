@@ -38,6 +38,7 @@ class AboutAttributes:
     output_classes = AboutField[tuple[tuple[str, str | None], ...] | None]()
     output_kind = AboutField[str | None]()
     complete = AboutField[bool]()
+    hierarchy = AboutField[Any]()
 
     @property
     def background_info(self) -> str | None:

@@ -239,6 +239,8 @@ ABOUT = Entries(
         "output_classes": entry.optional(entry.each(_as_side)),
         "output_kind": entry.optional(entry.as_text),
         "complete": lambda value: value is None or entry.as_flag(value),
+        "hierarchy": entry.optional(entry.as_hierarchy),
+        "background_dependence": entry.optional(entry.as_dependence),
     }
 )
 """What `About` holds but for kernels, which are a piece of their own."""
