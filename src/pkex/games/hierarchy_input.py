@@ -93,6 +93,7 @@ class _Reader:
         self.names = list(names)
         self.place = {name: i for i, name in enumerate(names)}
         self.seen: set[int] = set()
+        self.titles: set[str] = set()
         self.groups: list[tuple[str, list[int], bool]] = []
 
     def members(self, group: Any, depth: int) -> list[int]:
@@ -154,7 +155,16 @@ class _Reader:
 
     def add(self, name: str | None, members: list[int], ordered: bool) -> int:
         """Take in a group and return its number."""
-        title = _title([self.names[j] for j in self._below(members)]) if name is None else name
+        below = [self.names[j] for j in self._below(members)]
+        title = _title(below) if name is None else name
+        if name is not None and name in self.titles:
+            raise ValueError(f"two groups are named {name!r}; give one of them another name.")
+        if name is not None and name in self.place and name not in below:
+            raise ValueError(
+                f"a group is named {name!r}, as a feature that is not in it; give the group "
+                "another name."
+            )
+        self.titles.add(title)
         self.groups.append((title, members, ordered))
         return len(self.names) + len(self.groups) - 1
 
