@@ -125,7 +125,8 @@ def test_chains_and_wide_groups_add_up_and_meet_their_bound(count):
 
 def test_a_flat_hierarchy_has_shapley_values():
     tree = parse_hierarchy(names(5), names(5))
-    assert tree.is_flat and tree.index == "SV"
+    assert tree.is_flat
+    assert tree.index == "SV"
     present, absent = RNG.uniform(size=(2, 5, 2, 3))
     expected = GivenFactors.of(present, absent).explain(0, slice(0, 2), slice(0, 3), np.eye(3))
     assert_close(solved(tree, present, absent).values, expected.values, 1e-15)
@@ -143,11 +144,13 @@ def test_linkage_matrices_become_binary_trees():
 
 def test_levels():
     tree = parse_hierarchy({"a": ["x0", {"b": ["x1", "x2"]}], "c": ["x4"]}, names(5))
-    assert tree.index == "Winter" and tree.depth == 3
+    assert tree.index == "Winter"
+    assert tree.depth == 3
     assert [[*tree.members[v]] for v in tree.cut(1)] == [[0, 1, 2], [3], [4]]
     assert [[*tree.members[v]] for v in tree.cut(2)] == [[0], [1, 2], [3], [4]]
     assert [[*tree.members[v]] for v in tree.cut(3)] == [[0], [1], [2], [3], [4]]
-    assert tree.above(1).is_flat and tree.above(2).depth == 2
+    assert tree.above(1).is_flat
+    assert tree.above(2).depth == 2
     assert tree.linkage() is None
     assert Hierarchy(**{k: as_tuples(v) for k, v in tree.data.items()}) == tree
     assert tree.renumbered([4, 3, 2, 1, 0]).members[5] == (2, 3)
@@ -192,8 +195,10 @@ def test_whoever_looks_for_nodes_gets_none():
     """A reduction that does not know hierarchies must not return a number."""
     tree = parse_hierarchy([[0, 1], 2], names(3))
     ladder = tree.ladder(3, None, general=True)
-    assert np.isnan(ladder.rules[0].nodes).all() and np.isnan(ladder.fallback.nodes).all()
-    assert ladder.fallback.is_fallback and not ladder.rules[0].is_fallback
+    assert np.isnan(ladder.rules[0].nodes).all()
+    assert np.isnan(ladder.fallback.nodes).all()
+    assert ladder.fallback.is_fallback
+    assert not ladder.rules[0].is_fallback
     with pytest.raises(ValueError, match="3 features, the game 2"):
         tree.ladder(2, None, general=True)
     assert exact(3).size == 2

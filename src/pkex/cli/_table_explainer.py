@@ -121,6 +121,7 @@ class TableExplainer:
                 removal=options.removal,
                 outputs=options.outputs,
                 groups=groups,
+                hierarchy=self.model.hierarchy(options.hierarchy, data),
                 tol=options.tol,
                 n_jobs=options.n_jobs,
             )

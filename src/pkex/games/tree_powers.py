@@ -1,9 +1,9 @@
 """Powers of additive games under a hierarchy: polynomial kernels with Owen and Winter values.
 
 As in `pkex.games.powers`, v(S) is n! times the coefficient of ``u^n`` of a product game whose
-factors are power series in u. So the passes of `pkex.games.tree_values` are those of series, cut after
-``u^n``. Two siblings differ by O(u) when present and absent, so that an integral over t has at most
-the degree n - 1, whatever the number of siblings.
+factors are power series in u. So the passes of `pkex.games.tree_values` are those of series, cut
+after ``u^n``. Two siblings differ by O(u) when present and absent, so that an integral over t has
+at most the degree n - 1, whatever the number of siblings.
 
 *Size.* Between present and absent all series have coefficients below those of ``exp(u s)``, s the
 size of what the player adds; a change has twice those. So all absolute terms sum to at most

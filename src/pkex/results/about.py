@@ -8,6 +8,7 @@ from typing import Any
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Players
+from pkex._util.validation import brief, is_index
 from pkex.games.hierarchy import Hierarchy
 from pkex.kernels.algebra import Kernel
 
@@ -99,6 +100,18 @@ class About:
         """The kernel; None where it is not known, or where there are several."""
         known = self.kernels or ()
         return known[0] if len(known) == 1 else None
+
+    def groups_at(self, level: int) -> dict[str, tuple[int, ...]]:
+        """Return the features of each group at a level of the hierarchy, or raise."""
+        tree = self.hierarchy
+        if tree is None:
+            what = "a selection of features" if not self.complete else "this result"
+            raise ValueError(f"{what} has no hierarchy; pass hierarchy= to what computes it.")
+        if not is_index(level) or not 1 <= level <= tree.depth:
+            levels = "1" if tree.depth == 1 else f"1 to {tree.depth}"
+            raise ValueError(f"the hierarchy has level {levels}; got {brief(level)}.")
+        names = [*self.feature_names, *tree.names]
+        return {names[vertex]: tree.members[vertex] for vertex in tree.cut(level)}
 
     def select_features(self, features: Sequence[int]) -> tuple[About, tuple[int, ...]]:
         """Return what holds for some features, and the columns of the data that they have."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pkex._util.validation import brief, is_index
 from pkex.results.base import RowResult
 
 if TYPE_CHECKING:
@@ -17,10 +16,7 @@ __all__ = ["CORRELATED", "SUMS_OF_FACTORS", "GroupValues"]
 
 _SHOWN = 3  # pairs of correlated features in a note
 
-CORRELATED = (
-    "such features share their effect, and rows are evaluated that combine them freely. "
-    "Choose groups= or hierarchy='correlation'"
-)
+CORRELATED = "their effects are hard to tell apart. Consider groups= or hierarchy='correlation'"
 SUMS_OF_FACTORS = (
     "Values of groups are sums over features, whose kernel factors are averaged one by one; "
     "groups= averages the products of a group's factors, so its values differ"
@@ -51,8 +47,8 @@ class GroupValues(RowResult):
         >>> x = np.linspace(0.0, 1.0, 30)
         >>> X = np.column_stack([x, x**2, np.cos(40.0 * x)])
         >>> f = pkex.KernelExpansion(X, x, pkex.kernels.RBF())
-        >>> print(pkex.Explainer(f, X)(X[:1]).notes[0][:57])
-        Features of the background are correlated (x0 and x1 1.00
+        >>> pkex.Explainer(f, X)(X[:1]).notes[0].split(":")[0]
+        'Features are correlated (x0 and x1 1.00)'
         """
         notes, about = super().notes, self.about
         if about.hierarchy is not None:
@@ -68,7 +64,7 @@ class GroupValues(RowResult):
             shown = [f"{names[i]} and {names[j]} {size:.2f}" for i, j, size in pairs[:_SHOWN]]
             more = f", {len(pairs) - _SHOWN} more pairs" if len(pairs) > _SHOWN else ""
             found = ", ".join(shown) + more
-            notes.append(f"Features of the background are correlated ({found}): {CORRELATED}")
+            notes.append(f"Features are correlated ({found}): {CORRELATED}")
         return notes
 
     def group_values(self, level: int = 1) -> Explanation:
@@ -106,32 +102,23 @@ class GroupValues(RowResult):
         >>> groups.feature_names, groups.values.round(4)
         (('age', 'blood'), array([[-0.0912,  0.4109]]))
         """
-        about, tree = self.about, self.about.hierarchy
-        if tree is None:
-            what = "a selection of features" if not about.complete else "this explanation"
-            raise ValueError(
-                f"{what} has no hierarchy; explain with Explainer(model, X, hierarchy=...)."
-            )
-        if not is_index(level) or not 1 <= level <= tree.depth:
-            levels = "1" if tree.depth == 1 else f"1 to {tree.depth}"
-            raise ValueError(f"the hierarchy has level {levels}; got {brief(level)}.")
-        cut, members = tree.cut(level), tree.members
-        names = [*about.feature_names, *tree.names]
+        about, groups = self.about, self.about.groups_at(level)
         columns = [
-            tuple(sorted(column for j in members[vertex] for column in about.feature_groups[j]))
-            for vertex in cut
+            tuple(sorted(column for j in members for column in about.feature_groups[j]))
+            for members in groups.values()
         ]
-        values = np.stack([self.values[:, members[vertex]].sum(axis=1) for vertex in cut], axis=1)
-        largest = max(len(members[vertex]) for vertex in cut)
+        sums = [self.values[:, members].sum(axis=1) for members in groups.values()]
+        largest = max(map(len, groups.values()))
+        assert about.hierarchy is not None  # it has groups
         grouped: Any = replace(
             self,  # type: ignore[type-var]
             about=replace(
                 about,
-                feature_names=tuple(names[vertex] for vertex in cut),
+                feature_names=tuple(groups),
                 feature_groups=tuple(columns),
-                hierarchy=tree.above(level),
+                hierarchy=about.hierarchy.above(level),
             ),
-            values=values,
+            values=np.stack(sums, axis=1),
             error_bound=None if self.error_bound is None else largest * self.error_bound,
             std=None,
             cov=None,
