@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ def orders(group):
     if not isinstance(group, list | Ordered):
         return [[group]]
     ordered = isinstance(group, Ordered)
-    members = group.groups if ordered else group
+    members: Any = getattr(group, "groups", group)
     found = []
     for permuted in [members] if ordered else itertools.permutations(members):
         for parts in itertools.product(*map(orders, permuted)):
@@ -34,7 +35,8 @@ def by_orders(tree):
                 table[present] = value(present)
             return table[present]
 
-        added, admitted = Counter(), orders(tree)  # how often a player comes to whom
+        admitted = orders(tree)
+        added: Counter[Any] = Counter()  # how often a player comes to whom
         for order in admitted:
             added.update((j, frozenset(order[:place])) for place, j in enumerate(order))
         phi = [0.0] * n_players

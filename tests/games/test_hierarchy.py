@@ -1,6 +1,7 @@
 """Owen, Winter and asymmetric values of product games."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def exact_weight(tree, p, feature):
 
 @pytest.mark.parametrize("count", [2, 3, 40])
 def test_chains_and_wide_groups_add_up_and_meet_their_bound(count):
-    chain = list(range(2))
+    chain: Any = list(range(2))
     for j in range(2, count):
         chain = [chain, j]
     for nested in (chain, [list(range(count))], [list(range(count - 1)), count - 1]):

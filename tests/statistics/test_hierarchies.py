@@ -40,7 +40,11 @@ def test_contributions_are_means_over_admitted_orders(kernel, tree, removal):
     game, _ = pair_game(KERNELS[kernel], rows, removal=removal)
     value = worths(game, lambda pair: naive.mmd(pair, len(X), len(Z)))
     expected, _ = by_orders(TREES[tree])(value, 4)
-    options: dict[str, Any] = {"kernel": KERNELS[kernel], "removal": removal, "hierarchy": TREES[tree]}
+    options: dict[str, Any] = {
+        "kernel": KERNELS[kernel],
+        "removal": removal,
+        "hierarchy": TREES[tree],
+    }
     found = mmd(X, Z, **options)
     assert_allclose(found.contributions, expected, atol=1e-14)
     assert found.index.lower() == tree

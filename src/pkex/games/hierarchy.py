@@ -60,7 +60,7 @@ class Ordered:
     >>> order = pkex.games.Ordered(["x1", "x0"])
     >>> explanation = pkex.Explainer(f, hierarchy=order)([[0.0, 1.0]])
     >>> explanation.index, explanation.values.round(4)
-    ('asymmetric', array([[-0.2548,  0.1387]]))
+    ('asymmetric', array([[-0.2741,  0.158 ]]))
     """
 
     groups: tuple[Any, ...]

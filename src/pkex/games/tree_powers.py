@@ -129,7 +129,7 @@ def _exponential(added: Floats, degree: int) -> Floats:
 
 def _product(left: Floats, right: Floats) -> Floats:
     """Return the product of two series, cut where they are."""
-    result = left[0] * right
+    result: Floats = left[0] * right
     for r in range(1, len(left)):
         result[r:] += left[r] * right[: len(left) - r]
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ def share_out(
     absent: Sequence[Any],
     product: Product,
     one: Any,
-    integrals: Callable[[list[Any], list[Any]], Sequence[Any]],
+    integrals: Callable[[list[Any], list[Any]], Iterable[Any]],
 ) -> list[Any]:
     """Return what the change of each player counts; for numbers, or series with their `product`.
 
@@ -58,6 +58,7 @@ def share_out(
         if len(members) == 1:
             weights[members[0]] = weight
             continue
+        others: Iterable[Any]
         if tree.ordered[i]:
             others = _in_order(p, a, product)
         elif len(members) == 2:

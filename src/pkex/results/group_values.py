@@ -100,7 +100,7 @@ class GroupValues(RowResult):
         >>> explanation = pkex.Explainer(f, hierarchy={"blood": ["s1", "s2"]})([[0.0, 1.0, 0.0]])
         >>> groups = explanation.group_values()
         >>> groups.feature_names, groups.values.round(4)
-        (('age', 'blood'), array([[-0.0912,  0.4109]]))
+        (('age', 'blood'), array([[-0.224 ,  0.2501]]))
         """
         about, groups = self.about, self.about.groups_at(level)
         columns = [
@@ -110,8 +110,9 @@ class GroupValues(RowResult):
         sums = [self.values[:, members].sum(axis=1) for members in groups.values()]
         largest = max(map(len, groups.values()))
         assert about.hierarchy is not None  # it has groups
-        grouped: Any = replace(
-            self,  # type: ignore[type-var]
+        explanation: Any = self
+        grouped: Explanation = replace(
+            explanation,
             about=replace(
                 about,
                 feature_names=tuple(groups),

@@ -135,7 +135,8 @@ def _choose_hierarchy(
         return None
     check_hierarchy(hierarchy)
     if isinstance(hierarchy, str):
-        hierarchy = Dependence(numbers, None, np.flatnonzero(table.categorical)).linkage(groups)
+        categorical = [j for j, is_one in enumerate(table.categorical) if is_one]
+        hierarchy = Dependence(numbers, None, categorical).linkage(groups)
     return parse_hierarchy(hierarchy, names)
 
 
