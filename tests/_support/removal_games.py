@@ -46,16 +46,16 @@ def spliced(row, replacements, players, present):
     return rows
 
 
-def interventional(predict, row, background, shares, players):
-    """Return the Shapley values and the base value by enumeration."""
+def interventional(predict, row, background, shares, players, attribute=None):
+    """Return the Shapley values and the base value by enumeration, or others by `attribute`."""
 
     def value(present):
         return shares @ predict(spliced(row, background, players, present))
 
-    return enumerated(value, len(players))
+    return (attribute or enumerated)(value, len(players))
 
 
-def marginal(predict, row, background, shares, players):
+def marginal(predict, row, background, shares, players, attribute=None):
     """Return the same for players drawn independently: by all combinations of background rows."""
     draws = np.array(list(product(range(len(background)), repeat=len(players))))
     weights = shares[draws].prod(axis=1)
@@ -67,7 +67,7 @@ def marginal(predict, row, background, shares, players):
     def value(present):
         return weights @ predict(spliced(row, rows, players, present))
 
-    return enumerated(value, len(players))
+    return (attribute or enumerated)(value, len(players))
 
 
 def by_factors(kernel, points, alpha, row, background, shares, players):

@@ -116,7 +116,7 @@ def test_what_cannot_be_taken_gets_a_sentence(data):
         ValueError, match=r"groups of columns, which is not supported: pass background\.data"
     ):
         pkex.Explainer(model, grouped)
-    for other in (shap.maskers.Partition(X), shap.maskers.Impute(X), shap.maskers.Fixed()):
+    for other in (shap.maskers.Impute(X), shap.maskers.Fixed()):
         words = f"background is shap's {type(other).__name__}, .*shap.maskers.Independent"
         with pytest.raises(TypeError, match=words):
             pkex.Explainer(model, other)

@@ -14,7 +14,7 @@ from pkex.cli import _summary
 from pkex.models.classes import describe_disagreement, describe_output, largest_output_class
 from pkex.output.spread import importance_notes
 from pkex.output.terminal import LINES, bars, draw
-from pkex.output.text import aligned
+from pkex.output.text import aligned, value_name
 from pkex.output.view import Column, TableView, View, more
 from pkex.output.view.features import importance_tables
 from pkex.output.view.rows import explanation_notes
@@ -149,7 +149,7 @@ def importance_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
         drawn = bars(means[importance.ranking[:LINES]], means.max())
         tables = [replace(tables[0], columns=[*tables[0].columns, drawn])]
     view = View(
-        f"mean |Shapley value| over {rows} ({explanation.removal})",
+        f"mean |{value_name(explanation)}| over {rows} ({explanation.removal})",
         _about_classes(explanation, totals),
         tables=tables,
         more=more(len(importance.feature_names) - LINES, "feature"),

@@ -17,7 +17,7 @@ from pkex.cli._summary import ModelFacts
 from pkex.readers.model_files import load_model
 from pkex.readers.table_model import TableModel
 from pkex.tables.files import Dialect, FileTable
-from pkex.tables.groups import read_groups
+from pkex.tables.groups import read_groups, read_hierarchy
 
 __all__ = ["LoadedModel"]
 
@@ -47,3 +47,7 @@ class LoadedModel(TableModel):
     def groups(self, table: FileTable) -> Any:
         """Return the groups of ``--groups``."""
         return self.number_groups(read_groups(self.options.groups, self.dialect), table)
+
+    def hierarchy(self, path: Path | None, table: FileTable) -> Any:
+        """Return the hierarchy of ``--hierarchy``, by the names that the model has for columns."""
+        return self.name_members(read_hierarchy(path), table)

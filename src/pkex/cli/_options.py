@@ -149,6 +149,11 @@ class ExplainOptions:
     rows: str | None = option("ROWS", "Rows to explain, counted from 0, e.g. 0:10,15.")
     columns: str | None = _columns_of_model()
     groups: Path | None = _groups()
+    hierarchy: Path | None = option(
+        "FILE",
+        'Owen and Winter values: JSON of nested groups, {"blood": ["s1", "s2"]}, or "correlation" '
+        "to cluster the columns of the background.",
+    )
     outputs: Literal["classes", "ovo", "log-odds"] | None = option(
         "classes|ovo|log-odds",
         f"Outputs of a classifier: for an SVC with three or more classes {_OVO}; log-odds of a "
@@ -237,6 +242,11 @@ class ChangeOptions:
     )
     columns: str | None = _columns_of_model()
     groups: Path | None = _groups()
+    hierarchy: Path | None = option(
+        "FILE",
+        'Owen and Winter values: JSON of nested groups, {"blood": ["s1", "s2"]}, or "correlation" '
+        "to cluster the columns of the background.",
+    )
     outputs: Literal["classes", "ovo", "log-odds"] | None = option(
         "classes|ovo|log-odds",
         f"Outputs of a classifier: for an SVC with three or more classes {_OVO}; log-odds of a "

@@ -34,6 +34,7 @@ from pkex.output.report._explanation import MAX_ROWS
 from pkex.results.totals import Totals, class_counts, count_apart
 from pkex.tables import selection
 from pkex.tables.files import FileTable
+from pkex.tables.groups import is_correlation
 from pkex.tables.parts import JoinedValues, Parts, explain_write_error, find_parts, hash_file
 from pkex.tables.streams import FileStream
 
@@ -42,7 +43,7 @@ __all__ = ["explain", "is_long"]
 _CELLS = 2**18  # values of a part
 _LEAST = 256  # rows of a part
 # what a result does not depend on, or is known by the content of files
-_FREE = {"model", "data", "background", "groups", "n_jobs", "trust", "trust_type"}
+_FREE = {"model", "data", "background", "groups", "hierarchy", "n_jobs", "trust", "trust_type"}
 _NOT_KEPT = (
     "nothing was left: free space, or name another folder in TMPDIR. With --out DIR parts are "
     "kept, and --resume continues after them."
@@ -106,6 +107,11 @@ def _part_rows(header: FileTable, explainer: TableExplainer) -> int:
     return max(_LEAST, _CELLS // (max(1, len(header.names)) * n_outputs))
 
 
+def _hash_hierarchy(path: Path | None) -> str | None:
+    """Return what a hierarchy is known by: its file, or its name."""
+    return str(path) if is_correlation(path) else hash_file(path)
+
+
 @contextmanager
 def _opened(explainer: TableExplainer, size: int, resume: bool) -> Iterator[Parts]:
     """Open the folder of the parts; without a directory of results, one that is temporary."""
@@ -117,6 +123,7 @@ def _opened(explainer: TableExplainer, size: int, resume: bool) -> Iterator[Part
         "table": hash_file(asked.data),
         "background": hash_file(asked.background),
         "groups": hash_file(asked.groups),
+        "hierarchy": _hash_hierarchy(asked.hierarchy),
     }
     options = {name: value for name, value in vars(asked).items() if name not in _FREE}
     options |= asdict(explainer.dialect) | {"part_rows": size}

@@ -122,6 +122,7 @@ class TableExplainer:
                 conditional_model=options.conditional_model,
                 outputs=options.outputs,
                 groups=groups,
+                hierarchy=self.model.hierarchy(options.hierarchy, data),
                 tol=options.tol,
                 n_jobs=options.n_jobs,
             )

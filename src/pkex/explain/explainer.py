@@ -40,7 +40,8 @@ class Explainer(Questions):
         default the model's training points or support vectors, 500 of them at most.
         Support vectors lie near the boundary, so pass training rows where you have them. Also what
         shap keeps rows in: ``shap.kmeans(X, 10)`` with its weights, and
-        ``shap.maskers.Independent(X)`` with the rows that it drew.
+        ``shap.maskers.Independent(X)`` with the rows that it drew;
+        ``shap.maskers.Partition(X)`` also has a `hierarchy`.
     removal : {"product-of-marginals", "interventional", "conditional", "neutral"}, optional
         How features are removed. "product-of-marginals", the default without a background: the
         kernel factor of a removed feature is the mean of its factors over the background, training
@@ -74,6 +75,13 @@ class Explainer(Questions):
         Which values: Shapley's, Banzhaf's, or those of a semivalue such as
         ``pkex.games.BetaShapley(16, 1)``. Only Shapley values add up to prediction minus base
         value.
+    hierarchy : nested mappings or sequences of features, linkage matrix, or "correlation", optional
+        Groups of features, and groups of groups, such as ``{"blood": ["s1", "s2"]}``: Owen and
+        Winter values, which sum to the value of the group at every level (see
+        `Explanation.group_values`). Features that are not named stand by themselves. A matrix is as
+        `scipy.cluster.hierarchy.linkage` makes it; "correlation" clusters the columns of the
+        background by one minus the absolute Spearman correlation. `pkex.games.Ordered` gives
+        asymmetric values.
     tol : float, optional
         Accepted relative error per pair of points, for a cheaper rule; None, the default, means
         full double precision.
@@ -114,6 +122,7 @@ class Explainer(Questions):
         groups: Groups | None = None,
         outputs: str | None = None,
         index: str | Measure = "SV",
+        hierarchy: Any = None,
         tol: float | None = None,
         n_jobs: int | None = -1,
     ) -> None:
@@ -130,11 +139,13 @@ class Explainer(Questions):
             outputs=outputs,
             index=index,
             tol=tol,
+            hierarchy=hierarchy,
         )
         self.expansion = problem.expansion
         self.feature_groups, self.feature_names = problem.feature_groups, problem.feature_names
         self.measure, self.index, self.tol = problem.measure, problem.measure.index, problem.tol
         self.removal, self.background_info = problem.removal, problem.background_info
+        self.hierarchy = problem.hierarchy
         self.n_jobs = n_jobs
 
     def __repr__(self) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex.explain.problem import PreparedRows, Problem, refuse_conditional, warn_of_noise
+from pkex.explain.problem import PreparedRows, Problem, warn_of_noise
+from pkex.explain.unsupported import refuse_conditional, refuse_hierarchy
 from pkex.games.functionals import INDICES
 from pkex.games.interactions import Recipe
 from pkex.games.interactions.reductions import InteractionSums, sum_interactions
@@ -45,6 +46,7 @@ def explain_interactions(
     refuse_conditional(
         problem, "interactions", "pkex has conditional values of features, not of pairs"
     )
+    refuse_hierarchy(problem, "interactions")
     default = _DEFAULTS.get(problem.measure.index)
     if index is None and default is None:
         raise ValueError(
@@ -86,6 +88,7 @@ def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progre
     refuse_conditional(
         problem, "interactions", "pkex has conditional values of features, not of pairs"
     )
+    refuse_hierarchy(problem, "shap_interaction_values")
     index, n_features = problem.measure.index, len(problem.feature_groups)
     if index != "SV":
         raise ValueError(

@@ -25,11 +25,13 @@ from pkex._util.types import Floats
 from pkex._util.validation import as_floats, refuse_dask
 from pkex._util.words import SQUARED_ERROR, format_duration, pluralise
 from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
-from pkex.explain.problem import PreparedRows, Problem, refuse_conditional
+from pkex.explain.problem import PreparedRows, Problem
+from pkex.explain.unsupported import refuse_conditional
 from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
 from pkex.games.coalitions import CoalitionSquares, prefers_coalitions
 from pkex.games.engine import run_reduction
+from pkex.games.hierarchy import Hierarchy
 from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints
 from pkex.games.squares import SquareGame
@@ -143,7 +145,7 @@ def _explain_square(
         missed += points.bound_missed(rows)
     squares = SquareGame(parts, np.concatenate(weights), backgrounds)
     form: SquareGame | CoalitionSquares = squares
-    if prefers_coalitions(squares.plan.n_players, squares.n_atoms):
+    if _prefers_coalitions(squares):
         form = CoalitionSquares(squares)
     forecast = _forecast(squares, form.work, [points for points, _ in games], progress)
     with single_blas():
@@ -156,6 +158,12 @@ def _explain_square(
     return square, rate * square.magnitudes + 2.0 * (2.0 * sizes * missed + missed * missed)
 
 
+def _prefers_coalitions(form: SquareGame) -> bool:
+    """Return whether all coalitions are cheaper than pairs; they have no weights in a hierarchy."""
+    in_any_order = not isinstance(form.plan.measure, Hierarchy)
+    return in_any_order and prefers_coalitions(form.plan.n_players, form.n_atoms)
+
+
 def _forecast(
     form: SquareGame, work: float, games: list[WeightedPoints], progress: bool
 ) -> Forecast:
@@ -165,7 +173,7 @@ def _forecast(
     other = "" if averaged else " removal='product-of-marginals' needs no loop over them."
     bar = "" if progress else " progress=True shows a progress bar."
     n_points = sum(len(points.z) for points in games)
-    few = prefers_coalitions(form.plan.n_players, form.n_atoms)
+    few = _prefers_coalitions(form)
     needed = "sets of features in each of" if few else "pairs of"
 
     def announce(seconds: float) -> None:

@@ -22,7 +22,10 @@ from pkex._util.types import Floats, Players
 from pkex._util.validation import check_tolerance, column_names, first_rows
 from pkex._util.words import class_name
 from pkex.errors import PrecisionWarning
+from pkex.explain.background_columns import choose_measure, dependence_of, hierarchy_of
+from pkex.explain.unsupported import refuse_conditional_hierarchy
 from pkex.games.conditional_points import ConditionalBackground, ConditionalPoints
+from pkex.games.hierarchy import Hierarchy
 from pkex.games.measures import Shapley, parse_measure
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
@@ -32,12 +35,17 @@ from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import RowSums
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import OUTPUTS, Classes, check_choice
-from pkex.models.conditional import ConditionalModel, check_conditional, make_conditional
+from pkex.models.conditional import (
+    ConditionalModel,
+    check_conditional,
+    conditional_facts,
+    make_conditional,
+)
 from pkex.models.expansion import KernelExpansion
 from pkex.models.noise import Noise
 from pkex.models.preparation import combine_columns, prepare_groups, select_columns
 from pkex.models.removal import check_removal, make_backgrounds, normalise_weights
-from pkex.models.shap_background import from_shap
+from pkex.models.shap_background import from_shap, hierarchy_from_shap
 from pkex.models.sums import add_base_values, result_names, with_names
 from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, outer_stack_level, without_name_warning
@@ -52,7 +60,6 @@ __all__ = [
     "Problem",
     "make_problem",
     "read_model",
-    "refuse_conditional",
     "warn_of_noise",
 ]
 
@@ -158,6 +165,10 @@ class Problem:
         Whether a background was given.
     conditional : ConditionalModel, optional
         The model of dependence of conditional removal.
+    hierarchy : Hierarchy, optional
+        That of the features; the semivalue then follows from it.
+    weighted : bool
+        Whether weights of the background were given.
     """
 
     model: FittedModel
@@ -172,6 +183,8 @@ class Problem:
     background: Any = None
     has_background: bool = False
     conditional: ConditionalModel | None = None
+    hierarchy: Hierarchy | None = None
+    weighted: bool = False
 
     @lazy
     def expansion(self) -> KernelExpansion:
@@ -271,7 +284,9 @@ class Problem:
             classes=None if classes is None else classes.labels,
             output_classes=None if classes is None else classes.sides,
             output_kind=None if classes is None else classes.number,
-            **_conditional_facts(self.conditional),
+            **conditional_facts(self.conditional),
+            hierarchy=self.hierarchy,
+            background_dependence=dependence_of(self),
         )
 
     def about_rows(self, rows: Any) -> About:
@@ -361,26 +376,6 @@ class Problem:
         }
 
 
-def refuse_conditional(problem: Problem, asked: str, reason: str) -> None:
-    """Raise where what was `asked` for has no formula under conditional removal."""
-    if problem.removal == "conditional":
-        raise ValueError(
-            f"conditional removal is not supported for {asked}: {reason}. Use "
-            "removal='interventional' or 'product-of-marginals'."
-        )
-
-
-def _conditional_facts(model: ConditionalModel | None) -> dict[str, Any]:
-    """Return what results say of the model of dependence."""
-    if model is None:
-        return {}
-    return {
-        "conditional_model": model.kind,
-        "blocks": model.blocks,
-        "dependence_notes": model.notes,
-    }
-
-
 def warn_of_noise(
     noise: Noise, sizes: Floats, residual: float, missed: Floats | None, prepared: PreparedRows
 ) -> None:
@@ -402,8 +397,10 @@ def make_problem(
     tol: float | None,
     conditional_model: str | None = None,
     blocks: Any = None,
+    hierarchy: Any = None,
 ) -> Problem:
     """Return the problem of an `Explainer` with these arguments, with its games prepared."""
+    hierarchy = hierarchy_from_shap(background, hierarchy)
     background, background_weights = from_shap(background, background_weights)
     fitted = read_model(model, outputs)
     expansion = with_names(fitted.expansion, column_names(background, "background"))
@@ -417,27 +414,29 @@ def make_problem(
     if kind is None and any(part.sparse_points is not None for part in expansion.parts):
         from pkex.explain.sparse import stays_sparse
 
-        sparse = stays_sparse(expansion)
-    model = None
-    if kind is not None:
-        features = feature_groups, feature_names
-        model = make_conditional(expansion, *features, given, kind, blocks)
-        background_info, backgrounds = model.description, model.backgrounds
-    else:
+        sparse = hierarchy is None and stays_sparse(expansion)
+    features, conditional = (feature_groups, feature_names), None
+    if kind is None:
         background_info, backgrounds = make_backgrounds(expansion, removal, *given, sparse=sparse)
+        hierarchy = hierarchy_of(hierarchy, expansion, *features, background, backgrounds, sparse)
+    else:
+        refuse_conditional_hierarchy(hierarchy)
+        conditional = make_conditional(expansion, *features, given, kind, blocks)
+        background_info, backgrounds = conditional.description, conditional.backgrounds
     problem = Problem(
         fitted._replace(expansion=expansion),
-        feature_groups,
-        feature_names,
+        *features,
         removal,
         background_info,
         backgrounds,
         given if sparse else None,  # which may be large, and is not needed elsewhere
-        measure,
+        choose_measure(measure, hierarchy),
         tol,
         None if expansion.preparation is None else background,
         background is not None,
-        conditional=model,
+        conditional,
+        hierarchy,
+        background_weights is not None,
     )
     _ = problem.sparse_games if sparse else problem.games
     return problem

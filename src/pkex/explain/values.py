@@ -11,6 +11,7 @@ from typing import Any
 
 from pkex._util.floats import default_errstate
 from pkex.explain.problem import PreparedRows, Problem
+from pkex.explain.unsupported import refuse_hierarchy
 from pkex.games.sums import GameSums
 from pkex.readers.reading import without_name_warning
 from pkex.results.explanation import Explanation
@@ -33,7 +34,9 @@ def explain_rows(
     if uncertain:
         from pkex.explain.posterior import check_posteriors, spread_of_values
 
-        check_posteriors(problem, "return_std" if return_std else "return_cov")
+        asked = "return_std" if return_std else "return_cov"
+        check_posteriors(problem, asked)
+        refuse_hierarchy(problem, asked)
     prepared = problem.prepare(X, sparse=not uncertain)
     if prepared.sparse:
         from pkex.explain.sparse import explain_sparse_rows

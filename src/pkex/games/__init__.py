@@ -7,6 +7,8 @@ call meets them:
 - `players`: columns, or groups of columns, that act as one;
 - `measures`: semivalues (Shapley, Banzhaf, Beta-Shapley); `rules` and `gauss`: quadrature rules
   with proven error bounds;
+- `hierarchy`: trees of players, with Owen, Winter and asymmetric values; `hierarchy_input` reads
+  them, `tree_values` and `tree_powers` have their passes;
 - `plan`: the games of a kernel, before they see data; `single_player`: terms without a game;
 - `sources`: where the factors of a block come from; `points`: what a model is, weighted points;
 - `means`: factors averaged over a background, with `gauss_means` and `laplace_means`;
@@ -34,9 +36,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pkex.games import rules
+    from pkex.games.hierarchy import Ordered
     from pkex.games.measures import Banzhaf, BetaShapley, FirstIn, LastIn, Shapley
 
-__all__ = ["Banzhaf", "BetaShapley", "FirstIn", "LastIn", "Shapley", "rules"]
+__all__ = ["Banzhaf", "BetaShapley", "FirstIn", "LastIn", "Ordered", "Shapley", "rules"]
 
 if not TYPE_CHECKING:  # not before they are used, as they need SciPy
 
@@ -44,5 +47,6 @@ if not TYPE_CHECKING:  # not before they are used, as they need SciPy
         if name == "rules":
             return import_module("pkex.games.rules")
         if name in __all__:
-            return getattr(import_module("pkex.games.measures"), name)
+            place = "hierarchy" if name == "Ordered" else "measures"
+            return getattr(import_module(f"pkex.games.{place}"), name)
         raise AttributeError(f"module 'pkex.games' has no attribute {name!r}")

@@ -41,6 +41,7 @@ from pkex.games.protocols import Added, BlockSums
 from pkex.games.rules import Ladder, Rule
 from pkex.games.threads import raise_if_cancelled, workspace
 from pkex.games.tree_products import SWEEP, leave_one_out
+from pkex.games.tree_values import group_weights
 from pkex.kernels.columns import RBF, Chi2, Laplacian, Periodic
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term
@@ -261,6 +262,8 @@ class NumPyGame:
         """Return minus the logarithms of the players' factors, or None where they have none."""
         if len(self.players) < _FEWEST_GENERAL or not self.term.leaves:
             return None
+        if self.ladder.tree is not None:  # whose passes want the factors
+            return None
         if not all(type(leaf) in _EXPONENTIALS for leaf in self.term.leaves):
             return None
         leaf: Any = self._only_leaf
@@ -295,6 +298,10 @@ class NumPyGame:
             for first in range(0, len(pairs), step):
                 chunk = pairs[first : first + step]
                 base = None if start is None else start[:, chunk]
+                if self.ladder.tree is not None:
+                    p = factors[:, chunk]
+                    integrals[:, chunk] = group_weights(self.ladder.tree, p, base)
+                    continue
                 integrals[:, chunk] = leave_one_out(u[:, chunk], base, rule)
         totals = np.multiply.reduce(factors, axis=0)
         if any(rule.any_factors for rule, _ in assigned):

@@ -9,11 +9,13 @@ from typing import Any
 
 from pkex._util.types import Players
 from pkex.games.backend import Backend, game_class
+from pkex.games.hierarchy import Hierarchy
 from pkex.games.measures import Shapley
 from pkex.games.powers import PowerGame
 from pkex.games.protocols import Game, Measure
 from pkex.games.rules import FULL_PRECISION, Ladder
 from pkex.games.single_player import SinglePlayer, as_single_player
+from pkex.games.tree_powers import TreePowerGame
 from pkex.kernels.normal_form import Power, Term
 
 __all__ = ["Kept", "Plan"]
@@ -83,7 +85,8 @@ class Plan:
         alone: list[Any] = [as_single_player(term, players) if apart else None for term in terms]
         several = tuple(t for t, single in zip(terms, alone, strict=True) if single is None)
         singles = tuple(single for single in alone if single is not None)
-        of_sums = tuple(PowerGame.of(power, players, measure) for power in powers)
+        game_of = TreePowerGame.of if isinstance(measure, Hierarchy) else PowerGame.of
+        of_sums = tuple(game_of(power, players, measure) for power in powers)
         return cls(several, singles, players, tol, measure, general, of_sums)
 
     @property

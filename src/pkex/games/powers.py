@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PowerGame"]
 
+Places = NDArray[np.intp]
 Series = list[Floats]  # the coefficients of u, u^2, ...
 
 _ENTRIES = 2**18  # contributions of a block that are held at once
@@ -80,16 +81,19 @@ class PowerGame:
     @classmethod
     def of(cls, power: Power, players: Players, measure: Measure) -> PowerGame:
         """Return the game for some players and a measure."""
+        rule = measure.ladder(power.degree, None, general=True).fallback
+        return cls(power, len(players), *cls.gather(power, players), rule)
+
+    @staticmethod
+    def gather(power: Power, players: Players) -> tuple[Places, Places, Places]:
+        """Return the columns of the power player by player, where they begin, and the players."""
         covered = set(power.columns)
         inside = [[column for column in player if column in covered] for player in players]
         taking = [j for j, columns in enumerate(inside) if columns]
         sizes = [len(inside[j]) for j in taking]
         columns = [column for j in taking for column in inside[j]]
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
-        rule = measure.ladder(power.degree, None, general=True).fallback
-        return cls(
-            power, len(players), np.array(columns, np.intp), starts, np.array(taking, np.intp), rule
-        )
+        return np.array(columns, np.intp), starts, np.array(taking, np.intp)
 
     @_quiet
     def bases(self, z: Floats, background: Background) -> Floats:
@@ -117,7 +121,7 @@ class PowerGame:
         step = max(1, _ENTRIES // max(1, len(z) * len(self.columns)))
         for start in range(0, len(background.rows), step):
             rows = slice(start, start + step)
-            added, shares = self._contributions(background.rows[rows], z), background.weights[rows]
+            added, shares = self.contributions(background.rows[rows], z), background.weights[rows]
             raised = added
             for moment in moments[:-1]:
                 moment += np.einsum("b,bij->ij", shares, raised)
@@ -144,18 +148,18 @@ class PowerGame:
             local = weights if weights.ndim == 2 else weights[rows]
             sums["totals"][rows] += _weighted(self._worth(x[rows], z), local)
             if moments is not None:
-                self._add_marginal(x[rows], z, local, moments, rows, sums)
+                self.add_marginal(x[rows], z, local, moments, rows, sums)
                 continue
             for row, share in zip(background.rows, background.weights, strict=True):
-                self._add_against(x[rows], z, share * local, row[None], rows, sums)
+                self.add_against(x[rows], z, share * local, row[None], rows, sums)
 
-    def _add_against(
+    def add_against(
         self, x: Floats, z: Floats, weights: Floats, row: Floats, rows: slice, sums: Accumulator
     ) -> None:
         """Add the values with one row in place of absent players."""
         degree, coefficient = self.power.degree, self.power.coefficient
-        change = self._contributions(x - row, z)
-        absent = self._contributions(row, z)[0]
+        change = self.contributions(x - row, z)
+        absent = self.contributions(row, z)[0]
         start = self.power.coef0 + absent.sum(axis=-1)
         raised, power_sums = change, []
         for _ in range(degree):
@@ -174,14 +178,14 @@ class PowerGame:
             values = (values + factor[..., None]) * change
         values *= coefficient * math.factorial(degree)
         size = abs(self.power.coef0) + np.abs(absent).sum(axis=-1) + np.abs(change).sum(axis=-1)
-        self._add_pairs(values, self._amplification_against * size**degree, weights, rows, sums)
+        self.add_values(values, self._amplification_against * size**degree, weights, rows, sums)
 
-    def _add_marginal(
+    def add_marginal(
         self, x: Floats, z: Floats, weights: Floats, moments: Series, rows: slice, sums: Accumulator
     ) -> None:
         """Add the values with independent absent players of given moments."""
         degree, coefficient = self.power.degree, self.power.coefficient
-        added = self._contributions(x, z)
+        added = self.contributions(x, z)
         present, absent, raised = [], [], added
         for r in range(1, degree + 1):
             present.append(raised / math.factorial(r))
@@ -199,9 +203,9 @@ class PowerGame:
         values *= coefficient * math.factorial(degree)
         typical = moments[-1] ** (1.0 / degree)  # |E a^r| is at most its r-th power
         size = abs(self.power.coef0) + np.maximum(np.abs(added), typical).sum(axis=-1)
-        self._add_pairs(values, self._amplification * size**degree, weights, rows, sums)
+        self.add_values(values, self._amplification * size**degree, weights, rows, sums)
 
-    def _add_pairs(
+    def add_values(
         self, values: Floats, magnitudes: Floats, weights: Floats, rows: slice, sums: Accumulator
     ) -> None:
         """Add the weighted values of pairs, and their magnitudes."""
@@ -214,7 +218,7 @@ class PowerGame:
         sizes = abs(self.power.coefficient) * magnitudes
         sums["magnitudes"][rows] += _weighted(sizes, np.abs(weights))
 
-    def _contributions(self, x: Floats, z: Floats) -> Floats:
+    def contributions(self, x: Floats, z: Floats) -> Floats:
         """Return what players add, shape (rows, points, taking)."""
         products = self.power.gamma * x[:, None, self.columns] * z[None, :, self.columns]
         if len(self.starts) == len(self.columns):

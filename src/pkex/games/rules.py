@@ -147,7 +147,7 @@ class Rule:
         >>> rules.ladder(5).fallback.is_fallback, rules.ladder(5).rules[-1].is_fallback
         (True, False)
         """
-        return self.family == _ANY_FACTORS
+        return self.family.endswith("any factors")
 
     def covers(self, n_players: int, lam: float = math.inf, *, any_factors: bool = False) -> bool:
         """Tell whether the bound holds for a pair game of this size, sum of deficits and kind."""
@@ -157,6 +157,8 @@ class Rule:
     def __repr__(self) -> str:
         if not self.relative_error:  # a path integral, which has no nodes to speak of
             return f"Rule({self.family})"
+        if np.isnan(self.nodes).any():  # a hierarchy, whose nodes are those of its groups
+            return f"Rule({self.family}, relative error <= {self.relative_error:.2g})"
         domain = "" if self.max_players >= 2**62 else f", players <= {self.max_players}"
         domain += "" if math.isinf(self.max_lam) else f", lam <= {self.max_lam:.3g}"
         return (
@@ -170,7 +172,8 @@ class Ladder:
     """The rules for one number of players and tolerance, cheapest first.
 
     A pair takes the first rule whose limit is not below its sum of deficits; `limits` ascends and
-    ends with infinity. It covers factors between `lower` and 1.
+    ends with infinity. It covers factors between `lower` and 1. With a `tree`, a
+    `pkex.games.hierarchy.Hierarchy`, values are integrated group by group.
 
     Examples
     --------
@@ -186,6 +189,7 @@ class Ladder:
     n_players: int
     lower: float = 0.0
     for_others: Rule | None = None
+    tree: Any = None
 
     @property
     def fallback(self) -> Rule:

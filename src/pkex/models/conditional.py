@@ -31,7 +31,14 @@ from pkex.models.ranges import binned_columns, categorical_columns
 from pkex.models.removal import make_backgrounds
 from pkex.tables.dependence import MAX_COLUMNS, Dependence
 
-__all__ = ["MODELS", "Blocks", "ConditionalModel", "check_conditional", "make_conditional"]
+__all__ = [
+    "MODELS",
+    "Blocks",
+    "ConditionalModel",
+    "check_conditional",
+    "conditional_facts",
+    "make_conditional",
+]
 
 Blocks = Sequence[Iterable[str | int]]
 
@@ -408,3 +415,14 @@ def _note_left_out(
         "Features of different blocks are treated as independent; the largest correlation left "
         f"out is {size:.2f} ({names[i]} and {names[j]})"
     ]
+
+
+def conditional_facts(model: ConditionalModel | None) -> dict[str, Any]:
+    """Return what results say of the model of dependence."""
+    if model is None:
+        return {}
+    return {
+        "conditional_model": model.kind,
+        "blocks": model.blocks,
+        "dependence_notes": model.notes,
+    }

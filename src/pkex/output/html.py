@@ -14,7 +14,7 @@ import numpy as np
 
 from pkex._util.words import join_names, pluralise
 from pkex.output import palette
-from pkex.output.text import kernel_text
+from pkex.output.text import describe_groups, kernel_text
 from pkex.output.view import OUTPUTS, Chip, Column, TableView, View
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def explainer_html(explainer: Explainer) -> str:
     parts, names = expansion.parts, explainer.feature_names
     merged = len(names) < len(expansion.feature_names)
     columns = f" made of {pluralise(len(expansion.feature_names), 'column')}" if merged else ""
-    index = {"SV": "Shapley values", "BV": "Banzhaf values"}.get(explainer.index, explainer.index)
+    titles = {"SV": "Shapley values", "BV": "Banzhaf values"}
+    index = titles.get(explainer.index, f"{explainer.index} values")
     exact = "to full precision" if explainer.tol is None else f"to {explainer.tol:g}"
     base = np.atleast_1d(explainer.expected_value)
     outputs = expansion.output_names or ()
@@ -70,6 +71,7 @@ def explainer_html(explainer: Explainer) -> str:
         "background": str(explainer.background_info or ""),
         "features": f"{len(names)}{columns}: {join_names(names)}",
         "outputs": f"{len(base)}: {join_names(outputs)}" if len(base) > 1 else "",
+        "hierarchy": describe_groups(explainer) or "",
         "values": f"{index}, {exact}",
         "base value": ", ".join(f"{value:.4g}" for value in base[:OUTPUTS])
         + (", …" if len(base) > OUTPUTS else ""),

@@ -37,7 +37,15 @@ def to_shap(explanation: Explanation) -> Any:
         display_data=display,
         feature_names=list(explanation.feature_names),
         output_names=names,
+        **_clustering(explanation),
     )
+
+
+def _clustering(explanation: Explanation) -> dict[str, Floats]:
+    """Return the hierarchy as shap's bar plot draws it, where all groups have two members."""
+    hierarchy = explanation.hierarchy
+    linkage = None if hierarchy is None else hierarchy.linkage()
+    return {} if linkage is None else {"clustering": linkage}
 
 
 def _feature_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:
@@ -88,10 +96,11 @@ def _codes(texts: list[str]) -> tuple[Floats, list[str]]:
 
 def to_shapiq(explanation: Explanation, row: int) -> Any:
     """See `Explanation.to_shapiq`; `explanation` has one output here."""
-    if explanation.index == "IG":
-        raise ValueError(
-            "shapiq has no index for integrated gradients; use to_frame() or to_shap()."
+    if explanation.index in ("IG", "Owen", "Winter", "asymmetric"):
+        what = (
+            "integrated gradients" if explanation.index == "IG" else f"{explanation.index} values"
         )
+        raise ValueError(f"shapiq has no index for {what}; use to_frame() or to_shap().")
     one = explanation[row]
     if len(one) != 1:
         raise IndexError(f"to_shapiq takes the number of one row, got {brief(row)}.")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pkex._util.cells import format_cell
 from pkex._util.types import Floats
-from pkex._util.words import pluralise
+from pkex._util.words import join_names, pluralise
 from pkex.output.view import TableView, View
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "aligned",
     "counted_rest",
     "cut",
+    "describe_groups",
     "draw",
     "draw_lines",
     "feature_text",
@@ -100,6 +101,24 @@ def value_name(result: Any) -> str:
     """
     names = {"SV": "Shapley value", "IG": "integrated gradient"}
     return names.get(result.index, f"{result.index} value")
+
+
+def describe_groups(result: Any) -> str | None:
+    """Return the groups at the top of a hierarchy and how deep it is; None where there is none.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> f = pkex.KernelExpansion([[0.0, 0.0, 1.0]], [1.0], pkex.kernels.RBF())
+    >>> describe_groups(pkex.Explainer(f, hierarchy={"a": ["x0", "x1"]}))
+    'a, x2; 2 levels'
+    """
+    tree = result.hierarchy
+    if tree is None:
+        return None
+    names = [*result.feature_names, *tree.names]
+    top = join_names([names[vertex] for vertex in tree.cut(1)])
+    return f"{top}; {pluralise(tree.depth, 'level')}"
 
 
 def counted_rest(explanation: Explanation, shown: int) -> str:

@@ -86,6 +86,16 @@ class TableModel:
 
         return {group: list(map(number, columns)) for group, columns in groups.items()}
 
+    def name_members(self, nested: Any, table: FileTable) -> Any:
+        """Return nested groups of features, by x0 and so on where the model knows no names."""
+        if self.names is not None:
+            return nested
+        if isinstance(nested, dict):
+            return {name: self.name_members(one, table) for name, one in nested.items()}
+        if isinstance(nested, list):
+            return [self.name_members(one, table) for one in nested]
+        return f"x{table.names.index(nested)}" if nested in table.names else nested
+
     def name_columns(self, result: Result, table: FileTable) -> Result:
         """Return the result of a model without names in those of the table."""
         unnamed = tuple(f"x{i}" for i in range(len(table.names)))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Players
+from pkex._util.validation import brief, is_index
+from pkex.games.hierarchy import Hierarchy
 from pkex.kernels.algebra import Kernel
 
 __all__ = ["About", "output_names"]
@@ -60,6 +62,10 @@ class About:
         Of conditional removal: the features of each block of dependent ones.
     dependence_notes : tuple of str
         What a reader should know about the model of dependence.
+    hierarchy : Hierarchy or None
+        The groups of features that Owen and Winter values go by.
+    background_dependence : Dependence or None
+        Which columns of the background depend on each other, found when it is asked for.
     """
 
     feature_names: tuple[str, ...]
@@ -79,6 +85,8 @@ class About:
     conditional_model: str | None = None
     blocks: tuple[tuple[str, ...], ...] | None = None
     dependence_notes: tuple[str, ...] = ()
+    hierarchy: Hierarchy | None = None
+    background_dependence: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         n_columns = len(self.column_names)
@@ -102,6 +110,18 @@ class About:
         known = self.kernels or ()
         return known[0] if len(known) == 1 else None
 
+    def groups_at(self, level: int) -> dict[str, tuple[int, ...]]:
+        """Return the features of each group at a level of the hierarchy, or raise."""
+        tree = self.hierarchy
+        if tree is None:
+            what = "a selection of features" if not self.complete else "this result"
+            raise ValueError(f"{what} has no hierarchy; pass hierarchy= to what computes it.")
+        if not is_index(level) or not 1 <= level <= tree.depth:
+            levels = "1" if tree.depth == 1 else f"1 to {tree.depth}"
+            raise ValueError(f"the hierarchy has level {levels}; got {brief(level)}.")
+        names = [*self.feature_names, *tree.names]
+        return {names[vertex]: tree.members[vertex] for vertex in tree.cut(level)}
+
     def select_features(self, features: Sequence[int]) -> tuple[About, tuple[int, ...]]:
         """Return what holds for some features, and the columns of the data that they have."""
         if list(features) == list(range(len(self.feature_groups))):
@@ -114,6 +134,8 @@ class About:
             column_names=tuple(self.column_names[i] for i in columns),
             feature_groups=tuple(tuple(map(columns.index, group)) for group in groups),
             complete=self.complete and len(groups) == len(self.feature_groups),
+            hierarchy=None if self.hierarchy is None else self.hierarchy.renumbered(features),
+            background_dependence=None,  # by the numbers of all columns
         )
         return about, columns
 

@@ -40,6 +40,7 @@ class AboutAttributes:
     complete = AboutField[bool]()
     conditional_model = AboutField[Any]()
     blocks = AboutField[tuple[tuple[str, ...], ...] | None]()
+    hierarchy = AboutField[Any]()
 
     @property
     def background_info(self) -> str | None:

@@ -282,6 +282,35 @@ class Attribution(Recomputed):
         """
         return view.remarks(self, self.alpha if alpha is None else alpha)
 
+    def group_values(self, level: int = 1) -> dict[str, float]:
+        """Return the contributions of groups of a hierarchy: sums over their features.
+
+        Factors are averaged column by column, so ``groups=`` gives others, with p-values.
+
+        Parameters
+        ----------
+        level : int, default 1
+            How many groups deep to look, as in `Explanation.group_values`.
+
+        Returns
+        -------
+        dict of str to float
+            The contribution of each group, and of features that are in none.
+
+        See Also
+        --------
+        pkex.mmd : Takes the hierarchy.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X, Z = np.random.default_rng(0).normal(size=(2, 50, 3))
+        >>> list(pkex.mmd(X, Z, hierarchy={"a": ["x0", "x1"]}).group_values())
+        ['a', 'x2']
+        """
+        groups = self.about.groups_at(level)
+        return {name: float(self.values[list(each)].sum()) for name, each in groups.items()}
+
     def report(
         self,
         path: PathLike,

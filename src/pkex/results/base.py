@@ -105,7 +105,8 @@ class Result(ArrayResult):
         about = parts[0].about
         if any(part.kernels != about.kernels for part in parts):
             about = replace(about, kernels=None)
-        shared = [f"about.{field.name}" for field in fields(About) if field.name != "kernels"]
+        shared = [f"about.{one.name}" for one in fields(About) if one.compare]
+        shared.remove("about.kernels")
         for number, part in enumerate(parts):
             for path in (*shared, *cls.SAME):
                 if attrgetter(path)(part) != attrgetter(path)(parts[0]):

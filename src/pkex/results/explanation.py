@@ -16,8 +16,9 @@ from pkex.output.files import codec
 from pkex.output.files.header import as_number, as_text, optional
 from pkex.output.plots.accessors import ExplanationPlots
 from pkex.output.view.rows import row_sums, row_table
-from pkex.results.base import Details, PathLike, RowResult, check_sums
+from pkex.results.base import Details, PathLike, check_sums
 from pkex.results.fields import Deferred, PlotField, fast_init
+from pkex.results.group_values import GroupValues
 from pkex.results.importance import Importance
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _PREDICTED: Any = Deferred()
 
 @fast_init
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(RowResult):
+class Explanation(GroupValues):
     """Exact Shapley values of some rows.
 
     ``explanation[rows, features, outputs]`` selects from it; see `__getitem__`.
@@ -77,9 +78,9 @@ class Explanation(RowResult):
         How features are removed, what serves as background, and the kernels of the model.
     classes, output_classes, output_kind
         Of a classifier: its classes, those that an output pushes towards, what predictions are.
-    index, efficient, quantity, complete
+    index, efficient, quantity, complete, hierarchy
         Which values these are ("SV" for Shapley's), whether they add up, what is explained where
-        it is not the prediction, and whether all features are there.
+        it is not the prediction, whether all features are there, and how these are grouped.
     rule : Rule
         The rule with the largest proven error among those used.
 
@@ -160,9 +161,9 @@ class Explanation(RowResult):
         list or a boolean mask, too; what is left out is kept whole, and ``...`` stands for what is
         left out before the end, as in ``explanation[..., "a vs b"]``.
 
-        The result is an `Explanation` again. Its rows and features stay axes even when one is
-        chosen, so ``explanation[0]`` has values of shape (1, n_features); a single output does not,
-        so ``explanation[..., "a vs b"]`` has values of shape (n_rows, n_features). `data` is cut to
+        The result is an `Explanation`. Its rows and features stay axes even when one is chosen, so
+        ``explanation[0]`` has values of shape (1, n_features); a single output does not, so
+        ``explanation[..., "a vs b"]`` has values of shape (n_rows, n_features). `data` is cut to
         the columns of the chosen features, while `predictions` stay those of the model.
 
         Raises

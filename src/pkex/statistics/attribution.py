@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.p_values import permutation_p
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Players
 from pkex._util.validation import brief
 from pkex.games.backend import game_class
+from pkex.games.hierarchy import Hierarchy
+from pkex.games.hierarchy_input import check_hierarchy, parse_hierarchy
+from pkex.games.measures import Shapley
 from pkex.games.plan import Plan
 from pkex.games.players import parse_groups
 from pkex.kernels import Kernel
@@ -22,6 +25,7 @@ from pkex.results.about import About
 from pkex.results.attribution import Attribution, describe_removal
 from pkex.statistics.block_mean import BlockMean, Part
 from pkex.statistics.options import Options, check_choice
+from pkex.tables.dependence import Dependence
 from pkex.tables.frames import Table, codes
 
 __all__ = [
@@ -54,6 +58,8 @@ def attribute_statistic(
     """Return the attribution of the mean over the blocks."""
     numbers = codes(table)
     feature_groups, names = parse_groups(options.groups, table.names)
+    hierarchy = _choose_hierarchy(options, table, numbers, feature_groups, names)
+    measure = Shapley() if hierarchy is None or hierarchy.is_flat else hierarchy
     check_varies(numbers, "all columns are constant: there is nothing to attribute.")
     kernel, univariate_terms = _choose_kernel(options, table, numbers, feature_groups)
     n_permutations, is_marginal = options.n_permutations, options.removal == "product-of-marginals"
@@ -62,7 +68,9 @@ def attribute_statistic(
     work *= 1 + n_permutations // 32
     source = BlockMean(
         numbers,
-        Plan.of(terms, feature_groups, options.tol, apart=False, general=is_marginal),
+        Plan.of(
+            terms, feature_groups, options.tol, measure=measure, apart=False, general=is_marginal
+        ),
         Plan.of(univariate_terms, feature_groups, options.tol, apart=False),
         tuple(blocks),
         options.n_jobs if work >= _LARGE else 1,
@@ -94,6 +102,8 @@ def attribute_statistic(
         removal=options.removal,
         background_info=describe_removal(options.removal, two_samples, in_blocks),
         kernels=(kernel,),
+        index=measure.index,
+        hierarchy=hierarchy,
     )
     n_rows = tuple(map(len, samples))
     return Attribution(
@@ -114,6 +124,20 @@ def attribute_statistic(
         source=source,
         **facts,
     )
+
+
+def _choose_hierarchy(
+    options: Options, table: Table, numbers: Floats, groups: Players, names: Sequence[str]
+) -> Hierarchy | None:
+    """Return the hierarchy of the features that is asked for."""
+    hierarchy = options.hierarchy
+    if hierarchy is None:
+        return None
+    check_hierarchy(hierarchy)
+    if isinstance(hierarchy, str):
+        categorical = [j for j, is_one in enumerate(table.categorical) if is_one]
+        hierarchy = Dependence(numbers, None, categorical).linkage(groups)
+    return parse_hierarchy(hierarchy, names)
 
 
 def _choose_kernel(

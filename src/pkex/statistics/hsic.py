@@ -38,6 +38,7 @@ def hsic(
     removal: str = "product-of-marginals",
     estimator: str = "unbiased",
     groups: Groups | None = None,
+    hierarchy: Any = None,
     n_permutations: int = 0,
     block_size: int | None = None,
     tol: float | None = None,
@@ -73,6 +74,7 @@ def hsic(
         ``tr(K H L H) / (n - 1)^2``, as in the paper, which gives irrelevant columns a contribution
         of order 1/n.
     $groups
+    $hierarchy
     $n_permutations
     $block_size
     $tol
@@ -112,6 +114,7 @@ def hsic(
         removal=removal,
         estimator=estimator,
         groups=groups,
+        hierarchy=hierarchy,
         n_permutations=n_permutations,
         block_size=block_size,
         tol=tol,

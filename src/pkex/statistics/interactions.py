@@ -34,6 +34,11 @@ def attribute_interactions(
     progress: bool,
 ) -> Interactions:
     """See `Attribution.interactions`."""
+    if attribution.index != "SV":
+        raise ValueError(
+            "interactions with a hierarchy are not supported: Owen, Winter and asymmetric values "
+            "have none here. Leave out hierarchy=, or use groups=."
+        )
     names = attribution.feature_names
     chosen = None if subsets is None else parse_subsets(subsets, names)
     index, max_order = check_request(index, max_order, chosen)

@@ -31,6 +31,7 @@ def mmd(
     removal: str = "product-of-marginals",
     estimator: str = "unbiased",
     groups: Groups | None = None,
+    hierarchy: Any = None,
     n_permutations: int = 0,
     block_size: int | None = None,
     tol: float | None = None,
@@ -65,6 +66,7 @@ def mmd(
         The unbiased one leaves out pairs of a row with itself and may be negative; the biased one
         may not.
     $groups
+    $hierarchy
     $n_permutations
     $block_size
     $tol
@@ -116,6 +118,7 @@ def mmd(
         removal=removal,
         estimator=estimator,
         groups=groups,
+        hierarchy=hierarchy,
         n_permutations=n_permutations,
         block_size=block_size,
         tol=tol,

@@ -30,6 +30,10 @@ PARAMETERS = {
     "groups": """\
 groups : mapping of name to columns, or sequence of sequences of columns, optional
     Columns that are explained as one feature, as in `Explainer`.""",
+    "hierarchy": """\
+hierarchy : nested mappings or sequences of features, linkage matrix, or "correlation", optional
+    Groups of features, as in `Explainer`: contributions are Owen or Winter values.
+    "correlation" clusters the columns of all rows.""",
     "n_permutations": """\
 n_permutations : int, default 0
     Number of permutations of the rows for p-values; see Notes. To detect one of k columns at
@@ -63,6 +67,7 @@ class Options:
     removal: str = "product-of-marginals"
     estimator: str = "unbiased"
     groups: Groups | None = None
+    hierarchy: Any = None
     n_permutations: int = 0
     block_size: int | None = None
     tol: float | None = None

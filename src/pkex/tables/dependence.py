@@ -92,6 +92,18 @@ class Dependence:
     @lazy
     def pairs(self) -> tuple[Pair, ...]:
         """The pairs of columns that depend on each other, the strongest first."""
+        every = sorted(self._every, key=lambda one: one[1])
+        significant = []
+        for k, (pair, p_value) in enumerate(every):
+            if p_value * (len(every) - k) > _ALPHA:  # Holm: the first that is not ends it
+                break
+            significant.append(pair)
+        strong = [pair for pair in significant if pair.strength >= _STRENGTH]
+        return tuple(sorted(strong, key=lambda pair: -pair.strength))
+
+    @property
+    def _every(self) -> list[tuple[Pair, float]]:
+        """All pairs of columns that can be compared, with their p-values."""
         numbers: dict[int, Floats] = {}
         categories: dict[int, Codes] = {}
         for j, (column, kind) in enumerate(_columns(self._sample)):
@@ -104,15 +116,43 @@ class Dependence:
                     continue
             if kind == "numeric" and (ranks := _ranks(column.astype(np.float64))).any():
                 numbers[j] = ranks
-        every = _of_numbers(numbers) + _of_both(numbers, categories) + _of_categories(categories)
-        every.sort(key=lambda one: one[1])
-        significant = []
-        for k, (pair, p_value) in enumerate(every):
-            if p_value * (len(every) - k) > _ALPHA:  # Holm: the first that is not ends it
-                break
-            significant.append(pair)
-        strong = [pair for pair in significant if pair.strength >= _STRENGTH]
-        return tuple(sorted(strong, key=lambda pair: -pair.strength))
+        return _of_numbers(numbers) + _of_both(numbers, categories) + _of_categories(categories)
+
+    def strengths(self, groups: Sequence[Sequence[int]]) -> Floats:
+        """Return how strongly groups of columns depend on each other: their strongest pairs.
+
+        That of a group with itself is 1, and that of what cannot be compared 0. All columns have to
+        be among those that are looked at.
+        """
+        n_rows, n_columns = np.shape(self._sample)
+        if n_columns >= MAX_COLUMNS and max(map(max, groups)) >= MAX_COLUMNS:
+            raise ValueError(
+                f"correlations are found among at most {MAX_COLUMNS} columns; pass a linkage "
+                "matrix of all columns."
+            )
+        if n_rows < _FEWEST:
+            raise ValueError(
+                f"correlations of columns need at least {_FEWEST} rows, but there are {n_rows}."
+            )
+        owner = {column: k for k, columns in enumerate(groups) for column in columns}
+        strengths = np.eye(len(groups))
+        for (first, second, strength), _ in self._every:
+            i, j = owner[first], owner[second]
+            strengths[i, j] = strengths[j, i] = max(strengths[i, j], strength)
+        return strengths
+
+    def linkage(self, groups: Sequence[Sequence[int]]) -> Floats:
+        """Return a linkage matrix of groups of columns, by 1 minus their strengths, on average."""
+        from scipy.cluster.hierarchy import linkage
+        from scipy.spatial.distance import squareform
+
+        if len(groups) < 2:
+            raise ValueError("correlations need at least two features.")
+        found: Floats = linkage(squareform(1.0 - self.strengths(groups), checks=False), "average")
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:  # without the rows
+        return Dependence.from_pairs, (self.pairs,)
 
     def between(self, groups: Sequence[Sequence[int]]) -> tuple[Pair, ...]:
         """Return the pairs whose columns are in different groups, by the numbers of these."""

@@ -11,11 +11,57 @@ from pkex._util.words import join_names
 from pkex.tables.files import Dialect, read_file
 from pkex.tables.selection import handle_missing, read_any
 
-__all__ = ["read_groups"]
+__all__ = ["is_correlation", "read_groups", "read_hierarchy"]
 
 
 class _Pairs(list[tuple[str, Any]]):
     """The names and values of a JSON object, of which a dict would keep the last of equal names."""
+
+
+CORRELATION = "correlation"
+
+
+def is_correlation(path: Path | None) -> bool:
+    """Return whether a hierarchy is to be found by clustering, and not in a file."""
+    return path is not None and str(path) == CORRELATION and not path.exists()
+
+
+def read_hierarchy(path: Path | None) -> Any:
+    """Return the nested groups of a JSON file, or what stands for clustering."""
+    if path is None or is_correlation(path):
+        return None if path is None else CORRELATION
+    groups = _load_json(path)
+    if not isinstance(groups, _Pairs | list):
+        raise ValueError(
+            f'{path} must hold nested groups of features, as in {{"blood": ["s1", "s2"]}}.'
+        )
+    return _as_nested(groups, path)
+
+
+def _as_nested(value: Any, path: Path) -> Any:
+    if isinstance(value, _Pairs):
+        _refuse_twice(value, path)
+        return {name: _as_nested(one, path) for name, one in value}
+    return [_as_nested(one, path) for one in value] if isinstance(value, list) else value
+
+
+def _load_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_Pairs)
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {path}.") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON ({error}).") from error
+
+
+def _refuse_twice(groups: _Pairs, path: Path) -> None:
+    names = [name for name, _ in groups]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"{path} has the group {join_names(twice)} more than once: put all its columns in "
+            "one list."
+        )
 
 
 def read_groups(path: Path | None, dialect: Dialect) -> dict[str, list[str | int]] | None:
@@ -23,23 +69,12 @@ def read_groups(path: Path | None, dialect: Dialect) -> dict[str, list[str | int
     if path is None:
         return None
     if path.suffix.lower() == ".json":
-        try:
-            groups = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_Pairs)
-        except FileNotFoundError:
-            raise ValueError(f"there is no file {path}.") from None
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path} is not JSON ({error}).") from error
+        groups = _load_json(path)
         if not isinstance(groups, _Pairs) or not all(isinstance(g, list) for _, g in groups):
             raise ValueError(
                 f'{path} must map groups to lists of columns, as in {{"blood": ["s1", "s2"]}}.'
             )
-        names = [name for name, _ in groups]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(
-                f"{path} has the group {join_names(twice)} more than once: put all its columns in "
-                "one list."
-            )
+        _refuse_twice(groups, path)
         return dict(groups)
     table = read_any(path, replace(dialect, categorical=("column", "group")), read_file)
     if sorted(table.names) != ["column", "group"]:

@@ -25,9 +25,10 @@ import pkex.games.native._kernel as _kernel
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Players
 from pkex.games.factors import Absent, Factors, evaluate_both_forms, evaluate_columns, mean_factors
+from pkex.games.hierarchy import Hierarchy
 from pkex.games.native.ratios import NativeRatios
 from pkex.games.protocols import Added, BlockSums
-from pkex.games.rules import Ladder, Rule
+from pkex.games.rules import Ladder, Rule, exact
 from pkex.kernels import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic, ProductMatern
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.messages import not_finite
@@ -290,7 +291,7 @@ class NativeGame:
                 covered = range(n_given, n_given + width)
                 n_given += width
             places += covered
-        return _kernel.Game(
+        game = _kernel.Game(
             kinds=np.array(kinds, dtype=np.int64),
             columns=np.array(places, dtype=np.int64),
             players=np.array(owners, dtype=np.int64),
@@ -305,6 +306,9 @@ class NativeGame:
             negligible=_NEGLIGIBLE * self.term.slack if self.term.error else 0.0,
             isa=isa,
         )
+        if self.ladder.tree is not None:
+            _kernel.plant(game, **_packed_tree(self.ladder.tree))
+        return game
 
 
 @lru_cache(maxsize=64)
@@ -318,4 +322,22 @@ def _packed_rules(ladder: Ladder) -> dict[str, Any]:
         "nodes": np.concatenate([rule.nodes for rule in rules]),
         "weights": np.concatenate([rule.weights for rule in rules]),
         "lower": ladder.lower,
+    }
+
+
+@lru_cache(maxsize=16)
+def _packed_tree(tree: Hierarchy) -> dict[str, Any]:
+    """Return the groups of a hierarchy, one after the other, and the rules that they need."""
+    both = zip(tree.children, tree.ordered, strict=True)
+    integrated = [len(members) > 2 and not ordered for members, ordered in both]
+    groups = list(zip(tree.children, integrated, strict=True))
+    rules = [exact(len(members)) if wanted else None for members, wanted in groups]
+    chosen = [rule for rule in rules if rule is not None]
+    return {
+        "members": np.array([m for members in tree.children for m in members], dtype=np.int64),
+        "sizes": np.array([len(members) for members in tree.children], dtype=np.int64),
+        "ordered": np.array(tree.ordered, dtype=np.int64),
+        "rule_sizes": np.array([0 if rule is None else rule.size for rule in rules], np.int64),
+        "nodes": np.concatenate([_NOTHING, *(rule.nodes for rule in chosen)]),
+        "weights": np.concatenate([_NOTHING, *(rule.weights for rule in chosen)]),
     }

@@ -19,6 +19,7 @@
 #include "near_one.hpp"
 #include "near_ratio.hpp"
 #include "pairs.hpp"
+#include "tree.hpp"
 
 namespace PKEX_NAMESPACE {
 
@@ -504,7 +505,9 @@ private:
         const Rung* rung = choose(outside, most);
         if (!rung) return Status::kNeedsFallback;
         const bool centred = rung->mirrored && most <= kCentredLam;
-        product = solve(players, *rung, centred, -2.0 * scale, space_, take);
+        product = program_.tree
+                      ? solve_tree(players, *program_.tree, -2.0 * scale, space_.tree, take)
+                      : solve(players, *rung, centred, -2.0 * scale, space_, take);
         magnitude = rung->any_factors ? size * players.magnitude(lam) : size;
         return Status::kDone;
     }

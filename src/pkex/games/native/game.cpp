@@ -72,7 +72,46 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
                 ratios,
                 Index(factors_.size()) == parts.n_players,
                 !looked_up,
-                rules.negligible};
+                rules.negligible,
+                nullptr};
+}
+
+void Game::plant(const std::vector<Index>& members, const std::vector<Index>& sizes,
+                 const std::vector<bool>& ordered, const std::vector<Index>& rule_sizes,
+                 const std::vector<double>& nodes, const std::vector<double>& weights) {
+    const std::size_t count = sizes.size();
+    require(count > 0 && ordered.size() == count && rule_sizes.size() == count &&
+                nodes.size() == weights.size() && groups_.empty(),
+            "a hierarchy needs groups, each with an order and a rule, and is given once.");
+    members_ = members;
+    const double* node = numbers_.emplace_back(nodes).data();
+    const double* weight = numbers_.emplace_back(weights).data();
+    std::vector<bool> seen(members.size(), false);
+    Index first = 0, first_node = 0, widest = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        require(sizes[i] > 0 && sizes[i] <= Index(members.size()) - first && rule_sizes[i] >= 0 &&
+                    rule_sizes[i] <= Index(nodes.size()) - first_node &&
+                    (rule_sizes[i] > 0 || ordered[i] || sizes[i] < 3),
+                "the sizes of groups and rules must sum to their numbers.");
+        for (Index k = first; k < first + sizes[i]; ++k) {
+            const Index member = members_[std::size_t(k)];
+            require(member >= 0 && member < program_.n_players + Index(i) &&
+                        member < Index(members.size()) && !seen[std::size_t(member)],
+                    "a member of a group must be a player or a group before it, once.");
+            seen[std::size_t(member)] = true;
+        }
+        groups_.push_back({members_.data() + first, sizes[i], ordered[i], node + first_node,
+                           weight + first_node, rule_sizes[i]});
+        widest = sizes[i] > widest ? sizes[i] : widest;
+        first += sizes[i];
+        first_node += rule_sizes[i];
+    }
+    require(first == Index(members.size()) && first_node == Index(nodes.size()) &&
+                first == program_.n_players + Index(count) - 1,
+            "the groups of a hierarchy must make up a tree of all players.");
+    tree_ = {groups_.data(), Index(count), widest};
+    program_.tree = &tree_;
+    program_.near_one = program_.ratios = false;  // whose series are those of rules
 }
 
 void Game::take_factors(const Parts& parts) {

@@ -31,6 +31,12 @@ public:
     Game(const Game&) = delete;
     Game& operator=(const Game&) = delete;
 
+    // Let the values be those of a hierarchy: members of all groups, one group after the other, as
+    // `Tree` numbers them, and the nodes of the rules of those that have one.
+    void plant(const std::vector<Index>& members, const std::vector<Index>& sizes,
+               const std::vector<bool>& ordered, const std::vector<Index>& rule_sizes,
+               const std::vector<double>& nodes, const std::vector<double>& weights);
+
     const Program& program() const { return program_; }
     const Rung* fallback() const { return fallback_.empty() ? nullptr : fallback_.data(); }
     const Backend& backend() const { return backend_; }
@@ -47,6 +53,9 @@ private:
     std::vector<Run> runs_;
     std::vector<std::vector<double>> numbers_;  // nodes, weights and distances of the rungs
     std::vector<Rung> rungs_, fallback_;
+    std::vector<Index> members_;
+    std::vector<Group> groups_;
+    Tree tree_ = {};
     Program program_;
 };
 

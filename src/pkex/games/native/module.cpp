@@ -15,6 +15,8 @@
 #include "lookup.hpp"
 #include "memory.hpp"
 #include "ratio_binding.hpp"
+#include "series_binding.hpp"
+#include "tree_binding.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -352,37 +354,6 @@ void function(const std::string& name, const Vector& from, const Result& to,
     backend.function(which, arguments.data(), to.data(), Index(arguments.size()));
 }
 
-// Series for the tests: number of terms, limit, and the coefficients of logarithms and of shares,
-// node by node. Empty where there are none.
-nb::list listed_series(const pkex::Series* all, std::size_t nodes, int count, const int* terms,
-                       const double* limits) {
-    nb::list result;
-    const auto listed = [&](const double* numbers, int of_node) {
-        nb::list list;
-        for (std::size_t k = 0; k < nodes * std::size_t(of_node); ++k) list.append(numbers[k]);
-        return list;
-    };
-    for (int i = 0; all && i < count; ++i) {
-        result.append(nb::make_tuple(terms[i], limits[i],
-                                     listed(all[i].logs, pkex::log_terms(terms[i])),
-                                     listed(all[i].shares, terms[i])));
-    }
-    return result;
-}
-
-nb::list series(const Vector& nodes) {
-    const auto given = as_vector<double>(nodes);
-    return listed_series(pkex::series_of(given), given.size(), pkex::kSeries, pkex::kSeriesTerms,
-                         pkex::kSeriesLimits);
-}
-
-// Those for exponents of both signs, of nodes at these distances from the centre.
-nb::list signed_series(const Vector& distances) {
-    const auto given = as_vector<double>(distances);
-    return listed_series(pkex::signed_series_of(given), given.size(), pkex::kSignedSeries,
-                         pkex::kSignedTerms, pkex::kSignedLimits);
-}
-
 double multiply_add(Index steps, const std::string& isa) {
     const Backend& backend = isa.empty() ? pkex::default_backend() : pkex::backend_named(isa);
     const nb::gil_scoped_release released;
@@ -442,10 +413,10 @@ NB_MODULE(_kernel, module) {
                "right"_a.noconvert(), "out"_a.noconvert());
     module.def("function", &function, "name"_a, "values"_a.noconvert(), "to"_a.noconvert(),
                "isa"_a = "");
-    module.def("series", &series, "nodes"_a.noconvert());
-    module.def("signed_series", &signed_series, "distances"_a.noconvert());
     module.def("multiply_add", &multiply_add, "steps"_a, "isa"_a = "");
     pkex::bind_ratios(module);
+    pkex::bind_series(module);
+    pkex::bind_trees(module);
     module.def("kinds", &kinds);
     module.def("config", &config);
 }

@@ -48,6 +48,24 @@ struct Rung {
     const Series* signed_series;  // for exponents of both signs, kSignedSeries of them, or null
 };
 
+// A group of a hierarchy: its members, players or groups before it, and where they come in any
+// order and are more than two the nodes and weights of the rule of their integrals.
+struct Group {
+    const Index* members;
+    Index size;
+    bool ordered;
+    const double* nodes;  // t_l
+    const double* weights;
+    Index n_nodes;
+};
+
+// Players first, then groups, each after all of its members, that of everything last.
+struct Tree {
+    const Group* groups;
+    Index n_groups;
+    Index widest;  // members of a group
+};
+
 struct Program {
     const Factor* factors;
     Index n_factors;
@@ -64,6 +82,7 @@ struct Program {
     bool exponentials;  // whether factors cost an exponential, most of them
     double
         negligible;  // pairs of the general game whose coalitions are all worth less are left out
+    const Tree* tree;  // values are those of a hierarchy; or null
 };
 
 struct Block {

@@ -242,6 +242,8 @@ ABOUT = Entries(
         "conditional_model": entry.optional(entry.as_text),
         "blocks": entry.optional(entry.each(entry.as_names)),
         "dependence_notes": lambda value: () if value is None else entry.as_names(value),
+        "hierarchy": entry.optional(entry.as_hierarchy),
+        "background_dependence": entry.optional(entry.as_dependence),
     }
 )
 """What `About` holds but for kernels, which are a piece of their own."""

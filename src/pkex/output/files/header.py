@@ -21,6 +21,7 @@ import numpy as np
 
 from pkex._util.cells import is_missing, is_number
 from pkex._util.validation import brief
+from pkex.games.hierarchy import Hierarchy
 from pkex.kernels import Kernel
 from pkex.kernels.data import to_data
 
@@ -28,7 +29,9 @@ __all__ = [
     "Reader",
     "as_cells",
     "as_count",
+    "as_dependence",
     "as_flag",
+    "as_hierarchy",
     "as_index",
     "as_level",
     "as_names",
@@ -126,6 +129,28 @@ def as_index(value: Any) -> Any:
     return levels[0].rename(names[0])
 
 
+def as_hierarchy(value: Any) -> Hierarchy:
+    """Return a tree of features."""
+    entry = require_type(value, dict, "a hierarchy")
+    children = tuple(as_players(entry["children"]))
+    names, ordered = as_names(entry["names"]), each(as_flag)(entry["ordered"])
+    heights = optional(each(as_number))(entry["heights"])
+    return Hierarchy(as_count(entry["n_features"]), children, names, ordered, heights)
+
+
+def as_dependence(value: Any) -> Any:
+    """Return pairs of columns that depend on each other."""
+    from pkex.tables.dependence import Dependence, Pair  # here, as few files have some
+
+    pairs = [
+        require_type(pair, list, "a pair of columns")
+        for pair in require_type(value, list, "a list")
+    ]
+    return Dependence.from_pairs(
+        [Pair(as_count(first), as_count(second), as_number(size)) for first, second, size in pairs]
+    )
+
+
 def _as_cell(value: Any) -> Any:
     """Return a cell of a table: text, a number, true or false, a date or time, or missing."""
     if isinstance(value, list):
@@ -182,6 +207,10 @@ def to_json(value: Any, where: str = "the result") -> Any:
         return _index_to_json(value)
     if isinstance(value, Kernel):
         return to_data(value)
+    if isinstance(value, Hierarchy):
+        return value.data
+    if hasattr(value, "pairs"):  # of columns that depend on each other
+        return to_json(value.pairs, where)
     if is_missing(value):
         return {"float": "nan"} if is_number(value) else None
     if isinstance(value, np.datetime64):

@@ -16,7 +16,7 @@ from pkex._util.types import Floats
 from pkex.models.classes import describe_disagreement, describe_output, largest_output_class
 from pkex.output.report import _page as page
 from pkex.output.spread import POSTERIOR, importance_words, others_words, std_of_sums
-from pkex.output.text import feature_text, kernel_text, value_name
+from pkex.output.text import describe_groups, feature_text, kernel_text, value_name
 from pkex.output.view.rows import explanation_notes
 
 if TYPE_CHECKING:
@@ -164,6 +164,8 @@ def _facts(explanation: Explanation, totals: Totals) -> list[page.Fact]:
         "Outputs": n_outputs if n_outputs > 1 else None,
         "Output": None if what is None else _sentence(what),
         "Classes": None if classes is None else ", ".join(classes),
+        "Values": None if explanation.index == "SV" else f"{value_name(explanation)}s",
+        "Hierarchy": describe_groups(explanation),
         "Removal": explanation.removal,
         "Kernel": None if kernels is None else "; ".join(map(kernel_text, kernels)),
     }

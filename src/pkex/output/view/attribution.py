@@ -68,6 +68,7 @@ def attribution(result: Attribution, count: int) -> View:
             result.estimator,
             f"{' + '.join(map(str, result.n_rows))} rows",
             pluralise(n_features, "feature"),
+            "" if result.index == "SV" else f"{result.index} values",
             "" if result.error_bound is None else f"error bound {result.error_bound:.1g}",
         ),
         lead=result.sentences(result.alpha) if result.n_permutations else (),
