@@ -259,7 +259,8 @@ def test_frames_of_other_libraries(library):
     other = other.to_polars() if library == "polars" else other.to_arrow()
     for model, y in ((SVC(), THREE), (SVR(), Y)):
         fitted = make_pipeline(steps, model).fit(frame, y)
-        for options in ({}, {"max_samples": 20, "random_state": 0}):
+        drawn: dict[str, Any] = {"max_samples": 20, "random_state": 0}
+        for options in ({}, drawn):
             found = pkex.permutation_importance(fitted, other, y, **options)
             expected = pkex.permutation_importance(fitted, frame, y, **options)
             np.testing.assert_array_equal(found.values, expected.values)

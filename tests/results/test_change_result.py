@@ -102,7 +102,10 @@ def test_the_plot_marks_what_is_significant_and_asks_for_an_output():
 
 def test_the_losses_can_be_selected_alone(tmp_path):
     before, after = np.random.default_rng(7).normal(size=(2, 40, 3))
-    targets = {"y_before": before[:, 0] - before[:, 1], "y_after": after[:, 0] + 2.0 * after[:, 1]}
+    targets: dict[str, Any] = {
+        "y_before": before[:, 0] - before[:, 1],
+        "y_after": after[:, 0] + 2.0 * after[:, 1],
+    }
     change = pkex.change(MODEL, before, after, **targets, random_state=0, n_jobs=1)
     losses = change.select_output("squared error", "select_output")
     frame = change.to_frame(output="squared error")

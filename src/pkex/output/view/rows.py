@@ -205,7 +205,7 @@ def _spread(explanation: Any, row: int, feature: int, output: int) -> str:
 
 def _noun(explanation: Any) -> str:
     """Return what is explained: the prediction, or a quantity such as its squared error."""
-    return explanation.quantity or "prediction"
+    return str(explanation.quantity or "prediction")
 
 
 def _is_sparse(explanation: Any) -> bool:
