@@ -35,12 +35,7 @@ from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import RowSums
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import OUTPUTS, Classes, check_choice
-from pkex.models.conditional import (
-    ConditionalModel,
-    check_conditional,
-    conditional_facts,
-    make_conditional,
-)
+from pkex.models.conditional import check_conditional, conditional_facts, make_conditional
 from pkex.models.expansion import KernelExpansion
 from pkex.models.noise import Noise
 from pkex.models.preparation import combine_columns, prepare_groups, select_columns
@@ -53,6 +48,7 @@ from pkex.results.about import About
 
 if TYPE_CHECKING:
     from pkex.explain.sparse import SparseGames
+    from pkex.models.conditional import ConditionalModel
 
 __all__ = [
     "FittedModel",
