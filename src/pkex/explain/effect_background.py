@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.types import Floats
+from pkex.explain.conditional import refuse_conditional
 from pkex.explain.effect_sums import PartOfModel
-from pkex.explain.problem import Problem, refuse_conditional
+from pkex.explain.problem import Problem
 from pkex.kernels.splitting import split_kernel
 from pkex.models.grids import column_cells
 from pkex.models.preparation import prepare_groups, to_model_columns

@@ -19,8 +19,9 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex._util.validation import first_rows
 from pkex.errors import AdditivityError, UnsupportedModelError
+from pkex.explain.conditional import refuse_conditional
 from pkex.explain.gradients import part_slopes
-from pkex.explain.problem import Problem, refuse_conditional
+from pkex.explain.problem import Problem
 from pkex.explain.values import predict_later
 from pkex.games.blas import single_blas
 from pkex.games.blocks import balance, even_step, rectangle

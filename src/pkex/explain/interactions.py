@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex.explain.problem import PreparedRows, Problem, refuse_conditional, warn_of_noise
+from pkex.explain.conditional import refuse_conditional
+from pkex.explain.problem import PreparedRows, Problem, warn_of_noise
 from pkex.games.functionals import INDICES
 from pkex.games.interactions import Recipe
 from pkex.games.interactions.reductions import InteractionSums, sum_interactions

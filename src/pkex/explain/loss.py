@@ -25,7 +25,8 @@ from pkex._util.types import Floats
 from pkex._util.validation import as_floats, refuse_dask
 from pkex._util.words import SQUARED_ERROR, format_duration, pluralise
 from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
-from pkex.explain.problem import PreparedRows, Problem, refuse_conditional
+from pkex.explain.conditional import refuse_conditional
+from pkex.explain.problem import PreparedRows, Problem
 from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
 from pkex.games.coalitions import CoalitionSquares, prefers_coalitions

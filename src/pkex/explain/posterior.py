@@ -19,7 +19,8 @@ from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex._util.words import LATENT, PREDICTIVE, format_duration, pluralise
 from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
-from pkex.explain.problem import PreparedRows, Problem, refuse_conditional
+from pkex.explain.conditional import refuse_conditional
+from pkex.explain.problem import PreparedRows, Problem
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms
 from pkex.games.covariance import PriorCovariance

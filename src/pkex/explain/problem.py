@@ -52,7 +52,6 @@ __all__ = [
     "Problem",
     "make_problem",
     "read_model",
-    "refuse_conditional",
     "warn_of_noise",
 ]
 
@@ -271,7 +270,7 @@ class Problem:
             classes=None if classes is None else classes.labels,
             output_classes=None if classes is None else classes.sides,
             output_kind=None if classes is None else classes.number,
-            **_conditional_facts(self.conditional),
+            **({} if self.conditional is None else self.conditional.facts),
         )
 
     def about_rows(self, rows: Any) -> About:
@@ -359,26 +358,6 @@ class Problem:
             "predictions": predictions,
             "error_bound": error.reshape(base_values.shape),
         }
-
-
-def refuse_conditional(problem: Problem, asked: str, reason: str) -> None:
-    """Raise where what was `asked` for has no formula under conditional removal."""
-    if problem.removal == "conditional":
-        raise ValueError(
-            f"conditional removal is not supported for {asked}: {reason}. Use "
-            "removal='interventional' or 'product-of-marginals'."
-        )
-
-
-def _conditional_facts(model: ConditionalModel | None) -> dict[str, Any]:
-    """Return what results say of the model of dependence."""
-    if model is None:
-        return {}
-    return {
-        "conditional_model": model.kind,
-        "blocks": model.blocks,
-        "dependence_notes": model.notes,
-    }
 
 
 def warn_of_noise(
