@@ -95,6 +95,24 @@ def test_values_are_those_of_the_library(svr, capsys):
     assert "Wrote values.csv, summary.json and report.html to out" in printed.out
 
 
+@pytest.mark.parametrize("kind", ["blocks", "chain"])
+def test_conditional_removal(kind, capsys):
+    model = save(KernelRidge(kernel="rbf", gamma=5.0).fit(X[["bmi", "s1", "s2"]], Y))
+    chosen = ["--conditional-model", kind] if kind == "chain" else []
+    explain("--removal", "conditional", "--rows", "0:5", *chosen)
+    out = capsys.readouterr().out
+    options = {"removal": "conditional", "conditional_model": kind}
+    explanation = pkex.Explainer(model, **options)(X[["bmi", "s1", "s2"]][:5])
+    _, summary = results()
+    facts = summary["result"]
+    assert facts["removal"] == "conditional"
+    assert facts["conditional_model"] == kind
+    assert facts["blocks"] == [list(block) for block in explanation.blocks]
+    assert facts["background_info"] == explanation.background_info
+    assert explanation.notes[0] in out
+    explain("--conditional-model", "chain", code=2)
+
+
 def test_columns_are_found_by_name(svr):
     X[X.columns[::-1]].assign(more="text").to_csv("data.csv", index=False)
     explain()

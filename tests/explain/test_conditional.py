@@ -461,8 +461,8 @@ def test_gradients_do_not_depend_on_the_removal():
     ("options", "match"),
     [
         ({"removal": "observational"}, "'conditional' or 'neutral', got 'observational'"),
-        ({"blocks": [[0, 1]]}, "blocks goes with removal='conditional'"),
-        ({"conditional_model": "chain"}, "conditional_model goes with removal='conditional'"),
+        ({"blocks": [[0, 1]]}, "blocks needs removal='conditional'"),
+        ({"conditional_model": "chain"}, "conditional_model needs removal='conditional'"),
         ({"removal": "conditional", "conditional_model": "tree"}, "must be 'blocks' or 'chain'"),
         (
             {"removal": "conditional", "conditional_model": "chain", "blocks": [[0, 1]]},

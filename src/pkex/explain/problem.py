@@ -35,7 +35,7 @@ from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import RowSums
 from pkex.kernels.algebra import Kernel
 from pkex.models.classes import OUTPUTS, Classes, check_choice
-from pkex.models.conditional import check_conditional, conditional_facts, make_conditional
+from pkex.models.conditional import check_conditional, make_conditional
 from pkex.models.expansion import KernelExpansion
 from pkex.models.noise import Noise
 from pkex.models.preparation import combine_columns, prepare_groups, select_columns
@@ -280,7 +280,7 @@ class Problem:
             classes=None if classes is None else classes.labels,
             output_classes=None if classes is None else classes.sides,
             output_kind=None if classes is None else classes.number,
-            **conditional_facts(self.conditional),
+            **({} if self.conditional is None else self.conditional.facts),
             hierarchy=self.hierarchy,
             background_dependence=dependence_of(self),
         )

@@ -36,7 +36,6 @@ __all__ = [
     "Blocks",
     "ConditionalModel",
     "check_conditional",
-    "conditional_facts",
     "make_conditional",
 ]
 
@@ -75,22 +74,29 @@ class ConditionalModel(NamedTuple):
     blocks: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What results say of it, as `About` names that."""
+        return {
+            "conditional_model": self.kind,
+            "blocks": self.blocks,
+            "dependence_notes": self.notes,
+        }
+
 
 def check_conditional(removal: str, kind: str | None, blocks: object) -> str | None:
     """Return the model of dependence; None, or an error, where removal is not conditional."""
     if removal != "conditional":
         for name, value in (("conditional_model", kind), ("blocks", blocks)):
             if value is not None:
-                raise ValueError(
-                    f"{name} goes with removal='conditional', but removal is {removal!r}."
-                )
+                raise ValueError(f"{name} needs removal='conditional', but removal is {removal!r}.")
         return None
     if kind is None:
         return "blocks"
     if not isinstance(kind, str) or kind not in MODELS:
         raise ValueError(f"conditional_model must be 'blocks' or 'chain', got {brief(kind)}.")
     if kind == "chain" and blocks is not None:
-        raise ValueError("blocks go with conditional_model='blocks': a chain has none.")
+        raise ValueError("blocks need conditional_model='blocks': a chain has none.")
     return kind
 
 
@@ -415,14 +421,3 @@ def _note_left_out(
         "Features of different blocks are treated as independent; the largest correlation left "
         f"out is {size:.2f} ({names[i]} and {names[j]})"
     ]
-
-
-def conditional_facts(model: ConditionalModel | None) -> dict[str, Any]:
-    """Return what results say of the model of dependence."""
-    if model is None:
-        return {}
-    return {
-        "conditional_model": model.kind,
-        "blocks": model.blocks,
-        "dependence_notes": model.notes,
-    }

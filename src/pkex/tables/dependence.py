@@ -31,7 +31,7 @@ from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.tables.kinds import Kind, kind_of_cells, kind_of_series
 
-__all__ = ["Dependence", "Pair"]
+__all__ = ["MAX_COLUMNS", "Dependence", "Pair"]
 
 Codes = NDArray[np.intp]
 

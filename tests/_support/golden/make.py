@@ -125,6 +125,9 @@ RESULTS = {
         process(), 2, call=lambda explainer, X: explainer(X, return_std=True, return_cov=True)
     ),
     "explanation_variance": lambda: explained(process(), 2, call=pkex.Explainer.explain_variance),
+    "explanation_conditional": lambda: explained(
+        numbers(), 3, numbers()[1], removal="conditional", blocks=[[0, 1]]
+    ),
     "explanation_cells": lambda: explained(cells(), 3),
     "explanation_selected": custom_kernel,
     "sparse": lambda: explained(sparse(), 3, groups=[[0, 1]]),
