@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,18 +27,19 @@ from pkex.kernels import RBF
 __all__ = ["main"]
 
 N_POINTS, N_COLUMNS, N_ROWS, N_BACKGROUND = 450, 100, 100, 20
-REPEATS = 5
+REPEATS = {"native": 15, "numpy": 3}
 
 
-def cpu_seconds(call: Callable[[], Any]) -> float:
-    """Return the least CPU time of some calls."""
-    call()
-    times = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        call()
-        times.append(time.process_time() - start)
-    return min(times)
+def cpu_seconds(*calls: Callable[[], Any], repeats: int = 5) -> list[float]:
+    """Return the least CPU time of each call; they take turns, so that a busy moment meets all."""
+    times: list[list[float]] = [[] for _ in calls]
+    for turn in range(repeats + 1):  # the first is to warm up
+        for call, spent in zip(calls, times, strict=True):
+            start = time.process_time()
+            call()
+            if turn:
+                spent.append(time.process_time() - start)
+    return [min(spent) for spent in times]
 
 
 def binary_tree(X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -62,7 +64,8 @@ def hierarchies(backend: str) -> None:
             options: dict[str, Any] = {"removal": removal, "n_jobs": 1}
             plain = pkex.Explainer(model, rows, **options)
             grouped = pkex.Explainer(model, rows, hierarchy=tree, **options)
-            times = [cpu_seconds(lambda e=e: e(X[:n_rows])) for e in (plain, grouped)]  # type: ignore[misc]
+            calls = [partial(explainer, X[:n_rows]) for explainer in (plain, grouped)]
+            times = cpu_seconds(*calls, repeats=REPEATS[backend])
             shapley, winter = (1e6 * seconds / n_rows for seconds in times)
             print(
                 f"  length scale {scale}, {removal}: Shapley {shapley:.0f} us a row, "
@@ -81,13 +84,12 @@ def beside_shap() -> None:
     masker = shap.maskers.Partition(X[:10], clustering=binary_tree(X))
     explainer = pkex.Explainer(model, masker, n_jobs=1)
     ours = explainer(X[:3])
-    mine = cpu_seconds(lambda: explainer(X[:3])) / 3
+    mine = cpu_seconds(partial(explainer, X[:3]), repeats=15)[0] / 3
     print(f"10 columns, 10 background rows: pkex {1e3 * mine:.3f} ms a row")
     for evaluations in (500, 2**14):
         theirs = shap.explainers.Partition(model.predict, masker)
-        start = time.process_time()
-        found = theirs(X[:3], max_evals=evaluations, silent=True)
-        spent = (time.process_time() - start) / 3
+        call = partial(theirs, X[:3], max_evals=evaluations, silent=True)
+        found, spent = call(), cpu_seconds(call, repeats=2)[0] / 3
         error = np.abs(found.values - ours.values).max() / np.abs(ours.values).max()
         print(
             f"  shap.explainers.Partition, max_evals={evaluations}: {1e3 * spent:.1f} ms a row, "
