@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pkex.games.points import Background
     from pkex.games.protocols import Measure
 
-__all__ = ["PowerGame"]
+__all__ = ["PowerGame", "Series"]
 
 Places = NDArray[np.intp]
 Series = list[Floats]  # the coefficients of u, u^2, ...

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pkex._util.lazy import lazy
-from pkex._util.types import Players
+from pkex._util.types import Floats, Players
 from pkex._util.validation import brief, is_index
 from pkex.games.hierarchy import Hierarchy
 from pkex.kernels.algebra import Kernel
@@ -121,6 +121,11 @@ class About:
             raise ValueError(f"the hierarchy has level {levels}; got {brief(level)}.")
         names = [*self.feature_names, *tree.names]
         return {names[vertex]: tree.members[vertex] for vertex in tree.cut(level)}
+
+    def sum_groups(self, values: Floats, level: int) -> dict[str, float]:
+        """Return the sums of the values of features over the groups at a level."""
+        groups = self.groups_at(level).items()
+        return {name: float(values[list(members)].sum()) for name, members in groups}
 
     def select_features(self, features: Sequence[int]) -> tuple[About, tuple[int, ...]]:
         """Return what holds for some features, and the columns of the data that they have."""

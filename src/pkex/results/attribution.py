@@ -285,7 +285,7 @@ class Attribution(Recomputed):
     def group_values(self, level: int = 1) -> dict[str, float]:
         """Return the contributions of groups of a hierarchy: sums over their features.
 
-        Factors are averaged column by column, so ``groups=`` gives others, with p-values.
+        Factors are averaged by column, so ``groups=`` gives others, with p-values.
 
         Parameters
         ----------
@@ -308,8 +308,7 @@ class Attribution(Recomputed):
         >>> list(pkex.mmd(X, Z, hierarchy={"a": ["x0", "x1"]}).group_values())
         ['a', 'x2']
         """
-        groups = self.about.groups_at(level)
-        return {name: float(self.values[list(each)].sum()) for name, each in groups.items()}
+        return self.about.sum_groups(self.values, level)
 
     def report(
         self,

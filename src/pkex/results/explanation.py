@@ -87,7 +87,6 @@ class Explanation(GroupValues):
     See Also
     --------
     pkex.Explainer : Explains a model.
-    pkex.Interactions : Shapley interactions.
 
     Examples
     --------

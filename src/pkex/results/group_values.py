@@ -16,7 +16,9 @@ __all__ = ["CORRELATED", "SUMS_OF_FACTORS", "GroupValues"]
 
 _SHOWN = 3  # pairs of correlated features in a note
 
-CORRELATED = "their effects are hard to tell apart. Consider groups= or hierarchy='correlation'"
+CORRELATED = (
+    "their values depend on how they are removed. Consider groups= or hierarchy='correlation'"
+)
 SUMS_OF_FACTORS = (
     "Values of groups are sums over features, whose kernel factors are averaged one by one; "
     "groups= averages the products of a group's factors, so its values differ"
