@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["GAME", "MISSING", "config", "look_up"]
+__all__ = ["GAME", "MISSING", "config", "contract_looked_up"]
 
 GAME: Any = None
 """The game of the native kernel, or None without it."""
 MISSING: ImportError | None = None
 """Why there is none."""
-look_up: Any = None
+contract_looked_up: Any = None
 """The compiled loop of `pkex.games.lookup`, or None."""
 
 
@@ -25,7 +25,7 @@ def config() -> dict[str, str | list[str]]:
 
 
 try:
-    from pkex.games.native import NativeGame, config, look_up  # type: ignore[assignment]
+    from pkex.games.native import NativeGame, config, contract_looked_up  # type: ignore[assignment]
 except ImportError as error:
     MISSING = error.with_traceback(None)
 else:

@@ -33,7 +33,7 @@ from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
-__all__ = ["NativeGame", "config", "look_up"]
+__all__ = ["NativeGame", "config", "contract_looked_up"]
 
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
 
@@ -47,7 +47,7 @@ _MISSING = (None, None, None)
 
 config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
-look_up = _kernel.look_up
+contract_looked_up = _kernel.contract_looked_up
 """The loop of `pkex.games.lookup`, for contiguous arrays."""
 
 

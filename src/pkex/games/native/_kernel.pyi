@@ -81,7 +81,14 @@ class Game:
     ) -> None: ...
     def evaluate(self, x: Floats, z: Floats, sums: Floats, given: Floats | None = None) -> None: ...
 
-def look_up(matrix: Floats, left: Integers, right: Integers, out: Floats) -> None: ...
+def contract_looked_up(
+    matrix: Floats,
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    values: Floats,
+    sums: Floats,
+    isa: str = "",
+) -> None: ...
 
 RATIO_GROUP: int
 

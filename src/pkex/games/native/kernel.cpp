@@ -2,6 +2,7 @@
 // namespace and the compiler options saying what the processor may be asked to do.
 
 #include "block.hpp"
+#include "lookup_kernel.hpp"
 #include "means.hpp"
 #include "ratio_kernel.hpp"
 
@@ -86,6 +87,8 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                measure,
                                ratio_workspace,
                                ratios,
+                               lookup_workspace,
+                               contract_looked_up,
                                function,
                                multiply_add};
 

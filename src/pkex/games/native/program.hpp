@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kinds.hpp"
+#include "lookup_data.hpp"
 #include "ratio_data.hpp"
 #include "signed_series.hpp"
 
@@ -130,6 +131,8 @@ struct Backend {
     void (*measure)(const Extents&);
     Index (*ratio_workspace)(const RatioTile&);
     void (*ratios)(const RatioTile&, double* workspace);
+    Index (*lookup_workspace)(const LookedUp&);
+    void (*contract_looked_up)(const LookedUp&, double* workspace);
     void (*function)(int which, const double* from, double* to, Index count);
     double (*multiply_add)(Index steps);
 };
