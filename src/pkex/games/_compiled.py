@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["GAME", "MISSING", "config", "contract_looked_up"]
+__all__ = ["GAME", "MISSING", "config", "contract_looked_up", "integrate_sparse"]
 
 GAME: Any = None
 """The game of the native kernel, or None without it."""
@@ -17,6 +17,8 @@ MISSING: ImportError | None = None
 """Why there is none."""
 contract_looked_up: Any = None
 """The compiled loop of `pkex.games.lookup`, or None."""
+integrate_sparse: Any = None
+"""That of `pkex.games.sparse_integrals`, or None."""
 
 
 def config() -> dict[str, str | list[str]]:
@@ -25,7 +27,12 @@ def config() -> dict[str, str | list[str]]:
 
 
 try:
-    from pkex.games.native import NativeGame, config, contract_looked_up  # type: ignore[assignment]
+    from pkex.games.native import (  # type: ignore[assignment]
+        NativeGame,
+        config,
+        contract_looked_up,
+        integrate_sparse,
+    )
 except ImportError as error:
     MISSING = error.with_traceback(None)
 else:

@@ -33,7 +33,7 @@ from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
-__all__ = ["NativeGame", "config", "contract_looked_up"]
+__all__ = ["NativeGame", "config", "contract_looked_up", "integrate_sparse"]
 
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
 
@@ -49,6 +49,8 @@ config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
 contract_looked_up = _kernel.contract_looked_up
 """The loop of `pkex.games.lookup`, for contiguous arrays."""
+integrate_sparse = _kernel.integrate_sparse
+"""The loop of `pkex.games.sparse_integrals`."""
 
 
 def _precise(value: object) -> Any:

@@ -89,6 +89,22 @@ def contract_looked_up(
     sums: Floats,
     isa: str = "",
 ) -> None: ...
+def integrate_sparse(
+    nodes: Floats,
+    shares: Floats,
+    slots_of_rows: Integers,
+    entries_of_slots: Integers,
+    points: Integers,
+    at_entries: tuple[Floats, Floats, Floats],
+    at_empty: tuple[Floats, Floats, Floats],
+    first_at_entries: tuple[Floats, Floats, Floats],
+    first_at_empty: tuple[Floats, Floats, Floats],
+    log_products: Floats,
+    changes: Floats | None,
+    weights: Floats,
+    values: Floats,
+    rest: Floats,
+) -> None: ...
 
 RATIO_GROUP: int
 

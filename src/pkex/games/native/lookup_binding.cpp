@@ -35,7 +35,7 @@ const std::int32_t* places_of(const Places& places, const char* name, Index coun
     for (Index s = 0; s < sets; ++s) {
         const std::int32_t* of_set = places.data() + s * places.stride(0);
         for (Index i = 0; i < count; ++i) {
-            largest = std::max(largest, std::uint32_t(of_set[i]));  // that of negative ones is large
+            largest = std::max(largest, std::uint32_t(of_set[i]));  // of negative ones it is large
         }
     }
     require(count * sets == 0 || Index(largest) < size,

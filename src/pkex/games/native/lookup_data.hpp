@@ -8,7 +8,7 @@ namespace pkex {
 
 // sums[v, s] = sum over r and p of values[v, r, p] matrix[left[s, r], right[s, p]]
 //
-// for many sets s: the values of a tile of pairs under the weights of many permutations of a target.
+// for many sets s: the values of a tile of pairs, under the weights of permutations of a target.
 struct LookedUp {
     const double* matrix;  // (size, size), contiguous
     std::ptrdiff_t size;

@@ -15,6 +15,7 @@
 #include "lookup_binding.hpp"
 #include "memory.hpp"
 #include "ratio_binding.hpp"
+#include "sparse_binding.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -422,6 +423,7 @@ NB_MODULE(_kernel, module) {
     module.def("multiply_add", &multiply_add, "steps"_a, "isa"_a = "");
     pkex::bind_ratios(module);
     pkex::bind_lookup(module);
+    pkex::bind_sparse(module);
     module.def("kinds", &kinds);
     module.def("config", &config);
 }
