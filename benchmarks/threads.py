@@ -38,9 +38,9 @@ from threadpoolctl import threadpool_limits
 import pkex
 from benchmarks.record import RESULTS, config, load, store
 from benchmarks.timing import resident
-from pkex.explain import posterior
 from pkex.games import engine, means
 from pkex.games.threads import run_in_order
+from pkex.models import posterior_moments
 from pkex.statistics import block_mean, column_test, low_rank, target_weights
 
 __all__ = ["main"]
@@ -52,7 +52,7 @@ OTHERS = 0.1  # of a core
 MODULES: tuple[Any, ...] = (
     engine,
     means,
-    posterior,
+    posterior_moments,
     block_mean,
     column_test,
     low_rank,

@@ -19,6 +19,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 import pkex
 from pkex._util.random import sample_rows
 from pkex._util.sparse import sample_sparse_rows
+from pkex.games.backend import native
 from pkex.games.sparse_points import SparseGameSums
 from pkex.kernels import RBF, Cauchy, Chi2, Laplacian, Linear, Matern, Polynomial
 from pkex.kernels.entries import kernel_matrix, matrix_rounding
@@ -154,6 +155,24 @@ def test_a_tolerance_is_kept_to():
         gaps = abs((one - other).toarray()).max(axis=1, keepdims=True)
         assert gaps.max() > 0.0
         assert (gaps <= rough.error_bound + exact.error_bound).all()
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+@pytest.mark.parametrize("groups", GROUPS, ids=["columns", "groups"])
+def test_both_backends_integrate_alike(removal, groups, monkeypatch):
+    monkeypatch.setenv("PKEX_BACKEND", "auto")
+    if native() is None:
+        pytest.skip("pkex was installed without the native kernel")
+    expansion = pkex.KernelExpansion(Z, ALPHA, KERNELS[6])
+    background = None if removal == "neutral" else B
+    found = []
+    for backend in ("native", "numpy"):
+        monkeypatch.setenv("PKEX_BACKEND", backend)
+        found.append(pkex.Explainer(expansion, background, removal=removal, groups=groups)(X))
+    compiled, plain = found
+    np.testing.assert_allclose(compiled.rest, plain.rest, rtol=0.0, atol=1e-13)
+    for mine, theirs in zip(compiled.values, plain.values, strict=True):
+        assert abs(mine - theirs).max() <= 1e-13
 
 
 @pytest.mark.parametrize("removal", REMOVALS)

@@ -107,30 +107,52 @@ def test_other_targets_take_a_pass_over_all_pairs(kernel):
 
 
 @pytest.mark.parametrize("backend", ["native", "numpy"])
-def test_entries_are_looked_up(backend, monkeypatch):
+def test_weights_are_looked_up_and_contracted(backend, monkeypatch):
     monkeypatch.setenv("PKEX_BACKEND", "auto")
     if backend == "native" and native() is None:
         pytest.skip("pkex was installed without the native kernel")
     monkeypatch.setenv("PKEX_BACKEND", backend)
-    for size, rows, points in ((1, 1, 1), (37, 5, 29), (200, 3, 8), (64, 2, 64), (9, 4, 0)):
+    for size, rows, points, n_sets, n_values in (
+        (1, 1, 1, 1, 1),
+        (37, 5, 29, 7, 3),
+        (200, 3, 8, 24, 4),
+        (300, 2, 290, 57, 9),
+        (64, 2, 64, 49, 5),
+        (9, 4, 0, 3, 2),
+    ):
         matrix = RANDOM.normal(size=(size, size))
-        orders = np.array([RANDOM.permutation(size) for _ in range(7)])
+        orders = np.array([RANDOM.permutation(size) for _ in range(n_sets)], dtype=np.int32)
         left, right = orders[:, :rows], orders[:, size - points :]
-        out = np.full((7, left.shape[1], points), np.nan)
-        lookup.look_up(matrix, left, right, out)
-        np.testing.assert_array_equal(out, matrix[left[:, :, None], right[:, None, :]])
+        values = RANDOM.normal(size=(n_values, rows, points))
+        found = lookup.contract_looked_up(matrix, left, right, values)
+        weights = matrix[left[:, :, None], right[:, None]]
+        expected = np.einsum("vrp,srp->vs", values, weights)
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
+
+
+def test_every_instruction_set_contracts():
+    kernel = pytest.importorskip("pkex.games.native._kernel")
+    matrix, values = RANDOM.normal(size=(50, 50)), RANDOM.normal(size=(6, 4, 40))
+    left, right = (RANDOM.integers(50, size=(31, n), dtype=np.int32) for n in (4, 40))
+    expected = np.einsum("vrp,srp->vs", values, matrix[left[:, :, None], right[:, None]])
+    for isa in kernel.config()["isas"]:
+        sums = np.empty((6, 31))
+        kernel.contract_looked_up(matrix, left, right, values, sums, isa)
+        np.testing.assert_allclose(sums, expected, rtol=0.0, atol=1e-12)
 
 
 def test_what_is_looked_up_is_checked():
     kernel = pytest.importorskip("pkex.games.native._kernel")
-    matrix, places, out = np.zeros((3, 3)), np.array([[0, 2]]), np.zeros((1, 2, 2))
+    matrix, values, sums = np.zeros((3, 3)), np.zeros((1, 2, 2)), np.zeros((1, 2))
+    places = np.array([[0, 2]] * 2, dtype=np.int32)
+    wide = np.zeros((2, 4), dtype=np.int32)
     for wrong, words in (
-        ((matrix, np.array([[0, 3]]), places, out), "left must be numbers of rows"),
-        ((matrix, places, np.array([[-1, 0]]), out), "right must be numbers of rows"),
-        ((matrix, places, np.array([[0, 1]] * 2), out), "same number of sets"),
-        ((matrix, places, np.zeros((1, 4), dtype=int)[:, ::2], out), "right must be contiguous"),
-        ((matrix, places, places, np.zeros((1, 2, 3))), "out must have the shape"),
-        ((np.zeros((3, 2)), places, places, out), "matrix must have the shape"),
+        ((matrix, places + 1, places, values, sums), "left must be numbers of rows"),
+        ((matrix, places, places - 1, values, sums), "right must be numbers of rows"),
+        ((matrix, places, wide, values, sums), "right must have the sets"),
+        ((matrix, places, wide[:, ::2], values, sums), "right must be contiguous"),
+        ((matrix, places, places, values, np.zeros((2, 2))), "sums must have the shape"),
+        ((np.zeros((3, 2)), places, places, values, sums), "matrix must have the shape"),
     ):
         with pytest.raises(ValueError, match=words):
-            kernel.look_up(*wrong)
+            kernel.contract_looked_up(*wrong)

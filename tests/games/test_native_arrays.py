@@ -248,3 +248,38 @@ def test_results_need_contiguous_writable_memory(name):
     ):
         with pytest.raises((ValueError, TypeError)):
             program.explain(**arrays(**{name: changed}))
+
+
+def test_what_sparse_rows_are_integrated_from_is_checked():
+    """One row of one player with an entry at the second of two points."""
+    ends = (np.full(1, 0.5), np.ones(1), np.full(1, -0.5))
+    right = {
+        "nodes": np.full(1, 0.5),
+        "shares": np.ones(1),
+        "slots_of_rows": np.array([0, 1]),
+        "entries_of_slots": np.array([0, 1]),
+        "points": np.array([1]),
+        "at_entries": ends,
+        "at_empty": (np.ones(1), np.ones(1), np.zeros(1)),
+        "first_at_entries": (np.ones(1), np.ones(1), np.zeros(1)),
+        "first_at_empty": (np.ones(1), np.ones(1), np.zeros(1)),
+        "log_products": np.zeros((1, 2)),
+        "changes": None,
+        "weights": np.array([[1.0], [3.0]]),
+    }
+    values, rest = np.zeros((1, 1)), np.zeros((1, 1))
+    kernel_module.integrate_sparse(**right, values=values, rest=rest)
+    assert values[0, 0] == pytest.approx(-1.5)  # 3 (p - a), which the node at 1/2 integrates
+    assert rest[0, 0] == 0.0
+    for name, wrong, words in (
+        ("points", np.array([2]), "points must be numbers"),
+        ("points", np.array([-1]), "points must be numbers"),
+        ("slots_of_rows", np.array([0, 2]), "slots_of_rows must ascend"),
+        ("entries_of_slots", np.array([1, 1]), "entries_of_slots must ascend"),
+        ("shares", np.ones(2), "shares must have the shape"),
+        ("log_products", np.zeros((2, 2)), "log_products must have the shape"),
+        ("changes", np.zeros((1, 3)), "changes must have the shape"),
+        ("at_empty", (np.ones(3), np.ones(1), np.ones(1)), "ends must have one number"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            kernel_module.integrate_sparse(**{**right, name: wrong}, values=values, rest=rest)

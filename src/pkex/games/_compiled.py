@@ -9,18 +9,28 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["GAME", "MISSING", "config", "look_up", "sum_blocks", "sum_chain"]
+__all__ = [
+    "GAME",
+    "MISSING",
+    "config",
+    "contract_looked_up",
+    "integrate_sparse",
+    "sum_blocks",
+    "sum_chain",
+]
 
 GAME: Any = None
 """The game of the native kernel, or None without it."""
 MISSING: ImportError | None = None
 """Why there is none."""
-look_up: Any = None
+contract_looked_up: Any = None
 """The compiled loop of `pkex.games.lookup`, or None."""
 sum_blocks: Any = None
 """That of `pkex.games.conditional_blocks`."""
 sum_chain: Any = None
 """That of `pkex.games.conditional_chain`."""
+integrate_sparse: Any = None
+"""That of `pkex.games.sparse_integrals`, or None."""
 
 
 def config() -> dict[str, str | list[str]]:
@@ -32,7 +42,8 @@ try:
     from pkex.games.native import (  # type: ignore[assignment]
         NativeGame,
         config,
-        look_up,
+        contract_looked_up,
+        integrate_sparse,
         sum_blocks,
         sum_chain,
     )

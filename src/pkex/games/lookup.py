@@ -1,33 +1,64 @@
-"""Entries of a matrix under many permutations of its rows and columns.
+"""Values of pairs under many permutations of the rows and columns of a matrix of weights.
 
 A test that permutes a target looks up ``L[pi(i), pi(j)]`` for every pair and permutation, which is
-as much work as filling the pairs; so there is a compiled loop for it.
+as much work as filling the pairs; so there is a compiled loop that contracts what it looks up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
-from pkex._util.types import Floats, Indices
+from pkex._util.types import Floats
 from pkex.games.backend import native
+from pkex.games.threads import workspace
 
-__all__ = ["look_up"]
+__all__ = ["Places", "contract_looked_up", "contract_sets"]
 
 
-def look_up(matrix: Floats, left: Indices, right: Indices, out: Floats) -> None:
-    """Write ``matrix[left[s, r], right[s, p]]`` to ``out[s, r, p]``.
+_SETS = 256  # weight sets made at once
+_WEIGHTS = 2**21  # and weights of all of these: 16 MiB
+
+Places = NDArray[np.int32]
+
+
+def contract_looked_up(matrix: Floats, left: Places, right: Places, values: Floats) -> Floats:
+    """Return ``sum_rp values[v, r, p] matrix[left[s, r], right[s, p]]``, shape (values, sets).
 
     Parameters
     ----------
     matrix : array of shape (size, size)
     left : integer array of shape (sets, rows)
     right : integer array of shape (sets, points)
-    out : array of shape (sets, rows, points)
+    values : array of shape (values, rows, points)
     """
     compiled = native()
-    if compiled is not None and left.dtype == np.int64:
-        compiled.look_up(matrix, left, right, out)
-        return
-    for block, rows, columns in zip(out, left, right, strict=True):
-        # whole rows first, one after the other in memory, which is faster than here and there
-        matrix[rows].take(columns, axis=1, out=block, mode="clip")
+    if compiled is not None:
+        sums = np.empty((len(values), len(left)))
+        compiled.contract_looked_up(matrix, left, right, values, sums)
+        return sums
+
+    def look_up(sets: slice, out: Floats) -> None:
+        for block, rows, columns in zip(out, left[sets], right[sets], strict=True):
+            # whole rows first, one after the other in memory, which is faster than here and there
+            matrix[rows].take(columns, axis=1, out=block, mode="clip")
+
+    return contract_sets(values, len(left), look_up)
+
+
+def contract_sets(values: Floats, n_sets: int, fill: Callable[[slice, Floats], None]) -> Floats:
+    """Return the sums of values (values, rows, points) for many sets of weights, (values, sets).
+
+    `fill` writes the weights of some sets, (sets, rows, points), to its second argument.
+    """
+    flat = values.reshape(len(values), -1)
+    sums = np.empty((len(values), n_sets))
+    step = max(1, min(_SETS, _WEIGHTS // max(1, flat.shape[1])))
+    for start in range(0, n_sets, step):
+        sets = slice(start, min(start + step, n_sets))
+        weights = workspace("weights", sets.stop - sets.start, *values.shape[1:])
+        fill(sets, weights)
+        sums[:, sets] = flat @ weights.reshape(len(weights), -1).T
+    return sums

@@ -59,6 +59,7 @@ from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.games.protocols import Factors
 from pkex.games.rules import Rule
+from pkex.games.sparse_integrals import Corrections, First, integrate, weigh
 from pkex.games.stored import AtEntries, Batch, Ends, Indices, Row, StoredPoints, split_rows
 from pkex.games.threads import raise_if_cancelled
 from pkex.kernels.entries import MOST
@@ -106,13 +107,6 @@ class SparseSums(NamedTuple):
     lam: float
 
 
-class _First(NamedTuple):
-    """The first row at the nodes of a rule: log P' and G', shape (nodes, points)."""
-
-    log_products: Floats
-    changes: Floats | None
-
-
 class SparseGame:
     """The games of one term between sparse rows and some sparse points.
 
@@ -130,7 +124,7 @@ class SparseGame:
         self, stored: StoredPoints, weights: Floats, ladder: Any, scenarios: Scenarios | None
     ) -> None:
         self.stored, self.weights, self.ladder, self.scenarios = stored, weights, ladder, scenarios
-        self._nodes: dict[bytes, _First] = {}
+        self._nodes: dict[bytes, First] = {}
 
     @property
     def each(self) -> bool:
@@ -204,7 +198,7 @@ class SparseGame:
         worths = s.entries - stored.zeros[batch.ids] - s.empty[batch.place]
         worths = stored.by_row_and_point(batch, worths) + stored.total
         worths += np.bincount(batch.rows, s.empty, len(rows))[:, None]
-        totals, units = _weigh(np.exp(-worths), self.weights), self._units(batch, s, r)
+        totals, units = weigh(np.exp(-worths), self.weights), self._units(batch, s, r)
         by_rule: dict[Rule, list[int]] = {}
         for number, wanted in enumerate(corrected):
             rule = self._rule(_SLACK * max(0.0, float(lam[number])), len(wanted))
@@ -216,7 +210,9 @@ class SparseGame:
                 now.select(mask)
                 for now, mask in zip((*ends, *first_ends), (of_entry, of_player) * 2, strict=True)
             ]
-            values, rest = self._integrate(rule, some, *parts)
+            values, rest = integrate(
+                rule, stored, some, Corrections(*parts), self._first(rule), self.weights
+            )
             starts = np.cumsum(np.bincount(some.rows, minlength=len(numbers)))[:-1]
             amplified = units[numbers] * _amplification(rule) + len(self.weights) + rule.size + 64.0
             by_row = np.split(values, starts)
@@ -228,47 +224,6 @@ class SparseGame:
                 sizes = float(amplified[at]), float(lam[number])
                 result[number] = SparseSums(shown, others, totals[number], {rule}, *sizes)
         return [result[number] for number in range(len(rows))]
-
-    def _integrate(
-        self,
-        rule: Rule,
-        batch: Batch,
-        at_entries: Ends,
-        at_empty: Ends,
-        first_at_entries: Ends,
-        first_at_empty: Ends,
-    ) -> tuple[Floats, Floats]:
-        """Return the values of the players of rows with one rule, and the rest of each row."""
-        stored, weights, n_rows, place = self.stored, self.weights, batch.n_rows, batch.place
-        points, row_of_entry = stored.points[batch.ids], batch.rows[place]
-        n_sets = weights.shape[1]
-        values, rest = np.zeros((len(batch.players), n_sets)), np.zeros((n_rows, n_sets))
-        gains, first_gains = np.zeros((2, len(points)))  # of the entries, without the weights
-        first = self._first(rule)
-        for node, (t, weight) in enumerate(zip(rule.nodes, rule.weights, strict=True)):
-            f_empty, first_f_empty = at_empty.at(t), first_at_empty.at(t)
-            g_empty, first_g_empty = (
-                at_empty.change / f_empty,
-                first_at_empty.change / first_f_empty,
-            )
-            f, first_f = at_entries.at(t), first_at_entries.at(t)
-            ratios = np.broadcast_to(first_f_empty / f_empty, g_empty.shape)
-            logs = stored.by_row_and_point(batch, np.log(f / first_f * ratios[place]))
-            logs += np.bincount(batch.rows, -np.log(ratios), n_rows)[:, None]
-            product = weight * np.exp(first.log_products[node] + logs)
-            here, summed = product[row_of_entry, points], _weigh(product, weights)
-            gains += (at_entries.change / f - g_empty[place]) * here
-            first_gains += (first_at_entries.change / first_f - first_g_empty[place]) * here
-            values += g_empty[:, None] * summed[batch.rows]
-            rest -= np.bincount(batch.rows, first_g_empty, n_rows)[:, None] * summed
-            if first.changes is not None:
-                rest += _weigh(product * first.changes[node], weights)
-        at_points = weights[points]
-        for number in range(n_sets):
-            column = at_points[:, number]
-            values[:, number] += np.bincount(place, gains * column, len(values))
-            rest[:, number] -= np.bincount(row_of_entry, first_gains * column, n_rows)
-        return values, rest
 
     def _absent(
         self, ids: Indices, players: Indices, r: AtEntries | None
@@ -359,7 +314,7 @@ class SparseGame:
         zeros = np.zeros(self.stored.owners.n_players)
         return Ends.of(self.stored.zeros, absent), Ends.of(zeros, without)
 
-    def _first(self, rule: Rule) -> _First:
+    def _first(self, rule: Rule) -> First:
         """Return what the first row has at the nodes of a rule; kept for the next row."""
         key = rule.nodes.tobytes()
         known = self._nodes.get(key)
@@ -367,10 +322,10 @@ class SparseGame:
             known = self._nodes[key] = self._make_first(rule)
         return known
 
-    def _make_first(self, rule: Rule) -> _First:
+    def _make_first(self, rule: Rule) -> First:
         stored = self.stored
         if self.each:
-            return _First(np.broadcast_to(-stored.total, (rule.size, stored.n_points)), None)
+            return First(np.broadcast_to(-stored.total, (rule.size, stored.n_points)), None)
         at_entries, at_empty = self._first_ends
         logs, changes = np.empty((2, rule.size, stored.n_points))
         for node, t in enumerate(rule.nodes):
@@ -381,7 +336,7 @@ class SparseGame:
             g_empty = at_empty.change / f_empty
             more = at_entries.change / f - g_empty[stored.players]
             changes[node] = g_empty.sum() + stored.by_point(stored.points, more)
-        return _First(logs, changes)
+        return First(logs, changes)
 
     def _units(self, batch: Batch, s: AtEntries, r: AtEntries | None) -> Floats:
         """Return what rounding costs P and a change, in units of 2^-53, by row: see the head."""
@@ -409,12 +364,6 @@ class SparseGame:
         largest = float(stored.by_point(stored.points, sizes).max(initial=0.0))
         n_logs = (0 if self.each else self._n_absent) + 6.0 * stored.most
         return n_background, n_logs, float(empty.sum()) + 2.0 * largest
-
-
-def _weigh(worths: Floats, weights: Floats) -> Floats:
-    """Return the weighted sums over points, (rows, sets): each row as if it were alone."""
-    sums: Floats = (worths[:, None, :] @ weights)[:, 0]
-    return sums
 
 
 def _amplification(rule: Rule) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
+from pkex.games.backend import native
 from pkex.games.blocks import balance, even_step, rectangle
 from pkex.games.engine import run_reduction
 from pkex.games.plan import Plan
@@ -151,8 +152,10 @@ class SparsePoints:
 
         `players` are those whose values are wanted for each row, among them all that it stores.
         """
+        if native() is None:
+            n_jobs = jobs_of_short_steps(n_jobs)
         sums: SparseGameSums = run_reduction(
-            SparseByRow(self, rows, players), n_jobs=jobs_of_short_steps(n_jobs), progress=progress
+            SparseByRow(self, rows, players), n_jobs=n_jobs, progress=progress
         )
         return sums
 

@@ -63,7 +63,8 @@ def jobs_of_short_steps(n_jobs: int | None) -> int | None:
     """Return how many jobs suit tasks of many short NumPy steps: one, unless a cluster does them.
 
     Threads hand the interpreter's lock to each other between the steps. Two of them took 1.1 to 1.7
-    times as long as one for sparse rows and for posterior covariances (benchmarks.threads).
+    times as long as one for sparse rows in NumPy and for posterior covariances
+    (benchmarks.threads).
     """
     return n_jobs if cluster_width(n_jobs) else 1
 

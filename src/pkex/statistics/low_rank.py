@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,8 @@ __all__ = ["univariate_sums"]
 _ENTRIES = 2**20  # of permuted f at once: 8 MiB
 _ROOTS = 2**21  # entries of all U of a task: 16 MiB
 _MOST = 64  # rank of a kernel
+_COLUMNS = 4  # of f, which are multiplied with the same columns of U
+_NEGLECTED = 2.0**-48  # of |U|^2 |f|^2, in one product
 _LEAST = 2**20  # products of weights and values in a pass over all pairs that is worth avoiding
 
 
@@ -91,7 +94,7 @@ class _PlayerSums:
         for root in find_roots(self.terms, groups, self.x, self.most):
             if root is None:
                 return None
-            roots.append(root)
+            roots.append(_rotated(root))
         table, linear, constant, scale, kinds, error = self.weights
         starts = np.cumsum([0, *(root.shape[1] for root in roots[:-1])])
         rows = np.stack([root @ root.sum(axis=0) for root in roots], axis=1)
@@ -102,25 +105,84 @@ class _PlayerSums:
         )
         squares = scale * ((table**2).sum(axis=1) + 2.0 * linear) + constant
         sums = np.empty((len(roots), len(kinds)))
-        step = max(1, _ENTRIES // (len(together) * table.shape[1]))
-        for start in range(0, len(kinds), step):
-            raise_if_cancelled()
-            chosen = kinds[start : start + step]
-            moved = table.take(chosen.T, axis=0).reshape(len(together), -1)  # (units, sets x rank)
-            products = together.T @ moved
-            products *= products
-            by_group = np.add.reduceat(products, starts, axis=0)
-            part = by_group.reshape(len(roots), len(chosen), -1).sum(axis=2)
-            part += 2.0 * (linear[chosen] @ rows).T
+        steps, neglected = self._steps(together, starts)
+        n_sets = max(1, _ENTRIES // (len(together) * max(step.width for step in steps)))
+        for start in range(0, len(kinds), n_sets):
+            chosen = kinds[start : start + n_sets]
+            part = 2.0 * (linear[chosen] @ rows).T
+            for step in steps:
+                raise_if_cancelled()
+                part += step.squares(together, chosen)
             part *= scale
             part += constant * totals[:, None]
             if not self.with_self:
                 part -= (squares[chosen] @ diagonals).T
-            sums[:, start : start + step] = part
+            sums[:, start : start + n_sets] = part
         # as in `ByPermutation`, and what the factors leave out of kernels and of weights
         rounding = EQUAL * self.total / len(self.x) ** 2 * totals
         rounding += ACCEPTED * self.total * diagonal.max(axis=0) + error * totals
+        rounding += scale * neglected
         return PermutedSums(sums, rounding, 0.0, ())
+
+    def _steps(self, together: Floats, starts: Indices) -> tuple[list[_Step], Floats]:
+        """Return what is multiplied with what, and a bound of what is left out for each feature.
+
+        Both are rotated so that later columns are small. No permutation makes ``(U_c' f_r)^2``
+        larger than ``|U_c|^2 |f_r|^2``, so where both are late, their product is not formed.
+        """
+        table, kinds = self.weights.table, self.weights.kinds
+        counts = np.bincount(kinds[0], minlength=len(table))
+        table = _rotated(table, counts)
+        sizes = counts @ table**2
+        of_columns = (together**2).sum(axis=0)
+        allowed = np.repeat(
+            _NEGLECTED * sizes.sum() * np.add.reduceat(of_columns, starts),
+            np.diff([*starts, len(of_columns)]),
+        )
+        steps, neglected = [], np.zeros(len(starts))
+        for start in range(0, table.shape[1], _COLUMNS):
+            some = slice(start, start + _COLUMNS)
+            size = sizes[some].sum()
+            is_kept = of_columns * size > allowed
+            is_kept[starts] = True  # every feature has a column
+            neglected += size * np.add.reduceat(np.where(is_kept, 0.0, of_columns), starts)
+            firsts = np.cumsum(is_kept)[starts] - 1
+            columns = slice(None) if is_kept.all() else np.flatnonzero(is_kept)
+            steps.append(_Step(np.ascontiguousarray(table[:, some]), columns, firsts))
+        return steps, neglected
+
+
+class _Step(NamedTuple):
+    """Some columns r of f, and the columns of all U that are multiplied with them."""
+
+    table: Floats
+    """f, shape (kinds, columns)."""
+    columns: slice | Indices
+    starts: Indices
+    """The first of these columns of each feature."""
+
+    @property
+    def width(self) -> int:
+        """How many columns of f there are."""
+        return int(self.table.shape[1])
+
+    def squares(self, together: Floats, chosen: Indices) -> Floats:
+        """Return ``sum |U' f|^2`` over these columns, for each feature and set."""
+        n_sets = len(chosen)
+        moved = self.table.take(chosen.T, axis=0).reshape(len(together), -1)  # (units, sets x r)
+        products = together[:, self.columns].T @ moved
+        products *= products
+        by_feature = np.add.reduceat(products, self.starts, axis=0)
+        sums: Floats = by_feature.reshape(len(self.starts), n_sets, -1).sum(axis=2)
+        return sums
+
+
+def _rotated(root: Floats, counts: Indices | None = None) -> Floats:
+    """Return U R, R a rotation that makes the first columns as large as they can be."""
+    weighted = root if counts is None else counts[:, None] * root
+    _, rotation = np.linalg.eigh(root.T @ weighted)
+    rotated: Floats = root @ rotation[:, ::-1]
+    return rotated
 
 
 def _by_unit(values: Floats, layers: Sequence[Indices]) -> Floats:

@@ -11,8 +11,8 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Indices
-from pkex.games.lookup import look_up
-from pkex.games.threads import cluster_width, run_in_order, workspace
+from pkex.games.lookup import Places, contract_looked_up, contract_sets
+from pkex.games.threads import cluster_width, run_in_order
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.low_rank import ACCEPTED, find_root
 from pkex.statistics.pair_weights import Factored, Shuffled, Weights, join_rows, unit_size
@@ -22,8 +22,6 @@ __all__ = ["HSICWeights"]
 
 _PAIRS = 2**18  # entries of a target's kernel matrix evaluated at once: 2 MiB
 _KEPT = 2**24  # and kept, if those of all different targets are no more: 128 MiB
-_SETS = 256  # weight sets made at once
-_WEIGHTS = 2**21  # and weights of all of these: 16 MiB
 _FEWEST_OF_CLASS = 32  # units of every class of a target
 _RANK = 64  # of a target's kernel matrix that is taken as one of low rank
 
@@ -156,16 +154,20 @@ class HSICWeights(Weights):
         for target, weights in zip(left.tolist(), out, strict=True):
             self._matrix[target].take(right, out=weights, mode="clip")
 
-    def of_sets(self, left: Indices, right: Indices, out: Floats) -> None:
-        """Write weights of many sets, whose targets are (sets, rows) and (sets, points), to `out`.
+    def contract(self, values: Floats, targets: Places, rows: slice, points: slice) -> Floats:
+        """Return weighted sums of `values` (values, rows, points), a column for each set.
 
-        The last has the shape (sets, rows, points).
+        `targets` (sets, all rows) says which target a row has in a set.
         """
+        left, right = targets[:, rows], targets[:, points]
         if self._matrix is not None:
-            look_up(self._matrix, left, right, out)
-            return
-        for weights, targets, others in zip(out, left, right, strict=True):
-            self._evaluate(targets, others, weights)
+            return contract_looked_up(self._matrix, left, right, values)
+
+        def evaluate(sets: slice, out: Floats) -> None:
+            for weights, some, others in zip(out, left[sets], right[sets], strict=True):
+                self._evaluate(some, others, weights)
+
+        return contract_sets(values, len(targets), evaluate)
 
     def block(self, rows: slice, points: slice) -> Floats:
         """Return the weights of some pairs."""
@@ -237,16 +239,12 @@ class _ShuffledTargets(Shuffled):
 
     def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
         """Return the weighted sums for each set."""
-        n_values, n_rows, n_points = values.shape
-        flat = values.reshape(n_values, -1)
-        sums = np.empty((n_values, len(self.targets)))
-        step = max(1, min(_SETS, _WEIGHTS // flat.shape[1]))
-        for start in range(0, len(self.targets), step):
-            some = self.targets[start : start + step]
-            sets = workspace("weights", len(some), n_rows, n_points)
-            self.weights.of_sets(some[:, rows], some[:, points], sets)
-            sums[:, start : start + step] = flat @ sets.reshape(len(some), -1).T
-        return sums
+        return self.weights.contract(values, self._places, rows, points)
+
+    @lazy
+    def _places(self) -> Places:
+        """The targets as short numbers, which are read as often as the weights."""
+        return self.targets.astype(np.int32)
 
     @property
     def factored(self) -> Factored | None:

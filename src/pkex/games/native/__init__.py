@@ -34,7 +34,14 @@ from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.messages import not_finite
 from pkex.kernels.normal_form import Term
 
-__all__ = ["NativeGame", "config", "look_up", "sum_blocks", "sum_chain"]
+__all__ = [
+    "NativeGame",
+    "config",
+    "contract_looked_up",
+    "integrate_sparse",
+    "sum_blocks",
+    "sum_chain",
+]
 
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
 
@@ -48,10 +55,12 @@ _MISSING = (None, None, None)
 
 config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
-look_up = _kernel.look_up
+contract_looked_up = _kernel.contract_looked_up
 """The loop of `pkex.games.lookup`, for contiguous arrays."""
 sum_blocks, sum_chain = _kernel.sum_blocks, _kernel.sum_chain
 """The loops of conditional games."""
+integrate_sparse = _kernel.integrate_sparse
+"""The loop of `pkex.games.sparse_integrals`."""
 
 
 def _precise(value: object) -> Any:

@@ -81,7 +81,30 @@ class Game:
     ) -> None: ...
     def evaluate(self, x: Floats, z: Floats, sums: Floats, given: Floats | None = None) -> None: ...
 
-def look_up(matrix: Floats, left: Integers, right: Integers, out: Floats) -> None: ...
+def contract_looked_up(
+    matrix: Floats,
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    values: Floats,
+    sums: Floats,
+    isa: str = "",
+) -> None: ...
+def integrate_sparse(
+    nodes: Floats,
+    shares: Floats,
+    slots_of_rows: Integers,
+    entries_of_slots: Integers,
+    points: Integers,
+    at_entries: tuple[Floats, Floats, Floats],
+    at_empty: tuple[Floats, Floats, Floats],
+    first_at_entries: tuple[Floats, Floats, Floats],
+    first_at_empty: tuple[Floats, Floats, Floats],
+    log_products: Floats,
+    changes: Floats | None,
+    weights: Floats,
+    values: Floats,
+    rest: Floats,
+) -> None: ...
 
 RATIO_GROUP: int
 

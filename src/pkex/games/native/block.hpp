@@ -31,12 +31,6 @@ using pkex::Status;
 // it, compare `python -m benchmarks.before` at other values.
 constexpr Index kHitsPerMiss = 8;
 
-inline double sum_of_lanes(Vec value) {
-    double sum = lane(value, 0);
-    for (int i = 1; i < kLanes; ++i) sum += lane(value, i);
-    return sum;
-}
-
 // Stores the values of one vector of pairs of a tile.
 struct Keep {
     double* values;

@@ -2,6 +2,7 @@
 // namespace and the compiler options saying what the processor may be asked to do.
 
 #include "block.hpp"
+#include "lookup_kernel.hpp"
 #include "means.hpp"
 #include "conditional_kernel.hpp"
 #include "ratio_kernel.hpp"
@@ -91,6 +92,8 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                sum_blocks,
                                chain_workspace,
                                sum_chain,
+                               lookup_workspace,
+                               contract_looked_up,
                                function,
                                multiply_add};
 

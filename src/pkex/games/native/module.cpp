@@ -12,11 +12,12 @@
 
 #include "checks.hpp"
 #include "game.hpp"
-#include "lookup.hpp"
+#include "lookup_binding.hpp"
 #include "memory.hpp"
 #include "ratio_binding.hpp"
 #include "series_binding.hpp"
 #include "tree_binding.hpp"
+#include "sparse_binding.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -38,8 +39,6 @@ using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>;
 using Given = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Exponents = nb::ndarray<const double, nb::ndim<3>, nb::device::cpu>;
 using Result = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::device::cpu>;
 using Cube = nb::ndarray<double, nb::ndim<3>, nb::device::cpu>;
 
 // A matrix whose rows are contiguous: the one given, or a copy.
@@ -321,27 +320,6 @@ void evaluate(const Game& game, const Matrix& x, const Matrix& z, const Result& 
     run(game, 1, [&](double* memory) { game.backend().evaluate(game.program(), block, memory); });
 }
 
-pkex::Places places_of(const Numbers& numbers, const char* name, Index size) {
-    const Index sets = Index(numbers.shape(0)), count = Index(numbers.shape(1));
-    require(count < 2 || numbers.stride(1) == 1,
-            std::string("the last axis of ") + name + " must be contiguous.");
-    const pkex::Places places = {numbers.data(), sets, count, numbers.stride(0)};
-    require(places.within(size), std::string(name) + " must be numbers of rows of the matrix.");
-    return places;
-}
-
-// Writes matrix[left[s, r], right[s, p]] to `out` (sets, rows, points).
-void look_up(const Table& matrix, const Numbers& left, const Numbers& right, const Result& out) {
-    const Index size = Index(matrix.shape(0));
-    require_shape(matrix, "matrix", {size, size});
-    const pkex::Places rows = places_of(left, "left", size),
-                       points = places_of(right, "right", size);
-    require(rows.sets == points.sets, "left and right must have the same number of sets.");
-    require_shape(out, "out", {rows.sets, rows.count, points.count});
-    const nb::gil_scoped_release released;
-    pkex::look_up(matrix.data(), size, rows, points, out.data());
-}
-
 // exp, expm1 (arguments <= 0) and sin(pi x) (0 <= x <= 1/2) as the kernels use them, for the tests.
 void function(const std::string& name, const Vector& from, const Result& to,
               const std::string& isa) {
@@ -409,14 +387,14 @@ NB_MODULE(_kernel, module) {
              "values"_a.noconvert(), "given"_a.noconvert() = nb::none())
         .def("evaluate", &evaluate, "x"_a.noconvert(), "z"_a.noconvert(), "sums"_a.noconvert(),
              "given"_a.noconvert() = nb::none());
-    module.def("look_up", &look_up, "matrix"_a.noconvert(), "left"_a.noconvert(),
-               "right"_a.noconvert(), "out"_a.noconvert());
     module.def("function", &function, "name"_a, "values"_a.noconvert(), "to"_a.noconvert(),
                "isa"_a = "");
     module.def("multiply_add", &multiply_add, "steps"_a, "isa"_a = "");
     pkex::bind_ratios(module);
     pkex::bind_series(module);
     pkex::bind_trees(module);
+    pkex::bind_lookup(module);
+    pkex::bind_sparse(module);
     module.def("kinds", &kinds);
     module.def("config", &config);
 }

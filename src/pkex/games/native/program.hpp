@@ -10,6 +10,7 @@
 
 #include "kinds.hpp"
 #include "conditional_data.hpp"
+#include "lookup_data.hpp"
 #include "ratio_data.hpp"
 #include "signed_series.hpp"
 
@@ -154,6 +155,8 @@ struct Backend {
     void (*sum_blocks)(const ConditionalBlocks&, double* workspace);
     Index (*chain_workspace)(const ConditionalChain&);
     void (*sum_chain)(const ConditionalChain&, double* workspace);
+    Index (*lookup_workspace)(const LookedUp&);
+    void (*contract_looked_up)(const LookedUp&, double* workspace);
     void (*function)(int which, const double* from, double* to, Index count);
     double (*multiply_add)(Index steps);
 };

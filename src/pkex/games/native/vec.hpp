@@ -156,3 +156,13 @@ inline Vec unfused(Vec value) {
 }  // namespace PKEX_NAMESPACE
 
 #endif
+
+namespace PKEX_NAMESPACE {
+
+inline double sum_of_lanes(Vec value) {
+    double sum = lane(value, 0);
+    for (int i = 1; i < kLanes; ++i) sum += lane(value, i);
+    return sum;
+}
+
+}  // namespace PKEX_NAMESPACE

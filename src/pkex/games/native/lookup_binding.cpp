@@ -1,0 +1,81 @@
+// Takes a matrix, places in it and values of pairs, checks them, and contracts without the GIL.
+
+#include "lookup_binding.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+
+#include "checks.hpp"
+#include "dispatch.hpp"
+#include "memory.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using pkex::Index;
+using pkex::require;
+using pkex::require_shape;
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Places = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::device::cpu>;
+using Values = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+const std::int32_t* places_of(const Places& places, const char* name, Index count, Index sets,
+                              Index size) {
+    require(Index(places.shape(0)) == sets && Index(places.shape(1)) == count,
+            std::string(name) + " must have the sets of sums, and a place for each of the values.");
+    require(count < 2 || places.stride(1) == 1,
+            std::string("the last axis of ") + name + " must be contiguous.");
+    std::uint32_t largest = 0;
+    for (Index s = 0; s < sets; ++s) {
+        const std::int32_t* of_set = places.data() + s * places.stride(0);
+        for (Index i = 0; i < count; ++i) {
+            largest = std::max(largest, std::uint32_t(of_set[i]));  // of negative ones it is large
+        }
+    }
+    require(count * sets == 0 || Index(largest) < size,
+            std::string(name) + " must be numbers of rows of the matrix.");
+    return places.data();
+}
+
+void contract_looked_up(const Matrix& matrix, const Places& left, const Places& right,
+                        const Values& values, const Sums& sums, const std::string& isa) {
+    pkex::LookedUp tile = {};
+    tile.size = Index(matrix.shape(0));
+    require_shape(matrix, "matrix", {tile.size, tile.size});
+    tile.matrix = matrix.data();
+    tile.n_values = Index(values.shape(0));
+    tile.rows = Index(values.shape(1));
+    tile.points = Index(values.shape(2));
+    tile.sets = Index(sums.shape(1));
+    require_shape(values, "values", {tile.n_values, tile.rows, tile.points});
+    require_shape(sums, "sums", {tile.n_values, tile.sets});
+    tile.values = values.data();
+    tile.sums = sums.data();
+    tile.left = places_of(left, "left", tile.rows, tile.sets, tile.size);
+    tile.right = places_of(right, "right", tile.points, tile.sets, tile.size);
+    tile.left_set = left.stride(0);
+    tile.right_set = right.stride(0);
+    if (tile.sets == 0) return;
+    std::fill_n(tile.sums, tile.n_values * tile.sets, 0.0);
+    if (tile.rows * tile.points == 0) return;
+    const pkex::Backend& backend =
+        isa.empty() ? pkex::default_backend() : pkex::backend_named(isa);
+    const nb::gil_scoped_release released;
+    thread_local pkex::Memory memory;
+    backend.contract_looked_up(tile, memory.take(backend.lookup_workspace(tile)));
+    memory.give_back();
+}
+
+}  // namespace
+
+void pkex::bind_lookup(nb::module_& module) {
+    module.def("contract_looked_up", &contract_looked_up, "matrix"_a.noconvert(),
+               "left"_a.noconvert(), "right"_a.noconvert(), "values"_a.noconvert(),
+               "sums"_a.noconvert(), "isa"_a = "");
+}
