@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.cells import format_cell, format_number, is_missing, is_number, others_name
+from pkex._util.cells import format_cell, format_number, is_number, others_name
 from pkex._util.types import Floats
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ __all__ = [
     "between",
     "bulk",
     "categories",
-    "day_text",
-    "days",
     "is_constant",
     "picture",
 ]
@@ -48,8 +45,6 @@ _TAILS = (0.005, 0.02, 0.05)  # shares of the rows at either end that bins may l
 _SQUEEZED = 2.5  # how much wider all numbers may be than most of them
 _SPIKE = 0.5  # share of the rows in one bin of a histogram that still says something
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-_EPOCH = np.datetime64("1970-01-01")  # times are drawn as they are written, of whatever zone
 
 Cells = NDArray[Any]
 
@@ -251,41 +246,6 @@ def _numbers(cells: Cells, few: int) -> Floats | None:
         return None
     numbers = cells.astype(np.float64)
     return numbers if len(np.unique(numbers)) > few else None
-
-
-def days(cells: Cells) -> Floats | None:
-    """Return dates and times as days since 1970, NaN where they are missing; None for all else.
-
-    Examples
-    --------
-    >>> days(np.array([date(1970, 1, 3), np.datetime64("1970-01-01T12:00"), None], dtype=object))
-    array([2. , 0.5, nan])
-    """
-    if not any(isinstance(cell, date | np.datetime64) for cell in cells):
-        return None
-    if not all(isinstance(cell, date | np.datetime64) or is_missing(cell) for cell in cells):
-        return None
-    return np.array([_day(cell) for cell in cells], dtype=np.float64)
-
-
-def _day(cell: Any) -> float:
-    """Return a date or time as days since 1970, by the clock of its own time zone."""
-    if is_missing(cell):
-        return float("nan")
-    moment = cell.replace(tzinfo=None) if isinstance(cell, datetime) else cell
-    return float((np.datetime64(moment) - _EPOCH) / np.timedelta64(1, "D"))
-
-
-def day_text(day: float) -> str:
-    """Return days since 1970 as a date, with the time of day if it is not midnight.
-
-    Examples
-    --------
-    >>> day_text(2.0), day_text(0.5)
-    ('1970-01-03', '1970-01-01 12:00')
-    """
-    moment = _EPOCH + np.timedelta64(round(1440.0 * day), "m")
-    return str(moment).replace("T", " ").removesuffix(" 00:00")
 
 
 def categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
