@@ -15,6 +15,7 @@ from pkex._util.p_values import choose_n_permutations
 from pkex._util.progress import LONG
 from pkex._util.words import format_duration, pluralise
 from pkex.cli import _summary
+from pkex.cli._column_facts import change_facts
 from pkex.cli._options import (
     DependenceOptions,
     DriftOptions,
@@ -28,6 +29,7 @@ from pkex.cli._session import Session
 from pkex.output.terminal import LINES, bars, draw
 from pkex.output.view import View, more
 from pkex.output.view import attribution as view
+from pkex.output.view.changes import describe_changes
 from pkex.results.totals import PairTotals
 from pkex.statistics.duration import Rates, measure_rates
 from pkex.statistics.pair_weights import UNITS
@@ -91,6 +93,7 @@ def drift(
         statistic_name="MMD^2",
         p_value=result.p_value,
         p_statistic=result.p_statistic,
+        changes=[change_facts(change) for change in describe_changes(result, alpha)],
         **_facts(result, testing),
     )
     inputs = _summary.DriftInputs(
@@ -239,7 +242,7 @@ def _grid(result: pkex.Attribution, count: int) -> list[Any]:
     how = f"p-values by {result.n_permutations} permutations"
     if n_features > 1:
         how += f", those of features adjusted by Holm for {pluralise(n_features, 'feature')}"
-    title, *sentences = result.sentences(result.alpha)
+    title, *sentences = view.verdict(result, result.alpha) or result.sentences(result.alpha)
     shown = View(
         title,
         sentences,

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from pkex.cli._change_facts import ChangeInputs, ChangeOutputFacts, ChangeResult
+from pkex.cli._column_facts import ColumnChangeFacts
 from pkex.cli._input_facts import (
     Columns,
     Count,
@@ -249,6 +250,10 @@ class DriftResult(StatisticFacts):
         float, "p-value of the overall test: all features jointly, and each feature on its own."
     ]
     p_statistic: Annotated[float, "p-value of the statistic of all features jointly."]
+    changes: Annotated[
+        list[ColumnChangeFacts],
+        "What happened to the columns of the significant features, largest contribution first.",
+    ]
 
 
 class DependenceInputs(TypedDict):

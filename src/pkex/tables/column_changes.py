@@ -91,7 +91,7 @@ class ColumnChange:
     kind : {"numeric", "date", "categorical"}
         What it holds.
     headline : str
-        The largest difference in a few words.
+        The largest difference in a few words; empty where none is clear.
     sentence : str
         All of it, with the name of the column.
     reference, current : NumberFacts or CategoryFacts
@@ -178,7 +178,7 @@ def _describe_numbers(
     clear = sorted((p for p in parts if p.size >= _CLEAR), key=lambda part: -part.size)
     texts = [part.text for part in clear]
     gaps = [p.text for p in _missing_part(before, after) if p not in clear]
-    headline = clear[0].headline if clear else "changed"
+    headline = clear[0].headline if clear else ""
     return ColumnChange(
         (name,), kind, headline, f"{name}: {'; '.join(texts + rest + gaps)}.", *facts
     )
@@ -278,11 +278,13 @@ def _describe_categories(name: str, before: Cells, after: Cells) -> ColumnChange
     parts = _category_parts(every) + _missing_part(before, after)
     parts.sort(key=lambda part: -part.size)
     facts = [
-        CategoryFacts(_missing(cells), tuple((one.name, one.shares[k]) for one in every[:_KEPT]))
+        CategoryFacts(
+            _gaps(cells) / len(cells), tuple((one.name, one.shares[k]) for one in every[:_KEPT])
+        )
         for k, cells in enumerate((before, after))
     ]
     sentence = "; ".join(part.text for part in parts) or "the same frequencies"
-    headline = parts[0].headline if parts else "changed"
+    headline = parts[0].headline if parts else ""
     return ColumnChange((name,), "categorical", headline, f"{name}: {sentence}.", *facts)
 
 
@@ -331,14 +333,15 @@ def _where(every: Sequence[_Category], table: str) -> list[_Category]:
     return [one for one in every if not getattr(one, table)]
 
 
-def _missing(cells: Cells) -> float:
-    return sum(map(is_missing, cells)) / len(cells)
+def _gaps(cells: Cells) -> int:
+    """Return how many cells are missing."""
+    return int(np.isnan(cells).sum()) if cells.dtype.kind == "f" else sum(map(is_missing, cells))
 
 
 def _missing_part(before: Cells, after: Cells) -> list[_Part]:
     """Return what is said of missing cells, if there are any."""
     totals = [len(before), len(after)]
-    counts = [sum(map(is_missing, cells)) for cells in (before, after)]
+    counts = [_gaps(cells) for cells in (before, after)]
     if not any(counts):
         return []
     change = _from_to(*(count / total for count, total in zip(counts, totals, strict=True)))

@@ -10,6 +10,7 @@ from pkex._util.types import Floats
 from pkex.output.columns import Points, Shares, is_constant, picture
 from pkex.output.report._page import Fact, accuracy, finite, make_facts
 from pkex.output.text import kernel_text
+from pkex.output.view.changes import Change, describe_changes, named
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -38,8 +39,10 @@ def payload(
     named = attribution.sample_names
     samples = sample_names or ((named[0], named[1]) if two_samples else ("X", named[0]))
     low, high = (None, None) if attribution.null_band is None else attribution.null_band
+    changes = describe_changes(attribution, alpha)
     return {
-        "title": _TITLES[attribution.statistic_name],
+        "title": _title(attribution, changes, alpha),
+        "changes": [_change(change) for change in changes],
         "facts": _facts(attribution, alpha),
         "statistic_name": _statistic(attribution),
         "samples": samples,
@@ -66,6 +69,23 @@ def payload(
         "marginals": _marginals(attribution, samples),
         "loaded": attribution.samples is None,
     }
+
+
+def _title(attribution: Attribution, changes: tuple[Change, ...], alpha: float) -> str:
+    """Return the heading: what drifted and how; for other results, the question."""
+    if attribution.target_kernel is not None or not attribution.n_permutations:
+        return _TITLES[attribution.statistic_name]
+    if not attribution.detected(alpha):
+        return "No drift detected"
+    names = named(attribution, alpha, changes)
+    return f"Drift detected: {names}" if names else "Drift detected in the features jointly"
+
+
+def _change(change: Change) -> dict[str, Any]:
+    """Return what the page says of a changed column; the sentence begins with its name."""
+    subject = " and ".join(change.columns)
+    text = change.sentence.removeprefix(f"{subject}: ")
+    return {"columns": list(change.columns), "subject": subject, "text": text}
 
 
 def _histogram(totals: Floats | None) -> dict[str, Any] | None:

@@ -20,6 +20,15 @@ showHead(
 );
 showFacts([statistic, "p-value", "Significance level", "Rows", "Error bound", "Additivity error"]);
 
+// --- what changed
+
+if (report.changes.length) {
+  const { body } = section("changes", "What changed", "Changes",
+    `From ${samples[0]} to ${samples[1]}, in the units of the columns. These numbers describe the columns; the p-values are in the table below.`);
+  body.append(h("dl", { class: "method changes" }, report.changes.flatMap(({ subject, text }) => [
+    h("dt", {}, h("b", {}, subject)), h("dd", {}, text)])));
+}
+
 // --- bars
 
 {

@@ -11,12 +11,14 @@ from pkex._util.types import Floats
 from pkex._util.words import join_names, pluralise
 from pkex.output.text import aligned
 from pkex.output.view import Column, TableView, View, more, number_column, titled
+from pkex.output.view.changes import describe_changes
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
 
-__all__ = ["attribution", "contributions", "remarks"]
+__all__ = ["attribution", "contributions", "remarks", "verdict"]
 
+_CHANGES = 5  # columns about which the text of a result has a sentence
 _CLEARLY = 0.1  # p-value above which nothing is there
 _WORDS = {
     "MMD^2": {
@@ -70,12 +72,22 @@ def attribution(result: Attribution, count: int) -> View:
             pluralise(n_features, "feature"),
             "" if result.error_bound is None else f"error bound {result.error_bound:.1g}",
         ),
-        lead=result.sentences(result.alpha) if result.n_permutations else (),
+        lead=verdict(result, result.alpha, _CHANGES),
         notes=[f"background: {result.about.background_info}"],
         tables=[contributions(result, count, result.p_univariate is not None)],
         more=more(n_features - count, where="to_frame()"),
         remarks=[*adjusted, *result.remarks()],
     )
+
+
+def verdict(result: Attribution, alpha: float, count: int | None = None) -> list[str]:
+    """Return the sentences of the verdict, and below them what happened to `count` columns."""
+    if not result.n_permutations:
+        return []
+    changes = [change.sentence for change in describe_changes(result, alpha)]
+    left = len(changes) - len(changes[:count])
+    rest = [f"{left} more columns or pairs changed; see changes()."] if left else []
+    return [*result.sentences(alpha), *changes[:count], *rest]
 
 
 def contributions(result: Attribution, count: int, univariate: bool) -> TableView:
