@@ -117,7 +117,7 @@ def test_missing_values_are_refused_or_dropped(capsys):
     assert main(["drift", "even.csv", "gaps.csv", "--out", "out"]) == 2
     assert "gaps.csv has missing values in 2 of 178 rows, in alcohol (2)" in capsys.readouterr().err
     assert not Path("out").exists()
-    assert main(["drift", "even.csv", "gaps.csv", *FEW, "--drop-missing", "--out", "out"]) == 0
+    assert main(["drift", "even.csv", "gaps.csv", *FEW, "--missing", "drop", "--out", "out"]) == 0
     _, summary = check(pkex.mmd(WINE[::2], gaps.dropna(), **HOW))
     assert summary["inputs"]["current"]["rows_dropped"] == 2
     assert "gaps.csv: 176 of 178 rows (2 dropped for missing values)" in capsys.readouterr().err
@@ -188,16 +188,16 @@ def test_without_permutations_there_is_no_test(capsys):
         ("drift even.csv one.csv", "one.csv has 1 row; at least 2 are needed to compare datasets."),
         ("drift one.csv even.csv", "one.csv has 1 row; at least 2 are needed to compare datasets."),
         (
-            "drift even.csv gaps.csv --drop-missing",
+            "drift even.csv gaps.csv --missing drop",
             "gaps.csv has 1 row without missing values; at least 2 are needed to compare datasets.",
         ),
         (
-            "drift even.csv infinite.csv --drop-missing",
+            "drift even.csv infinite.csv --missing drop",
             "column ash of infinite.csv has infinite numbers, the first in row 2: replace them",
         ),
-        ("drift infinite.csv even.csv --drop-missing", "column ash of infinite.csv has infinite"),
+        ("drift infinite.csv even.csv --missing drop", "column ash of infinite.csv has infinite"),
         (
-            "dependence infinite.csv --target ash --drop-missing",
+            "dependence infinite.csv --target ash --missing drop",
             "column ash of infinite.csv has inf",
         ),
         ("drift even.csv odd.parquet --n-jobs 0", "--n-jobs must not be 0"),

@@ -47,7 +47,7 @@ def test_missing_values_are_refused_or_dropped_and_counted(tmp_path):
     gaps = table(tmp_path, "a,b,c\n1,x,true\n,y,false\n3,,true\n4,NA,\n5,z,true\n")
     with pytest.raises(ValueError, match="missing values") as caught:
         handle_missing(gaps, drop=False)
-    assert "in 3 of 5 rows, in a (1), b (2), c (1): pass --drop-missing" in str(caught.value)
+    assert "in 3 of 5 rows, in a (1), b (2), c (1): pass --missing drop" in str(caught.value)
     left = handle_missing(gaps, drop=True)
     assert left.dropped == 3
     assert list(left.frame.index) == [0, 4]

@@ -110,7 +110,13 @@ _groups = partial(
 )
 _interactions = partial(flag, "Also compute the interactions of all pairs of features.")
 _n_jobs = partial(option, "N", "Number of threads; -1 for all cores.", -1, check=_check_jobs)
-_drop_missing = partial(flag, "Drop rows with missing values.", panel=_READING)
+_missing = partial(
+    option,
+    "drop|refuse",
+    "Rows with missing values: drop them, or refuse the dataset (the default).",
+    "refuse",
+    panel=_READING,
+)
 _trust = partial(flag, "Load any model file, also pickles, which can run any code.")
 _trust_type = partial(option, "TYPE", "Type to trust in a skops file; may be repeated.")
 _out = partial(
@@ -158,8 +164,13 @@ class ExplainOptions:
         least=1,
     )
     n_jobs: int = _n_jobs()
-    drop_missing: bool = _drop_missing()
-    keep_missing: bool = flag("Pass missing values to the model.", panel=_READING)
+    missing: Literal["keep", "drop", "refuse"] = option(
+        "keep|drop|refuse",
+        "Missing values: pass them to the model (keep), drop the rows that have them, or refuse "
+        "the dataset (the default).",
+        "refuse",
+        panel=_READING,
+    )
     trust: bool = _trust()
     trust_type: list[str] | None = _trust_type()
 
@@ -177,7 +188,7 @@ class SensitivityOptions:
         "classes|ovo", f"Outputs of an SVC with three or more classes: {_OVO}."
     )
     n_jobs: int = _n_jobs()
-    drop_missing: bool = _drop_missing()
+    missing: Literal["drop", "refuse"] = _missing()
     trust: bool = _trust()
     trust_type: list[str] | None = _trust_type()
 
@@ -202,7 +213,7 @@ class EffectsOptions:
         "classes|ovo|log-odds", f"Outputs of a classifier: {_OVO}, or log-odds."
     )
     n_jobs: int = _n_jobs()
-    drop_missing: bool = _drop_missing()
+    missing: Literal["drop", "refuse"] = _missing()
     trust: bool = _trust()
     trust_type: list[str] | None = _trust_type()
 
@@ -239,7 +250,7 @@ class ChangeOptions:
     alpha: float = test_option("ALPHA", "Significance level.", 0.05)
     permutations: int = test_option("N", "Number of permutations.", 999, least=0)
     seed: int = test_option("N", "Random seed of permutations and background.", 0, least=0)
-    drop_missing: bool = _drop_missing()
+    missing: Literal["drop", "refuse"] = _missing()
     trust: bool = _trust()
     trust_type: list[str] | None = _trust_type()
 
@@ -287,7 +298,7 @@ class StatisticOptions:
         "Maximum number of rows, sampled at random (default 10000; all with --block-size).",
     )
     seed: int = test_option("N", "Random seed of permutations, blocks and samples.", 0, least=0)
-    drop_missing: bool = _drop_missing()
+    missing: Literal["drop", "refuse"] = _missing()
 
 
 @dataclass(frozen=True)

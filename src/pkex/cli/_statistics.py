@@ -73,8 +73,8 @@ def drift(
                 f"pass --decimal; if it holds codes, pass --categorical {name} to read both as "
                 "text."
             )
-    drop = testing.drop_missing
-    before, after = (selection.handle_missing(table, drop) for table in (before, after))
+    missing = testing.missing
+    before, after = (selection.handle_missing(table, missing) for table in (before, after))
     for table in (before, after):
         selection.check_rows(table, "to compare datasets")
     for table in (before, after):
@@ -119,7 +119,7 @@ def dependence(
         raise ValueError(f"the target {target} is neither numeric nor categorical.")
     if target in columns:
         raise ValueError(f"{target} is the target: leave it out of --columns.")
-    complete = selection.handle_missing(selection.take_usable(table, needed), testing.drop_missing)
+    complete = selection.handle_missing(selection.take_usable(table, needed), testing.missing)
     X = complete.take([name for name in complete.names if name != target])
     if not X.names:
         raise ValueError(f"{asked.data} has no column besides the target {target}.")
@@ -185,8 +185,8 @@ def _read(
     number: int = 0,
 ) -> FileTable:
     """Return the rows of a file to compute a statistic of, and say so when they are a sample."""
-    size, seed, drop = sample_size(testing), testing.seed, testing.drop_missing
-    table = selection.read_sample(path, dialect, columns, size, (seed, number), drop)
+    size, seed = sample_size(testing), testing.seed
+    table = selection.read_sample(path, dialect, columns, size, (seed, number), testing.missing)
     if len(table.frame) < table.total:
         session.note(
             f"{path}: random sample of {size} of {table.total} rows (seed {seed}). --sample N uses "

@@ -89,7 +89,7 @@ def read_sample(
     columns: Sequence[str],
     size: int | None,
     seed: tuple[int, int],
-    drop: bool,
+    missing: str,
 ) -> FileTable:
     """Return the rows of a file, or `size` of them where it has more.
 
@@ -97,18 +97,18 @@ def read_sample(
     file would be those of one day or one customer where a file has an order. Two tables take seeds
     that differ, so that their samples are independent.
 
-    Unless `drop` is set, missing values are refused wherever they are in the columns that are used:
-    in `columns`, or in all that are numbers or categories.
+    With `missing` "refuse", missing values are refused wherever they are in the columns that are
+    used: in `columns`, or in all that are numbers or categories.
     """
     stream = None if size is None else open_long_table(path, dialect)
     table = stream or read_table(path, dialect)
     if size is None or table.total <= size:
         return take_rows(table, None)
-    if not drop:
-        missing = table.frame.isna().sum() if isinstance(table, FileTable) else table.missing
+    if missing == "refuse":
+        counts = table.frame.isna().sum() if isinstance(table, FileTable) else table.missing
         used = columns or [name for name in table.kinds if table.kinds[name] != "other"]
         rows = f"among its {pluralise(table.total, 'row')}"
-        refuse_missing(path, rows, {n: missing[n] for n in used if n in missing})
+        refuse_missing(path, rows, {n: counts[n] for n in used if n in counts})
     numbers = np.random.default_rng(seed).choice(table.total, size, replace=False)
     return take_rows(table, np.sort(numbers))
 
@@ -190,18 +190,21 @@ def refuse_missing(path: Path, rows: str, missing: Mapping[str, int], advice: st
     columns = [f"{name} ({count})" for name, count in missing.items() if count]
     if columns:
         raise ValueError(
-            f"{path} has missing values {rows}, in {join_names(columns)}: pass --drop-missing to "
+            f"{path} has missing values {rows}, in {join_names(columns)}: pass --missing drop to "
             f"leave these rows out, {advice}or fill them first."
         )
 
 
-def handle_missing(table: FileTable, drop: bool, advice: str = "") -> FileTable:
-    """Return the table without rows that have missing values; refuse them unless `drop`."""
+def handle_missing(table: FileTable, how: str, advice: str = "") -> FileTable:
+    """Return the table without rows that have missing values, for `how` "drop".
+
+    They are refused with "refuse"; any other word keeps the rows.
+    """
     missing = table.frame.isna()
     bad = missing.any(axis=1)
-    if not bad.any():
+    if how not in ("drop", "refuse") or not bad.any():
         return table
-    if not drop:
+    if how == "refuse":
         rows = f"in {bad.sum()} of {pluralise(len(bad), 'row')}"
         refuse_missing(table.path, rows, dict(missing.sum()), advice)
     if bad.all():
