@@ -37,7 +37,9 @@ __all__ = [
     "split_names",
 ]
 
-_OUTPUT, _READING, _TEST = "Output", "Reading files", "Statistic and test"  # panels of the help
+# panels of the help
+_OUTPUT, _READING, _TEST = "Output", "Reading files", "Statistic and test"
+_MONITORING = "Monitoring"
 
 
 def argument(metavar: str, text: str) -> Any:
@@ -225,6 +227,18 @@ class DriftOptions:
     reference: Path = argument("REFERENCE", "Reference dataset: CSV or Parquet.")
     current: Path = argument("CURRENT", "Current dataset: CSV or Parquet.")
     alpha: float = test_option("ALPHA", "Significance level.", 0.05)
+    history: Path | None = option(
+        "FILE",
+        "Append the run as a line of JSON to FILE, and draw all its runs on a page beside it: "
+        "runs.html for runs.jsonl.",
+        panel=_MONITORING,
+    )
+    metrics: Path | None = option(
+        "FILE",
+        "Write metrics in the OpenMetrics text format, for Prometheus; the label monitor is the "
+        "name of the file without its ending.",
+        panel=_MONITORING,
+    )
 
 
 @dataclass(frozen=True)
@@ -269,6 +283,7 @@ class StatisticOptions:
     """Which features a statistic has, and how it is computed and tested."""
 
     columns: str | None = option("NAMES", "Columns to use, e.g. age,bmi.")
+    exclude: str | None = option("NAMES", "Columns to leave out, e.g. id,day.")
     groups: Path | None = _groups()
     interactions: bool = _interactions()
     n_jobs: int = _n_jobs()
@@ -330,6 +345,9 @@ class Output:
     force: bool = _force()
     quiet: bool = flag("Print errors only.", "--quiet", "-q", panel=_OUTPUT)
     as_json: bool = _as_json()
+    log: Path | None = option(
+        "FILE", "Append messages with their times to a log file.", panel=_OUTPUT
+    )
 
 
 @dataclass(frozen=True)

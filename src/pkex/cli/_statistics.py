@@ -63,7 +63,8 @@ def drift(
             f"--permutations {needed} or more."
         )
     columns = split_names(testing.columns)
-    before = selection.take_usable(_read(reference, dialect, columns, testing, session), columns)
+    before = _read(reference, dialect, columns, testing, session)
+    before = selection.take_usable(before, columns, split_names(testing.exclude))
     after = _read(current, dialect, before.names, testing, session, 1).take(before.names)
     for name in before.names:
         if before.kinds[name] != after.kinds[name]:
@@ -113,13 +114,17 @@ def dependence(
     dialect, session = reading.dialect(), Session(**vars(output))
     target, columns = asked.target, split_names(testing.columns)
     needed = (*columns, target) if columns else ()
+    excluded = split_names(testing.exclude)
+    if target in excluded:
+        raise ValueError(f"{target} is the target: leave it out of --exclude.")
     table = _read(asked.data, dialect, needed, testing, session)
     kind = table.take([target]).kinds[target]
     if kind == "other":
         raise ValueError(f"the target {target} is neither numeric nor categorical.")
     if target in columns:
         raise ValueError(f"{target} is the target: leave it out of --columns.")
-    complete = selection.handle_missing(selection.take_usable(table, needed), testing.missing)
+    usable = selection.take_usable(table, needed, excluded)
+    complete = selection.handle_missing(usable, testing.missing)
     X = complete.take([name for name in complete.names if name != target])
     if not X.names:
         raise ValueError(f"{asked.data} has no column besides the target {target}.")
@@ -186,7 +191,9 @@ def _read(
 ) -> FileTable:
     """Return the rows of a file to compute a statistic of, and say so when they are a sample."""
     size, seed = sample_size(testing), testing.seed
-    table = selection.read_sample(path, dialect, columns, size, (seed, number), testing.missing)
+    excluded = split_names(testing.exclude)
+    how = testing.missing
+    table = selection.read_sample(path, dialect, columns, size, (seed, number), how, excluded)
     if len(table.frame) < table.total:
         session.note(
             f"{path}: random sample of {size} of {table.total} rows (seed {seed}). --sample N uses "

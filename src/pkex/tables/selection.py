@@ -90,6 +90,7 @@ def read_sample(
     size: int | None,
     seed: tuple[int, int],
     missing: str,
+    excluded: Sequence[str] = (),
 ) -> FileTable:
     """Return the rows of a file, or `size` of them where it has more.
 
@@ -98,7 +99,7 @@ def read_sample(
     that differ, so that their samples are independent.
 
     With `missing` "refuse", missing values are refused wherever they are in the columns that are
-    used: in `columns`, or in all that are numbers or categories.
+    used: in `columns`, or in all that are numbers or categories, without those `excluded`.
     """
     stream = None if size is None else open_long_table(path, dialect)
     table = stream or read_table(path, dialect)
@@ -108,7 +109,8 @@ def read_sample(
         counts = table.frame.isna().sum() if isinstance(table, FileTable) else table.missing
         used = columns or [name for name in table.kinds if table.kinds[name] != "other"]
         rows = f"among its {pluralise(table.total, 'row')}"
-        refuse_missing(path, rows, {n: counts[n] for n in used if n in counts})
+        kept = [name for name in used if name in counts and name not in excluded]
+        refuse_missing(path, rows, {name: counts[name] for name in kept})
     numbers = np.random.default_rng(seed).choice(table.total, size, replace=False)
     return take_rows(table, np.sort(numbers))
 
@@ -170,11 +172,24 @@ def mask_rows(stream: FileStream, chosen: str | None) -> NDArray[np.bool_]:
     return mask
 
 
-def take_usable(table: FileTable, columns: Sequence[str]) -> FileTable:
-    """Return the table with the columns asked for, or all that are numeric or categorical."""
+def take_usable(
+    table: FileTable, columns: Sequence[str], excluded: Sequence[str] = ()
+) -> FileTable:
+    """Return the table with the columns asked for, or all that are numeric or categorical.
+
+    Excluded columns are left out; one that the table does not have is an error, as it is a typo.
+    """
+    unknown = [name for name in excluded if name not in table.names]
+    if unknown:
+        raise ValueError(
+            f"{table.path} has no column {join_names(unknown)}, which --exclude names; it has "
+            f"{join_names(table.names)}."
+        )
     usable = columns or [name for name in table.names if table.kinds[name] != "other"]
+    usable = [name for name in usable if name not in excluded]
     if not usable:
-        raise ValueError(f"{table.path} has no numeric or categorical column.")
+        left = " besides those of --exclude" if excluded else ""
+        raise ValueError(f"{table.path} has no numeric or categorical column{left}.")
     table = table.take(usable)
     other = table.of_kind("other")
     if other:
