@@ -1,28 +1,75 @@
 """`Tested`: what permutations say about a statistic and its features, and the one verdict.
 
-The verdict goes by one p-value, `p_value`. Everything that states a verdict takes it from here: the
-text of a result, its plots and reports, the command line and the estimators.
+The verdict goes by one p-value, `p_value`, that of a family of tests. Everything that states a
+verdict takes it from here: the text of a result, its plots and reports, the command line and the
+estimators.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from pkex._util.lazy import lazy
-from pkex._util.p_values import benjamini_hochberg, combined_p, holm, permutation_p, tie_tolerance
+from pkex._util.p_values import (
+    FamilyTest,
+    benjamini_hochberg,
+    family_test,
+    holm,
+    permutation_p,
+    step_down_max,
+    tie_tolerance,
+)
 from pkex._util.types import Floats, Indices
 from pkex._util.words import join_names
 from pkex.kernels.algebra import Kernel
 from pkex.results.base import Result
 
-__all__ = ["Tested"]
+__all__ = ["Tested", "verdict_of"]
 
 
 _MANY_ROWS = 20  # of which there are more permutations than anybody draws
 _BAND = (0.025, 0.975)  # quantiles of the null band
+
+
+class Permuted(Protocol):
+    """Statistics as they are and under permutations."""
+
+    @property
+    def values(self) -> Floats:
+        """Shape (statistics,)."""
+
+    @property
+    def null_values(self) -> Floats:
+        """Shape (permutations, statistics)."""
+
+    @property
+    def rounding(self) -> Floats:
+        """Shape (statistics,): how far apart equal ones may be."""
+
+
+class _Statistics(NamedTuple):
+    values: Floats
+    null_values: Floats
+    rounding: Floats
+
+
+def verdict_of(joint: Permuted, univariate: Permuted | None) -> FamilyTest:
+    """Return the test of the verdict: of statistics of all features, and of each by itself."""
+    columns = None if univariate is None else _labellings(univariate)
+    return family_test(
+        *_labellings(joint),
+        *(columns or (None, None)),
+    )
+
+
+def _labellings(statistics: Permuted) -> tuple[Floats, Floats]:
+    """Return the statistics of all labellings, the given one first, and what counts as equal."""
+    values, null, rounding = statistics.values, statistics.null_values, statistics.rounding
+    return np.vstack([values, null]), tie_tolerance(values, null, rounding)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +90,10 @@ class Tested(Result):
     standard_errors: Floats | None = None
     target_kernel: Kernel | None = None
     alpha: float = 0.05
+    member_names: tuple[str, ...] = ()
+    member_values: Floats | None = None
+    member_null_values: Floats | None = None
+    member_rounding: Floats | None = None
 
     @property
     def contributions(self) -> Floats:
@@ -174,30 +225,94 @@ class Tested(Result):
     def p_value(self) -> float | None:
         """The p-value of the verdict: of all features together or of any by itself.
 
-        One feature among many is diluted in the statistic of all, whose p-value is `p_statistic`.
-        Here the smallest univariate p-value counts as much, and the same permutations say how small
-        it gets by chance: this is one test. Without univariate ones it is `p_statistic`.
+        It is one test of a small family: the difference, or dependence, of all features together
+        under several kernels, and the feature that stands out most by itself. The same permutations
+        say how small the smallest of their p-values gets by chance. With a kernel that was given it
+        is that kernel and the features.
 
         See Also
         --------
         pkex.Attribution.detected : Whether it is at most the significance level.
+        pkex.Attribution.detected_by : The member of the family that speaks most clearly.
 
         Examples
         --------
         >>> import numpy as np, pkex
         >>> X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
         >>> Z[:, 4] += 0.8
-        >>> drift = pkex.mmd(X, Z, n_permutations=1199, random_state=0)
+        >>> drift = pkex.mmd(X, Z, n_permutations=999, random_state=0)
         >>> drift.p_statistic > 0.1, drift.p_value < 0.01
         (True, True)
         """
-        totals, null = self.null_statistics, self.univariate_null_values
-        if totals is None or self.univariate_values is None or null is None:
-            return self.p_statistic
-        of_all = tie_tolerance(self.statistic, totals, self.rounding.sum())
-        of_each = tie_tolerance(self.univariate_values, null, self.univariate_rounding)
-        each = np.vstack([self.univariate_values, null])
-        return combined_p(np.append(self.statistic, totals), each, np.append(of_all, of_each))
+        return None if self._family is None else self._family.p_value
+
+    @lazy
+    def p_members(self) -> dict[str, float] | None:
+        """The p-value of each member of the family of the verdict; None without permutations.
+
+        See Also
+        --------
+        pkex.Attribution.detected_by : The member that speaks most clearly.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
+        >>> list(pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_members)
+        ['rbf', 'laplacian', 'energy', 'univariate']
+        """
+        if self._family is None:
+            return None
+        return dict(zip(self._members, self._family.p_members.tolist(), strict=False))
+
+    @lazy
+    def detected_by(self) -> str | None:
+        """The member of the family of the verdict that speaks most clearly.
+
+        "rbf", "laplacian" and "energy" are the joint statistics of all features under the mean of
+        RBF kernels of several widths, a Laplacian kernel and the energy distance; "kernel" is a
+        kernel that was given; "univariate" is the feature that stands out most by itself. None
+        without permutations.
+
+        See Also
+        --------
+        pkex.Attribution.p_members : The p-values of all members.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
+        >>> Z[:, 4] += 0.8
+        >>> pkex.mmd(X, Z, n_permutations=199, random_state=0).detected_by
+        'univariate'
+        """
+        return None if self._family is None else self._members[self._family.first]
+
+    @property
+    def _members(self) -> tuple[str, ...]:
+        return (*(self.member_names or ("kernel",)), "univariate")
+
+    @lazy
+    def _family(self) -> FamilyTest | None:
+        """The test of the verdict; for a file without its members, of the statistic itself."""
+        totals = self.null_statistics
+        if totals is None:
+            return None
+        joint = _Statistics(
+            np.array([self.statistic]), totals[:, None], self.rounding.sum(keepdims=True)
+        )
+        if self.member_values is not None:
+            assert self.member_null_values is not None
+            assert self.member_rounding is not None
+            joint = _Statistics(self.member_values, self.member_null_values, self.member_rounding)
+        return verdict_of(joint, self._univariate)
+
+    @property
+    def _univariate(self) -> _Statistics | None:
+        values, null = self.univariate_values, self.univariate_null_values
+        if values is None or null is None or self.univariate_rounding is None:
+            return None
+        return _Statistics(values, null, self.univariate_rounding)
 
     @lazy
     def p_statistic(self) -> float | None:
@@ -224,7 +339,7 @@ class Tested(Result):
 
         See Also
         --------
-        pkex.Attribution.p_adjusted : The same, adjusted by Holm's method.
+        pkex.Attribution.p_adjusted : The same, adjusted for their number.
 
         Examples
         --------
@@ -241,7 +356,11 @@ class Tested(Result):
 
     @lazy
     def p_adjusted(self) -> Floats | None:
-        """The p-values of the contributions, adjusted by Holm's method.
+        """The p-values of the contributions, adjusted for their number.
+
+        The larger of two: by permuted labels or targets, adjusted by step-down maxima (Westfall and
+        Young), and by permuting single columns, adjusted by Holm's method. Both bound the chance of
+        any false detection; the conditions are those of the p-values.
 
         See Also
         --------
@@ -254,7 +373,16 @@ class Tested(Result):
         >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_adjusted
         array([0.02, 0.96])
         """
-        return None if self.p_values is None else holm(self.p_values)
+        if self.null_values is None:
+            return None
+        p = step_down_max(
+            *_labellings(_Statistics(self.values, self.null_values, self.rounding))
+        )
+        if self.test_p_values is None:
+            return p
+        is_tested = ~np.isnan(self.test_p_values)  # the others are cleared by labels
+        by_column = holm(np.where(is_tested, self.test_p_values, 1.0))
+        return np.where(is_tested, np.maximum(p, by_column), p)
 
     @lazy
     def p_bh(self) -> Floats | None:
@@ -262,7 +390,7 @@ class Tested(Result):
 
         See Also
         --------
-        pkex.Attribution.p_adjusted : Adjusted by Holm, for the family-wise error.
+        pkex.Attribution.p_adjusted : Adjusted for the family-wise error.
 
         Examples
         --------
@@ -297,7 +425,12 @@ class Tested(Result):
 
     @lazy
     def p_univariate_adjusted(self) -> Floats | None:
-        """The p-values of `univariate`, adjusted by Holm's method.
+        """The p-values of `univariate`, adjusted by step-down maxima (Westfall and Young).
+
+        The same permutations say how large the largest of them gets by chance, so more features do
+        not need more permutations. The chance that any feature that did not change is detected is
+        at most the level, whatever the others do, if the joint distribution of the unchanged
+        features is the same in both samples.
 
         See Also
         --------
@@ -310,7 +443,7 @@ class Tested(Result):
         >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_univariate_adjusted
         array([0.02, 0.96])
         """
-        return None if self.p_univariate is None else holm(self.p_univariate)
+        return None if self._univariate is None else step_down_max(*_labellings(self._univariate))
 
     def detected(self, alpha: float | None = None) -> bool | None:
         """Return the verdict: whether `p_value` is at most `alpha`; None without permutations.
@@ -342,8 +475,8 @@ class Tested(Result):
     def significant(self, alpha: float | None = None) -> tuple[str, ...]:
         """Return the significant features, the largest contribution first.
 
-        They are significant by their contribution or by themselves: one of the two p-values,
-        adjusted by Holm, is at most `alpha`. There are none where the verdict is negative. So where
+        They are significant by their contribution or by themselves: one of the two adjusted
+        p-values is at most `alpha`. There are none where the verdict is negative. So where
         nothing differs, the chance that any feature is named is at most `alpha`.
 
         Parameters
@@ -365,7 +498,7 @@ class Tested(Result):
         >>> import numpy as np, pkex
         >>> X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
         >>> Z[:, 4] += 0.8
-        >>> pkex.mmd(X, Z, n_permutations=1199, random_state=0).significant()
+        >>> pkex.mmd(X, Z, n_permutations=999, random_state=0).significant()
         ('x4',)
         """
         level = self.alpha if alpha is None else alpha
