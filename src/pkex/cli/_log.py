@@ -25,6 +25,8 @@ class _Stderr(logging.Handler):
     """Prints messages as people read them, in the width of the terminal."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        if hasattr(record, "result"):  # it stands on stdout
+            return
         text = escape_controls(record.getMessage())
         start = "Error: " if record.levelno >= logging.ERROR else ""
         print(wrap_lines(start + text, sys.stderr), file=sys.stderr)

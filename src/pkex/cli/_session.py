@@ -67,6 +67,10 @@ class Session(Output):
         """Say something about this run only, on stderr: the summary is that of any like it."""
         LOGGER.log(level, "%s", text)
 
+    def log_result(self, text: str, alarm: bool) -> None:
+        """Log the result; on stderr it would say again what stands on stdout."""
+        LOGGER.log(WARNING if alarm else INFO, "%s", text, extra={"result": True})
+
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
         """Turn warnings of the libraries into notes."""

@@ -16,6 +16,7 @@ from pkex._util.progress import LONG
 from pkex._util.words import format_duration, pluralise
 from pkex.cli import _summary
 from pkex.cli._column_facts import change_facts
+from pkex.cli._monitoring import Monitor
 from pkex.cli._options import (
     DependenceOptions,
     DriftOptions,
@@ -29,7 +30,7 @@ from pkex.cli._session import Session
 from pkex.output.terminal import LINES, bars, draw
 from pkex.output.view import View, more
 from pkex.output.view import attribution as view
-from pkex.output.view.changes import describe_changes
+from pkex.output.view.changes import describe_changes, headline
 from pkex.results.totals import PairTotals
 from pkex.statistics.duration import Rates, measure_rates
 from pkex.statistics.pair_weights import UNITS
@@ -53,6 +54,7 @@ def drift(
     """Compare two datasets, and return 1 when drift is detected, else 0."""
     dialect, session = reading.dialect(), Session(**vars(output))
     reference, current, alpha = tables.reference, tables.current, tables.alpha
+    monitor = Monitor(tables)
     if not 0.0 < alpha < 1.0:
         raise ValueError(f"--alpha must lie between 0 and 1, got {alpha:g}.")
     needed = math.ceil(1.0 / alpha) - 1
@@ -89,12 +91,15 @@ def drift(
     assert result.p_value is not None  # there are permutations
     assert result.p_statistic is not None
     detected = bool(result.detected())
+    changes = describe_changes(result, alpha)
+    said = headline(result, alpha, changes)
     facts = _summary.DriftResult(
+        headline=said,
         drift=detected,
         statistic_name="MMD^2",
         p_value=result.p_value,
         p_statistic=result.p_statistic,
-        changes=[change_facts(change) for change in describe_changes(result, alpha)],
+        changes=[change_facts(change) for change in changes],
         **_facts(result, testing),
     )
     inputs = _summary.DriftInputs(
@@ -104,6 +109,8 @@ def drift(
     details = {"Reference": str(reference), "Current": str(current)}
     report = {"details": details, "sample_names": ("reference", "current")}
     session.finish("drift", inputs, facts, _values(result), grid, result, pairs, **report)
+    monitor.report(inputs, facts, said)
+    session.log_result(f"{said}, p = {result.p_value:.3g} (alpha = {alpha:g}).", detected)
     return _DRIFT if detected else 0
 
 

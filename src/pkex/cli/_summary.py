@@ -245,6 +245,7 @@ class DriftResult(StatisticFacts):
     """The result of `pkex drift`."""
 
     drift: Annotated[bool, "Whether drift is detected: p_value <= alpha."]
+    headline: Annotated[str, "The verdict in one line, with what happened to the first features."]
     statistic_name: Literal["MMD^2"]
     p_value: Annotated[
         float, "p-value of the overall test: all features jointly, and each feature on its own."

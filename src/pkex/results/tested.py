@@ -375,9 +375,7 @@ class Tested(Result):
         """
         if self.null_values is None:
             return None
-        p = step_down_max(
-            *_labellings(_Statistics(self.values, self.null_values, self.rounding))
-        )
+        p = step_down_max(*_labellings(_Statistics(self.values, self.null_values, self.rounding)))
         if self.test_p_values is None:
             return p
         is_tested = ~np.isnan(self.test_p_values)  # the others are cleared by labels

@@ -10,7 +10,7 @@ from pkex._util.types import Floats
 from pkex.output.columns import Points, Shares, is_constant, picture
 from pkex.output.report._page import Fact, accuracy, finite, make_facts
 from pkex.output.text import kernel_text
-from pkex.output.view.changes import Change, describe_changes, named
+from pkex.output.view.changes import Change, describe_changes, headline
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -75,10 +75,7 @@ def _title(attribution: Attribution, changes: tuple[Change, ...], alpha: float) 
     """Return the heading: what drifted and how; for other results, the question."""
     if attribution.target_kernel is not None or not attribution.n_permutations:
         return _TITLES[attribution.statistic_name]
-    if not attribution.detected(alpha):
-        return "No drift detected"
-    names = named(attribution, alpha, changes)
-    return f"Drift detected: {names}" if names else "Drift detected in the features jointly"
+    return headline(attribution, alpha, changes)
 
 
 def _change(change: Change) -> dict[str, Any]:

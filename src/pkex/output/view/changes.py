@@ -9,18 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from pkex.tables.column_changes import ColumnChange, describe_column
+from pkex.tables.dates import SINCE
 from pkex.tables.pair_changes import PairChange, largest_pair_change
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
 
-__all__ = ["Change", "describe_changes", "named"]
+__all__ = ["Change", "describe_changes", "headline"]
 
 Change = ColumnChange | PairChange
 
 _GROUP = 5  # columns of a group that have a sentence
 _NAMED = 3  # features that a headline says something about
-_DAYS = "days since 1970-01-01"
 
 
 def describe_changes(result: Attribution, alpha: float) -> tuple[Change, ...]:
@@ -52,7 +52,8 @@ def _of_feature(result: Attribution, feature: int, alpha: float) -> list[Change]
 
 def _column(result: Attribution, column: int) -> ColumnChange:
     assert result.samples is not None
-    kind: Literal["numeric", "date", "categorical"] = "numeric"
+    unit = result.column_units[column] if result.column_units else None
+    kind: Literal["numeric", "date", "categorical"] = "date" if unit == SINCE else "numeric"
     if result.categorical[column]:
         kind = "categorical"
     before, after = (sample[:, column] for sample in result.samples)
@@ -66,23 +67,29 @@ def _pair(result: Attribution, column: int) -> PairChange | None:
     return largest_pair_change(column, others, *result.samples, names, kinds)
 
 
-def named(result: Attribution, alpha: float, changes: tuple[Change, ...]) -> str:
-    """Return the significant features with what happened to them in a few words, for a headline.
+def headline(result: Attribution, alpha: float, changes: tuple[Change, ...]) -> str:
+    """Return the verdict of a drift test in one line, with what happened to the first features.
 
     Examples
     --------
     >>> import numpy as np, pkex
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> result = pkex.mmd(X, X * [1.0, 3.0], n_permutations=99, random_state=0)
-    >>> named(result, 0.05, describe_changes(result, 0.05))
-    'x1 (standard deviation 1.01 to 3.03)'
+    >>> headline(result, 0.05, describe_changes(result, 0.05))
+    'Drift detected: x1 (standard deviation 1.01 to 3.03)'
     """
+    if not result.detected(alpha):
+        return "No drift detected"
     names, parts = result.significant(alpha), []
     for name in names[:_NAMED]:
         feature = result.feature_names.index(name)
         columns = [result.column_names[j] for j in result.feature_groups[feature]]
         said = [one.headline for one in changes if one.columns[0] in columns and one.headline]
         parts.append(f"{name} ({said[0]})" if said else name)
+    if not names:
+        return "Drift detected in the features jointly"
     if len(names) > _NAMED:
         parts.append(f"{len(names) - _NAMED} more")
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return (
+        f"Drift detected: {' and '.join([*[', '.join(parts[:-1])][: len(parts) > 1], parts[-1]])}"
+    )
