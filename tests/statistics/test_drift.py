@@ -68,7 +68,7 @@ def test_a_score_is_the_mmd_with_the_reference(kernel, estimator):
 def test_drift_is_found_where_it_is():
     drift = MMDDrift(n_permutations=200, random_state=0).fit(REFERENCE)
     found = drift.explain(NEW)
-    assert found.p_value == 1 / 201
+    assert found.p_value <= 2 / 201
     assert found.ranking[0] == 2
     assert found.p_values[2] == 1 / 201
     again = drift.explain(NEW)
@@ -124,12 +124,12 @@ def test_other_columns_are_refused():
     drift = MMDDrift().fit(frame(0, 30))
     new = frame(1, 20)
     for wrong, words in [
-        (new[["a"]], "2 columns and X has 1"),
-        (new.rename(columns={"b": "c"}), r"\['b', 'c'\]"),
-        (new[["b", "a"]], "in another order"),
+        (new[["a"]], r"X lacks the columns \['b'\] of the reference"),
+        (new.rename(columns={"b": "c"}), r"X lacks the columns \['b'\] of the reference"),
+        (new.to_numpy()[:, :1], "2 columns|1 features"),
         (new.assign(b=1.0), "column 'b' holds categories in the reference and numbers in X"),
         (new[:1], "X has 1 row; at least 2"),
-        (new.assign(a=np.nan), "X contains NaN"),
+        (new.assign(a=np.inf), "X contains NaN or infinity"),
     ]:
         with pytest.raises(ValueError, match=words):
             drift.score(wrong)
@@ -139,6 +139,20 @@ def test_other_columns_are_refused():
         MMDDrift().fit(REFERENCE[:1])
     with pytest.raises(ValueError, match="Chi2 needs non-negative values"):
         MMDDrift(Chi2()).fit(np.abs(REFERENCE)).score(NEW)
+
+
+def test_columns_are_taken_by_name():
+    drift = MMDDrift(n_permutations=19, random_state=0).fit(frame(0, 30))
+    new = frame(1, 20, "uvw")
+    expected = drift.explain(new)
+    moved = new.assign(more="x")[["more", "b", "a"]]
+    for other in (moved, pl.from_pandas(moved)):
+        found = drift.explain(other)
+        assert np.array_equal(found.values, expected.values)
+        assert found.feature_names == ("a", "b")
+        assert drift.detect(other) == expected.detected()
+    with pytest.raises(ValueError, match="X contains NaN"):
+        MMDDrift(missing="refuse").fit(frame(0, 30)).score(new.assign(a=np.nan))
 
 
 def test_constant_reference_data():
@@ -213,7 +227,7 @@ def test_a_single_column_is_found_among_many_by_default():
     drift = MMDDrift(random_state=0).fit(X)
     assert drift.detect(Z)
     found = drift.explain(Z)
-    assert found.n_permutations == 1599
+    assert found.n_permutations == 999
     assert list(np.flatnonzero(found.p_adjusted <= 0.05)) == [7]
     with pytest.raises(ValueError, match=r"n_permutations is 9999; .* needs at least 999999"):
         drift.detect(Z, alpha=1e-6)
