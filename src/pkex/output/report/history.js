@@ -45,7 +45,7 @@ function hover(svg, axis, [left, top, bottom]) {
     "Oldest on the left, small p-values at the top. Line: significance level.");
   const figure = h("div", { class: "figure", id: "runs" });
   responsive(figure, (width) => {
-    const [height, left, right, top, bottom] = [240, 52, width - 8, 12, 198];
+    const [height, left, right, top, bottom] = [226, 52, width - 8, 12, 198];
     const least = Math.min(...runs.map((run) => Math.min(run.p_value, run.alpha)));
     const decades = Math.max(1, Math.ceil(-Math.log10(least) - 1e-9));
     const y = (p) => bottom + (Math.log10(p) / decades) * (bottom - top);
@@ -111,10 +111,11 @@ if (names.length) {
 
 {
   const { body } = section("table", "All runs", "Table", "Newest first. Bold: drift detected.");
-  body.append(table("Runs", ["Time", "Current dataset", "Rows", "p-value", "Result"],
-    [...runs].reverse().map((run) => [h("span", { class: "whole" }, moment(run)), String(run.current ?? ""), run.rows ? fmt(run.rows[1], 9) : "",
+  body.append(table("Runs", ["Time", "p-value", "Result", "Rows", "Current dataset"],
+    [...runs].reverse().map((run) => [h("span", { class: run.drift ? "whole" : "whole plain" }, moment(run)),
       h("td", { class: run.drift ? "significant" : null }, pText(run.p_value, 4)),
-      [run.headline, ...run.changes].join(" \u00b7 ")]), [1, 4]));
+      h("td", { class: "text long" }, run.changes.length ? run.changes.join(" ") : run.headline),
+      run.rows ? fmt(run.rows[1], 9) : "", String(run.current ?? "")]), [2, 4]));
 }
 
-showMethod("What the history says of itself.");
+showMethod("The runs and their reference.");

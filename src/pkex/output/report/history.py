@@ -53,9 +53,9 @@ def payload(runs: Sequence[Mapping[str, Any]], name: str, unreadable: int) -> di
     facts = {
         "Runs": len(runs),
         "Runs with drift": f"{alarms} of the last {len(shown)}" if hidden else alarms,
-        "Last run": _page.cut(str(last["time"])),
+        "Last run": _moment(last),
         "Last p-value": f"{last['p_value']:.3g}",
-        "First run": _page.cut(str(runs[0]["time"])),
+        "First run": _moment(runs[0]),
         "Reference": _page.cut(str(last.get("reference", ""))),
         "Lines that are not runs": unreadable or None,
     }
@@ -71,6 +71,12 @@ def payload(runs: Sequence[Mapping[str, Any]], name: str, unreadable: int) -> di
         "expected": sum(float(run["alpha"]) for run in shown),
         "runs": [_run(run) for run in shown],
     }
+
+
+def _moment(run: Mapping[str, Any]) -> str:
+    """Return the time of a run to the minute."""
+    text = str(run["time"])
+    return f"{text[:16].replace('T', ' ')} UTC" if text.endswith("+00:00") else _page.cut(text)
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
