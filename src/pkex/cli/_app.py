@@ -121,7 +121,7 @@ def explain() -> None:
     """
 
 
-@command("_statistics", DriftOptions, StatisticOptions, FileOptions, Output)
+@command("_drift", DriftOptions, StatisticOptions, FileOptions, Output)
 def drift() -> None:
     """Test two datasets for drift (MMD), and attribute it to features.
 

@@ -224,7 +224,9 @@ class EffectsOptions:
 class DriftOptions:
     """Two datasets, and when they differ."""
 
-    reference: Path = argument("REFERENCE", "Reference dataset: CSV or Parquet.")
+    reference: Path = argument(
+        "REFERENCE", "Reference dataset: CSV, Parquet, or a file of MMDDrift.save (*.npz)."
+    )
     current: Path = argument("CURRENT", "Current dataset: CSV or Parquet.")
     alpha: float = test_option("ALPHA", "Significance level.", 0.05)
     history: Path | None = option(
@@ -288,7 +290,7 @@ class StatisticOptions:
     interactions: bool = _interactions()
     n_jobs: int = _n_jobs()
     permutations: int | None = test_option(
-        "N", "Number of permutations (default 999, more for many features).", least=0
+        "N", "Number of permutations (default 999, more for a small alpha).", least=0
     )
     kernel: Literal["median", "median-per-column"] = test_option(
         "NAME",
@@ -313,7 +315,13 @@ class StatisticOptions:
         "Maximum number of rows, sampled at random (default 10000; all with --block-size).",
     )
     seed: int = test_option("N", "Random seed of permutations, blocks and samples.", 0, least=0)
-    missing: Literal["drop", "refuse"] = _missing()
+    missing: Literal["separate", "drop", "refuse"] = option(
+        "separate|drop|refuse",
+        "Missing values: data, whose share is tested as well (separate, the default); drop the "
+        "rows that have them; or refuse the dataset.",
+        "separate",
+        panel=_READING,
+    )
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,7 @@ class Session(Output):
         columns = {
             "numeric": table.of_kind("numeric"),
             "categorical": categorical,
+            "date": table.of_kind("date"),
             "ignored": table.ignored,
         }
         parts = [f"{kind}: {join_names(names)}" for kind, names in columns.items() if names]

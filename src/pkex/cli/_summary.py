@@ -190,16 +190,18 @@ class ContributionFacts(TypedDict):
             "feature permuted. Present with permutations.",
         ]
     ]
-    p_adjusted: NotRequired[Annotated[float, "p_value adjusted by Holm."]]
+    p_adjusted: NotRequired[Annotated[float, "p_value adjusted for the number of features."]]
     univariate: Annotated[float, "The statistic of this feature only."]
     p_univariate: NotRequired[Annotated[float, "p-value of univariate; present with permutations."]]
-    p_univariate_adjusted: NotRequired[Annotated[float, "p_univariate adjusted by Holm."]]
+    p_univariate_adjusted: NotRequired[
+        Annotated[float, "p_univariate adjusted for the number of features."]
+    ]
 
 
 class StatisticFacts(TypedDict):
     """The part of a result that `pkex drift` and `pkex dependence` share."""
 
-    kernel: Literal["median-per-column", "median"]
+    kernel: Literal["median-per-column", "median", "custom"]
     removal: Literal["product-of-marginals", "neutral"]
     block_size: int | None
     sample: Annotated[

@@ -184,8 +184,8 @@ class Attribution(Recomputed):
     >>> Z[:, 1] += 1.0
     >>> pkex.mmd(X, Z, n_permutations=199, random_state=0)
     Attribution(MMD^2 = 0.0816, unbiased, 100 + 120 rows, 2 features, error bound ...)
-      Drift detected, p = 0.005 (alpha = 0.05); MMD² = 0.0816 (p = 0.005).
-      Significant feature: x1.
+      Drift detected in x1, p = 0.005 (alpha = 0.05); MMD² = 0.0816 (p = 0.005).
+      x1: higher values; mean from ...
       background: all pairs of different rows of both samples
           contribution  p (adjusted)  univariate  p (adjusted)
       x1      +0.08292          0.01     +0.1231          0.01

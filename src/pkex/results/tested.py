@@ -530,7 +530,7 @@ class Tested(Result):
         >>> import numpy as np, pkex
         >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
         >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).verdict()
-        'Dependence detected, p = 0.01 (alpha = 0.05); HSIC = 0.05472 (p = 0.01)... x0.'
+        'Dependence detected on x0, p = 0.02 (alpha = 0.05); HSIC = 0.05472 (p = 0.01).'
         """
         return " ".join(self.sentences(self.alpha if alpha is None else alpha))
 
@@ -545,7 +545,7 @@ class Tested(Result):
         Returns
         -------
         tuple of str
-            What was detected, and, where something was, the significant features.
+            What was detected, and in which features; or that no single one is significant.
 
         See Also
         --------
@@ -555,8 +555,8 @@ class Tested(Result):
         --------
         >>> import numpy as np, pkex
         >>> x = np.arange(12.0)
-        >>> pkex.hsic(x[:, None], x, n_permutations=99, random_state=0).sentences(0.05)[1]
-        'Significant feature: x0.'
+        >>> pkex.hsic(x[:, None], x, n_permutations=99, random_state=0).sentences(0.05)[0]
+        'Dependence detected on x0, p = 0.01 (alpha = 0.05); HSIC = ...'
         """
         size = f"{self.statistic_name.replace('^2', '²')} = {self.statistic:.4g}"
         if self.standard_error is not None:
@@ -570,7 +570,7 @@ class Tested(Result):
         if not detected:
             return (f"{start}, {tested}",)
         names = self.significant(alpha)
-        which = "No single feature is significant."
-        if names:
-            which = f"Significant feature{'s' * (len(names) > 1)}: {join_names(names)}."
-        return f"{start}, {tested}", which
+        if not names:
+            return f"{start}, {tested}", "No single feature is significant."
+        word = "in" if what == "drift" else "on"
+        return (f"{start} {word} {join_names(names)}, {tested}",)

@@ -31,6 +31,7 @@ __all__ = [
     "refuse_missing",
     "take_rows",
     "take_usable",
+    "with_dates",
 ]
 
 Table = TypeVar("Table", FileTable, FileStream)
@@ -175,7 +176,7 @@ def mask_rows(stream: FileStream, chosen: str | None) -> NDArray[np.bool_]:
 def take_usable(
     table: FileTable, columns: Sequence[str], excluded: Sequence[str] = ()
 ) -> FileTable:
-    """Return the table with the columns asked for, or all that are numeric or categorical.
+    """Return the table with the columns asked for, or all that are numbers, categories or dates.
 
     Excluded columns are left out; one that the table does not have is an error, as it is a typo.
     """
@@ -197,7 +198,17 @@ def take_usable(
             f"column {other[0]} of {table.path} is neither numeric nor categorical: leave it out, "
             "or pass it to --categorical."
         )
-    return table
+    return with_dates(table)
+
+
+def with_dates(table: FileTable) -> FileTable:
+    """Return the table with its dates as pandas keeps times, which a test takes as days."""
+    frame = table.frame
+    for name in table.of_kind("date"):
+        if frame[name].dtype == object:  # days without a time
+            days = np.array([None if c != c else c for c in frame[name]], dtype="M8[us]")
+            frame = frame.assign(**{name: days})
+    return replace(table, frame=frame)
 
 
 def refuse_missing(path: Path, rows: str, missing: Mapping[str, int], advice: str = "") -> None:
