@@ -9,6 +9,7 @@ columns and 999 permutations nothing is below 0.06, however clear it is. Step-do
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,7 +114,11 @@ class FamilyTest(NamedTuple):
 
 
 def family_test(
-    joint: Floats, slack: Floats, columns: Floats | None = None, column_slack: Floats | None = None
+    joint: Floats,
+    slack: Floats,
+    columns: Floats | None = None,
+    column_slack: Floats | None = None,
+    shares: Sequence[float] = (),
 ) -> FamilyTest:
     """Return one test of several joint statistics and of the largest of the columns.
 
@@ -121,9 +126,10 @@ def family_test(
     columns shows in none; and a kernel sees some changes better than another does. So all are
     asked. Every statistic becomes a p-value among all labellings. The smallest p-value of the joint
     statistics is ranked again over the labellings, and so is the largest of the columns on the scale
-    of their tails (`standardise`). The smaller one of the two, ranked once more, is the answer; the
-    columns have 3/5 of the significance level. All that is done with every labelling alike, so it
-    is that of one permutation test, and exact.
+    of their tails (`standardise`). The smaller one of the two, ranked once more, is the answer. A
+    p-value is divided by its share of the significance level before it is compared with others; the
+    columns have 3/5. All that is done with every labelling alike, so it is that of one permutation
+    test, and exact.
 
     Parameters
     ----------
@@ -135,6 +141,8 @@ def family_test(
     columns : array of shape (permutations + 1, features), optional
         The statistic of each feature by itself, under the same permutations.
     column_slack : array of shape (features,), optional
+    shares : sequence of float, optional
+        Of the joint statistics; equal ones by default.
 
     Examples
     --------
@@ -145,14 +153,14 @@ def family_test(
     0.005
     """
     of_joint = _p_of_rows(joint, slack)
-    least, heights = _rank_smallest(of_joint), standardise(joint, slack).heights
-    members, clear = of_joint[0], heights[0]
+    least = _rank_smallest(of_joint / (np.array(shares) if len(shares) else 1.0))
+    members, clear = of_joint[0], standardise(joint, slack).heights[0]
     if columns is not None:
         scaled = standardise(columns, column_slack)
         largest = scaled.heights.max(axis=1)
         of_columns = _p_of_rows(largest[:, None], np.array([scaled.tie]))[:, 0]
-        shares = np.array([1.0 - _COLUMNS, _COLUMNS])
-        least = _rank_smallest(np.column_stack([least, of_columns]) / shares)
+        both = np.column_stack([least / (1.0 - _COLUMNS), of_columns / _COLUMNS])
+        least = _rank_smallest(both)
         members, clear = np.append(members, of_columns[0]), np.append(clear, largest[0])
     # of several with the same p-value that which stands out most
     first = min(range(len(members)), key=lambda member: (members[member], -clear[member]))
@@ -237,7 +245,7 @@ def step_down_max(statistics: Floats, slack: Floats | None = None) -> Floats:
 def _rank_smallest(p_values: Floats) -> Floats:
     """Return for each row of p-values how many rows have one as small as its smallest: a share."""
     smallest = p_values.min(axis=1)
-    return _p_of_rows(-smallest[:, None], np.full(1, 0.25 / len(smallest)))[:, 0]
+    return _p_of_rows(-smallest[:, None], np.full(1, _TIE))[:, 0]
 
 
 def _p_of_rows(statistics: Floats, slack: Floats) -> Floats:

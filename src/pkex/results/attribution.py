@@ -29,9 +29,8 @@ _OPTIONAL = (
 )
 _CODEC = codec.Codec(
     # version 2: the p-value is that of the verdict; files do not hold the samples
-    # version 4: the members of the family of the verdict, new and lost categories, units
     "Attribution",
-    4,
+    3,
     (
         codec.ABOUT,
         codec.Entries(

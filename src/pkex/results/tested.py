@@ -8,6 +8,7 @@ estimators.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -31,6 +32,7 @@ from pkex.results.base import Result
 __all__ = ["Tested", "verdict_of"]
 
 
+_SHARES = {"rbf": 0.7, "laplacian": 0.1, "energy": 0.2, "kernel": 1.0}
 _MANY_ROWS = 20  # of which there are more permutations than anybody draws
 _BAND = (0.025, 0.975)  # quantiles of the null band
 
@@ -57,13 +59,17 @@ class _Statistics(NamedTuple):
     rounding: Floats
 
 
-def verdict_of(joint: Permuted, univariate: Permuted | None) -> FamilyTest:
-    """Return the test of the verdict: of statistics of all features, and of each by itself."""
+def verdict_of(
+    joint: Permuted, names: Sequence[str], univariate: Permuted | None
+) -> FamilyTest:
+    """Return the test of the verdict: of statistics of all features, and of each by itself.
+
+    The RBF kernels, which see changes of dependence best, have most of the significance level of
+    the former; what the energy distance is needed for, it sees clearly.
+    """
     columns = None if univariate is None else _labellings(univariate)
-    return family_test(
-        *_labellings(joint),
-        *(columns or (None, None)),
-    )
+    shares = [_SHARES[name] for name in names]
+    return family_test(*_labellings(joint), *(columns or (None, None)), shares=shares)
 
 
 def _labellings(statistics: Permuted) -> tuple[Floats, Floats]:
@@ -305,7 +311,7 @@ class Tested(Result):
             assert self.member_null_values is not None
             assert self.member_rounding is not None
             joint = _Statistics(self.member_values, self.member_null_values, self.member_rounding)
-        return verdict_of(joint, self._univariate)
+        return verdict_of(joint, self._members[:-1], self._univariate)
 
     @property
     def _univariate(self) -> _Statistics | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from pkex.results.attribution import Attribution
 from pkex.statistics.missing import MISSING
 from pkex.statistics.mmd import Compared, attribute_mmd, compare_tables, p_value_of
 from pkex.statistics.options import Options, check_choice, document, shared_options
+from pkex.statistics.reference import load_reference, save_reference
 from pkex.tables.frames import Table, as_table
 
 __all__ = ["MMDDrift"]
@@ -165,6 +167,10 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         if wanted is not None and len(table) > wanted:
             rows = as_generator(self.random_state).choice(len(table), wanted, replace=False)
             table = table.take(np.sort(rows))
+        return self._keep(table)
+
+    def _keep(self, table: Table) -> MMDDrift:
+        """Keep reference data."""
         self.reference_ = table.cells
         self.categorical_ = table.categorical
         self._labels = table.labels
@@ -175,6 +181,69 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
+
+    def _reference(self) -> Table:
+        """Return the reference data."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        titles = default_names("x", self.n_features_in_) if names is None else tuple(names)
+        units = getattr(self, "_units", ())  # one that an earlier version pickled has none
+        return Table(self.reference_, titles, self.categorical_, self._labels, units)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator and its reference data to a file, without pickle.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file; an existing one is replaced. It holds the reference data.
+
+        See Also
+        --------
+        load : Read the file.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> import pkex
+        >>> rng = np.random.default_rng(0)
+        >>> drift = pkex.MMDDrift(random_state=0).fit(rng.normal(size=(50, 2)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     drift.save(os.path.join(folder, "reference.npz"))
+        ...     again = pkex.MMDDrift.load(os.path.join(folder, "reference.npz"))
+        >>> new = rng.normal(size=(20, 2))
+        >>> again.explain(new).p_value == drift.explain(new).p_value
+        True
+        """
+        save_reference(self, self._reference(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> MMDDrift:
+        """Return the estimator that `save` wrote to a file.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file.
+
+        Returns
+        -------
+        MMDDrift
+            The estimator, fitted.
+
+        See Also
+        --------
+        save : Write the file.
+
+        Examples
+        --------
+        ::
+
+            pkex.MMDDrift.load("reference.npz").detect(batch)
+        """
+        parameters, table = load_reference(path)
+        return cls(**parameters)._keep(table)
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Return the squared MMD between `X` and the reference data; large when they differ.
@@ -313,12 +382,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
 
     def _ready(self, X: Any, **chosen: Any) -> tuple[Compared, Options]:
         """Return the reference data with a sample, and the options of the comparison."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        titles = default_names("x", self.n_features_in_) if names is None else tuple(names)
-        reference = Table(
-            self.reference_, titles, self.categorical_, self._labels, getattr(self, "_units", ())
-        )
+        reference = self._reference()
         options = Options(**shared_options(self) | chosen)
         sample = self._table(X, reset=False)
         if self._labels is not None:

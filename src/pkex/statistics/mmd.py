@@ -202,7 +202,7 @@ def p_value_of(compared: Compared, options: Options) -> float:
     source, _ = make_source(compared.table, compared.blocks, options)
     tests = source.test_labels(options.n_permutations, compared.random, backend=game_class())
     assert tests.joint is not None
-    return verdict_of(tests.joint, tests.univariate).p_value
+    return verdict_of(tests.joint, source.members.names, tests.univariate).p_value
 
 
 def _cut_samples(

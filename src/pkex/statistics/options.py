@@ -89,7 +89,7 @@ class Options:
 
 def shared_options(estimator: object) -> dict[str, Any]:
     """Return those parameters of an estimator of scikit-learn that are options as well."""
-    names = [option.name for option in fields(Options)]
+    names = [option.name for option in fields(Options) if option.name != "alpha"]
     return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
 
 
