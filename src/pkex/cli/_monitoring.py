@@ -37,10 +37,10 @@ class Monitor:
 
     def __init__(self, options: DriftOptions) -> None:
         self.history, self.metrics = options.history, options.metrics
-        self.page = None if self.history is None else self.history.with_suffix(".html")
         for option, path in (("--history", self.history), ("--metrics", self.metrics)):
             if path is not None:
                 _check(option, path)
+        self.page = None if self.history is None else self.history.with_suffix(".html")
         if self.history is not None:
             if self.page == self.history:
                 raise ValueError(

@@ -59,9 +59,7 @@ class _Statistics(NamedTuple):
     rounding: Floats
 
 
-def verdict_of(
-    joint: Permuted, names: Sequence[str], univariate: Permuted | None
-) -> FamilyTest:
+def verdict_of(joint: Permuted, names: Sequence[str], univariate: Permuted | None) -> FamilyTest:
     """Return the test of the verdict: of statistics of all features, and of each by itself.
 
     The RBF kernels, which see changes of dependence best, have most of the significance level of

@@ -68,6 +68,8 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         Where the reference data have names.
     categorical_ : tuple of bool
         Which columns hold categories.
+    units_ : tuple of str or None
+        The units of columns of dates and durations; empty where no column has one.
 
     See Also
     --------
@@ -174,7 +176,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         self.reference_ = table.cells
         self.categorical_ = table.categorical
         self._labels = table.labels
-        self._units = table.units
+        self.units_ = table.units
         self.n_features_in_ = len(table.names)
         if table.labels == table.names:
             self.feature_names_in_ = np.array(table.names, dtype=object)
@@ -187,7 +189,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         titles = default_names("x", self.n_features_in_) if names is None else tuple(names)
-        units = getattr(self, "_units", ())  # one that an earlier version pickled has none
+        units = getattr(self, "units_", ())  # one that an earlier version pickled has none
         return Table(self.reference_, titles, self.categorical_, self._labels, units)
 
     def save(self, path: str | os.PathLike[str]) -> None:
