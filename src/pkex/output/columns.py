@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.cells import format_cell, format_number, is_number, others_name
+from pkex._util.cells import format_cell, format_number, is_missing, is_number, others_name
 from pkex._util.types import Floats
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ class Shares:
         Empty for a column of numbers.
     beyond : float
         The share of all rows that lie beyond the edges; the outer bins hold them.
+    missing : tuple of float
+        Of a column of numbers, the share of missing cells in each series; empty if there are none.
+        Bins hold the other cells. Missing categories are a category.
     """
 
     series: tuple[str, ...]
@@ -72,6 +75,7 @@ class Shares:
     edges: Floats | None = None
     categories: tuple[str, ...] = ()
     beyond: float = 0.0
+    missing: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +126,8 @@ def is_constant(attribution: Attribution, column: int) -> bool:
     assert attribution.samples is not None
     two = attribution.target_kernel is None
     cells = [sample[:, column] for sample in attribution.samples[: 2 if two else 1]]
-    return len(set(np.concatenate(cells).tolist())) == 1
+    cells_of_both = np.concatenate(cells).tolist()
+    return len({None if is_missing(cell) else cell for cell in cells_of_both}) == 1
 
 
 def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool = False) -> Shares:
@@ -140,6 +145,9 @@ def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool
 
 def _with_target(cells: Cells, target: Cells, categorical: bool = False) -> Picture:
     """Return the picture of one column against a target of classes or numbers."""
+    if not categorical and any(map(is_missing, cells)):
+        known = np.array([not is_missing(cell) for cell in cells])
+        cells, target = cells[known], target[known]
     y = _numbers(target, _MAX_CLASSES)
     if y is None:
         return _distributions(cells, *categories(target, _MAX_CLASSES), categorical)
@@ -158,7 +166,12 @@ def _distributions(
     cells: Cells, series: NDArray[np.intp], names: Sequence[str], categorical: bool
 ) -> Shares:
     """Return the distribution of `cells` in each series; `series` has the one of each row."""
-    numbers = None if categorical else _numbers(cells, _MAX_CATEGORIES)
+    known = np.array([not is_missing(cell) for cell in cells])
+    numbers = None if categorical else _numbers(cells[known], _MAX_CATEGORIES)
+    missing: tuple[float, ...] = ()
+    if numbers is not None and not known.all():
+        missing = tuple(float(1.0 - known[series == k].mean()) for k in range(len(names)))
+        series = series[known]
     edges = None if numbers is None else _edges(numbers, len(names))
     labels: list[str] = []
     beyond = 0.0
@@ -169,8 +182,8 @@ def _distributions(
         inside = np.clip(numbers, edges[0], edges[-1])
         counts = [np.histogram(inside[series == k], edges)[0] for k in range(len(names))]
         beyond = float(np.mean(inside != numbers))
-    shares = np.array([count / count.sum() for count in counts])
-    return Shares(tuple(names), shares, edges, tuple(labels), beyond)
+    shares = np.array([count / max(1, count.sum()) for count in counts])
+    return Shares(tuple(names), shares, edges, tuple(labels), beyond, missing)
 
 
 def bulk(numbers: Floats) -> tuple[float, float]:
@@ -256,7 +269,7 @@ def categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
     >>> categories(np.array(["b", "a", "b"]), 6)
     (array([0, 1, 0]), ['b', 'a'])
     """
-    numeric = all(map(is_number, cells))
+    numeric = all(is_number(cell) and not is_missing(cell) for cell in cells)
     texts = cells.astype(np.float64) if numeric else np.array([format_cell(cell) for cell in cells])
     unique, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")

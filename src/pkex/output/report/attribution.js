@@ -168,7 +168,7 @@ if (report.marginals.length) {
   const kinds = new Set(report.marginals.flatMap(({ panels }) => panels.map(({ kind }) => kind)));
   const shared = report.marginals.flatMap(({ panels }) => panels).find((panel) => panel.series)?.series.map(({ name }) => name);
   const { body } = section("marginals", report.two_samples ? "The columns in both samples" : `The columns and ${samples[1]}`, "Columns",
-    `${report.marginals.length < names.length ? `The ${report.marginals.length} features with the largest contributions. ` : ""}${
+    `${report.marginals.length < names.length ? `The ${report.marginals.length} features that are significant or have the largest contributions. ` : ""}${
       shared ? `Histograms and bars show the fraction of rows${report.two_samples ? " of each sample" : ` of each ${samples[1]}`}.` : `A point is one row; vertical axis: ${samples[1]}.`}${
       targets.length > 1 ? ` Of the targets only ${samples[1]} is shown.` : ""}${
       kinds.has("boxes") ? " Box: IQR, whiskers: 5 to 95 %, line: median." : ""}`);
@@ -180,7 +180,7 @@ if (report.marginals.length) {
       const figure = h("div", { class: "figure" });
       const grouped = panel.column !== names[feature];
       grid.append(h("div", { class: "panel" }, h("h3", {}, grouped ? `${names[feature]}: ${panel.column}` : names[feature]),
-        h("p", {}, `contribution ${fmt(values[feature], 3)}${tested ? `, p = ${pText(adjusted[feature])}` : ""}`), figure));
+        h("p", {}, `contribution ${fmt(values[feature], 3)}${tested ? `, p = ${pText(adjusted[feature])}` : ""}${panel.note ? `; ${panel.note}` : ""}`), figure));
       responsive(figure, (width) => figure.replaceChildren(drawings[panel.kind](width, panel)));
     }
   }
