@@ -36,7 +36,8 @@ Floats = NDArray[np.float64]
 Change = Callable[[pd.DataFrame, np.random.Generator], pd.DataFrame]
 
 FILE = Path(__file__).parent / "power.json"
-ROWS, LEVEL, PERMUTATIONS = 500, 0.05, 999
+ROWS, LEVEL, PERMUTATIONS = 500, 0.05, 499
+ROUND = 10  # data sets of every change before the next ones, so that a run can be stopped
 NUMBERS = ["income", "age", "score", "rate", "price", "height"]
 LEVELS = {"city": {"A": 0.4, "B": 0.3, "C": 0.2, "D": 0.1}, "plan": {"u": 0.5, "v": 0.3, "w": 0.2}}
 WIDE = 60
@@ -217,10 +218,10 @@ def look_at_many(number: int, changed: int) -> list[float]:
 TESTS = {"pkex": by_pkex, "Columns": by_columns, "MMD": by_mmd}
 
 
-def simulate(name: str, tests: dict[str, Any], sets: int) -> dict[str, list[bool]]:
-    """Return what each test says of each data set."""
+def simulate(name: str, tests: dict[str, Any], numbers: range) -> dict[str, list[bool]]:
+    """Return what each test says of some data sets."""
     found: dict[str, list[bool]] = {test: [] for test in tests}
-    for number in range(sets):
+    for number in numbers:
         data = tables(name, number)
         for test, run in tests.items():
             with warnings.catch_warnings():
@@ -255,7 +256,7 @@ def section(stored: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Simulate, print and store."""
+    """Simulate, print and store; what is stored is not simulated again."""
     parser = argparse.ArgumentParser(description="Power of the verdict, and levels.")
     parser.add_argument("--sets", type=int, default=200)
     parser.add_argument("--before", action="store_true", help="store as the version before")
@@ -265,21 +266,24 @@ def main() -> None:
     if options.out.exists():
         stored = json.loads(options.out.read_text(encoding="utf-8"))
     tests: dict[str, Any] = {"Before": before} if options.before else TESTS
-    for name in CHANGES:
-        found = simulate(name, tests, options.sets)
-        stored["changes"].setdefault(name, {}).update(found)
-        print(name, {test: float(np.mean(each)) for test, each in found.items()}, flush=True)
+    for start in range(0, options.sets, ROUND):
+        stop = min(start + ROUND, options.sets)
+        for name in CHANGES:
+            entry = stored["changes"].setdefault(name, {test: [] for test in tests})
+            done = min(len(entry.setdefault(test, [])) for test in tests)
+            for test, each in simulate(name, tests, range(max(start, done), stop)).items():
+                entry[test] += each
+        for changed in () if options.before else (0, WIDE // 2):
+            rows = stored["wide"].setdefault(str(changed), [])
+            rows += [look_at_many(k, changed) for k in range(max(start, len(rows)), stop)]
         options.out.write_text(json.dumps(stored) + "\n", encoding="utf-8")
-    if options.before:
-        return
-    for changed in (0, WIDE // 2):
-        rows = [look_at_many(number, changed) for number in range(options.sets)]
-        stored["wide"][str(changed)] = rows
-        print(f"{changed} of {WIDE} columns changed:", np.mean(rows, axis=0), flush=True)
-        options.out.write_text(json.dumps(stored) + "\n", encoding="utf-8")
-    from simulations.page import write_page
+        print(f"{stop} data sets", flush=True)
+    for name, found in stored["changes"].items():
+        print(name, {test: round(float(np.mean(each)), 3) for test, each in found.items()})
+    if not options.before:
+        from simulations.page import write_page
 
-    write_page()
+        write_page()
 
 
 if __name__ == "__main__":

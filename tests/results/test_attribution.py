@@ -416,9 +416,7 @@ def test_few_rows_have_few_permutations():
     far = pkex.mmd(X, X + 100.0, n_permutations=999, random_state=0)
     assert far.p_value > 0.09  # 20 ways to choose three of six, each as good as its mirror image
     [remark] = far.remarks()
-    assert remark == (
-        "With 3 + 3 rows no p-value is below 0.1, however clear the case."
-    )
+    assert remark == ("With 3 + 3 rows no p-value is below 0.1, however clear the case.")
 
 
 def test_equal_permutations_are_as_extreme_whatever_rounding_makes_of_them():

@@ -187,7 +187,9 @@ def test_a_column_with_gaps_is_one_feature_of_two_factors():
         for part in (X, Z)
     ]
     groups = {"a": ["a", "gap"]}
-    by_hand = pkex.mmd(*filled, kernel=found.kernel, groups=groups, n_permutations=19, random_state=0)
+    by_hand = pkex.mmd(
+        *filled, kernel=found.kernel, groups=groups, n_permutations=19, random_state=0
+    )
     place = list(by_hand.feature_names).index("a")
     assert_close(found.statistic, by_hand.statistic, 1e-15)
     assert_close(found.values[0], by_hand.values[place], 1e-15)
@@ -220,7 +222,9 @@ def test_targets_and_kernels_with_gaps():
 
 def test_dates_are_days():
     days = [datetime.date(2026, 1, 1) + datetime.timedelta(days=int(k)) for k in range(40)]
-    plain = [pd.DataFrame({"d": np.arange(20.0) + 20454 + s, "n": np.arange(20.0)}) for s in (0, 20)]
+    plain = [
+        pd.DataFrame({"d": np.arange(20.0) + 20454 + s, "n": np.arange(20.0)}) for s in (0, 20)
+    ]
     expected = pkex.mmd(*plain, n_permutations=19, random_state=0)
     stamps = pd.to_datetime(days)
     for cells, unit in (

@@ -84,10 +84,14 @@ def test_false_discoveries_are_controlled(by):
     expected = {
         "contribution": found.p_values,
         "univariate": found.p_univariate,
-        "either": [min(1, 2 * min(p)) for p in zip(found.p_values, found.p_univariate, strict=True)],
+        "either": [
+            min(1, 2 * min(p)) for p in zip(found.p_values, found.p_univariate, strict=True)
+        ],
     }[by]
     assert np.array_equal(selector.pvalues_, expected)
-    assert np.array_equal(selector.scores_, found.univariate if by == "univariate" else found.values)
+    assert np.array_equal(
+        selector.scores_, found.univariate if by == "univariate" else found.values
+    )
     # Benjamini and Hochberg: the largest k with p_(k) <= alpha k / m
     ranked = np.sort(expected)
     passing = np.flatnonzero(ranked <= 0.1 * np.arange(1, 9) / 8)

@@ -242,7 +242,11 @@ class Attribution(Recomputed):
 
     def _other_sizes(self) -> tuple[tuple[str, int], ...]:
         members = (("member", len(self.member_names)),)
-        return members if self.null_values is None else (("permutation", self.n_permutations), *members)
+        return (
+            members
+            if self.null_values is None
+            else (("permutation", self.n_permutations), *members)
+        )
 
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> Self:

@@ -59,9 +59,7 @@ class _Statistics(NamedTuple):
     rounding: Floats
 
 
-def verdict_of(
-    joint: Permuted, names: Sequence[str], univariate: Permuted | None
-) -> FamilyTest:
+def verdict_of(joint: Permuted, names: Sequence[str], univariate: Permuted | None) -> FamilyTest:
     """Return the test of the verdict: of statistics of all features, and of each by itself.
 
     The RBF kernels, which see changes of dependence best, have most of the significance level of
@@ -381,9 +379,7 @@ class Tested(Result):
         """
         if self.null_values is None:
             return None
-        p = step_down_max(
-            *_labellings(_Statistics(self.values, self.null_values, self.rounding))
-        )
+        p = step_down_max(*_labellings(_Statistics(self.values, self.null_values, self.rounding)))
         if self.test_p_values is None:
             return p
         is_tested = ~np.isnan(self.test_p_values)  # the others are cleared by labels

@@ -117,9 +117,7 @@ def attribute_statistic(
     )
 
 
-def make_source(
-    table: Table, blocks: Sequence[Part], options: Options
-) -> tuple[BlockMean, Kernel]:
+def make_source(table: Table, blocks: Sequence[Part], options: Options) -> tuple[BlockMean, Kernel]:
     """Return what the statistic of a table is computed from, and its kernel."""
     feature_groups, _ = parse_groups(options.groups, table.names)
     data = encode(table, feature_groups)

@@ -223,9 +223,7 @@ class BlockMean:
 
         inner = self.n_jobs if len(self.blocks) == 1 else 1
         with single_blas():
-            parts = list(
-                run_in_order(run, list(zip(self.blocks, seeds, strict=True)), self.n_jobs)
-            )
+            parts = list(run_in_order(run, list(zip(self.blocks, seeds, strict=True)), self.n_jobs))
         return LabelTests.mean(parts)
 
     def _label_fillers(

@@ -100,7 +100,8 @@ class _PlayerSums:
         diagonal = np.stack([(root**2).sum(axis=1) for root in roots], axis=1)
         totals = rows.sum(axis=0)
         together, rows, diagonals = (
-            _by_unit(part, self.layers, self.n_fixed) for part in (np.concatenate(roots, axis=1), rows, diagonal)
+            _by_unit(part, self.layers, self.n_fixed)
+            for part in (np.concatenate(roots, axis=1), rows, diagonal)
         )
         squares = scale * ((table**2).sum(axis=1) + 2.0 * linear) + constant
         sums = np.empty((len(roots), len(kinds)))

@@ -86,7 +86,9 @@ class _Reference:
         content.arrays["codes"] = codes
         labels = table.labels
         if labels is not None and not all(isinstance(t, str) or is_index(t) for t in labels):
-            raise ValueError(f"columns are called {brief(labels)}; texts and integers can be saved.")
+            raise ValueError(
+                f"columns are called {brief(labels)}; texts and integers can be saved."
+            )
         content.header["levels"] = levels
         content.header["names"] = list(table.names)
         content.header["labels"] = header.to_json(labels)

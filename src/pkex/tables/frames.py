@@ -220,9 +220,7 @@ def changed_categories(
     return new, lost
 
 
-def _numbers(
-    cells: NDArray[Any], name: str, names: Sequence[str] | None, missing: bool
-) -> Floats:
+def _numbers(cells: NDArray[Any], name: str, names: Sequence[str] | None, missing: bool) -> Floats:
     """Return cells as finite numbers; NaN where they are missing, if that is allowed."""
     if not missing:
         return as_matrix(cells, name, names=names)
@@ -310,9 +308,7 @@ def stack_tables(first: Table, second: Table, titles: tuple[str, str]) -> Table:
             continue
         is_empty = [t.missing()[:, j].all() for t in (first, second)]
         if not any(is_empty):
-            words = [
-                "categories" if flag else unit or "numbers" for flag, unit in (left, right)
-            ]
+            words = ["categories" if flag else unit or "numbers" for flag, unit in (left, right)]
             raise ValueError(
                 f"column {title!r} holds {words[0]} in {one} and {words[1]} in {other}; convert "
                 "one of them."
@@ -375,9 +371,7 @@ def _column(series: nw.Series[Any], name: str, title: str, missing: bool) -> Col
     return Column(np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64))
 
 
-def _cells(
-    column: NDArray[Any], kind: Kind, name: str, title: str, missing: bool
-) -> Column:
+def _cells(column: NDArray[Any], kind: Kind, name: str, title: str, missing: bool) -> Column:
     """Return the objects of a column of some kind."""
     if kind == "categorical":
         return Column(_categories(column, name, title, missing), True)
