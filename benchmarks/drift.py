@@ -3,10 +3,10 @@
     python -m benchmarks.drift
 
 Standard normal data, one thread, CPU seconds, the minimum over repeats. `detect` and `explain` of
-batches of several sizes against a reference of 5,000 rows x 20 columns that was saved and loaded; with
-a batch in which two columns are shifted, `explain` is also measured, and what a changed column costs.
-`detect` of 3,000 + 3,000 rows x 300 columns. 999 permutations. Memory is what the process grows by at
-its peak.
+batches of several sizes against a reference of 5,000 rows x 20 columns that was saved and loaded;
+with a batch in which two columns are shifted, `explain` is also measured, and what a changed column
+costs. `detect` of 3,000 + 3,000 rows x 300 columns. 999 permutations. Memory is what the process
+grows by at its peak.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def batches(rng: np.random.Generator) -> dict[str, Any]:
     changed = cpu(lambda: drift.explain(batch), 1)
     results["explain, a changed column"] = max(0.0, changed - results["explain"]) / 2
     print(
-        f"detect takes {results['memory']:.0f} MB; explain, 200 rows: {results['explain']:.1f} s, and "
-        f"{results['explain, a changed column']:.2f} s for each of two changed columns",
+        f"detect takes {results['memory']:.0f} MB; explain, 200 rows: {results['explain']:.1f} s, "
+        f"and {results['explain, a changed column']:.2f} s for each of two changed columns",
         flush=True,
     )
     return results

@@ -6,10 +6,11 @@ Two tables of 500 rows and 8 columns: six of numbers with correlations of 0.3, o
 and two of categories. One thing changes in the second table. Counted is in how many data sets a
 change is detected at the level 0.05: by the verdict of pkex; by the tests that evidently applies to
 columns of so many rows, Kolmogorov-Smirnov for numbers and chi-squared for categories, adjusted by
-Bonferroni for the columns; and by the test of alibi-detect, MMD of all columns (standardised, one-hot
-columns for categories) with one RBF of the median width and permuted labels. Both are computed by
-their formulas with SciPy and NumPy. ``--before`` runs the verdict of the version that is installed
-and stores it as the one before: so a version can be compared with an earlier one on the same data.
+Bonferroni for the columns; and by the test of alibi-detect, MMD of all columns (standardised,
+one-hot columns for categories) with one RBF of the median width and permuted labels. Both are
+computed by their formulas with SciPy and NumPy. ``--before`` runs the verdict of the version that
+is installed and stores it as the one before: so a version can be compared with an earlier one on
+the same data.
 
 The second table has 60 columns with correlations of 0.5, of which none or half changed, and counts
 how often any unchanged column is named by its univariate p-value, adjusted by step-down maxima.
@@ -44,26 +45,27 @@ WIDE = 60
 
 SECTION = """## Power
 
-{rows} + {rows} rows, 8 columns: six of numbers with correlations of 0.3, two of categories. One thing
-changes in the second table. The table has the fraction of {sets} data sets in which a change is
-detected at the level 0.05. "Columns" are the tests that evidently applies to so many rows,
-Kolmogorov-Smirnov and chi-squared, adjusted for the number of columns (Bonferroni); "MMD" is the test
-of alibi-detect, one RBF kernel of the median width over standardised and one-hot columns. Both are
-computed by their formulas. "Before" is the verdict on the same data sets before it was that of a family
-of tests (one RBF kernel of the median width, or one column).
+{rows} + {rows} rows, 8 columns: six of numbers with correlations of 0.3, two of categories. One
+thing changes in the second table. The table has the fraction of {sets} data sets in which a change
+is detected at the level 0.05. "Columns" are the tests that evidently applies to so many rows,
+Kolmogorov-Smirnov and chi-squared, adjusted for the number of columns (Bonferroni); "MMD" is the
+test of alibi-detect, one RBF kernel of the median width over standardised and one-hot columns. Both
+are computed by their formulas. "Before" is the verdict on the first {before} of these data sets
+before it was that of a family of tests: one RBF kernel of the median width, or one column.
 {permutations} permutations.
 
 {table}
 
 The verdict asks RBF kernels of several widths, a Laplacian kernel and the energy distance over all
 columns, and the column that stands out most by itself. So it may lose a little where one of these
-would have been enough, and detects what a single one overlooks. In the first row nothing changed: the
-standard error of {sets} data sets is {error:.3f}.
+would have been enough, and detects what a single one overlooks. In the first row nothing changed:
+the standard error of {sets} data sets is {error:.3f} at the level 0.05.
 
-**Many columns.** {wide} columns with correlations of 0.5, {rows} + {rows} rows, {wide_sets} data sets.
-Univariate p-values are adjusted by step-down maxima over {permutations} permutations. "Named" is the
-fraction of data sets in which any column that did not change has an adjusted p-value of at most 0.05;
-"detected" that of a positive verdict; "found" the mean fraction of the changed columns that are named.
+**Many columns.** {wide} columns with correlations of 0.5, {rows} + {rows} rows, {wide_sets} data
+sets. Univariate p-values are adjusted by step-down maxima over {permutations} permutations. "Named"
+is the fraction of data sets in which any column that did not change has an adjusted p-value of at
+most 0.05; "detected" that of a positive verdict; "found" the mean fraction of the changed columns
+that are named.
 
 {wide_table}
 
@@ -246,6 +248,7 @@ def section(stored: dict[str, Any]) -> str:
     return SECTION.format(
         rows=ROWS,
         sets=sets,
+        before=min(len(each.get("Before", [])) for each in stored["changes"].values()),
         error=np.sqrt(LEVEL * (1.0 - LEVEL) / sets),
         permutations=PERMUTATIONS,
         wide=WIDE,
@@ -280,7 +283,7 @@ def main() -> None:
         print(f"{stop} data sets", flush=True)
     for name, found in stored["changes"].items():
         print(name, {test: round(float(np.mean(each)), 3) for test, each in found.items()})
-    if not options.before:
+    if options.out == FILE and not options.before:
         from simulations.page import write_page
 
         write_page()
