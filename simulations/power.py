@@ -6,10 +6,11 @@ Two tables of 500 rows and 8 columns: six of numbers with correlations of 0.3, o
 and two of categories. One thing changes in the second table. Counted is in how many data sets a
 change is detected at the level 0.05: by the verdict of pkex; by the tests that evidently applies to
 columns of so many rows, Kolmogorov-Smirnov for numbers and chi-squared for categories, adjusted by
-Bonferroni for the columns; and by the test of alibi-detect, MMD of all columns (standardised, one-hot
-columns for categories) with one RBF of the median width and permuted labels. Both are computed by
-their formulas with SciPy and NumPy. ``--before`` runs the verdict of the version that is installed
-and stores it as the one before: so a version can be compared with an earlier one on the same data.
+Bonferroni for the columns; and by the test of alibi-detect, MMD of all columns (standardised,
+one-hot columns for categories) with one RBF of the median width and permuted labels. Both are
+computed by their formulas with SciPy and NumPy. ``--before`` runs the verdict of the version that
+is installed and stores it as the one before: so a version can be compared with an earlier one on
+the same data.
 
 The second table has 60 columns with correlations of 0.5, of which none or half changed, and counts
 how often any unchanged column is named by its univariate p-value, adjusted by step-down maxima.
@@ -36,33 +37,35 @@ Floats = NDArray[np.float64]
 Change = Callable[[pd.DataFrame, np.random.Generator], pd.DataFrame]
 
 FILE = Path(__file__).parent / "power.json"
-ROWS, LEVEL, PERMUTATIONS = 500, 0.05, 999
+ROWS, LEVEL, PERMUTATIONS = 500, 0.05, 499
+ROUND = 10  # data sets of every change before the next ones, so that a run can be stopped
 NUMBERS = ["income", "age", "score", "rate", "price", "height"]
 LEVELS = {"city": {"A": 0.4, "B": 0.3, "C": 0.2, "D": 0.1}, "plan": {"u": 0.5, "v": 0.3, "w": 0.2}}
 WIDE = 60
 
 SECTION = """## Power
 
-{rows} + {rows} rows, 8 columns: six of numbers with correlations of 0.3, two of categories. One thing
-changes in the second table. The table has the fraction of {sets} data sets in which a change is
-detected at the level 0.05. "Columns" are the tests that evidently applies to so many rows,
-Kolmogorov-Smirnov and chi-squared, adjusted for the number of columns (Bonferroni); "MMD" is the test
-of alibi-detect, one RBF kernel of the median width over standardised and one-hot columns. Both are
-computed by their formulas. "Before" is the verdict on the same data sets before it was that of a family
-of tests (one RBF kernel of the median width, or one column).
+{rows} + {rows} rows, 8 columns: six of numbers with correlations of 0.3, two of categories. One
+thing changes in the second table. The table has the fraction of {sets} data sets in which a change
+is detected at the level 0.05. "Columns" are the tests that evidently applies to so many rows,
+Kolmogorov-Smirnov and chi-squared, adjusted for the number of columns (Bonferroni); "MMD" is the
+test of alibi-detect, one RBF kernel of the median width over standardised and one-hot columns. Both
+are computed by their formulas. "Before" is the verdict on the first {before} of these data sets
+before it was that of a family of tests: one RBF kernel of the median width, or one column.
 {permutations} permutations.
 
 {table}
 
 The verdict asks RBF kernels of several widths, a Laplacian kernel and the energy distance over all
 columns, and the column that stands out most by itself. So it may lose a little where one of these
-would have been enough, and detects what a single one overlooks. In the first row nothing changed: the
-standard error of {sets} data sets is {error:.3f}.
+would have been enough, and detects what a single one overlooks. In the first row nothing changed:
+the standard error of {sets} data sets is {error:.3f} at the level 0.05.
 
-**Many columns.** {wide} columns with correlations of 0.5, {rows} + {rows} rows, {wide_sets} data sets.
-Univariate p-values are adjusted by step-down maxima over {permutations} permutations. "Named" is the
-fraction of data sets in which any column that did not change has an adjusted p-value of at most 0.05;
-"detected" that of a positive verdict; "found" the mean fraction of the changed columns that are named.
+**Many columns.** {wide} columns with correlations of 0.5, {rows} + {rows} rows, {wide_sets} data
+sets. Univariate p-values are adjusted by step-down maxima over {permutations} permutations. "Named"
+is the fraction of data sets in which any column that did not change has an adjusted p-value of at
+most 0.05; "detected" that of a positive verdict; "found" the mean fraction of the changed columns
+that are named.
 
 {wide_table}
 
@@ -217,10 +220,10 @@ def look_at_many(number: int, changed: int) -> list[float]:
 TESTS = {"pkex": by_pkex, "Columns": by_columns, "MMD": by_mmd}
 
 
-def simulate(name: str, tests: dict[str, Any], sets: int) -> dict[str, list[bool]]:
-    """Return what each test says of each data set."""
+def simulate(name: str, tests: dict[str, Any], numbers: range) -> dict[str, list[bool]]:
+    """Return what each test says of some data sets."""
     found: dict[str, list[bool]] = {test: [] for test in tests}
-    for number in range(sets):
+    for number in numbers:
         data = tables(name, number)
         for test, run in tests.items():
             with warnings.catch_warnings():
@@ -245,6 +248,7 @@ def section(stored: dict[str, Any]) -> str:
     return SECTION.format(
         rows=ROWS,
         sets=sets,
+        before=min(len(each.get("Before", [])) for each in stored["changes"].values()),
         error=np.sqrt(LEVEL * (1.0 - LEVEL) / sets),
         permutations=PERMUTATIONS,
         wide=WIDE,
@@ -255,7 +259,7 @@ def section(stored: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Simulate, print and store."""
+    """Simulate, print and store; what is stored is not simulated again."""
     parser = argparse.ArgumentParser(description="Power of the verdict, and levels.")
     parser.add_argument("--sets", type=int, default=200)
     parser.add_argument("--before", action="store_true", help="store as the version before")
@@ -265,21 +269,24 @@ def main() -> None:
     if options.out.exists():
         stored = json.loads(options.out.read_text(encoding="utf-8"))
     tests: dict[str, Any] = {"Before": before} if options.before else TESTS
-    for name in CHANGES:
-        found = simulate(name, tests, options.sets)
-        stored["changes"].setdefault(name, {}).update(found)
-        print(name, {test: float(np.mean(each)) for test, each in found.items()}, flush=True)
+    for start in range(0, options.sets, ROUND):
+        stop = min(start + ROUND, options.sets)
+        for name in CHANGES:
+            entry = stored["changes"].setdefault(name, {test: [] for test in tests})
+            done = min(len(entry.setdefault(test, [])) for test in tests)
+            for test, each in simulate(name, tests, range(max(start, done), stop)).items():
+                entry[test] += each
+        for changed in () if options.before else (0, WIDE // 2):
+            rows = stored["wide"].setdefault(str(changed), [])
+            rows += [look_at_many(k, changed) for k in range(max(start, len(rows)), stop)]
         options.out.write_text(json.dumps(stored) + "\n", encoding="utf-8")
-    if options.before:
-        return
-    for changed in (0, WIDE // 2):
-        rows = [look_at_many(number, changed) for number in range(options.sets)]
-        stored["wide"][str(changed)] = rows
-        print(f"{changed} of {WIDE} columns changed:", np.mean(rows, axis=0), flush=True)
-        options.out.write_text(json.dumps(stored) + "\n", encoding="utf-8")
-    from simulations.page import write_page
+        print(f"{stop} data sets", flush=True)
+    for name, found in stored["changes"].items():
+        print(name, {test: round(float(np.mean(each)), 3) for test, each in found.items()})
+    if options.out == FILE and not options.before:
+        from simulations.page import write_page
 
-    write_page()
+        write_page()
 
 
 if __name__ == "__main__":

@@ -271,11 +271,11 @@ def test_files_that_are_refused(tmp_path):
     with pytest.raises(NotFittedError):
         MMDDrift().save(path)
     state = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="random_state is .* cannot be saved"):
+    with pytest.raises(ValueError, match=r"random_state is .* cannot be saved"):
         MMDDrift(random_state=state).fit(REFERENCE).save(path)
     assert not path.exists()
     pkex.mmd(REFERENCE, NEW).save(path)
-    with pytest.raises(ValueError, match="not written by MMDDrift.save"):
+    with pytest.raises(ValueError, match=r"not written by MMDDrift\.save"):
         MMDDrift.load(path)
     MMDDrift().fit(frame(0, 30)).save(path)
     content = dict(np.load(path))

@@ -125,11 +125,11 @@ def family_test(
     One change among many columns is diluted in a statistic of all of them; a little in each of many
     columns shows in none; and a kernel sees some changes better than another does. So all are
     asked. Every statistic becomes a p-value among all labellings. The smallest p-value of the joint
-    statistics is ranked again over the labellings, and so is the largest of the columns on the scale
-    of their tails (`standardise`). The smaller one of the two, ranked once more, is the answer. A
-    p-value is divided by its share of the significance level before it is compared with others; the
-    columns have 3/5. All that is done with every labelling alike, so it is that of one permutation
-    test, and exact.
+    statistics is ranked again over the labellings, and so is the largest of the columns on the
+    scale of their tails (`standardise`). The smaller one of the two, ranked once more, is the
+    answer. A p-value is divided by its share of the significance level before it is compared with
+    others; the columns have 3/5. All that is done with every labelling alike, so it is that of one
+    permutation test, and exact.
 
     Parameters
     ----------

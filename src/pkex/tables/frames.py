@@ -133,8 +133,8 @@ def as_table(
     TypeError
         For columns of lists and the like.
     ValueError
-        For missing values that are not allowed, for integers that float64 does not hold, and for tables without rows or
-        columns.
+        For missing values that are not allowed, for integers that float64 does not hold, and for
+        tables without rows or columns.
     """
     refuse_masked(value, name)
     refuse_dask(value, name)
