@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 SAMPLE = 10_000  # rows of a table that are taken by default
+_SENTENCES = 10  # about columns, in the terminal
 _BLOCK = 2000  # rows of a block that is proposed for long tables
 
 Statistic = Callable[..., pkex.Attribution]  # of frames, with the options of `pkex.mmd`
@@ -201,7 +202,9 @@ def contribution_grid(result: pkex.Attribution, count: int) -> list[Any]:
     how = f"p-values by {result.n_permutations} permutations"
     if n_features > 1:
         how += f", those of features adjusted for {pluralise(n_features, 'feature')}"
-    title, *sentences = view.verdict(result, result.alpha) or result.sentences(result.alpha)
+    title, *sentences = view.verdict(result, result.alpha, _SENTENCES) or result.sentences(
+        result.alpha
+    )
     shown = View(
         title,
         sentences,

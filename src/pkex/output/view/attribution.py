@@ -95,7 +95,7 @@ def verdict(result: Attribution, alpha: float, count: int | None = None) -> list
         return []
     changes = [change.sentence for change in describe_changes(result, alpha)]
     left = len(changes) - len(changes[:count])
-    rest = [f"{left} more columns or pairs changed; see changes()."] if left else []
+    rest = [f"and {left} more that changed"] if left else []
     return [*result.sentences(alpha), *changes[:count], *rest]
 
 
