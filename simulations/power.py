@@ -197,7 +197,7 @@ def look_at_many(number: int, changed: int) -> list[float]:
     """Return whether an unchanged column is named, the verdict, and the share that is found."""
     from pkex._util.p_values import step_down_max
     from pkex.games.backend import game_class
-    from pkex.results.tested import verdict_of
+    from pkex.results.family import verdict_of
     from pkex.statistics.attribution import make_source
     from pkex.statistics.mmd import compare_tables
     from pkex.statistics.options import Options
@@ -211,7 +211,7 @@ def look_at_many(number: int, changed: int) -> list[float]:
     assert tests.univariate is not None
     assert tests.joint is not None
     values = np.vstack([tests.univariate.values, tests.univariate.null_values])
-    named = step_down_max(values, tests.univariate.rounding) <= LEVEL
+    named = step_down_max(values, tests.univariate.rounding, tails=True) <= LEVEL
     p_value = verdict_of(tests.joint, source.members.names, tests.univariate).p_value
     found = float(named[:changed].mean()) if changed else float("nan")
     return [float(named[changed:].any()), float(p_value <= LEVEL), found]

@@ -192,7 +192,7 @@ def test_p_values_and_table():
     assert np.array_equal(by_feature["null_low"], low)
     assert np.array_equal(by_feature["null_high"], high)
     # by labels the maxima, by columns Holm, the larger one; what labels clear has no second
-    labels = step_down_max(np.vstack([found.values, found.null_values]))
+    labels = step_down_max(np.vstack([found.values, found.null_values]), tails=True)
     alone = np.where(np.isnan(found.test_p_values), 1.0, found.test_p_values)
     expected = np.maximum(labels, slow_holm(alone))
     assert_close(
@@ -203,7 +203,8 @@ def test_p_values_and_table():
     assert np.array_equal(by_feature["p_bh"], found.p_bh)
     assert np.array_equal(by_feature["univariate"], found.univariate)
     assert np.array_equal(by_feature["p_univariate"], found.p_univariate)
-    maxima = step_down_max(np.vstack([found.univariate_values, found.univariate_null_values]))
+    null = np.vstack([found.univariate_values, found.univariate_null_values])
+    maxima = step_down_max(null, tails=True)
     assert_close(by_feature["p_univariate_adjusted"], maxima, 1e-15)
     assert found.p_value == found.p_statistic == 0.01
     assert found.n_permutations == 99
@@ -373,24 +374,25 @@ def test_anything_by_its_definition(seed):
     assert found.p_members[found.first] == found.p_members.min()
 
 
-def test_step_down_maxima_by_their_definition():
+@pytest.mark.parametrize("tails", [True, False])
+def test_step_down_maxima_by_their_definition(tails):
     """Test by test, the largest first; each is compared with the maxima of it and the smaller."""
     rng = np.random.default_rng(3)
     statistics = rng.gamma(1.0, size=(200, 6)) * [1.0, 10.0, 0.1, 1.0, 5.0, 1.0]
     statistics[0, [1, 4]] = statistics.max(axis=0)[[1, 4]] * 1.5
-    heights = standardise(statistics).heights
+    heights = standardise(statistics, tails=tails).heights
     left, previous, expected = list(range(6)), 0.0, np.empty(6)
     while left:
         test = max(left, key=lambda j: heights[0, j])
         previous = max(previous, np.mean(heights[:, left].max(axis=1) >= heights[0, test]))
         expected[test] = previous
         left.remove(test)
-    assert_close(step_down_max(statistics), expected, 1e-15)
+    assert_close(step_down_max(statistics, tails=tails), expected, 1e-15)
     assert (expected[[1, 4]] == 0.005).all()
     # units do not matter, and what never varies has the p-value 1
     scaled = statistics * rng.uniform(1.0, 100.0, size=6) + rng.normal(size=6)
-    assert_close(step_down_max(scaled), expected, 1e-15)
-    assert step_down_max(np.column_stack([statistics, np.ones(200)]))[-1] == 1.0
+    assert_close(step_down_max(scaled, tails=tails), expected, 1e-15)
+    assert step_down_max(np.column_stack([statistics, np.ones(200)]), tails=tails)[-1] == 1.0
 
 
 def test_one_change_among_many_columns_is_not_lost():

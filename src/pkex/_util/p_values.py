@@ -176,14 +176,16 @@ class Standardised(NamedTuple):
     """Differences up to which two heights count as equal."""
 
 
-def standardise(statistics: Floats, slack: Floats | None = None) -> Standardised:
+def standardise(
+    statistics: Floats, slack: Floats | None = None, *, tails: bool = True
+) -> Standardised:
     """Return statistics of different tests on one scale, that of their upper tails.
 
     A height is the distance from the upper decile, in mean distances of those labellings that are
-    above it; the largest 1 % of these count no more than the last percentile. Means and standard
-    deviations would let tests with skewed statistics drown the others, and one clear statistic
-    would hide itself among few labellings. All labellings, the observed one among them, are treated
-    alike. A tail that is a single number is replaced by the standard deviation.
+    above it; none counts more than the last percentile. Standard deviations from the mean, which
+    are taken without `tails`, let tests with skewed statistics drown the others. All labellings,
+    the observed one among them, are treated alike. A tail that is a single number is replaced by
+    the standard deviation.
 
     Examples
     --------
@@ -195,11 +197,13 @@ def standardise(statistics: Floats, slack: Floats | None = None) -> Standardised
     deviation = statistics.std(axis=0)
     equal = _TIE * np.abs(statistics).max(axis=0)
     equal = equal if slack is None else np.maximum(equal, slack)
-    low, high = np.quantile(statistics, _TAIL, axis=0)
-    above = statistics > low + equal
-    excess = np.where(above, np.minimum(statistics, high) - low, 0.0).sum(axis=0)
-    tail = excess / np.maximum(above.sum(axis=0), 1)
-    scale = np.where(tail > equal, tail, deviation)
+    low, scale = statistics.mean(axis=0), deviation
+    if tails:
+        low, high = np.quantile(statistics, _TAIL, axis=0)
+        above = statistics > low + equal
+        excess = np.where(above, np.minimum(statistics, high) - low, 0.0).sum(axis=0)
+        tail = excess / np.maximum(above.sum(axis=0), 1)
+        scale = np.where(tail > equal, tail, deviation)
     varies = (deviation > equal) & (scale > equal)
     scale = np.where(varies, scale, 1.0)
     heights = np.where(varies, (statistics - low) / scale, -np.inf)
@@ -207,15 +211,17 @@ def standardise(statistics: Floats, slack: Floats | None = None) -> Standardised
     return Standardised(heights, tie)
 
 
-def step_down_max(statistics: Floats, slack: Floats | None = None) -> Floats:
+def step_down_max(
+    statistics: Floats, slack: Floats | None = None, *, tails: bool = False
+) -> Floats:
     """Return the p-values of many tests, adjusted by the maxima of Westfall and Young.
 
     The chance of any false alarm is bounded, as by Holm, but by what the permutations themselves
     say of the largest statistic: the smallest p-value is ``1 / (B + 1)`` for any number of tests,
-    and tests that depend on each other cost less. Statistics are compared on the scale of their
-    upper tails (`standardise`), over all B + 1 labellings. The observed one is among these, so all
-    are treated alike and the test of the largest statistic is exact. A test whose statistic never
-    varies has the p-value 1.
+    and tests that depend on each other cost less. Statistics are compared in standard deviations,
+    or on the scale of their upper tails (`standardise`), over all B + 1 labellings. The observed
+    one is among these, so all are treated alike and the test of the largest statistic is exact. A
+    test whose statistic never varies has the p-value 1.
 
     Parameters
     ----------
@@ -223,6 +229,8 @@ def step_down_max(statistics: Floats, slack: Floats | None = None) -> Floats:
         Large where something is there; the observed ones first, then those under permutations.
     slack : array of shape (tests,), optional
         Differences up to which two numbers count as equal.
+    tails : bool
+        Whether the scale is that of the upper tails.
 
     Examples
     --------
@@ -232,7 +240,7 @@ def step_down_max(statistics: Floats, slack: Floats | None = None) -> Floats:
     >>> float(adjusted[7]), bool(np.delete(adjusted, 7).min() > 0.05)
     (0.005, True)
     """
-    heights, tie = standardise(statistics, slack)
+    heights, tie = standardise(statistics, slack, tails=tails)
     order = np.argsort(-heights[0], kind="stable")
     # for each test the largest height among it and those that stand out less, in each labelling
     largest = np.maximum.accumulate(heights[:, order[::-1]], axis=1)[:, ::-1]

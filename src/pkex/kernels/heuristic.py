@@ -76,9 +76,10 @@ class Heuristic:
         if per_column and is_number.any():
             columns = numbers[:, is_number]
             self._distances[is_number] = median_distances(columns, max_rows, random_state)
-        for j in [] if observed is None else np.flatnonzero(is_number & ~observed.all(axis=0)):
-            known = numbers[observed[:, j], j]
-            self._distances[j] = median_distances(known[:, None], max_rows, random_state)[0]
+        if per_column and observed is not None:
+            for j in np.flatnonzero(is_number & ~observed.all(axis=0)).tolist():
+                known = numbers[:, [j]][observed[:, j]]
+                self._distances[j] = median_distances(known, max_rows, random_state)[0]
         for j in np.flatnonzero(~is_number):
             shares = np.unique(numbers[:, j], return_counts=True)[1] / len(numbers)
             self._mismatches[j] = 1.0 - (shares**2).sum()

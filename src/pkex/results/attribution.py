@@ -104,12 +104,8 @@ class Attribution(Recomputed):
         The significance level of the verdict, unless a method is given another.
     member_names : tuple of str
         The joint statistics of the family of the verdict; see `detected_by`.
-    member_values : array of shape (n_members,) or None
-        These statistics, up to a number that no permutation changes.
-    member_null_values : array of shape (n_permutations, n_members) or None
-        The same under the permutations.
-    member_rounding : array of shape (n_members,) or None
-        As `rounding`, of these statistics.
+    member_values, member_null_values, member_rounding : arrays or None
+        These statistics, the same under the permutations, and as `rounding`.
     estimator : {"unbiased", "biased"}
         The estimator of the statistic.
     block_size : int or None
@@ -126,10 +122,8 @@ class Attribution(Recomputed):
         do not hold them.
     sample_names : tuple of str
         Names of the two samples, or of the columns of y.
-    new_categories : dict of str to tuple of str
-        For MMD and each column of categories those that only the second sample has.
-    lost_categories : dict of str to tuple of str
-        Those that only the first sample has.
+    new_categories, lost_categories : dict of str to tuple of str
+        For MMD, by column, the categories that only the second or only the first sample has.
     column_units : tuple of str or None
         The units of dates and durations, for each column; empty where there are none.
     error_bound : float or None

@@ -14,7 +14,7 @@ from pkex.games.backend import game_class
 from pkex.games.players import Groups
 from pkex.kernels import Kernel
 from pkex.results.attribution import Attribution
-from pkex.results.tested import verdict_of
+from pkex.results.family import verdict_of
 from pkex.statistics.attribution import attribute_statistic, check_rows, make_source
 from pkex.statistics.block_mean import Part
 from pkex.statistics.options import Options, check_count, document

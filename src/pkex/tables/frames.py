@@ -81,7 +81,7 @@ class Table:
     def missing(self) -> NDArray[np.bool_]:
         """Return which cells are missing."""
         if self.cells.dtype != object:
-            return np.isnan(self.cells)
+            return np.asarray(np.isnan(self.cells))
         return np.array([[is_missing(cell) for cell in row] for row in self.cells], dtype=bool)
 
     def by_name(self, wanted: tuple[Any, ...], name: str) -> Table:

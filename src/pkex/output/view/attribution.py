@@ -67,7 +67,8 @@ def attribution(result: Attribution, count: int) -> View:
     """Return the verdict, the background, the largest contributions and remarks."""
     n_features = len(result.feature_groups)
     error = "" if result.standard_error is None else f" ± {result.standard_error:.2g}"
-    adjusted = [f"p-values of features adjusted for {n_features} features"]
+    method = " by Holm" * result.adjusted_by_holm
+    adjusted = [f"p-values of features adjusted{method} for {n_features} features"]
     if result.p_values is None:
         adjusted = ["no p-values; pass n_permutations=999"]
     elif n_features == 1:
@@ -123,15 +124,19 @@ def remarks(result: Attribution, alpha: float) -> list[str]:
     p_adjusted, p_univariate = result.p_adjusted, result.p_univariate_adjusted
     permutations = result.n_permutations
     rows = f"{' + '.join(map(str, result.n_rows))} rows"
-    enough = f": take {needed_permutations(1, alpha)} or more"
+    # Holm multiplies p-values by the number of features; step-down maxima do not
+    by_holm, count = result.adjusted_by_holm, len(result.feature_groups)
+    count = count if by_holm else 1
+    lowest_of = f"adjusted p-value of {pluralise(count, 'feature')}" if by_holm else "p-value"
+    enough = f": take {needed_permutations(count, alpha)} or more"
     for draws, what, advice in (
         (result.n_relabellings - 1, rows, ""),
         (permutations, f"{permutations} permutations", enough),
     ):
-        lowest = smallest_adjusted_p_value(1, draws)
+        lowest = smallest_adjusted_p_value(count, draws)
         if p_adjusted is not None and lowest > alpha:
             sentences.append(
-                f"With {what} no p-value is below {lowest:.2g}, however clear the case{advice}."
+                f"With {what} no {lowest_of} is below {lowest:.2g}, however clear the case{advice}."
             )
             break
     if result.detected(alpha) and p_adjusted is not None and p_univariate is not None:
