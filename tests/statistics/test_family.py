@@ -194,7 +194,7 @@ def test_a_column_with_gaps_is_one_feature_of_two_factors():
     assert_close(found.statistic, by_hand.statistic, 1e-15)
     assert_close(found.values[0], by_hand.values[place], 1e-15)
     assert_close(found.null_values[:, 0], by_hand.null_values[:, place], 1e-15)
-    rbf, categorical = map(unchecked, found.kernel.kernels)
+    rbf, categorical = map(unchecked, unchecked(found.kernel).kernels)
     assert categorical.columns == (1, 3, 4)
     observed = both["a"].dropna().to_numpy()
     distances = np.abs(observed[:, None] - observed)[np.triu_indices(len(observed), 1)]

@@ -81,7 +81,7 @@ def test_false_discoveries_are_controlled(by):
     X, y = data(n=100)
     selector = HSICSelector(alpha=0.1, by=by, n_permutations=199, random_state=0).fit(X, y)
     found = pkex.hsic(X, y, n_permutations=199, random_state=0)
-    expected = {
+    expected: Any = {
         "contribution": found.p_values,
         "univariate": found.p_univariate,
         "either": [

@@ -19,6 +19,7 @@ from pkex._util.types import Floats
 __all__ = [
     "benjamini_hochberg",
     "choose_n_permutations",
+    "combined_p",
     "family_test",
     "holm",
     "needed_permutations",
@@ -33,6 +34,7 @@ __all__ = [
 _TAIL = (0.9, 0.99)  # quantiles between which the upper tail of a statistic is measured
 _COLUMNS = 0.6  # of the significance level is spent on the columns one by one
 _TIE = 1e-9  # relative difference below which a permuted statistic counts as equal
+_UNIT = 1e-6  # standard deviations that are told apart
 _FEW, _MANY = 999, 9999  # permutations of a test that chooses their number
 
 
@@ -167,6 +169,38 @@ def family_test(
     return FamilyTest(float(least[0]), members, first)
 
 
+def combined_p(together: Floats, each: Floats, slack: Floats) -> float:
+    """Return the p-value of the verdict as earlier versions had it, for files of these.
+
+    One change among many columns is diluted in a statistic of all of them; a little in each of many
+    columns shows in none. So both are asked: the statistic of all columns, and the column with the
+    smallest p-value, of several the one that is the most standard deviations above its mean; then
+    the smaller one of their p-values. All that is done with every permutation alike, so that the
+    answer is that of one permutation test.
+
+    Parameters
+    ----------
+    together : array of shape (permutations + 1,)
+        The statistic, as it is in the first place and then under the permutations.
+    each : array of shape (permutations + 1, features)
+        That of each feature by itself, under the same permutations.
+    slack : array of shape (1 + features,)
+        Differences up to which two numbers count as equal.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> together, each = rng.normal(size=200), rng.normal(size=(200, 30))
+    >>> each[0, 7] = 5.0
+    >>> combined_p(together, each, np.zeros(31))
+    0.01
+    """
+    of_all = _p_of_rows(together[:, None], slack[:1])[:, 0]
+    of_one = _p_of_rows(_standing_out(each, slack[1:])[:, None], np.zeros(1))[:, 0]
+    smaller = np.minimum(of_all, of_one)
+    return float(np.mean(smaller <= smaller[0]))
+
+
 class Standardised(NamedTuple):
     """Statistics of several tests on one scale."""
 
@@ -248,6 +282,24 @@ def step_down_max(
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(reached.mean(axis=0))
     return adjusted
+
+
+def _standing_out(each: Floats, slack: Floats) -> Floats:
+    """Return how far each permutation stands out in one of its features; ranks, but for scale.
+
+    Many permutations are the largest in some column. Standard deviations tell these apart; they
+    are rounded, as numbers that differ by rounding are equal.
+    """
+    p_values = _p_of_rows(each, slack)
+    least = p_values.min(axis=1)
+    deviation = each.std(axis=0)
+    scale = np.where(deviation > 0.0, deviation, 1.0)
+    unit = np.maximum(_UNIT, 1000.0 * slack / scale)
+    height = np.round((each - each.mean(axis=0)) / (scale * unit)) * unit
+    highest = np.where(p_values == least[:, None], height, -np.inf).max(axis=1)
+    rank = np.searchsorted(np.sort(highest), highest) / len(highest)  # below 1
+    standing: Floats = rank - np.round(least * len(least))
+    return standing
 
 
 def _rank_smallest(p_values: Floats) -> Floats:

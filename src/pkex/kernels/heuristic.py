@@ -77,9 +77,9 @@ class Heuristic:
             columns = numbers[:, is_number]
             self._distances[is_number] = median_distances(columns, max_rows, random_state)
         if per_column and observed is not None:
-            for j in np.flatnonzero(is_number & ~observed.all(axis=0)).tolist():
-                known = numbers[:, [j]][observed[:, j]]
-                self._distances[j] = median_distances(known, max_rows, random_state)[0]
+            for column in np.flatnonzero(is_number & ~observed.all(axis=0)).tolist():
+                known = numbers[:, [column]][observed[:, column]]
+                self._distances[column] = median_distances(known, max_rows, random_state)[0]
         for j in np.flatnonzero(~is_number):
             shares = np.unique(numbers[:, j], return_counts=True)[1] / len(numbers)
             self._mismatches[j] = 1.0 - (shares**2).sum()

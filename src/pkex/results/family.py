@@ -14,7 +14,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from pkex._util.lazy import lazy
-from pkex._util.p_values import FamilyTest, family_test, permutation_p, tie_tolerance
+from pkex._util.p_values import (
+    FamilyTest,
+    combined_p,
+    family_test,
+    permutation_p,
+    tie_tolerance,
+)
 from pkex._util.types import Floats, Indices
 from pkex.kernels.algebra import Kernel
 from pkex.results.base import Result
@@ -57,9 +63,9 @@ def verdict_of(joint: Permuted, names: Sequence[str], univariate: Permuted | Non
     The RBF kernels, which see changes of dependence best, have most of the significance level of
     the former; what the energy distance is needed for, it sees clearly.
     """
-    columns = None if univariate is None else labellings(univariate)
+    columns, slack = (None, None) if univariate is None else labellings(univariate)
     shares = [_SHARES[name] for name in names]
-    return family_test(*labellings(joint), *(columns or (None, None)), shares=shares)
+    return family_test(*labellings(joint), columns, slack, shares)
 
 
 def labellings(statistics: Permuted) -> tuple[Floats, Floats]:
@@ -290,7 +296,7 @@ class Family(Result):
 
     @lazy
     def _family(self) -> FamilyTest | None:
-        """The test of the verdict; for a file without its members, of the statistic itself."""
+        """The test of the verdict; for a file of an earlier version as that version had it."""
         totals = self.null_statistics
         if totals is None:
             return None
@@ -303,7 +309,12 @@ class Family(Result):
             joint = PermutedArrays(
                 self.member_values, self.member_null_values, self.member_rounding
             )
-        return verdict_of(joint, self._members[:-1], self.permuted_univariate)
+        test = verdict_of(joint, self._members[:-1], self.permuted_univariate)
+        if self.member_values is None and self.permuted_univariate is not None:
+            (together, slack), (each, slacks) = map(labellings, (joint, self.permuted_univariate))
+            p_value = combined_p(together[:, 0], each, np.append(slack, slacks))
+            test = test._replace(p_value=p_value)
+        return test
 
     @property
     def permuted_univariate(self) -> PermutedArrays | None:

@@ -13,6 +13,6 @@ weighted sum of the values of product games. The files, in the order in which a 
 - `column_test`: is the contribution of a column that is independent of the others significant?
 - `bounds`: error bounds of a statistic; `interactions`: those of its features;
 - `duration`: how long a statistic will take;
-- `selector` and `drift`: estimators of scikit-learn; `reference`: files of the latter. The result is
-  `pkex.Attribution`.
+- `selector` and `drift`: estimators of scikit-learn; `reference`: files of the latter. The result
+  is `pkex.Attribution`.
 """

@@ -198,7 +198,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _n_tests(self) -> int:
         """Return how many tests there are: one or two for each column."""
-        return self.n_features_in_ * (2 if self.by == "either" else 1)
+        return int(self.n_features_in_) * (2 if self.by == "either" else 1)
 
     def _count(self, n_columns: int) -> int:
         """Return how many columns to select; raise where parameters contradict each other."""
