@@ -2,7 +2,7 @@
 
     python -m simulations.repeated_batches
 
-Each of 100 references of 500 rows meets 20 batches of 100 rows of the same distribution. Printed
+Each of 100 references of 200 rows meets 20 batches of 50 rows of the same distribution. Printed
 are the share of batches with an alarm, of references with any alarm in the 20, and with four or
 more: batches share the reference, so that an unusual reference has alarms again and again.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 import pkex
 
-SETS, BATCHES, ROWS, COLUMNS, PERMUTATIONS = 100, 20, (500, 100), 3, 399
+SETS, BATCHES, ROWS, COLUMNS, PERMUTATIONS = 100, 20, (200, 50), 2, 399
 LEVELS = (0.05, 0.05 / BATCHES)
 
 

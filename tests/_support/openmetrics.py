@@ -19,7 +19,9 @@ def read_openmetrics(text):
     """Return the samples as a dictionary from the name and a frozen set of labels to a number."""
     assert text.endswith("# EOF\n")
     lines = text.removesuffix("# EOF\n").splitlines()
-    families, samples, family, described = set(), {}, None, []
+    families: set[str] = set()
+    samples: dict[tuple[str, frozenset[tuple[str, str]]], float] = {}
+    family, described = "", list[str]()
     for line in lines:
         descriptor = re.fullmatch(rf"# (TYPE|UNIT|HELP) ({NAME}) (.+)", line)
         if descriptor:
