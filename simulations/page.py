@@ -12,7 +12,7 @@ from pathlib import Path
 from pkex._util.files import write_atomically
 
 ROOT = Path(__file__).parent.parent
-SIMULATIONS = ("null_uniformity", "column_levels", "change")
+SIMULATIONS = ("null_uniformity", "column_levels", "change", "power")
 HEAD = """# Type I error of per-feature p-values
 
 <!-- made by python -m simulations.page -->

@@ -229,12 +229,12 @@ def test_a_pipeline_with_text_missing_values_and_mixed_columns(capsys):
     model = save(make_pipeline(steps, SVR(C=50.0)).fit(table, Y), table)
     explain(code=2)
     assert (
-        "data.csv has missing values in 1 of 60 rows, in bmi (1): pass --drop-missing to leave "
-        "these rows out, --keep-missing if the model has an imputer, or fill them first."
+        "data.csv has missing values in 1 of 60 rows, in bmi (1): pass --missing drop to leave "
+        "these rows out, --missing keep if the model has an imputer, or fill them first."
     ) in capsys.readouterr().err
-    explain("--keep-missing")
+    explain("--missing", "keep")
     check(pkex.Explainer(model)(table))
-    explain("--drop-missing")
+    explain("--missing", "drop")
     complete = table.dropna()
     summary = check(pkex.Explainer(model)(complete), complete.index)
     assert summary["inputs"]["data"]["rows_dropped"] == 1
@@ -371,7 +371,7 @@ def test_names_of_rows_with_missing_values_and_several_outputs(wine):
     table.loc[2, "ash"] = np.nan
     table.loc[3, "row"] = None
     table.to_csv("data.csv", index=False)
-    explain("--id", "row", "--drop-missing", "--rows", "0:5")
+    explain("--id", "row", "--missing", "drop", "--rows", "0:5")
     values, _ = results()
     assert list(values.columns[:2]) == ["row", "output"]  # the column itself, not a number
     assert Page(Path("out/report.html")).data["rows"] == ["a", "b", "missing", "e"]

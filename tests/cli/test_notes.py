@@ -98,10 +98,10 @@ def test_rows_dropped_from_one_table(capsys):
     table = pd.read_csv("new.csv")
     table.loc[::3, "size"] = np.nan
     table.to_csv("new.csv", index=False)
-    [note] = said(notes("drift old.csv new.csv --drop-missing", capsys), "missing values removed")
+    [note] = said(notes("drift old.csv new.csv --missing drop", capsys), "missing values removed")
     assert note.startswith("missing values removed 0 % of the rows of old.csv and 33 % of new.csv")
     table.assign(size=np.nan).to_csv("new.csv", index=False)
-    assert main(["drift", "old.csv", "new.csv", "--drop-missing"]) == 2
+    assert main(["drift", "old.csv", "new.csv", "--missing", "drop"]) == 2
     assert "so none is left: size is empty, leave it out with --columns." in capsys.readouterr().err
 
 

@@ -71,7 +71,7 @@ def interrupted_after(count, patch):
     ],
 )
 def test_all_files_are_those_of_a_whole_run(count, options, monkeypatch):
-    command = ["explain", "model.skops", "data.csv", "--part-rows", "60", "--drop-missing"]
+    command = ["explain", "model.skops", "data.csv", "--part-rows", "60", "--missing", "drop"]
     command += ["--out", "out", *options]
     assert main(command) == 0
     whole = written()
@@ -88,7 +88,7 @@ def test_warnings_of_parts_that_were_done_are_kept(monkeypatch, capsys):
     """Rounding shows in every part, with other numbers."""
     model = KernelRidge(alpha=1e-14, kernel="rbf", gamma=1e-2).fit(X[:40], Y[:40])
     skops.io.dump(model, "model.skops")
-    command = ["explain", "model.skops", "data.csv", "--part-rows", "200", "--drop-missing"]
+    command = ["explain", "model.skops", "data.csv", "--part-rows", "200", "--missing", "drop"]
     command += ["--out", "out"]
     assert main(command) == 0
     whole = written()
@@ -106,7 +106,7 @@ def test_warnings_of_parts_that_were_done_are_kept(monkeypatch, capsys):
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_was_stopped_is_resumed_to_the_same_bytes(stop):
     command = [sys.executable, "-m", "pkex", "explain", "model.skops", "data.csv", "--out", "out"]
-    command += ["--part-rows", "8", "--n-jobs", "1", "--drop-missing"]
+    command += ["--part-rows", "8", "--n-jobs", "1", "--missing", "drop"]
     end = time.monotonic() + 240.0
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as run:
         try:

@@ -95,7 +95,7 @@ def test_missing_values_anywhere_are_refused_or_dropped_from_the_sample(capsys):
     assert main([*args, *FEW, "--columns", "b,kind"]) == 0
     table.loc[::2, "a"] = np.nan
     table.to_csv("old.csv", index=False)
-    _, summary = run(*args, "--drop-missing")
+    _, summary = run(*args, "--missing", "drop")
     facts = summary["inputs"]["reference"]
     assert facts["rows"] + facts["rows_dropped"] == 100
     assert 30 < facts["rows"] < 70
@@ -115,7 +115,7 @@ def test_every_row_is_as_likely_as_any_other():
     for seed in range(400):
         rng = np.random.default_rng([seed, 0])
         counts[rng.choice(N, 90, replace=False)] += 1
-    sample = read_sample(Path("old.parquet"), Dialect(), (), 90, (399, 0), drop=False)
+    sample = read_sample(Path("old.parquet"), Dialect(), (), 90, (399, 0), "refuse")
     expected = np.sort(np.random.default_rng([399, 0]).choice(N, 90, replace=False))
     assert list(sample.frame.index) == list(expected)
     assert abs(counts - 40).max() < 6 * 4.5

@@ -102,6 +102,6 @@ def test_errors_are_a_sentence(options, said, capsys):
 def test_missing_values_are_dropped_when_told_to(capsys):
     X.assign(age=X["age"].mask(X.index == 3)).to_csv("holes.csv", index=False)
     assert run(table="holes.csv") == 2
-    assert "--drop-missing" in capsys.readouterr().err
-    assert run("--drop-missing", table="holes.csv") == 0
+    assert "--missing", "drop" in capsys.readouterr().err
+    assert run("--missing", "drop", table="holes.csv") == 0
     assert "the columns of 79 rows" in capsys.readouterr().out

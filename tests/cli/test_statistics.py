@@ -32,7 +32,7 @@ def _files(tmp_path, monkeypatch):
     WINE[CULTIVAR == 0].to_csv("first.csv", index=False)
     WINE[CULTIVAR == 1].to_csv("second.csv", index=False)
     kinds = np.array(["a", "b", "c"])[CULTIVAR]
-    WINE.assign(kind=kinds, day="2021-01-01").to_csv("wine.csv", index=False)
+    WINE.assign(kind=kinds, hour="12:00:00").to_csv("wine.csv", index=False)
 
 
 def check(attribution):
@@ -61,9 +61,7 @@ def test_drift_is_exit_code_1(capsys):
     _, summary = check(expected)
     assert summary["result"]["drift"] is True
     printed = capsys.readouterr()
-    assert (
-        f"Drift detected, p = 0.01 (alpha = 0.05); MMD² = {expected.statistic:.4g}" in printed.out
-    )
+    assert f", p = 0.01 (alpha = 0.05); MMD² = {expected.statistic:.4g}" in printed.out
     assert "first.csv: 59 rows; numeric: alcohol, malic_acid" in printed.err
 
 
@@ -99,28 +97,32 @@ def test_options_of_drift():
 
 def test_categories_are_told_apart_and_the_choice_is_printed(capsys):
     for name, rows in (("first.csv", CULTIVAR == 0), ("second.csv", CULTIVAR == 1)):
-        table = WINE[rows][["ash"]].assign(code=1, flag=True, size="s", day="2021-01-01")
+        table = WINE[rows][["ash"]].assign(code=1, flag=True, size="s", hour="12:00:00")
         table.loc[table.index[::2], ["code", "size"]] = [2, "m"]
         table.to_csv(name, index=False)
     assert main(["drift", "first.csv", "second.csv", *FEW, "--categorical", "code"]) == 1
     printed = capsys.readouterr().err.splitlines()[0]
     assert printed == (
         "first.csv: 59 rows; numeric: ash; categorical: code (2 values), flag (1 value), "
-        "size (2 values); ignored: day."
+        "size (2 values); ignored: hour."
     )
 
 
-def test_missing_values_are_refused_or_dropped(capsys):
+def test_missing_values_are_refused_dropped_or_tested(capsys):
     gaps = WINE.copy()
     gaps.iloc[[3, 5], 0] = np.nan
     gaps.to_csv("gaps.csv", index=False)
-    assert main(["drift", "even.csv", "gaps.csv", "--out", "out"]) == 2
+    refused = ["drift", "even.csv", "gaps.csv", "--missing", "refuse", "--out", "out"]
+    assert main(refused) == 2
     assert "gaps.csv has missing values in 2 of 178 rows, in alcohol (2)" in capsys.readouterr().err
     assert not Path("out").exists()
-    assert main(["drift", "even.csv", "gaps.csv", *FEW, "--drop-missing", "--out", "out"]) == 0
+    assert main(["drift", "even.csv", "gaps.csv", *FEW, "--missing", "drop", "--out", "out"]) == 0
     _, summary = check(pkex.mmd(WINE[::2], gaps.dropna(), **HOW))
     assert summary["inputs"]["current"]["rows_dropped"] == 2
     assert "gaps.csv: 176 of 178 rows (2 dropped for missing values)" in capsys.readouterr().err
+    assert main(["drift", "even.csv", "gaps.csv", *FEW, "--out", "out", "--force"]) == 0
+    _, summary = check(pkex.mmd(WINE[::2], gaps, **HOW))
+    assert summary["inputs"]["current"]["rows_dropped"] == 0
 
 
 def test_more_columns_in_the_current_table_are_ignored_fewer_are_refused(capsys):
@@ -141,7 +143,7 @@ def test_depend_ranks_and_selects(capsys):
     assert summary["result"]["selected"] == list(values["feature"][:2])
     printed = capsys.readouterr()
     assert "wine.csv: 178 rows; numeric: alcohol" in printed.err
-    assert "ignored: day." in printed.err
+    assert "ignored: hour." in printed.err
     assert "target: kind (categorical)." in printed.err
     assert "and 4 more" in printed.out
 
@@ -183,25 +185,25 @@ def test_without_permutations_there_is_no_test(capsys):
         ("drift even.csv odd.parquet --alpha 0", "--alpha must lie between 0 and 1, got 0."),
         ("drift even.csv odd.parquet --alpha 0.00001", "pass --permutations 99999 or more."),
         ("drift even.csv odd.parquet --permutations 0", "pass --permutations 19 or more."),
-        ("drift wine.csv wine.csv --columns day", "neither numeric nor categorical"),
+        ("drift wine.csv wine.csv --columns hour", "neither numeric nor categorical"),
         ("drift even.csv text.csv", "column ash is numeric in even.csv but categorical in text"),
         ("drift even.csv one.csv", "one.csv has 1 row; at least 2 are needed to compare datasets."),
         ("drift one.csv even.csv", "one.csv has 1 row; at least 2 are needed to compare datasets."),
         (
-            "drift even.csv gaps.csv --drop-missing",
+            "drift even.csv gaps.csv --missing drop",
             "gaps.csv has 1 row without missing values; at least 2 are needed to compare datasets.",
         ),
         (
-            "drift even.csv infinite.csv --drop-missing",
+            "drift even.csv infinite.csv --missing drop",
             "column ash of infinite.csv has infinite numbers, the first in row 2: replace them",
         ),
-        ("drift infinite.csv even.csv --drop-missing", "column ash of infinite.csv has infinite"),
+        ("drift infinite.csv even.csv --missing drop", "column ash of infinite.csv has infinite"),
         (
-            "dependence infinite.csv --target ash --drop-missing",
+            "dependence infinite.csv --target ash --missing drop",
             "column ash of infinite.csv has inf",
         ),
         ("drift even.csv odd.parquet --n-jobs 0", "--n-jobs must not be 0"),
-        ("drift dates.csv dates.csv", "dates.csv has no numeric or categorical column."),
+        ("drift times.csv times.csv", "times.csv has no numeric or categorical column."),
         ("drift even.csv odd.parquet --block-size 1", "block_size must be an integer"),
         (
             "drift even.csv odd.parquet --categorical ash,zip",
@@ -212,11 +214,14 @@ def test_without_permutations_there_is_no_test(capsys):
             "wine.csv has no column kin, which --categorical names; it has alcohol",
         ),
         ("dependence wine.csv --target nothing", "wine.csv has no column nothing; it has alcohol"),
-        ("dependence wine.csv --target day", "the target day is neither numeric nor categorical."),
+        (
+            "dependence wine.csv --target hour",
+            "the target hour is neither numeric nor categorical.",
+        ),
         ("dependence wine.csv --target kind --columns kind,ash", "kind is the target"),
         (
-            "dependence wine.csv --target kind --columns day,ash",
-            "column day of wine.csv is neither",
+            "dependence wine.csv --target kind --columns hour,ash",
+            "column hour of wine.csv is neither",
         ),
         ("dependence wine.csv --target kind --top 0", "--top '0' cannot be read"),
         ("dependence wine.csv --target kind --top 7", "give a number from 1 to 6"),
@@ -234,7 +239,7 @@ def test_without_permutations_there_is_no_test(capsys):
 def test_errors_are_one_sentence_and_exit_code_2(args, words, capsys):
     WINE[1::2].assign(ash="text").to_csv("text.csv", index=False)
     WINE[:1].to_csv("one.csv", index=False)
-    pd.DataFrame({"day": ["2021-01-01", "2021-01-02"]}).to_csv("dates.csv", index=False)
+    pd.DataFrame({"hour": ["12:00:00", "13:00:00"]}).to_csv("times.csv", index=False)
     Path("lone.csv").write_text("a\n1\n2\n3\n")
     Path("same.csv").write_text("a,b\n1,1\n1,2\n1,3\n")
     WINE[:2].assign(ash=[1.0, np.nan]).to_csv("gaps.csv", index=False)
@@ -256,9 +261,7 @@ def test_a_changed_column_is_found_among_many_by_default(tmp_path, capsys):
     old, new = str(tmp_path / "old.csv"), str(tmp_path / "new.csv")
     assert main(["drift", old, new, "--json"]) == 1
     result = json.loads(capsys.readouterr().out)["result"]
-    assert result["n_permutations"] == 1599
+    assert result["n_permutations"] == 999
     assert [one["name"] for one in result["features"] if one["p_adjusted"] <= 0.05] == ["c7"]
-    assert main(["drift", old, new, "--permutations", "199", "--alpha", "0.1"]) == 1
-    assert "no adjusted p-value of 40 features is below 0.2" in capsys.readouterr().out
     assert main(["dependence", old, "--target", "c0", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["result"]["n_permutations"] == 1559
+    assert json.loads(capsys.readouterr().out)["result"]["n_permutations"] == 999

@@ -184,7 +184,7 @@ def test_missing_values_in_parts(capsys):
     explain("--part-rows", "60", code=2)
     assert "missing values among its 442 rows, in age (1), bp (70)" in capsys.readouterr().err
     assert not PARTS.exists()
-    explain("--part-rows", "30", "--drop-missing")
+    explain("--part-rows", "30", "--missing", "drop")
     values, summary = results()
     assert list(values["row"]) == [i for i in range(442) if i != 7 and not 100 <= i < 170]
     assert summary["inputs"]["data"]["rows_dropped"] == 71
@@ -192,13 +192,13 @@ def test_missing_values_in_parts(capsys):
     assert "71 rows dropped for missing values" in capsys.readouterr().err
     table["age"] = np.nan
     table.to_csv("data.csv", index=False)
-    explain("--part-rows", "60", "--drop-missing", "--force", code=2)
+    explain("--part-rows", "60", "--missing", "drop", "--force", code=2)
     assert "every row of data.csv has missing values" in capsys.readouterr().err
     model = make_pipeline(SimpleImputer(), SVR(C=50.0)).fit(X[:40], Y[:40])
     skops.io.dump(model, "model.skops")
     table["age"] = X["age"]
     table.to_csv("data.csv", index=False)
-    explain("--part-rows", "60", "--keep-missing", "--force")
+    explain("--part-rows", "60", "--missing", "keep", "--force")
     values, _ = results()
     expected = pkex.Explainer(model)(table)
     np.testing.assert_allclose(values["prediction"], expected.predictions, rtol=1e-12)

@@ -116,7 +116,7 @@ def test_the_command_line_refuses_them_too(kind, tmp_path, monkeypatch, capsys):
         name = "a.parquet"
         ids = [Decimal(i) for i in many] if kind == "decimals" else many
         pyarrow.parquet.write_table(pa.table({"id": ids, "b": range(20)}), name)
-    args = [name, name, "--permutations", "19", "--drop-missing"]
+    args = [name, name, "--permutations", "19", "--missing", "drop"]
     assert main(["drift", *args]) == 2
     said = capsys.readouterr().err
     assert f"column id of {name} holds {many[1]}, an integer beyond" in said

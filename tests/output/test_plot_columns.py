@@ -11,7 +11,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.offsetbox import TextArea
 
-from pkex.output.columns import day_text, days
+from pkex._util.days import day_text, days
 from pkex.output.plots import shades
 from pkex.output.plots.cohorts import cohorts_of
 from tests._support.explanations import changed

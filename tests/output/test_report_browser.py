@@ -251,7 +251,7 @@ def test_a_p_value_at_the_level_is_found(open_report, attribution):
     page = open_report(attribution, alpha=0.005)
     expect(page.locator("#lead")).to_contain_text("No drift detected, p = 0.01 (alpha = 0.005)")
     page = open_report(attribution, alpha=0.04)  # four features
-    expect(page.locator("#lead")).to_contain_text(f"Significant feature: {ALERT}.")
+    expect(page.locator("#lead")).to_contain_text(f"Drift detected in {ALERT}, p = ")
     expect(page.locator("#table .hint")).not_to_contain_text("needs")
     first = page.locator("#table tbody tr").first
     assert first.locator(".significant").all_inner_texts() == ["0.0400", "0.0400"]

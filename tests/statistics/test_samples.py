@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,37 +111,42 @@ def test_constant_data():
     assert pkex.mmd(ones, 0.0 * ones).statistic > 0.5
 
 
-def test_missing_values():
+def test_missing_values_are_refused_where_that_is_asked():
+    mmd, hsic = (partial(call, missing="refuse") for call in (pkex.mmd, pkex.hsic))
     bad = X.copy()
     bad[3, 1] = np.nan
     where = "in row 3, column 1"
-    refused(lambda: pkex.mmd(bad, Z), ValueError, "X contains NaN", where, "Impute or drop")
-    refused(lambda: pkex.mmd(Z, bad), ValueError, "Z contains NaN", where)
-    refused(lambda: pkex.hsic(X, bad[:, 1]), ValueError, "y contains NaN")
-    refused(lambda: pkex.hsic(np.where(bad > 1, np.inf, X), Y), ValueError, "NaN or infinity")
+    refused(lambda: mmd(bad, Z), ValueError, "X contains NaN", where, "Impute or drop")
+    refused(lambda: mmd(Z, bad), ValueError, "Z contains NaN", where)
+    refused(lambda: hsic(X, bad[:, 1]), ValueError, "y contains NaN")
+    refused(lambda: hsic(np.where(bad > 1, np.inf, X), Y), ValueError, "NaN or infinity")
     frame = A.assign(number=[np.nan, *A["number"][1:]])
-    refused(lambda: pkex.mmd(frame, B), ValueError, "in row 0, column 'number'")
+    refused(lambda: mmd(frame, B), ValueError, "in row 0, column 'number'")
     for kind in (object, "Float64"):
         column = pd.Series([1.0, 2.0, pd.NA, *range(9)], dtype=kind)
         frame = A.assign(number=column)
-        refused(lambda f=frame: pkex.mmd(f, B), ValueError, "NaN", "in row 2, column 'number'")
-        refused(lambda c=column: pkex.hsic(A, c), ValueError, "y contains NaN", "row 2")
+        refused(lambda f=frame: mmd(f, B), ValueError, "NaN", "in row 2, column 'number'")
+        refused(lambda c=column: hsic(A, c), ValueError, "y contains NaN", "row 2")
     for name, column in {
         "text": [None, *A["text"][1:]],
         "level": pd.Categorical([None, *A["level"][1:]]),
         "flag": pd.array([None, *A["flag"][1:]], dtype="boolean"),
     }.items():
         frame = A.assign(**{name: column})
-        refused(lambda f=frame: pkex.mmd(f, B), ValueError, "missing", repr(name), "row 0")
-        refused(lambda f=frame: pkex.mmd(pl.from_pandas(f), B), ValueError, "missing", repr(name))
+        refused(lambda f=frame: mmd(f, B), ValueError, "missing", repr(name), "row 0")
+        refused(lambda f=frame: mmd(pl.from_pandas(f), B), ValueError, "missing", repr(name))
     refused(
-        lambda: pkex.mmd(A.assign(text=[None, *A["text"][1:]]), B),
+        lambda: mmd(A.assign(text=[None, *A["text"][1:]]), B),
         ValueError,
         "missing values in column 'text' (1 of",
     )
     frame = A.assign(count=pd.array([None, *A["count"][1:]], dtype="Int64"))
-    refused(lambda: pkex.mmd(frame, B), ValueError, "in row 0, column 'count'")
+    refused(lambda: mmd(frame, B), ValueError, "in row 0, column 'count'")
     refused(lambda: pkex.mmd(np.ma.masked_greater(X, 1.0), Z), ValueError, "masked")
+    # by default infinity is refused, and a target with gaps
+    refused(lambda: pkex.mmd(np.where(X > 1, np.inf, X), Z), ValueError, "NaN or infinity")
+    refused(lambda: pkex.hsic(X, bad[:, 1]), ValueError, "y contains NaN")
+    refused(lambda: pkex.mmd(X, Z, missing="keep"), ValueError, "missing must be 'separate'")
 
 
 def test_targets_of_the_wrong_length():
@@ -197,8 +203,9 @@ def test_shapes_and_types():
     refused(lambda: pkex.mmd(X + 0j, Z), TypeError, "complex128")
     refused(lambda: pkex.mmd("data.csv", Z), TypeError)
     for dates in (pd.date_range("2020", periods=12), pd.to_timedelta(range(12))):
-        refused(lambda d=dates: pkex.mmd(A.assign(number=d), B), TypeError, "'number'", "drop it")
-        refused(lambda d=dates: pkex.hsic(A, d), TypeError, "y")
+        refused(lambda d=dates: pkex.mmd(A.assign(number=d), B), ValueError, "'number' holds days")
+    lists = pl.from_pandas(A).with_columns(number=pl.Series([[1.0]] * 12))
+    refused(lambda: pkex.mmd(lists, B), TypeError, "'number'", "drop it")
     refused(
         lambda: pkex.mmd(pd.DataFrame(X, columns=["a", "a", "b"]), Z), ValueError, "more than once"
     )

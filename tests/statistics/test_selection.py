@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -75,24 +76,54 @@ def test_a_share_of_one_column_or_half_of_it_is_one():
     assert HSICSelector().fit(X, y).get_support().sum() == 2
 
 
-def test_false_discoveries_are_controlled():
+@pytest.mark.parametrize("by", ["either", "contribution", "univariate"])
+def test_false_discoveries_are_controlled(by):
     X, y = data(n=100)
-    selector = HSICSelector(alpha=0.1, n_permutations=199, random_state=0).fit(X, y)
-    expected = pkex.hsic(X, y, n_permutations=199, random_state=0)
-    assert np.array_equal(selector.pvalues_, expected.p_values)
+    selector = HSICSelector(alpha=0.1, by=by, n_permutations=199, random_state=0).fit(X, y)
+    found = pkex.hsic(X, y, n_permutations=199, random_state=0)
+    expected: Any = {
+        "contribution": found.p_values,
+        "univariate": found.p_univariate,
+        "either": [
+            min(1, 2 * min(p)) for p in zip(found.p_values, found.p_univariate, strict=True)
+        ],
+    }[by]
+    assert np.array_equal(selector.pvalues_, expected)
+    assert np.array_equal(
+        selector.scores_, found.univariate if by == "univariate" else found.values
+    )
     # Benjamini and Hochberg: the largest k with p_(k) <= alpha k / m
-    ranked = np.sort(expected.p_values)
+    ranked = np.sort(expected)
     passing = np.flatnonzero(ranked <= 0.1 * np.arange(1, 9) / 8)
     limit = ranked[passing[-1]] if passing.size else -1.0
-    assert np.array_equal(selector.get_support(), expected.p_values <= limit)
+    assert np.array_equal(selector.get_support(), np.asarray(expected) <= limit)
     assert selector.get_support()[1]
     assert selector.attribution_.n_permutations == 199
+
+
+@pytest.mark.parametrize("case", ["by themselves", "together"])
+def test_either_way_a_column_may_matter(case):
+    """Of 20 columns two matter, by themselves or only together."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(250, 20))
+    y = np.sin(3.0 * X[:, 0]) + X[:, 1] ** 2 + 0.3 * rng.normal(size=250)
+    if case == "together":
+        X = X[:, :6]
+        y = np.sign(X[:, 0] * X[:, 1]) + 0.3 * rng.normal(size=250)
+    options: Any = {"alpha": 0.1, "random_state": 0, "n_permutations": 999}
+    chosen = {
+        by: HSICSelector(by=by, **options).fit(X, y).get_support(indices=True).tolist()
+        for by in ("either", "contribution", "univariate")
+    }
+    assert {0, 1} <= set(chosen["either"])
+    blind = "contribution" if case == "by themselves" else "univariate"
+    assert not {0, 1} <= set(chosen[blind])
 
 
 def test_nothing_may_be_found():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 4)), rng.normal(size=40)
-    selector = HSICSelector(alpha=0.04, n_permutations=99, random_state=0).fit(X, y)
+    selector = HSICSelector(alpha=0.04, n_permutations=199, random_state=0).fit(X, y)
     assert not selector.get_support().any()
     with pytest.warns(UserWarning, match="No features were selected"):
         assert selector.transform(X).shape == (40, 0)
@@ -120,6 +151,8 @@ def test_permutations_that_make_no_sense(wrong):
 
 def test_other_refusals():
     X, y = data()
+    with pytest.raises(ValueError, match="by must be 'either', 'contribution' or 'univariate'"):
+        HSICSelector(by="both").fit(X, y)
     with pytest.raises(ValueError, match="not both"):
         HSICSelector(2, alpha=0.1).fit(X, y)
     with pytest.raises(ValueError, match="requires y"):
@@ -148,7 +181,7 @@ def test_in_a_pipeline_and_a_search():
     model = make_pipeline(StandardScaler(), HSICSelector(random_state=0), Ridge())
     grid = [
         {"hsicselector__n_features_to_select": [2, 0.5, 10]},
-        {"hsicselector__alpha": [0.2, 0.9], "hsicselector__n_permutations": [50]},
+        {"hsicselector__alpha": [0.2, 0.9], "hsicselector__n_permutations": [100]},
     ]
     search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(X, y)
     assert search.best_score_ > 0.2
@@ -213,7 +246,7 @@ def test_sparse_input_and_several_targets():
 
 def test_clone_pickle_and_random_state():
     X, y = data()
-    selector = HSICSelector(alpha=0.2, n_permutations=50, random_state=1, kernel=RBF(2.0))
+    selector = HSICSelector(alpha=0.2, n_permutations=80, random_state=1, kernel=RBF(2.0))
     copy = clone(selector)
     assert copy.get_params() == selector.get_params()
     first, second = selector.fit(X, y), copy.fit(X, y)
@@ -232,7 +265,7 @@ def test_its_pickle_is_small():
 def test_where_nothing_can_be_found_a_warning_says_so():
     X = np.random.default_rng(0).normal(size=(30, 12))
     selector = HSICSelector(alpha=0.05, n_permutations=99, random_state=0)
-    with pytest.warns(UserWarning, match=r"is below 0\.12, .* pass n_permutations=479 or fewer"):
+    with pytest.warns(UserWarning, match=r"is below 0\.24, .* pass n_permutations=959 or fewer"):
         selector.fit(X, X[:, 0])
 
 
@@ -241,5 +274,5 @@ def test_a_single_column_is_found_among_many_by_default():
     y = X[:, 4] + 0.3 * X[:, 5] ** 3
     found = HSICSelector(alpha=0.05, random_state=0).fit(X, y)
     assert 4 in found.get_support(indices=True)
-    assert found.attribution_.n_permutations == 2399
+    assert found.attribution_.n_permutations == 4799
     assert HSICSelector(n_features_to_select=1).fit(X, y).attribution_.p_values is None

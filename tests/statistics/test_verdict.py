@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,14 +14,16 @@ import pytest
 
 import pkex
 from pkex.cli import main
+from tests._support.openmetrics import read_openmetrics
 from tests._support.stored import FILES
 from tests._support.written import Page, results
 
 COMMAND = ["dependence", "table.csv", "--target", "y", "--permutations", "99"]
 SENTENCE = re.compile(
-    r"(?P<start>Drift|No drift|Dependence|No dependence) detected, p = (?P<p>\S+) "
+    r"(?P<start>Drift|No drift|Dependence|No dependence) detected"
+    r"(?: (?:in|on) (?P<names>.+?))?, p = (?P<p>\S+) "
     r"\(alpha = (?P<alpha>\S+)\); (?:MMD²|HSIC) = (?P<total>\S+) \(p = (?P<p_statistic>\S+)\)\."
-    r"(?:\s+Significant features?: (?P<names>[^.\n]+)\.|\s+No single feature is significant\.)?"
+    r"(?:\s+No single feature is significant\.)?"
 )
 
 
@@ -37,7 +41,7 @@ def said(text):
 def tables(rng):
     """Return two small tables; in half of the cases one column of them changed."""
     rows, count = rng.integers(15, 41, size=2), int(rng.integers(1, 6))
-    categorical = rng.random(count) < 0.3
+    categorical, gaps = rng.random((2, count)) < 0.3
     changed = int(rng.integers(count)) if rng.random() < 0.5 else None
     size = rng.choice([0.5, 1.0, 2.0])
     made = []
@@ -48,12 +52,14 @@ def tables(rng):
             cells = rng.normal(size=n) + (moved if j == changed else 0.0)
             text = np.array(["u", "v", "w"])[np.digitize(cells, [-0.5, 0.5])]
             columns[f"c{j}"] = text if categorical[j] else cells.round(4)
+            if gaps[j]:
+                columns[f"c{j}"] = np.where(rng.random(n) < 0.2, None, columns[f"c{j}"])
         made.append(pd.DataFrame(columns))
     return made
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_five_places_say_the_same(seed, tmp_path, monkeypatch, capsys):
+def test_eight_places_say_the_same(seed, tmp_path, monkeypatch, capsys):
     """The names are also those of the rule: an adjusted p-value of either kind up to alpha."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng([19, seed])
@@ -62,6 +68,7 @@ def test_five_places_say_the_same(seed, tmp_path, monkeypatch, capsys):
     old.to_csv("old.csv", index=False)
     new.to_csv("new.csv", index=False)
     command = f"drift old.csv new.csv --permutations {count} --alpha {alpha} --out out"
+    command += " --history runs.jsonl --metrics drift.prom"
     code = main(command.split())
     printed = capsys.readouterr().out
     values, summary = results()
@@ -83,6 +90,28 @@ def test_five_places_say_the_same(seed, tmp_path, monkeypatch, capsys):
     assert said(explained._repr_html_().replace("</div><div>", "\n")) == verdict
     assert (code == 1) is drift.detect(new, alpha=alpha) is result["drift"]
     assert explained.p_value == result["p_value"]
+    samples = read_openmetrics(Path("drift.prom").read_text())
+    monitor = ("monitor", "drift")
+    assert samples["pkex_drift", frozenset({monitor})] == result["drift"]
+    assert samples["pkex_drift_p_value", frozenset({monitor})] == result["p_value"]
+    detected = {
+        dict(labels)["feature"]
+        for (name, labels), value in samples.items()
+        if name == "pkex_drift_feature_significant" and value == 1.0
+    }
+    [line] = Path("runs.jsonl").read_text().splitlines()
+    run = json.loads(line)
+    [shown] = Page(Path("runs.html")).data["runs"]
+    assert detected == set(result["significant"])
+    for name in ("drift", "p_value", "alpha", "significant", "headline"):
+        assert run[name] == shown[name] == result[name]
+
+    changes = [change.as_dict() for change in explained.changes()]
+    assert changes == result["changes"]
+    assert run["changes"] == [change["sentence"] for change in changes]
+    assert all(sentence in printed for sentence in run["changes"])
+    named_columns = {column for change in changes for column in change["columns"]}
+    assert named_columns >= set(result["significant"])
 
     named = values[(values["p_adjusted"] <= alpha) | (values["p_univariate_adjusted"] <= alpha)][
         "feature"
@@ -114,7 +143,8 @@ def test_a_test_of_the_statistic_alone_goes_by_the_statistic():
     X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
     Z[:, 4] += 0.8
     found = pkex.mmd(X, Z, n_permutations=399, random_state=0)
-    bare = replace(found, univariate_null_values=None)
+    nothing: Any = dict.fromkeys(("member_values", "member_null_values", "member_rounding"))
+    bare = replace(found, univariate_null_values=None, member_names=(), **nothing)
     assert found.p_value < 0.05 < found.p_statistic
     assert bare.p_value == bare.p_statistic == found.p_statistic
     assert (found.detected(), bare.detected(), pkex.mmd(X, Z).detected()) == (True, False, None)

@@ -80,8 +80,14 @@ def test_p_values_are_those_of_scipy(p_value):
     from pkex.tables import dependence as module
 
     frame = table(RNG, 60, 0.3)
-    ranks = {0: module._ranks(frame["a"].to_numpy()), 1: module._ranks(frame["b"].to_numpy())}
-    codes = {2: module._codes(frame["e"].to_numpy())[0], 3: module._codes(frame["f"].to_numpy())[0]}
+    ranks = {
+        0: module.unit_ranks(frame["a"].to_numpy()),
+        1: module.unit_ranks(frame["b"].to_numpy()),
+    }
+    codes = {
+        2: module.codes_of(frame["e"].to_numpy())[0],
+        3: module.codes_of(frame["f"].to_numpy())[0],
+    }
     if p_value == "spearman":
         [(_, found)] = module._of_numbers(ranks)
         expected = stats.spearmanr(frame["a"], frame["b"]).pvalue

@@ -46,15 +46,15 @@ def test_rows_that_are_none_are_refused(rows, tmp_path):
 def test_missing_values_are_refused_or_dropped_and_counted(tmp_path):
     gaps = table(tmp_path, "a,b,c\n1,x,true\n,y,false\n3,,true\n4,NA,\n5,z,true\n")
     with pytest.raises(ValueError, match="missing values") as caught:
-        handle_missing(gaps, drop=False)
-    assert "in 3 of 5 rows, in a (1), b (2), c (1): pass --drop-missing" in str(caught.value)
-    left = handle_missing(gaps, drop=True)
+        handle_missing(gaps, "refuse")
+    assert "in 3 of 5 rows, in a (1), b (2), c (1): pass --missing drop" in str(caught.value)
+    left = handle_missing(gaps, "drop")
     assert left.dropped == 3
     assert list(left.frame.index) == [0, 4]
     assert left.frame["c"].dtype == bool
-    assert handle_missing(choose_rows(gaps.take(["a"]), "2:"), drop=False).dropped == 0
+    assert handle_missing(choose_rows(gaps.take(["a"]), "2:"), "refuse").dropped == 0
     with pytest.raises(ValueError, match=r"every row of .* has missing values"):
-        handle_missing(table(tmp_path, "a,b\n1,\n2,\n"), drop=True)
+        handle_missing(table(tmp_path, "a,b\n1,\n2,\n"), "drop")
 
 
 def test_columns_that_options_name_must_be_there(tmp_path):

@@ -6,18 +6,20 @@ called.
 
 from __future__ import annotations
 
+import inspect
 import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import pkex
-from pkex._util.terminal import escape_controls, wrap_lines
+from pkex.cli._config_file import use_config
 from pkex.cli._help import Command, Group
+from pkex.cli._log import LOGGER, logging_to_stderr
 from pkex.cli._options import (
     ChangeOptions,
     ConfigOptions,
@@ -50,6 +52,26 @@ app = typer.Typer(
 )
 
 
+def _read_config(context: typer.Context, value: Path | None) -> Path | None:
+    return use_config(context, value)
+
+
+_CONFIG = inspect.Parameter(
+    "config",
+    inspect.Parameter.KEYWORD_ONLY,
+    annotation=Path | None,
+    default=typer.Option(
+        None,
+        "--config",
+        metavar="FILE",
+        help="Options of this command from a TOML file; those of the command line count more. "
+        "(The command pkex config, without dashes, prints the installation.)",
+        callback=_read_config,
+        is_eager=True,
+    ),
+)
+
+
 def command(module: str, *bundles: type[Any]) -> Callable[[Callable[[], None]], None]:
     """Make a name and its help a command with the options of some bundles.
 
@@ -64,7 +86,10 @@ def command(module: str, *bundles: type[Any]) -> Callable[[Callable[[], None]], 
             code: int = work(*filled(bundles, given))
             return code
 
-        vars(run_work)["__signature__"] = signature(bundles)
+        made = signature(bundles)
+        if Output in bundles:
+            made = made.replace(parameters=[*made.parameters.values(), _CONFIG])
+        vars(run_work)["__signature__"] = made
         app.command(cls=Command)(run_work)
 
     return declare
@@ -96,7 +121,7 @@ def explain() -> None:
     """
 
 
-@command("_statistics", DriftOptions, StatisticOptions, FileOptions, Output)
+@command("_drift", DriftOptions, StatisticOptions, FileOptions, Output)
 def drift() -> None:
     """Test two datasets for drift (MMD), and attribute it to features.
 
@@ -149,11 +174,19 @@ def demo() -> None:
 
 @command("_config", ConfigOptions)
 def config() -> None:
-    """Print the version, the backend and the libraries that pkex uses."""
+    """Print the version, the backend and the libraries that pkex uses.
+
+    Options of the other commands come from a file with their option --config FILE.
+    """
 
 
 def run(args: Sequence[str]) -> int:
     """Run a command; whatever it raises becomes a sentence and an exit code."""
+    with logging_to_stderr():
+        return _run(args)
+
+
+def _run(args: Sequence[str]) -> int:
     try:
         code = app(list(args) or ["--help"], prog_name="pkex", standalone_mode=False)
     except typer.Abort:  # typer's word for Ctrl-C, in older versions
@@ -161,7 +194,7 @@ def run(args: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("PKEX_DEBUG"):
             raise
-        print(wrap_lines(f"Error: {_sentence(error)}", sys.stderr), file=sys.stderr)
+        LOGGER.error("%s", _sentence(error))
         return 2
     if code == 130:
         raise KeyboardInterrupt
@@ -178,4 +211,4 @@ def _sentence(error: Exception) -> str:
         text = "there is not enough memory; take fewer rows."
     else:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    return escape_controls(" ".join(text.split()) or type(error).__name__)
+    return " ".join(text.split()) or type(error).__name__

@@ -49,7 +49,7 @@ def change(options: ChangeOptions, reading: FileOptions, output: Output) -> int:
         background = None
         if options.background is not None:
             background = model.take_columns(selection.read_table(options.background, dialect))
-            background = selection.handle_missing(background, options.drop_missing)
+            background = selection.handle_missing(background, options.missing)
             session.describe(background)
         result = _compute(model, before, after, background, session, y_before, y_after)
     inputs = _summary.ChangeInputs(
@@ -70,12 +70,12 @@ def _read(
     """Return the columns of a dataset that the model takes, and the target."""
     table, target = selection.read_table(path, dialect), options.target
     if target is None:
-        table = selection.handle_missing(model.take_columns(table), options.drop_missing)
+        table = selection.handle_missing(model.take_columns(table), options.missing)
         return _checked(table), None
     if table.take([target]).kinds[target] != "numeric":
         raise ValueError(f"the target {target} of {path} is not numeric.")
     columns = model.take_columns(table.without(target))
-    whole = selection.handle_missing(table.take([*columns.names, target]), options.drop_missing)
+    whole = selection.handle_missing(table.take([*columns.names, target]), options.missing)
     return _checked(whole.without(target)), whole.frame[target].to_numpy(dtype=float)
 
 

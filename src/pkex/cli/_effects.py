@@ -23,7 +23,7 @@ def effects(options: EffectsOptions, reading: FileOptions, output: Output) -> in
     with session.noting_warnings():
         model = LoadedModel(options, dialect)
         table = model.take_columns(selection.read_table(options.data, dialect))
-        table = selection.handle_missing(table, options.drop_missing)
+        table = selection.handle_missing(table, options.missing)
         session.describe(table)
         session.note(*model.note_order(table))
         with model.explaining_errors():

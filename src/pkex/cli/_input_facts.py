@@ -20,7 +20,7 @@ class TableFacts(TypedDict):
     path: str
     rows: Annotated[int, ("minimum", 1), "Rows used."]
     rows_in_file: Annotated[int, ("minimum", 1), "Rows in the file."]
-    rows_dropped: Annotated[Count, "Rows with missing values, dropped by --drop-missing."]
+    rows_dropped: Annotated[Count, "Rows with missing values, dropped by --missing drop."]
     columns: Annotated[dict[str, Kind], "Columns used, in order, with their kinds."]
     ignored: Annotated[list[str], "Columns of the file that were not used."]
 

@@ -37,7 +37,9 @@ __all__ = [
     "split_names",
 ]
 
-_OUTPUT, _READING, _TEST = "Output", "Reading files", "Statistic and test"  # panels of the help
+# panels of the help
+_OUTPUT, _READING, _TEST = "Output", "Reading files", "Statistic and test"
+_MONITORING = "Monitoring"
 
 
 def argument(metavar: str, text: str) -> Any:
@@ -110,7 +112,13 @@ _groups = partial(
 )
 _interactions = partial(flag, "Also compute the interactions of all pairs of features.")
 _n_jobs = partial(option, "N", "Number of threads; -1 for all cores.", -1, check=_check_jobs)
-_drop_missing = partial(flag, "Drop rows with missing values.", panel=_READING)
+_missing = partial(
+    option,
+    "drop|refuse",
+    "Rows with missing values: drop them, or refuse the dataset (the default).",
+    "refuse",
+    panel=_READING,
+)
 _trust = partial(flag, "Load any model file, also pickles, which can run any code.")
 _trust_type = partial(option, "TYPE", "Type to trust in a skops file; may be repeated.")
 _out = partial(
@@ -170,8 +178,13 @@ class ExplainOptions:
         least=1,
     )
     n_jobs: int = _n_jobs()
-    drop_missing: bool = _drop_missing()
-    keep_missing: bool = flag("Pass missing values to the model.", panel=_READING)
+    missing: Literal["keep", "drop", "refuse"] = option(
+        "keep|drop|refuse",
+        "Missing values: pass them to the model (keep), drop the rows that have them, or refuse "
+        "the dataset (the default).",
+        "refuse",
+        panel=_READING,
+    )
     trust: bool = _trust()
     trust_type: list[str] | None = _trust_type()
 
@@ -189,7 +202,7 @@ class SensitivityOptions:
         "classes|ovo", f"Outputs of an SVC with three or more classes: {_OVO}."
     )
     n_jobs: int = _n_jobs()
-    drop_missing: bool = _drop_missing()
+    missing: Literal["drop", "refuse"] = _missing()
     trust: bool = _trust()
     trust_type: list[str] | None = _trust_type()
 
@@ -214,7 +227,7 @@ class EffectsOptions:
         "classes|ovo|log-odds", f"Outputs of a classifier: {_OVO}, or log-odds."
     )
     n_jobs: int = _n_jobs()
-    drop_missing: bool = _drop_missing()
+    missing: Literal["drop", "refuse"] = _missing()
     trust: bool = _trust()
     trust_type: list[str] | None = _trust_type()
 
@@ -223,9 +236,23 @@ class EffectsOptions:
 class DriftOptions:
     """Two datasets, and when they differ."""
 
-    reference: Path = argument("REFERENCE", "Reference dataset: CSV or Parquet.")
+    reference: Path = argument(
+        "REFERENCE", "Reference dataset: CSV, Parquet, or a file of MMDDrift.save (*.npz)."
+    )
     current: Path = argument("CURRENT", "Current dataset: CSV or Parquet.")
     alpha: float = test_option("ALPHA", "Significance level.", 0.05)
+    history: Path | None = option(
+        "FILE",
+        "Append the run as a line of JSON to FILE, and draw all its runs on a page beside it: "
+        "runs.html for runs.jsonl.",
+        panel=_MONITORING,
+    )
+    metrics: Path | None = option(
+        "FILE",
+        "Write metrics in the OpenMetrics text format, for Prometheus; the label monitor is the "
+        "name of the file without its ending.",
+        panel=_MONITORING,
+    )
 
 
 @dataclass(frozen=True)
@@ -256,7 +283,7 @@ class ChangeOptions:
     alpha: float = test_option("ALPHA", "Significance level.", 0.05)
     permutations: int = test_option("N", "Number of permutations.", 999, least=0)
     seed: int = test_option("N", "Random seed of permutations and background.", 0, least=0)
-    drop_missing: bool = _drop_missing()
+    missing: Literal["drop", "refuse"] = _missing()
     trust: bool = _trust()
     trust_type: list[str] | None = _trust_type()
 
@@ -275,11 +302,12 @@ class StatisticOptions:
     """Which features a statistic has, and how it is computed and tested."""
 
     columns: str | None = option("NAMES", "Columns to use, e.g. age,bmi.")
+    exclude: str | None = option("NAMES", "Columns to leave out, e.g. id,day.")
     groups: Path | None = _groups()
     interactions: bool = _interactions()
     n_jobs: int = _n_jobs()
     permutations: int | None = test_option(
-        "N", "Number of permutations (default 999, more for many features).", least=0
+        "N", "Number of permutations (default 999, more for a small alpha).", least=0
     )
     kernel: Literal["median", "median-per-column"] = test_option(
         "NAME",
@@ -304,7 +332,13 @@ class StatisticOptions:
         "Maximum number of rows, sampled at random (default 10000; all with --block-size).",
     )
     seed: int = test_option("N", "Random seed of permutations, blocks and samples.", 0, least=0)
-    drop_missing: bool = _drop_missing()
+    missing: Literal["separate", "drop", "refuse"] = option(
+        "separate|drop|refuse",
+        "Missing values: data, whose share is tested as well (separate, the default); drop the "
+        "rows that have them; or refuse the dataset.",
+        "separate",
+        panel=_READING,
+    )
 
 
 @dataclass(frozen=True)
@@ -336,6 +370,9 @@ class Output:
     force: bool = _force()
     quiet: bool = flag("Print errors only.", "--quiet", "-q", panel=_OUTPUT)
     as_json: bool = _as_json()
+    log: Path | None = option(
+        "FILE", "Append messages with their times to a log file.", panel=_OUTPUT
+    )
 
 
 @dataclass(frozen=True)

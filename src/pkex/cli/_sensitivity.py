@@ -26,7 +26,7 @@ def sensitivity(options: SensitivityOptions, reading: FileOptions, output: Outpu
     with session.noting_warnings():
         model = LoadedModel(options, dialect)
         table = model.take_columns(selection.read_table(options.data, dialect))
-        table = selection.handle_missing(table, options.drop_missing)
+        table = selection.handle_missing(table, options.missing)
         session.describe(table)
         session.note(*model.note_order(table))
         groups = model.groups(table)

@@ -7,14 +7,16 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from logging import INFO, WARNING
 from pathlib import Path
 from typing import Any
 
 import pkex
-from pkex._util.terminal import escape_controls, print_text, wrap_lines
+from pkex._util.terminal import print_text, wrap_lines
 from pkex._util.words import join_names, pluralise
 from pkex.cli import _folder
 from pkex.cli._influence import influence_facts, influence_grid
+from pkex.cli._log import LOGGER, follow
 from pkex.cli._options import Output
 from pkex.cli._pairs import Pairs
 from pkex.cli._summary import FORMAT, VERSION, document
@@ -35,6 +37,7 @@ class Session(Output):
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        follow(self.talks, self.log)
         if self.out is not None:
             _folder.check(self.out, self.force)
             for name in _folder.unfinished(self.out):
@@ -58,12 +61,15 @@ class Session(Output):
         for text in texts:
             if text not in self.notes:
                 self.notes.append(text)
-                self.say(text)
+                self.say(text, WARNING if text.startswith("Warning: ") else INFO)
 
-    def say(self, text: str) -> None:
-        """Say something about this run alone, on stderr: the summary is that of any like it."""
-        if self.talks:
-            print(wrap_lines(escape_controls(text), sys.stderr), file=sys.stderr)
+    def say(self, text: str, level: int = INFO) -> None:
+        """Say something about this run only, on stderr: the summary is that of any like it."""
+        LOGGER.log(level, "%s", text)
+
+    def log_result(self, text: str, alarm: bool) -> None:
+        """Log the result; on stderr it would say again what stands on stdout."""
+        LOGGER.log(WARNING if alarm else INFO, "%s", text, extra={"result": True})
 
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
@@ -95,6 +101,7 @@ class Session(Output):
         columns = {
             "numeric": table.of_kind("numeric"),
             "categorical": categorical,
+            "date": table.of_kind("date"),
             "ignored": table.ignored,
         }
         parts = [f"{kind}: {join_names(names)}" for kind, names in columns.items() if names]

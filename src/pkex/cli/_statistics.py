@@ -1,4 +1,4 @@
-"""``pkex drift`` and ``pkex dependence``: drift between two datasets, dependence of a target."""
+"""``pkex dependence``: which features a target depends on; and what `pkex drift` shares with it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from pkex._util.words import format_duration, pluralise
 from pkex.cli import _summary
 from pkex.cli._options import (
     DependenceOptions,
-    DriftOptions,
     FileOptions,
     Output,
     StatisticOptions,
@@ -30,77 +29,30 @@ from pkex.output.view import View, more
 from pkex.output.view import attribution as view
 from pkex.results.totals import PairTotals
 from pkex.statistics.duration import Rates, measure_rates
-from pkex.statistics.pair_weights import UNITS
 from pkex.tables import selection
-from pkex.tables.column_notes import note_columns, note_dropped_rows, note_target
+from pkex.tables.column_notes import note_columns, note_dates, note_target
 from pkex.tables.files import Dialect, FileTable
 from pkex.tables.groups import read_groups
 
-__all__ = ["SAMPLE", "advice", "dependence", "drift", "sample_size"]
+__all__ = [
+    "SAMPLE",
+    "advice",
+    "compute",
+    "contribution_grid",
+    "dependence",
+    "pairs_of",
+    "read_rows",
+    "sample_size",
+    "statistic_facts",
+    "statistic_options",
+    "values_frame",
+]
 
-_DRIFT = 1  # exit code
 SAMPLE = 10_000  # rows of a table that are taken by default
+_SENTENCES = 10  # about columns, in the terminal
 _BLOCK = 2000  # rows of a block that is proposed for long tables
 
 Statistic = Callable[..., pkex.Attribution]  # of frames, with the options of `pkex.mmd`
-
-
-def drift(
-    tables: DriftOptions, testing: StatisticOptions, reading: FileOptions, output: Output
-) -> int:
-    """Compare two datasets, and return 1 when drift is detected, else 0."""
-    dialect, session = reading.dialect(), Session(**vars(output))
-    reference, current, alpha = tables.reference, tables.current, tables.alpha
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"--alpha must lie between 0 and 1, got {alpha:g}.")
-    needed = math.ceil(1.0 / alpha) - 1
-    most = choose_n_permutations(1, alpha) if testing.permutations is None else testing.permutations
-    if most < needed:
-        raise ValueError(
-            f"{most} permutations cannot reach a p-value of {alpha:g}: pass "
-            f"--permutations {needed} or more."
-        )
-    columns = split_names(testing.columns)
-    before = selection.take_usable(_read(reference, dialect, columns, testing, session), columns)
-    after = _read(current, dialect, before.names, testing, session, 1).take(before.names)
-    for name in before.names:
-        if before.kinds[name] != after.kinds[name]:
-            raise ValueError(
-                f"column {name} is {before.kinds[name]} in {reference} but {after.kinds[name]} in "
-                f"{current}: if it holds numbers, look for a cell that is not one, such as '?', or "
-                f"pass --decimal; if it holds codes, pass --categorical {name} to read both as "
-                "text."
-            )
-    drop = testing.drop_missing
-    before, after = (selection.handle_missing(table, drop) for table in (before, after))
-    for table in (before, after):
-        selection.check_rows(table, "to compare datasets")
-    for table in (before, after):
-        session.describe(table)
-    session.note(*note_columns(before, after, codes=dialect.categorical))
-    session.note(*note_dropped_rows(before, after))
-    options = _options(testing, dialect, len(before.names), alpha)
-    frames = (before.frame, after.frame)
-    result = _compute(pkex.mmd, frames, options, testing, session, units=UNITS)
-    result = replace(result, alpha=alpha)
-    assert result.p_value is not None  # there are permutations
-    assert result.p_statistic is not None
-    detected = bool(result.detected())
-    facts = _summary.DriftResult(
-        drift=detected,
-        statistic_name="MMD^2",
-        p_value=result.p_value,
-        p_statistic=result.p_statistic,
-        **_facts(result, testing),
-    )
-    inputs = _summary.DriftInputs(
-        reference=_summary.table_facts(before), current=_summary.table_facts(after)
-    )
-    grid, pairs = _grid(result, len(result.values)), _pairs(result, testing, session)
-    details = {"Reference": str(reference), "Current": str(current)}
-    report = {"details": details, "sample_names": ("reference", "current")}
-    session.finish("drift", inputs, facts, _values(result), grid, result, pairs, **report)
-    return _DRIFT if detected else 0
 
 
 def dependence(
@@ -110,13 +62,22 @@ def dependence(
     dialect, session = reading.dialect(), Session(**vars(output))
     target, columns = asked.target, split_names(testing.columns)
     needed = (*columns, target) if columns else ()
-    table = _read(asked.data, dialect, needed, testing, session)
+    excluded = split_names(testing.exclude)
+    if target in excluded:
+        raise ValueError(f"{target} is the target: leave it out of --exclude.")
+    table = read_rows(asked.data, dialect, needed, testing, session)
     kind = table.take([target]).kinds[target]
     if kind == "other":
         raise ValueError(f"the target {target} is neither numeric nor categorical.")
     if target in columns:
         raise ValueError(f"{target} is the target: leave it out of --columns.")
-    complete = selection.handle_missing(selection.take_usable(table, needed), testing.drop_missing)
+    usable = selection.take_usable(table, needed, excluded)
+    if testing.missing == "separate" and usable.frame[target].isna().any():
+        raise ValueError(
+            f"the target {target} of {asked.data} has missing values: pass --missing drop to leave "
+            "these rows out, or fill them first."
+        )
+    complete = selection.handle_missing(usable, testing.missing)
     X = complete.take([name for name in complete.names if name != target])
     if not X.names:
         raise ValueError(f"{asked.data} has no column besides the target {target}.")
@@ -125,17 +86,17 @@ def dependence(
         raise ValueError(f"the target {target} is constant: it cannot depend on a feature.")
     _top(asked.top, len(X.names))  # refused now rather than after the work
     session.describe(complete)
-    session.note(f"target: {target} ({kind}).")
+    session.note(f"target: {target} ({kind}).", *note_dates(complete))
     session.note(*note_columns(X, codes=dialect.categorical))
     session.note(*note_target(complete, target))
 
     def hsic(frame: Any, **options: Any) -> pkex.Attribution:
         return pkex.hsic(frame.drop(columns=target), frame[target], **options)
 
-    options = _options(testing, dialect, len(X.names))
-    result = _compute(hsic, (complete.frame,), options, testing, session)
+    options = statistic_options(testing, dialect)
+    result = compute(hsic, (complete.frame,), options, testing, session)
     count = _top(asked.top, len(result.values))
-    frame = _values(result)
+    frame = values_frame(result)
     frame["selected"] = np.arange(len(frame)) < count
     facts = _summary.DependenceResult(
         target=target,
@@ -143,10 +104,10 @@ def dependence(
         statistic_name="HSIC",
         p_value=result.p_value,
         p_statistic=result.p_statistic,
-        **_facts(result, testing),
+        **statistic_facts(result, testing),
     )
     inputs = _summary.DependenceInputs(data=_summary.table_facts(complete))
-    grid, pairs = _grid(result, count), _pairs(result, testing, session)
+    grid, pairs = contribution_grid(result, count), pairs_of(result, testing, session)
     details = {"Table": str(asked.data), "Target": target}
     report = {"details": details, "sample_names": ("columns", target)}
     session.finish("dependence", inputs, facts, frame, grid, result, pairs, **report)
@@ -173,7 +134,7 @@ def sample_size(testing: StatisticOptions) -> int | None:
     return int(text)
 
 
-def _read(
+def read_rows(
     path: Path,
     dialect: Dialect,
     columns: Sequence[str],
@@ -182,8 +143,10 @@ def _read(
     number: int = 0,
 ) -> FileTable:
     """Return the rows of a file to compute a statistic of, and say so when they are a sample."""
-    size, seed, drop = sample_size(testing), testing.seed, testing.drop_missing
-    table = selection.read_sample(path, dialect, columns, size, (seed, number), drop)
+    size, seed = sample_size(testing), testing.seed
+    excluded = split_names(testing.exclude)
+    how = testing.missing
+    table = selection.read_sample(path, dialect, columns, size, (seed, number), how, excluded)
     if len(table.frame) < table.total:
         session.note(
             f"{path}: random sample of {size} of {table.total} rows (seed {seed}). --sample N uses "
@@ -193,7 +156,7 @@ def _read(
     return table
 
 
-def _facts(result: pkex.Attribution, testing: StatisticOptions) -> _summary.StatisticFacts:
+def statistic_facts(result: pkex.Attribution, testing: StatisticOptions) -> _summary.StatisticFacts:
     """Return the entries that the summaries of both statistics have."""
     assert result.error_bound is not None  # it was just computed
     return _summary.StatisticFacts(
@@ -226,11 +189,11 @@ def _contributions(result: pkex.Attribution) -> list[Any]:
     return [{name: entry[name] for name in names if name in entry} for entry in known]
 
 
-def _values(result: pkex.Attribution) -> Any:
+def values_frame(result: pkex.Attribution) -> Any:
     return result.to_frame().rename_axis("feature").reset_index()
 
 
-def _grid(result: pkex.Attribution, count: int) -> list[Any]:
+def contribution_grid(result: pkex.Attribution, count: int) -> list[Any]:
     """Return the verdict, the largest contributions and notes on them."""
     n_features, count = len(result.values), min(count, LINES)
     table = view.contributions(result, count, True)
@@ -238,8 +201,10 @@ def _grid(result: pkex.Attribution, count: int) -> list[Any]:
     drawn = bars(result.values[result.ranking[:count]], abs(result.values).max())
     how = f"p-values by {result.n_permutations} permutations"
     if n_features > 1:
-        how += f", those of features adjusted by Holm for {pluralise(n_features, 'feature')}"
-    title, *sentences = result.sentences(result.alpha)
+        how += f", those of features adjusted for {pluralise(n_features, 'feature')}"
+    title, *sentences = view.verdict(result, result.alpha, _SENTENCES) or result.sentences(
+        result.alpha
+    )
     shown = View(
         title,
         sentences,
@@ -254,14 +219,14 @@ def _grid(result: pkex.Attribution, count: int) -> list[Any]:
     return draw(shown)
 
 
-def _options(
-    testing: StatisticOptions, dialect: Dialect, n_columns: int, alpha: float = 0.05
+def statistic_options(
+    testing: StatisticOptions, dialect: Dialect, alpha: float = 0.05
 ) -> dict[str, Any]:
-    """Return the options of a statistic; if none is asked, permutations as columns need them."""
+    """Return the options of a statistic; if none is asked, permutations as the level needs them."""
     permutations = testing.permutations
     if permutations is None:
-        permutations = choose_n_permutations(n_columns, alpha)
-    same = ("kernel", "removal", "estimator", "block_size")
+        permutations = choose_n_permutations(1, alpha)
+    same = ("kernel", "removal", "estimator", "block_size", "missing")
     return {name: getattr(testing, name) for name in same} | {
         "groups": read_groups(testing.groups, dialect),
         "n_permutations": permutations,
@@ -270,7 +235,7 @@ def _options(
     }
 
 
-def _pairs(result: pkex.Attribution, testing: StatisticOptions, session: Session) -> Pairs | None:
+def pairs_of(result: pkex.Attribution, testing: StatisticOptions, session: Session) -> Pairs | None:
     """Return the interactions, if they are asked for."""
     if not testing.interactions:
         return None
@@ -278,7 +243,7 @@ def _pairs(result: pkex.Attribution, testing: StatisticOptions, session: Session
     return Pairs(interactions, PairTotals.of(interactions))
 
 
-def _compute(
+def compute(
     statistic: Statistic,
     frames: Sequence[Any],
     options: dict[str, Any],

@@ -61,7 +61,7 @@ def explain(stream: FileStream, explainer: TableExplainer, options: PartOptions)
     """Explain the rows of a long table, write and print the result, and return the exit code."""
     asked, session = explainer.options, explainer.session
     header = _header(stream, explainer)
-    if not (asked.drop_missing or asked.keep_missing):
+    if asked.missing == "refuse":
         missing = {name: stream.missing[name] for name in header.names}
         rows = f"among its {pluralise(stream.total, 'row')}"
         selection.refuse_missing(stream.path, rows, missing, KEEP)
@@ -149,7 +149,7 @@ def _explain_part(
 ) -> None:
     """Explain the rows of a chunk, and write them as a part."""
     table, labels = explainer.ready(chunk)
-    if not explainer.options.keep_missing:  # refused before, unless they are to be dropped
+    if explainer.options.missing != "keep":  # refused before, unless they are to be dropped
         bad = table.frame.isna().any(axis=1)
         table = replace(table, frame=table.frame[~bad], dropped=int(bad.sum()))
     if not len(table.frame):

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from pkex.cli._change_facts import ChangeInputs, ChangeOutputFacts, ChangeResult
+from pkex.cli._column_facts import ColumnChangeFacts
 from pkex.cli._input_facts import (
     Columns,
     Count,
@@ -197,16 +198,18 @@ class ContributionFacts(TypedDict):
             "feature permuted. Present with permutations.",
         ]
     ]
-    p_adjusted: NotRequired[Annotated[float, "p_value adjusted by Holm."]]
+    p_adjusted: NotRequired[Annotated[float, "p_value adjusted for the number of features."]]
     univariate: Annotated[float, "The statistic of this feature only."]
     p_univariate: NotRequired[Annotated[float, "p-value of univariate; present with permutations."]]
-    p_univariate_adjusted: NotRequired[Annotated[float, "p_univariate adjusted by Holm."]]
+    p_univariate_adjusted: NotRequired[
+        Annotated[float, "p_univariate adjusted for the number of features."]
+    ]
 
 
 class StatisticFacts(TypedDict):
     """The part of a result that `pkex drift` and `pkex dependence` share."""
 
-    kernel: Literal["median-per-column", "median"]
+    kernel: Literal["median-per-column", "median", "custom"]
     removal: Literal["product-of-marginals", "neutral"]
     block_size: int | None
     sample: Annotated[
@@ -252,11 +255,16 @@ class DriftResult(StatisticFacts):
     """The result of `pkex drift`."""
 
     drift: Annotated[bool, "Whether drift is detected: p_value <= alpha."]
+    headline: Annotated[str, "The verdict in one line, with what happened to the first features."]
     statistic_name: Literal["MMD^2"]
     p_value: Annotated[
         float, "p-value of the overall test: all features jointly, and each feature on its own."
     ]
     p_statistic: Annotated[float, "p-value of the statistic of all features jointly."]
+    changes: Annotated[
+        list[ColumnChangeFacts],
+        "What happened to the columns of the significant features, largest contribution first.",
+    ]
 
 
 class DependenceInputs(TypedDict):

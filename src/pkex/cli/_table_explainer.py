@@ -22,7 +22,7 @@ from pkex.tables.files import Dialect, FileTable
 
 __all__ = ["KEEP", "TableExplainer"]
 
-KEEP = "--keep-missing if the model has an imputer, "  # for sentences about missing values
+KEEP = "--missing keep if the model has an imputer, "  # for sentences about missing values
 
 
 class TableExplainer:
@@ -53,9 +53,7 @@ class TableExplainer:
 
     def complete(self, table: FileTable) -> FileTable:
         """Return the table without rows that have missing values, unless the model takes them."""
-        if self.options.keep_missing:
-            return table
-        return selection.handle_missing(table, self.options.drop_missing, KEEP)
+        return selection.handle_missing(table, self.options.missing, KEEP)
 
     def explain(self, data: FileTable, labels: Any, progress: bool = False) -> pkex.Explanation:
         """Return the explanation of some rows, named as the table names them."""

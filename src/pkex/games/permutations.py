@@ -8,7 +8,7 @@ other, so that weights are made once for all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import NamedTuple, Protocol
@@ -17,7 +17,7 @@ import numpy as np
 
 from pkex._util.types import Floats, Indices
 from pkex.games.accumulator import Accumulator
-from pkex.games.blocks import triangle
+from pkex.games.blocks import rectangle, triangle
 from pkex.games.plan import Plan
 from pkex.games.protocols import Added, BlockSums, Game, Task
 from pkex.games.rules import Rule
@@ -57,6 +57,10 @@ class PermutedWeights(Protocol):
     @property
     def width(self) -> int:
         """How many points of a tile suit them."""
+
+    @property
+    def n_fixed(self) -> int:
+        """How many of the last units no permutation moves; no tile has some of these and others."""
 
     def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
         """Return sums over the pairs of a tile."""
@@ -181,6 +185,19 @@ class _Filling(NamedTuple):
         return filler.add_values(rows, points, tile[self.here, :n_rows, :n_points])
 
 
+def cut_tiles(
+    n_free: int, n_fixed: int, step: int, width: int, varying: bool
+) -> Iterator[tuple[slice, slice]]:
+    """Yield tiles of the pairs of units, each unordered pair once, of fixed units or of others."""
+    yield from triangle(n_free, step, width)
+    for rows, points in rectangle(n_free, n_fixed, step * width):
+        yield rows, slice(points.start + n_free, points.stop + n_free)
+    if not varying:
+        for tile in triangle(n_fixed, step, width):
+            rows, points = (slice(part.start + n_free, part.stop + n_free) for part in tile)
+            yield rows, points
+
+
 class ByPermutation:
     """Weighted sums over all pairs of one sample for many sets of weights.
 
@@ -194,9 +211,17 @@ class ByPermutation:
     fillers : Filler or sequence of Filler
         Of the same rows. The rules and the largest magnitude are those of the first.
     shuffled : Shuffled
+    varying : bool
+        Whether to leave out pairs of two fixed units: what they add is the same for all sets.
     """
 
-    def __init__(self, fillers: Filler | Sequence[Filler], shuffled: PermutedWeights) -> None:
+    def __init__(
+        self,
+        fillers: Filler | Sequence[Filler],
+        shuffled: PermutedWeights,
+        *,
+        varying: bool = False,
+    ) -> None:
         every = list(fillers) if isinstance(fillers, Sequence) else [fillers]
         layers = [np.asfortranarray(every[0].x[rows]) for rows in shuffled.layers]
         self.shuffled, self.n_rows, self.n_values = shuffled, len(every[0].x), 0
@@ -212,7 +237,9 @@ class ByPermutation:
         pairs = min(pairs, _TILE // self.n_values)
         width = max(1, min(shuffled.width, pairs))
         step = max(1, min(width, pairs // width))
-        self.tiles = [Task(*tile) for tile in triangle(len(layers[0]), step, width)]
+        n_units, n_fixed = len(layers[0]), shuffled.n_fixed
+        tiles = cut_tiles(n_units - n_fixed, n_fixed, step, width, varying)
+        self.tiles = [Task(*tile) for tile in tiles]
         self.sums = Accumulator()
 
     def tasks(self) -> Sequence[Task]:

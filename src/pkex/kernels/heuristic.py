@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState
@@ -26,6 +26,7 @@ from pkex._util.validation import as_matrix, brief, column_names, is_index
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.bandwidth import median_distance, median_distances
 from pkex.kernels.columns import RBF, Categorical
+from pkex.kernels.frequencies import InverseFrequency, inverse_frequencies
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term
 from pkex.kernels.sizes import LARGEST, check_sizes
@@ -50,6 +51,8 @@ class Heuristic:
         Which columns hold categories.
     per_column : bool
         Whether every column has its width; else there is one length scale.
+    observed : array of shape (n_rows, n_columns) of bool, optional
+        Which cells were observed; the width of a column comes from these.
     max_rows : int
         Of more rows the median is over the distances of a subsample.
     random_state : int, Generator, RandomState or None
@@ -63,6 +66,7 @@ class Heuristic:
         per_column: bool = True,
         max_rows: int = MAX_ROWS,
         random_state: RandomState = 0,
+        observed: NDArray[np.bool_] | None = None,
     ) -> None:
         self.numbers, self.categorical, self.per_column = numbers, categorical, per_column
         self.max_rows, self.random_state = max_rows, random_state
@@ -72,6 +76,10 @@ class Heuristic:
         if per_column and is_number.any():
             columns = numbers[:, is_number]
             self._distances[is_number] = median_distances(columns, max_rows, random_state)
+        if per_column and observed is not None:
+            for column in np.flatnonzero(is_number & ~observed.all(axis=0)).tolist():
+                known = numbers[:, [column]][observed[:, column]]
+                self._distances[column] = median_distances(known, max_rows, random_state)[0]
         for j in np.flatnonzero(~is_number):
             shares = np.unique(numbers[:, j], return_counts=True)[1] / len(numbers)
             self._mismatches[j] = 1.0 - (shares**2).sum()
@@ -82,18 +90,37 @@ class Heuristic:
         leaves = self._leaves([range(len(self.categorical))])
         return leaves[0] if len(leaves) == 1 else leaves[0] * leaves[1]
 
-    def univariate_term(self, groups: Sequence[Sequence[int]]) -> Term:
-        """Return a product in which the factors of each feature are its kernel by itself."""
-        return Term(1.0, tuple(self._leaves(groups)), len(self.categorical))
+    @property
+    def widths(self) -> Floats:
+        """The length scale of each column of numbers, the factor of two different categories."""
+        return self._widths(list(range(len(self.categorical))))
 
-    def _leaves(self, groups: Sequence[Sequence[int]]) -> list[ColumnKernel]:
-        """Return the factors of all columns, as wide as suits each feature by itself."""
+    def univariate_term(self, groups: Sequence[Sequence[int]]) -> Term:
+        """Return a product in which the factors of each feature are its kernel by itself.
+
+        A single column of categories has `InverseFrequency`: it is tested as by chi-squared.
+        """
+        single = [group[0] for group in groups if len(group) == 1 and self.categorical[group[0]]]
+        leaves = self._leaves(groups, leave_out=single)
+        if single:
+            rates = tuple(inverse_frequencies(self.numbers[:, j]) for j in single)
+            leaves.append(InverseFrequency(rates, columns=tuple(single)))
+        return Term(1.0, tuple(leaves), len(self.categorical))
+
+    def _leaves(
+        self, groups: Sequence[Sequence[int]], leave_out: Sequence[int] = ()
+    ) -> list[ColumnKernel]:
+        """Return the factors of the columns, as wide as suits each feature by itself."""
         widths = np.empty(len(self.categorical))
         for columns in groups:
             widths[list(columns)] = self._widths(list(columns))
         leaves: list[ColumnKernel] = []
         for kind, node in ((False, RBF), (True, Categorical)):
-            places = [j for j, is_kind in enumerate(self.categorical) if is_kind == kind]
+            places = [
+                j
+                for j, is_kind in enumerate(self.categorical)
+                if is_kind == kind and j not in leave_out
+            ]
             if not places:
                 continue
             chosen = widths[places]

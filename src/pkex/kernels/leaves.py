@@ -321,7 +321,7 @@ class ColumnKernel(OnColumns):
     def _restrict(self, covered: tuple[int, ...], kept: tuple[bool, ...]) -> ColumnKernel:
         """Return it limited to those that are `kept` of the columns that it covers."""
         parameters = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "columns"}
-        ours = type(self).__module__ in ("pkex.kernels", __name__)
+        ours = type(self).__module__ in ("pkex.kernels", __name__, "pkex.kernels.frequencies")
         if not ours or any(map(callable, parameters.values())):
             return _Part(self, kept, columns=covered)  # it may expect all its columns
         part = copy(self)  # as it was checked when it was made

@@ -4,18 +4,20 @@ A smooth kernel of one column, or of few, has a matrix whose rows are combinatio
 Cholesky's factorisation with pivots finds them and looks at no other entry of the matrix: each step
 takes the row that is worst represented so far. What is left, ``E = K - U U'``, is positive definite
 where K is, so ``|E_il| <= sqrt(E_ii E_ll)``, and its diagonal alone, which the steps know, bounds
-all entries. That needs kernels that are known to be positive definite and 1 for equal values.
+all entries. That needs kernels that are known to be positive definite.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pkex._util.types import Floats, Indices
 from pkex.kernels.columns import RBF, Categorical, Cauchy, Chi2, Laplacian, Periodic
+from pkex.kernels.frequencies import InverseFrequency
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term
 from pkex.kernels.product_matern import ProductMatern
@@ -27,13 +29,18 @@ ACCEPTED = 2.0**-43
 """How far an entry of ``U U'`` may be from that of K, relative to the diagonal of K."""
 
 # A class derived from one of these may be anything, so types are compared exactly.
-_DEFINITE = (RBF, Laplacian, Cauchy, ProductMatern, Chi2, Periodic, Categorical)
+_CONSTANT = (RBF, Laplacian, Cauchy, ProductMatern, Chi2, Periodic, Categorical)
+_DEFINITE = (*_CONSTANT, InverseFrequency)
 
 
-def is_definite(terms: Sequence[Term]) -> bool:
-    """Tell whether a sum of terms is known to be positive definite and constant for equal rows."""
+def is_definite(terms: Sequence[Term], *, constant: bool = True) -> bool:
+    """Tell whether a sum of terms is known to be positive definite.
+
+    If `constant`, it also has to be the same number for any two equal rows.
+    """
+    known = _CONSTANT if constant else _DEFINITE
     return all(
-        term.coefficient >= 0.0 and all(type(leaf) in _DEFINITE for leaf in term.leaves)
+        term.coefficient >= 0.0 and all(type(leaf) in known for leaf in term.leaves)
         for term in terms
     )
 
@@ -70,11 +77,11 @@ def find_roots(
     accepted : float
         How far an entry of ``U U'`` may be from that of K, relative to the diagonal of K.
     """
-    diagonal = sum(term.coefficient for term in terms)
     matrices = _Matrices.of(terms, groups, x)
-    diagonals = np.full((len(groups), len(x)), diagonal)
     with np.errstate(over="ignore", divide="ignore", under="ignore", invalid="ignore"):
-        return pivoted_cholesky(diagonals, matrices.rows, most, accepted * diagonal)
+        diagonals = matrices.diagonals()
+        limits = accepted * diagonals.max(axis=1, initial=0.0)
+        return pivoted_cholesky(diagonals, matrices.rows, most, limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +122,17 @@ class _Matrices:
         starts = np.cumsum([0, *sizes[:-1]])
         return cls(rows, owners, starts, products)
 
+    def diagonals(self) -> Floats:
+        """Return the diagonal of each group's matrix, shape (groups, rows)."""
+        total = np.zeros((len(self.starts), len(self.x)))
+        for coefficient, leaves in self.products:
+            factors = np.ones((len(self.owners), len(self.x)))
+            for leaf, places, x in leaves:
+                if type(leaf) not in _CONSTANT:  # which are 1 there
+                    factors[places] *= leaf.factors(x, x).T
+            total += coefficient * np.multiply.reduceat(factors, self.starts, axis=0)
+        return total
+
     def rows(self, pivots: Indices) -> Floats:
         """Return a row of each group's matrix, shape (groups, rows)."""
         chosen = self.x[pivots[self.owners], np.arange(len(self.owners))]
@@ -128,7 +146,7 @@ class _Matrices:
 
 
 def pivoted_cholesky(
-    diagonals: Floats, rows_of: Callable[[Indices], Floats], most: int, accepted: float
+    diagonals: Floats, rows_of: Callable[[Indices], Floats], most: int, accepted: Any
 ) -> list[Floats | None]:
     """Return for each of several matrices K a factor U with few columns, or None.
 
@@ -140,7 +158,7 @@ def pivoted_cholesky(
         Returns a row of each K, chosen by an array of shape (matrices,).
     most : int
         Columns of U at most.
-    accepted : float
+    accepted : float or array of shape (matrices,)
         It ends when nothing larger is left on the diagonal of ``K - U U'``; where it does not,
         there is None.
     """

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +35,6 @@ __all__ = [
     "between",
     "bulk",
     "categories",
-    "day_text",
-    "days",
     "is_constant",
     "picture",
 ]
@@ -48,8 +45,6 @@ _TAILS = (0.005, 0.02, 0.05)  # shares of the rows at either end that bins may l
 _SQUEEZED = 2.5  # how much wider all numbers may be than most of them
 _SPIKE = 0.5  # share of the rows in one bin of a histogram that still says something
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-_EPOCH = np.datetime64("1970-01-01")  # times are drawn as they are written, of whatever zone
 
 Cells = NDArray[Any]
 
@@ -70,6 +65,9 @@ class Shares:
         Empty for a column of numbers.
     beyond : float
         The share of all rows that lie beyond the edges; the outer bins hold them.
+    missing : tuple of float
+        Of a column of numbers, the share of missing cells in each series; empty if there are none.
+        Bins hold the other cells. Missing categories are a category.
     """
 
     series: tuple[str, ...]
@@ -77,6 +75,7 @@ class Shares:
     edges: Floats | None = None
     categories: tuple[str, ...] = ()
     beyond: float = 0.0
+    missing: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +126,8 @@ def is_constant(attribution: Attribution, column: int) -> bool:
     assert attribution.samples is not None
     two = attribution.target_kernel is None
     cells = [sample[:, column] for sample in attribution.samples[: 2 if two else 1]]
-    return len(set(np.concatenate(cells).tolist())) == 1
+    cells_of_both = np.concatenate(cells).tolist()
+    return len({None if is_missing(cell) else cell for cell in cells_of_both}) == 1
 
 
 def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool = False) -> Shares:
@@ -145,6 +145,9 @@ def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool
 
 def _with_target(cells: Cells, target: Cells, categorical: bool = False) -> Picture:
     """Return the picture of one column against a target of classes or numbers."""
+    if not categorical and any(map(is_missing, cells)):
+        known = np.array([not is_missing(cell) for cell in cells])
+        cells, target = cells[known], target[known]
     y = _numbers(target, _MAX_CLASSES)
     if y is None:
         return _distributions(cells, *categories(target, _MAX_CLASSES), categorical)
@@ -163,7 +166,12 @@ def _distributions(
     cells: Cells, series: NDArray[np.intp], names: Sequence[str], categorical: bool
 ) -> Shares:
     """Return the distribution of `cells` in each series; `series` has the one of each row."""
-    numbers = None if categorical else _numbers(cells, _MAX_CATEGORIES)
+    known = np.array([not is_missing(cell) for cell in cells])
+    numbers = None if categorical else _numbers(cells[known], _MAX_CATEGORIES)
+    missing: tuple[float, ...] = ()
+    if numbers is not None and not known.all():
+        missing = tuple(float(1.0 - known[series == k].mean()) for k in range(len(names)))
+        series = series[known]
     edges = None if numbers is None else _edges(numbers, len(names))
     labels: list[str] = []
     beyond = 0.0
@@ -174,8 +182,8 @@ def _distributions(
         inside = np.clip(numbers, edges[0], edges[-1])
         counts = [np.histogram(inside[series == k], edges)[0] for k in range(len(names))]
         beyond = float(np.mean(inside != numbers))
-    shares = np.array([count / count.sum() for count in counts])
-    return Shares(tuple(names), shares, edges, tuple(labels), beyond)
+    shares = np.array([count / max(1, count.sum()) for count in counts])
+    return Shares(tuple(names), shares, edges, tuple(labels), beyond, missing)
 
 
 def bulk(numbers: Floats) -> tuple[float, float]:
@@ -253,41 +261,6 @@ def _numbers(cells: Cells, few: int) -> Floats | None:
     return numbers if len(np.unique(numbers)) > few else None
 
 
-def days(cells: Cells) -> Floats | None:
-    """Return dates and times as days since 1970, NaN where they are missing; None for all else.
-
-    Examples
-    --------
-    >>> days(np.array([date(1970, 1, 3), np.datetime64("1970-01-01T12:00"), None], dtype=object))
-    array([2. , 0.5, nan])
-    """
-    if not any(isinstance(cell, date | np.datetime64) for cell in cells):
-        return None
-    if not all(isinstance(cell, date | np.datetime64) or is_missing(cell) for cell in cells):
-        return None
-    return np.array([_day(cell) for cell in cells], dtype=np.float64)
-
-
-def _day(cell: Any) -> float:
-    """Return a date or time as days since 1970, by the clock of its own time zone."""
-    if is_missing(cell):
-        return float("nan")
-    moment = cell.replace(tzinfo=None) if isinstance(cell, datetime) else cell
-    return float((np.datetime64(moment) - _EPOCH) / np.timedelta64(1, "D"))
-
-
-def day_text(day: float) -> str:
-    """Return days since 1970 as a date, with the time of day if it is not midnight.
-
-    Examples
-    --------
-    >>> day_text(2.0), day_text(0.5)
-    ('1970-01-03', '1970-01-01 12:00')
-    """
-    moment = _EPOCH + np.timedelta64(round(1440.0 * day), "m")
-    return str(moment).replace("T", " ").removesuffix(" 00:00")
-
-
 def categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
     """Return the code of each cell and the categories: numbers in order, texts by frequency.
 
@@ -296,7 +269,7 @@ def categories(cells: Cells, limit: int) -> tuple[NDArray[np.intp], list[str]]:
     >>> categories(np.array(["b", "a", "b"]), 6)
     (array([0, 1, 0]), ['b', 'a'])
     """
-    numeric = all(map(is_number, cells))
+    numeric = all(is_number(cell) and not is_missing(cell) for cell in cells)
     texts = cells.astype(np.float64) if numeric else np.array([format_cell(cell) for cell in cells])
     unique, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")

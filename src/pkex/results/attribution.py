@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from pkex.games.rules import Rule
 from pkex.kernels.data import from_data
 from pkex.output import frames, html, text
 from pkex.output.files import codec, header
-from pkex.output.files.header import as_number, each, one_of, optional
+from pkex.output.files.header import as_number, each, filled, one_of, optional
 from pkex.output.plots.accessors import AttributionPlots
 from pkex.output.view import attribution as view
 from pkex.results.base import Details, PathLike
@@ -26,7 +26,7 @@ __all__ = ["Attribution", "describe_removal"]
 
 _OPTIONAL = (
     *("null_values", "univariate_values", "univariate_null_values", "univariate_rounding"),
-    "standard_errors",
+    *("standard_errors", "member_values", "member_null_values", "member_rounding"),
 )
 _CODEC = codec.Codec(
     # version 2: the p-value is that of the verdict; files do not hold the samples
@@ -51,6 +51,10 @@ _CODEC = codec.Codec(
                 "n_rows": each(header.as_count),
                 "n_test_rows": optional(header.as_count),
                 "statistic": as_number,
+                "member_names": filled(header.as_names, ()),
+                "new_categories": header.as_lists,
+                "lost_categories": header.as_lists,
+                "column_units": filled(each(optional(header.as_text)), ()),
             }
         ),
         codec.Rules(),
@@ -99,6 +103,10 @@ class Attribution(Recomputed):
         The kernel of the target of HSIC. It can be called and passed on, as `kernel`.
     alpha : float
         The significance level of the verdict, unless a method is given another.
+    member_names : tuple of str
+        The joint statistics of the family of the verdict; see `detected_by`.
+    member_values, member_null_values, member_rounding : arrays or None
+        These statistics, the same under the permutations, and as `rounding`.
     estimator : {"unbiased", "biased"}
         The estimator of the statistic.
     block_size : int or None
@@ -115,6 +123,10 @@ class Attribution(Recomputed):
         do not hold them.
     sample_names : tuple of str
         Names of the two samples, or of the columns of y.
+    new_categories, lost_categories : dict of str to tuple of str
+        For MMD, by column, the categories that only the second or only the first sample has.
+    column_units : tuple of str or None
+        The units of dates and durations, for each column; empty where there are none.
     error_bound : float or None
         How far each value, and `statistic`, may be from exact ones for the numbers as stored:
         proven, from the errors of the rules and from rounding. None in a result of an old file.
@@ -128,17 +140,21 @@ class Attribution(Recomputed):
     p_value : float or None
         Of the verdict, from permuted labels or targets: is anything there, in all features together
         or in one by itself? `verdict` says it in words, `significant` names the features.
+    p_members, detected_by : dict of str to float, and str, or None
+        The p-values of the tests that it is made of, and the one that speaks most clearly.
     p_statistic : float or None
-        Of the statistic of all features together, which is one half of that question.
+        Of the statistic of all features together.
     p_values : array of shape (n_features,) or None
         Of each value: the larger of that by the same permutations and of `test_p_values`.
     p_adjusted, p_bh : arrays of shape (n_features,) or None
-        The same adjusted for their number: by Holm, who bounds the chance of any false alarm, and
-        by Benjamini and Hochberg, who bound the fraction of false ones among the alarms.
+        The same adjusted for their number: by step-down maxima and Holm, which bound the chance of
+        any false alarm, and by Benjamini and Hochberg, who bound the fraction of false ones among
+        the alarms.
     univariate : array of shape (n_features,)
         The statistic of each feature by itself.
     p_univariate, p_univariate_adjusted : arrays of shape (n_features,) or None
-        Of `univariate`, from the permutations of labels or targets, plain and adjusted by Holm.
+        Of `univariate`, from the permutations of labels or targets, plain and adjusted by step-down
+        maxima.
     null_statistics : array of shape (n_permutations,) or None
         The statistic under the permutations.
 
@@ -162,8 +178,8 @@ class Attribution(Recomputed):
     >>> Z[:, 1] += 1.0
     >>> pkex.mmd(X, Z, n_permutations=199, random_state=0)
     Attribution(MMD^2 = 0.0816, unbiased, 100 + 120 rows, 2 features, error bound ...)
-      Drift detected, p = 0.005 (alpha = 0.05); MMD² = 0.0816 (p = 0.005).
-      Significant feature: x1.
+      Drift detected in x1, p = 0.005 (alpha = 0.05); MMD² = 0.0816 (p = 0.005).
+      x1: higher values; mean from ...
       background: all pairs of different rows of both samples
           contribution  p (adjusted)  univariate  p (adjusted)
       x1      +0.08292          0.01     +0.1231          0.01
@@ -181,6 +197,9 @@ class Attribution(Recomputed):
         "univariate_rounding": ("feature",),
         "test_p_values": ("feature",),
         "standard_errors": ("feature",),
+        "member_values": ("member",),
+        "member_null_values": ("permutation", "member"),
+        "member_rounding": ("member",),
     }
     VIEWS: ClassVar = (
         lambda self: view.attribution(self, text.LINES),
@@ -197,6 +216,9 @@ class Attribution(Recomputed):
     categorical: tuple[bool, ...] = ()
     samples: tuple[NDArray[Any], NDArray[Any]] | None = None
     sample_names: tuple[str, ...] = ()
+    new_categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lost_categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    column_units: tuple[str | None, ...] = ()
     error_bound: float | None = None
     source: Recomputation | None = None
 
@@ -216,7 +238,12 @@ class Attribution(Recomputed):
                 raise ValueError(f"{name} must have {count} entries, got {brief(entries)}.")
 
     def _other_sizes(self) -> tuple[tuple[str, int], ...]:
-        return () if self.null_values is None else (("permutation", len(self.null_values)),)
+        members = (("member", len(self.member_names)),)
+        return (
+            members
+            if self.null_values is None
+            else (("permutation", self.n_permutations), *members)
+        )
 
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> Self:
@@ -252,7 +279,7 @@ class Attribution(Recomputed):
         """Return what to know before reading the contributions, in sentences; often none.
 
         A note under neutral removal. Where the verdict is positive, which features contribute but
-        did not change by themselves, and the other way round, after Holm's correction; and on how
+        did not change by themselves, and the other way round, by adjusted p-values; and on how
         many rows columns were permuted, where these are not all.
 
         Parameters

@@ -10,6 +10,7 @@ from pkex._util.indexing import Axis, select
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex._util.validation import brief
+from pkex.output.view.changes import Change, describe_changes
 from pkex.results.interactions import Interactions
 from pkex.results.tested import Tested
 
@@ -41,6 +42,42 @@ class Recomputed(Tested):
     """Questions that need the samples, which a file does not hold; see `Attribution`."""
 
     source: Recomputation | None
+
+    def changes(self, alpha: float | None = None) -> tuple[Change, ...]:
+        """Return what happened to the significant columns of two samples, in words and numbers.
+
+        A column that changed by itself is described in its units: mean and quantiles, missing
+        cells, categories that are new, gone, more or less frequent. For a column that changed only
+        jointly it is the pair whose correlation changed most, if one clearly did. These describe
+        what the test detected; they are not tests.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            The significance level; that of the result by default.
+
+        Returns
+        -------
+        tuple of ColumnChange or PairChange
+            The largest contribution first. Each has `columns`, `kind` ("numeric", "date",
+            "categorical" or "pair"), `headline`, `sentence`, `reference` and `current`, and
+            `as_dict` for JSON. Empty for HSIC, for an attribution that was loaded, and where no
+            feature is significant.
+
+        See Also
+        --------
+        pkex.Attribution.significant : The names of the features.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> X = np.random.default_rng(0).normal(50.0, 10.0, size=(200, 2))
+        >>> drift = pkex.mmd(X, X + [0.0, 9.0], n_permutations=99, random_state=0)
+        >>> print(*[change.sentence for change in drift.changes()])
+        x1: higher values; mean from 50.2 to 59.2; quantiles (5, 50, 95 %) from 35.6, 49.7, ...
+        """
+        result: Any = self
+        return describe_changes(result, self.alpha if alpha is None else alpha)
 
     @property
     @default_errstate

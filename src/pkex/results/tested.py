@@ -1,222 +1,45 @@
 """`Tested`: what permutations say about a statistic and its features, and the one verdict.
 
-The verdict goes by one p-value, `p_value`. Everything that states a verdict takes it from here: the
-text of a result, its plots and reports, the command line and the estimators.
+The verdict goes by one p-value, `p_value`, that of a family of tests. Everything that states a
+verdict takes it from here: the text of a result, its plots and reports, the command line and the
+estimators.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from pkex._util.lazy import lazy
-from pkex._util.p_values import benjamini_hochberg, combined_p, holm, permutation_p, tie_tolerance
-from pkex._util.types import Floats, Indices
+from pkex._util.p_values import benjamini_hochberg, holm, permutation_p, step_down_max
+from pkex._util.types import Floats
 from pkex._util.words import join_names
-from pkex.kernels.algebra import Kernel
-from pkex.results.base import Result
+from pkex.results.family import Family, PermutedArrays, labellings
 
 __all__ = ["Tested"]
 
 
-_MANY_ROWS = 20  # of which there are more permutations than anybody draws
-_BAND = (0.025, 0.975)  # quantiles of the null band
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Tested(Result):
-    """The statistic, what permutations gave for it, and the p-values; see `Attribution`."""
-
-    statistic_name: str
-    values: Floats
-    rounding: Floats
-    n_rows: tuple[int, ...]
-    null_values: Floats | None = None
-    univariate_values: Floats | None = None
-    univariate_null_values: Floats | None = None
-    univariate_rounding: Floats | None = None
-    test_p_values: Floats | None = None
-    n_test_rows: int | None = None
-    standard_error: float | None = None
-    standard_errors: Floats | None = None
-    target_kernel: Kernel | None = None
-    alpha: float = 0.05
+class Tested(Family):
+    """The p-values of features, and the verdict in words; see `Attribution`."""
 
     @property
-    def contributions(self) -> Floats:
-        """The contribution of each feature to the statistic; the same as `values`.
+    def adjusted_by_holm(self) -> bool:
+        """Whether all p-values are adjusted by Holm, as in files of earlier versions.
 
         See Also
         --------
-        pkex.Attribution.statistic : Their sum.
+        pkex.Attribution.p_adjusted : The adjusted p-values of the contributions.
 
         Examples
         --------
         >>> import numpy as np, pkex
-        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
-        >>> pkex.hsic(X, X[:, 0]).contributions.round(4)
-        array([ 0.0584, -0.0037])
+        >>> x = np.arange(12.0)
+        >>> pkex.hsic(x[:, None], x, n_permutations=99, random_state=0).adjusted_by_holm
+        False
         """
-        return self.values
-
-    @property
-    def statistic(self) -> float:
-        """The statistic, which the contributions sum to.
-
-        See Also
-        --------
-        pkex.Attribution.contributions : What it consists of.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
-        >>> round(pkex.hsic(X, X[:, 0]).statistic, 4)
-        0.0547
-        """
-        return float(self.values.sum())
-
-    @property
-    def ranking(self) -> Indices:
-        """The numbers of the features, the largest value first.
-
-        See Also
-        --------
-        pkex.Attribution.significant : The names of the significant features.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
-        >>> pkex.hsic(X, X[:, 0]).ranking
-        array([0, 1])
-        """
-        return np.argsort(-self.values, kind="stable")
-
-    @property
-    def n_permutations(self) -> int:
-        """The number of permutations; 0 without a test.
-
-        See Also
-        --------
-        pkex.Attribution.n_relabellings : How many different ones there are.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
-        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).n_permutations
-        99
-        """
-        return 0 if self.null_values is None else len(self.null_values)
-
-    @property
-    def n_relabellings(self) -> int:
-        """How many different permutations there are, of which the most extreme one is one.
-
-        See Also
-        --------
-        pkex.Attribution.n_permutations : How many were drawn.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
-        >>> pkex.hsic(X, X[:, 0]).n_relabellings
-        479001600
-        """
-        if self.target_kernel is not None:
-            return math.factorial(min(self.n_rows[0], _MANY_ROWS))
-        first, second = (min(count, _MANY_ROWS) for count in self.n_rows)
-        return math.comb(first + second, first) // (2 if first == second else 1)
-
-    @lazy
-    def null_statistics(self) -> Floats | None:
-        """The statistic under the permutations; None without them.
-
-        See Also
-        --------
-        pkex.Attribution.p_statistic : The p-value that comes from them.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
-        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).null_statistics.shape
-        (99,)
-        """
-        return None if self.null_values is None else self.null_values.sum(axis=1)
-
-    @lazy
-    def null_band(self) -> Floats | None:
-        """Where 95 % of the null values of each feature lie, shape (2, n_features), or None.
-
-        See Also
-        --------
-        pkex.Attribution.p_values : The p-values of the features.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
-        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).null_band.round(2)
-        array([[-0.01, -0.  ],
-               [ 0.02,  0.01]])
-        """
-        if self.null_values is None:
-            return None
-        band: Floats = np.quantile(self.null_values, _BAND, axis=0)
-        return band
-
-    @lazy
-    def p_value(self) -> float | None:
-        """The p-value of the verdict: of all features together or of any by itself.
-
-        One feature among many is diluted in the statistic of all, whose p-value is `p_statistic`.
-        Here the smallest univariate p-value counts as much, and the same permutations say how small
-        it gets by chance: this is one test. Without univariate ones it is `p_statistic`.
-
-        See Also
-        --------
-        pkex.Attribution.detected : Whether it is at most the significance level.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
-        >>> Z[:, 4] += 0.8
-        >>> drift = pkex.mmd(X, Z, n_permutations=1199, random_state=0)
-        >>> drift.p_statistic > 0.1, drift.p_value < 0.01
-        (True, True)
-        """
-        totals, null = self.null_statistics, self.univariate_null_values
-        if totals is None or self.univariate_values is None or null is None:
-            return self.p_statistic
-        of_all = tie_tolerance(self.statistic, totals, self.rounding.sum())
-        of_each = tie_tolerance(self.univariate_values, null, self.univariate_rounding)
-        each = np.vstack([self.univariate_values, null])
-        return combined_p(np.append(self.statistic, totals), each, np.append(of_all, of_each))
-
-    @lazy
-    def p_statistic(self) -> float | None:
-        """The p-value of the statistic of all features together; None without permutations.
-
-        See Also
-        --------
-        pkex.Attribution.p_value : The p-value of the verdict.
-
-        Examples
-        --------
-        >>> import numpy as np, pkex
-        >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
-        >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_statistic
-        0.01
-        """
-        if self.null_statistics is None:
-            return None
-        return float(permutation_p(self.statistic, self.null_statistics, self.rounding.sum()))
+        return self.null_values is not None and self.member_values is None
 
     @lazy
     def p_values(self) -> Floats | None:
@@ -224,7 +47,7 @@ class Tested(Result):
 
         See Also
         --------
-        pkex.Attribution.p_adjusted : The same, adjusted by Holm's method.
+        pkex.Attribution.p_adjusted : The same, adjusted for their number.
 
         Examples
         --------
@@ -241,7 +64,11 @@ class Tested(Result):
 
     @lazy
     def p_adjusted(self) -> Floats | None:
-        """The p-values of the contributions, adjusted by Holm's method.
+        """The p-values of the contributions, adjusted for their number.
+
+        The larger of two: by permuted labels or targets, adjusted by step-down maxima (Westfall and
+        Young), and by permuting single columns, adjusted by Holm's method. Both bound the chance of
+        any false detection; the conditions are those of the p-values.
 
         See Also
         --------
@@ -254,7 +81,17 @@ class Tested(Result):
         >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_adjusted
         array([0.02, 0.96])
         """
-        return None if self.p_values is None else holm(self.p_values)
+        if self.null_values is None or self.p_values is None:
+            return None
+        if self.adjusted_by_holm:
+            return holm(self.p_values)
+        permuted = PermutedArrays(self.values, self.null_values, self.rounding)
+        p = step_down_max(*labellings(permuted), tails=True)
+        if self.test_p_values is None:
+            return p
+        is_tested = ~np.isnan(self.test_p_values)  # the others are cleared by labels
+        by_column = holm(np.where(is_tested, self.test_p_values, 1.0))
+        return np.where(is_tested, np.maximum(p, by_column), p)
 
     @lazy
     def p_bh(self) -> Floats | None:
@@ -262,7 +99,7 @@ class Tested(Result):
 
         See Also
         --------
-        pkex.Attribution.p_adjusted : Adjusted by Holm, for the family-wise error.
+        pkex.Attribution.p_adjusted : Adjusted for the family-wise error.
 
         Examples
         --------
@@ -297,7 +134,12 @@ class Tested(Result):
 
     @lazy
     def p_univariate_adjusted(self) -> Floats | None:
-        """The p-values of `univariate`, adjusted by Holm's method.
+        """The p-values of `univariate`, adjusted by step-down maxima (Westfall and Young).
+
+        The same permutations say how large the largest of them gets by chance, so more features do
+        not need more permutations. The chance that any feature that did not change is detected is
+        at most the level, whatever the others do, if the joint distribution of the unchanged
+        features is the same in both samples.
 
         See Also
         --------
@@ -310,7 +152,11 @@ class Tested(Result):
         >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_univariate_adjusted
         array([0.02, 0.96])
         """
-        return None if self.p_univariate is None else holm(self.p_univariate)
+        if self.permuted_univariate is None or self.p_univariate is None:
+            return None
+        if self.adjusted_by_holm:
+            return holm(self.p_univariate)
+        return step_down_max(*labellings(self.permuted_univariate), tails=True)
 
     def detected(self, alpha: float | None = None) -> bool | None:
         """Return the verdict: whether `p_value` is at most `alpha`; None without permutations.
@@ -342,8 +188,8 @@ class Tested(Result):
     def significant(self, alpha: float | None = None) -> tuple[str, ...]:
         """Return the significant features, the largest contribution first.
 
-        They are significant by their contribution or by themselves: one of the two p-values,
-        adjusted by Holm, is at most `alpha`. There are none where the verdict is negative. So where
+        They are significant by their contribution or by themselves: one of the two adjusted
+        p-values is at most `alpha`. There are none where the verdict is negative. So where
         nothing differs, the chance that any feature is named is at most `alpha`.
 
         Parameters
@@ -365,7 +211,7 @@ class Tested(Result):
         >>> import numpy as np, pkex
         >>> X, Z = np.random.default_rng(1).normal(size=(2, 100, 30))
         >>> Z[:, 4] += 0.8
-        >>> pkex.mmd(X, Z, n_permutations=1199, random_state=0).significant()
+        >>> pkex.mmd(X, Z, n_permutations=999, random_state=0).significant()
         ('x4',)
         """
         level = self.alpha if alpha is None else alpha
@@ -399,7 +245,7 @@ class Tested(Result):
         >>> import numpy as np, pkex
         >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
         >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).verdict()
-        'Dependence detected, p = 0.01 (alpha = 0.05); HSIC = 0.05472 (p = 0.01)... x0.'
+        'Dependence detected on x0, p = 0.02 (alpha = 0.05); HSIC = 0.05472 (p = 0.01).'
         """
         return " ".join(self.sentences(self.alpha if alpha is None else alpha))
 
@@ -414,7 +260,7 @@ class Tested(Result):
         Returns
         -------
         tuple of str
-            What was detected, and, where something was, the significant features.
+            What was detected, and in which features; or that no single one is significant.
 
         See Also
         --------
@@ -424,8 +270,8 @@ class Tested(Result):
         --------
         >>> import numpy as np, pkex
         >>> x = np.arange(12.0)
-        >>> pkex.hsic(x[:, None], x, n_permutations=99, random_state=0).sentences(0.05)[1]
-        'Significant feature: x0.'
+        >>> pkex.hsic(x[:, None], x, n_permutations=99, random_state=0).sentences(0.05)[0]
+        'Dependence detected on x0, p = 0.01 (alpha = 0.05); HSIC = ...'
         """
         size = f"{self.statistic_name.replace('^2', '²')} = {self.statistic:.4g}"
         if self.standard_error is not None:
@@ -439,7 +285,7 @@ class Tested(Result):
         if not detected:
             return (f"{start}, {tested}",)
         names = self.significant(alpha)
-        which = "No single feature is significant."
-        if names:
-            which = f"Significant feature{'s' * (len(names) > 1)}: {join_names(names)}."
-        return f"{start}, {tested}", which
+        if not names:
+            return f"{start}, {tested}", "No single feature is significant."
+        word = "in" if what == "drift" else "on"
+        return (f"{start} {word} {join_names(names)}, {tested}",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from pkex.games.hierarchy_input import check_hierarchy, parse_hierarchy
 from pkex.games.measures import Shapley
 from pkex.games.plan import Plan
 from pkex.games.players import parse_groups
+from pkex.games.protocols import Measure
 from pkex.kernels import Kernel
 from pkex.kernels.heuristic import NAMES, Heuristic, check_widths
 from pkex.kernels.normal_form import Term
@@ -24,6 +26,9 @@ from pkex.kernels.sizes import check_sizes, size_limits
 from pkex.results.about import About
 from pkex.results.attribution import Attribution, describe_removal
 from pkex.statistics.block_mean import BlockMean, Part
+from pkex.statistics.family import GivenKernel, Members, SeveralKernels
+from pkex.statistics.label_sums import PermutedStatistics
+from pkex.statistics.missing import Encoded, encode
 from pkex.statistics.options import Options, check_choice
 from pkex.tables.dependence import Dependence
 from pkex.tables.frames import Table, codes
@@ -34,7 +39,11 @@ __all__ = [
     "check_rows",
     "check_varies",
     "choose_heuristic",
+    "joint_facts",
+    "make_source",
 ]
+
+Categories = dict[str, tuple[str, ...]]
 
 
 _TARGET_KERNELS = (*NAMES, "categorical")
@@ -53,28 +62,14 @@ def attribute_statistic(
     samples: tuple[NDArray[Any], NDArray[Any]],
     sample_names: tuple[str, ...],
     target_kernel: Kernel | None = None,
-    test_columns: bool = True,
+    categories: tuple[Categories, Categories] = ({}, {}),
 ) -> Attribution:
     """Return the attribution of the mean over the blocks."""
-    numbers = codes(table)
     feature_groups, names = parse_groups(options.groups, table.names)
-    hierarchy = _choose_hierarchy(options, table, numbers, feature_groups, names)
+    hierarchy = _choose_hierarchy(options, table, feature_groups, names)
     measure = Shapley() if hierarchy is None or hierarchy.is_flat else hierarchy
-    check_varies(numbers, "all columns are constant: there is nothing to attribute.")
-    kernel, univariate_terms = _choose_kernel(options, table, numbers, feature_groups)
+    source, kernel = make_source(table, blocks, options, measure)
     n_permutations, is_marginal = options.n_permutations, options.removal == "product-of-marginals"
-    terms = kernel.terms(numbers.shape[1], options.tol)
-    work = len(terms) * len(feature_groups) * sum(len(rows) ** 2 for rows, _ in blocks)
-    work *= 1 + n_permutations // 32
-    source = BlockMean(
-        numbers,
-        Plan.of(
-            terms, feature_groups, options.tol, measure=measure, apart=False, general=is_marginal
-        ),
-        Plan.of(univariate_terms, feature_groups, options.tol, apart=False),
-        tuple(blocks),
-        options.n_jobs if work >= _LARGE else 1,
-    )
     backend = game_class()  # once for the call
     estimate = source.estimate(n_permutations, random, options.progress, backend=backend)
     facts: dict[str, Any] = {}
@@ -85,14 +80,16 @@ def attribute_statistic(
         facts["univariate_values"] = estimate.univariate.values
         facts["univariate_null_values"] = estimate.univariate.null_values
         facts["univariate_rounding"] = estimate.univariate.rounding
+    if estimate.joint is not None:
+        facts |= joint_facts(source, estimate.joint)
     if n_permutations:
         facts["null_values"] = estimate.null_values
-    if n_permutations and test_columns and is_marginal:
+    if n_permutations and is_marginal:
         by_labels = permutation_p(estimate.values, estimate.null_values, estimate.rounding)
         wanted = np.flatnonzero(by_labels <= _TESTED).tolist()  # those that labels do not clear
-        tests = source.test_columns(
-            wanted, n_permutations, random, backend=backend, removed=estimate.removed
-        )
+        # Holm multiplies by the number of features: as many as it takes for one of them
+        most = max(n_permutations, math.ceil(len(names) / options.alpha))
+        tests = source.test_columns(wanted, most, random, backend=backend, removed=estimate.removed)
         facts["test_p_values"], facts["n_test_rows"] = tests.p_values, tests.n_rows
     two_samples, in_blocks = target_kernel is None, options.block_size is not None
     about = About(
@@ -120,6 +117,9 @@ def attribute_statistic(
         categorical=table.categorical,
         samples=samples,
         sample_names=sample_names,
+        new_categories=categories[0],
+        lost_categories=categories[1],
+        column_units=table.units,
         error_bound=estimate.error,
         source=source,
         **facts,
@@ -127,7 +127,7 @@ def attribute_statistic(
 
 
 def _choose_hierarchy(
-    options: Options, table: Table, numbers: Floats, groups: Players, names: Sequence[str]
+    options: Options, table: Table, groups: Players, names: Sequence[str]
 ) -> Hierarchy | None:
     """Return the hierarchy of the features that is asked for."""
     hierarchy = options.hierarchy
@@ -136,20 +136,60 @@ def _choose_hierarchy(
     check_hierarchy(hierarchy)
     if isinstance(hierarchy, str):
         categorical = [j for j, is_one in enumerate(table.categorical) if is_one]
-        hierarchy = Dependence(numbers, None, categorical).linkage(groups)
+        hierarchy = Dependence(codes(table), None, categorical).linkage(groups)
     return parse_hierarchy(hierarchy, names)
 
 
-def _choose_kernel(
-    options: Options, table: Table, numbers: Floats, feature_groups: Sequence[Sequence[int]]
-) -> tuple[Kernel, tuple[Term, ...]]:
-    """Return the kernel, and terms whose factors are the kernels of the features by themselves.
+def make_source(
+    table: Table, blocks: Sequence[Part], options: Options, measure: Measure | None = None
+) -> tuple[BlockMean, Kernel]:
+    """Return what the statistic of a table is computed from, and its kernel."""
+    feature_groups, _ = parse_groups(options.groups, table.names)
+    data = encode(table, feature_groups)
+    check_varies(data.numbers, "all columns are constant: there is nothing to attribute.")
+    kernel, univariate_terms, members = _choose_kernel(options, table, data)
+    general = options.removal == "product-of-marginals"
+    terms = kernel.terms(data.numbers.shape[1], options.tol)
+    work = len(terms) * len(feature_groups) * sum(len(rows) ** 2 for rows, _ in blocks)
+    work *= 1 + options.n_permutations // 32
+    semivalue = Shapley() if measure is None else measure
+    columns = data.feature_groups, options.tol
+    source = BlockMean(
+        data.numbers,
+        Plan.of(terms, *columns, measure=semivalue, apart=False, general=general),
+        Plan.of(univariate_terms, *columns, apart=False),
+        tuple(blocks),
+        members,
+        options.n_jobs if work >= _LARGE else 1,
+    )
+    return source, kernel
 
-    These are the same for a kernel that is given; the median heuristic makes a feature by itself
-    wider.
+
+def joint_facts(source: BlockMean, joint: PermutedStatistics) -> dict[str, Any]:
+    """Return what a result holds of the members of the family."""
+    return {
+        "member_names": source.members.names,
+        "member_values": joint.values,
+        "member_null_values": joint.null_values,
+        "member_rounding": joint.rounding,
+    }
+
+
+def _choose_kernel(
+    options: Options, table: Table, data: Encoded
+) -> tuple[Kernel, tuple[Term, ...], Members]:
+    """Return the kernel, terms for the features by themselves, and the members of the family.
+
+    The factors of the terms are the kernels of the features by themselves. These are the same for a
+    kernel that is given; the median heuristic makes a feature by itself wider.
     """
-    kernel = options.kernel
+    kernel, numbers = options.kernel, data.numbers
     if isinstance(kernel, Kernel):
+        if data.observed is not None:
+            raise ValueError(
+                f"there are missing cells, and {brief(kernel)} says nothing about these; pass "
+                "missing='drop', or leave the kernel to the median heuristic."
+            )
         check_kernel(kernel, numbers, "the data", table.names)
         if options.removal == "neutral" and not kernel.has_neutral_removal:
             raise ValueError(
@@ -157,19 +197,20 @@ def _choose_kernel(
                 "choose a kernel that is 1 for equal values, such as RBF, or "
                 "removal='product-of-marginals'."
             )
-        return kernel, kernel.terms(numbers.shape[1], options.tol)
-    heuristic = choose_heuristic(kernel, "kernel", table, numbers)
-    return heuristic.kernel, (heuristic.univariate_term(feature_groups),)
+        return kernel, kernel.terms(numbers.shape[1], options.tol), GivenKernel(kernel)
+    heuristic = choose_heuristic(kernel, "kernel", data)
+    term = heuristic.univariate_term(data.feature_groups)
+    return heuristic.kernel, (term,), SeveralKernels.of(heuristic, data.observed)
 
 
-def choose_heuristic(kernel: str | None, name: str, table: Table, numbers: Floats) -> Heuristic:
+def choose_heuristic(kernel: str | None, name: str, data: Encoded) -> Heuristic:
     """Return the heuristic that a name, or none, asks for."""
     if kernel is not None:
         known = _TARGET_KERNELS if name == "target_kernel" else NAMES
         check_choice(kernel, name, known, "a kernel of pkex.kernels")
-    data = "y" if name == "target_kernel" else "the data"
-    check_widths(numbers, data, table.names)
-    return Heuristic(numbers, table.categorical, kernel != "median")
+    title = "y" if name == "target_kernel" else "the data"
+    check_widths(data.numbers, title, data.names)
+    return Heuristic(data.numbers, data.categorical, kernel != "median", observed=data.observed)
 
 
 def check_kernel(kernel: Kernel, numbers: Floats, name: str, names: Sequence[str]) -> None:

@@ -35,15 +35,17 @@ from pkex.games.sums import GameSums
 from pkex.games.threads import cluster_width, run_in_order
 from pkex.statistics.bounds import error_of, have_unit_factors, permuted_roundings
 from pkex.statistics.column_test import ColumnTest
+from pkex.statistics.family import JointFiller, Members
+from pkex.statistics.label_sums import LabelFillers, LabelSums, LabelTests, PermutedStatistics
 from pkex.statistics.low_rank import univariate_sums
-from pkex.statistics.pair_weights import Weights
+from pkex.statistics.pair_weights import Shuffled, Weights
 
 if TYPE_CHECKING:
     from pkex.games.interactions import Recipe
     from pkex.games.interactions.reductions import InteractionSums
     from pkex.results.interactions import Interactions
 
-__all__ = ["BlockMean", "ColumnTests", "Estimate", "Part", "UnivariateStatistics"]
+__all__ = ["BlockMean", "ColumnTests", "Estimate", "Part"]
 
 
 _ALL_ROWS = 2000  # rows on all of which single columns are tested
@@ -76,8 +78,10 @@ class Estimate:
     error : float
         How far each value, and their sum, may be from exact ones: proven.
     rules : tuple of Rule
-    univariate : UnivariateStatistics or None
+    univariate : PermutedStatistics or None
         The statistic of each feature by itself, where there are permutations.
+    joint : PermutedStatistics or None
+        Those of the family of the verdict, where there are permutations.
     removed : AbsentFactors or None
         The factors of removed features, where there is one block.
     """
@@ -90,32 +94,9 @@ class Estimate:
     residual: float
     error: float
     rules: tuple[Rule, ...]
-    univariate: UnivariateStatistics | None
+    univariate: PermutedStatistics | None
+    joint: PermutedStatistics | None
     removed: AbsentFactors | EachRow | None
-
-
-@dataclass(frozen=True, eq=False)
-class UnivariateStatistics:
-    """The statistic of each feature by itself, as it is and under permutations.
-
-    Attributes
-    ----------
-    values : array of shape (features,)
-    null_values : array of shape (permutations, features)
-    rounding : array of shape (features,)
-        As in `Estimate`.
-    """
-
-    values: Floats
-    null_values: Floats
-    rounding: Floats
-
-    @classmethod
-    def mean(cls, parts: Sequence[PermutedSums]) -> UnivariateStatistics:
-        """Return the mean over blocks."""
-        sums = np.mean([part.sums for part in parts], axis=0)
-        rounding = np.mean([part.rounding for part in parts], axis=0)
-        return cls(sums[:, 0], sums[:, 1:].T, rounding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +128,8 @@ class BlockMean:
         Those of a kernel whose factors are the kernels of the features by themselves.
     blocks : tuple of Part
         The rows of each block and the weights of their pairs.
+    members : Members
+        The kernels of the family of the verdict.
     n_jobs : int or None
     """
 
@@ -154,6 +137,7 @@ class BlockMean:
     plan: Plan
     univariate_plan: Plan
     blocks: tuple[Part, ...]
+    members: Members
     n_jobs: int | None
 
     @property
@@ -168,16 +152,14 @@ class BlockMean:
         progress: bool,
         *,
         backend: Backend,
-        univariate: bool = True,
     ) -> Estimate:
         """Return the values, and those of random permutations within the blocks.
 
-        With `univariate` and permutations also those of each feature by itself.
+        With permutations also those of each feature by itself, and of the members of the family.
         """
         plan, groups = self.plan, self.plan.players
         games = plan.games(backend)
         seeds = generator.integers(2**63, size=(len(self.blocks), 4))
-        univariate = univariate and n_permutations > 0
 
         def run(task: tuple[Part, Indices]) -> _Block:
             (rows, weights), seed = task
@@ -191,23 +173,19 @@ class BlockMean:
                     error = error_of(source, weights, sums, roundings, None)
                     return _Block(sums, np.zeros(len(groups)), error, None, removed)
                 shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
-                single_sums, fillers = None, list[Filler]([source])
-                if univariate:
-                    terms = self.univariate_plan.terms
-                    single_sums = univariate_sums(terms, groups, source.x, shuffled, n_jobs=inner)
-                    if single_sums is None:
-                        by_feature = self.univariate_plan.games(backend)
-                        fillers.append(PlayerKernels(by_feature, source.x, source.x))
+                tests, fillers = None, list[Filler]([source])
+                if n_permutations:
+                    tests = self._label_fillers(source.x, shuffled, inner, backend)
+                    fillers += tests.fillers
                 permuted = ByPermutation(fillers, shuffled)
                 both: PermutedSums = run_reduction(permuted, n_jobs=inner, progress=inner_bar)
                 shares, others = both.parts(len(groups) + 1)
                 sums = shares.of_games(plan, len(rows), shuffled.total)
-                if len(fillers) > 1:
-                    single_sums = others
                 count = permuted_roundings(permuted.tiles, weights, len(shuffled.layers))
                 count += len(self.blocks)
                 error = error_of(source, weights, sums, count, shares.largest)
-                return _Block(sums, shares.rounding[:-1], error, single_sums, removed)
+                by_labels = None if tests is None else tests.split(others)
+                return _Block(sums, shares.rounding[:-1], error, by_labels, removed)
 
         single = len(self.blocks) == 1
         inner, inner_bar = (self.n_jobs, progress) if single else (1, False)
@@ -218,8 +196,46 @@ class BlockMean:
                 sizes = [len(rows) for rows, _ in self.blocks]
                 results = show_progress(results, sizes, sum(sizes))
             parts = list(results)
-        by_block = [part.univariate for part in parts if part.univariate is not None]
-        return _mean(parts, UnivariateStatistics.mean(by_block) if by_block else None)
+        return _mean(parts)
+
+    def test_labels(
+        self,
+        n_permutations: int,
+        generator: np.random.Generator,
+        *,
+        backend: Backend,
+    ) -> LabelTests:
+        """Return what `estimate` has for the verdict, without any contribution.
+
+        The permutations are the same. The statistics lack what is the same for all permutations:
+        pairs of rows that none of them moves.
+        """
+        seeds = generator.integers(2**63, size=(len(self.blocks), 4))
+
+        def run(task: tuple[Part, Indices]) -> LabelSums:
+            (rows, weights), seed = task
+            x = np.asfortranarray(self.X[rows])
+            with weights.held(inner):
+                shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
+                tests = self._label_fillers(x, shuffled, inner, backend)
+                permuted = ByPermutation(tests.fillers, shuffled, varying=True)
+                return tests.split(run_reduction(permuted, n_jobs=inner))
+
+        inner = self.n_jobs if len(self.blocks) == 1 else 1
+        with single_blas():
+            parts = list(run_in_order(run, list(zip(self.blocks, seeds, strict=True)), self.n_jobs))
+        return LabelTests.mean(parts)
+
+    def _label_fillers(
+        self, x: Floats, shuffled: Shuffled, n_jobs: int | None, backend: Backend
+    ) -> LabelFillers:
+        """Return what tiles have to hold for the verdict; columns of low rank are done already."""
+        terms, groups = self.univariate_plan.terms, self.plan.players
+        fillers: list[Filler] = [JointFiller(self.members, x, x)]
+        sums = univariate_sums(terms, groups, x, shuffled, n_jobs=n_jobs)
+        if sums is None:
+            fillers.append(PlayerKernels(self.univariate_plan.games(backend), x, x))
+        return LabelFillers(fillers, sums)
 
     def test_columns(
         self,
@@ -271,7 +287,7 @@ class BlockMean:
                 shuffled = weights.shuffled(0, random(0))
                 kernels = ByPermutation(PlayerKernels(games, x, x), shuffled)
                 parts.append(run_reduction(kernels, n_jobs=self.n_jobs))
-        return UnivariateStatistics.mean(parts).values
+        return PermutedStatistics.mean(parts).values
 
     def value(self, subset: Sequence[int]) -> float:
         """Return the statistic of some features, the others being removed."""
@@ -366,12 +382,12 @@ class BlockMean:
 
 
 class _Block(NamedTuple):
-    """What one block of rows gives; rounding, error and univariate statistics as in `Estimate`."""
+    """What one block of rows gives; rounding and error as in `Estimate`."""
 
     sums: GameSums
     rounding: Floats
     error: float
-    univariate: PermutedSums | None
+    by_labels: LabelSums | None
     removed: AbsentFactors | EachRow | None
 
 
@@ -401,8 +417,9 @@ def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list
     return chosen
 
 
-def _mean(parts: Sequence[_Block], univariate: UnivariateStatistics | None) -> Estimate:
+def _mean(parts: Sequence[_Block]) -> Estimate:
     """Return the mean over blocks, with its standard error; check that the values add up."""
+    tests = LabelTests.mean([part.by_labels for part in parts if part.by_labels is not None])
     sums = reduce(add, [part.sums for part in parts]).scaled(1.0 / len(parts))
     residual = sums.check("the statistic")
     errors, error = np.full(sums.values.shape[1], np.nan), np.nan
@@ -424,6 +441,7 @@ def _mean(parts: Sequence[_Block], univariate: UnivariateStatistics | None) -> E
         residual,
         bound,
         sums.rules,
-        univariate,
+        tests.univariate,
+        tests.joint,
         parts[0].removed,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +18,10 @@ from pkex._util.validation import brief, check_number, default_names, is_index, 
 from pkex.games.players import Groups, parse_groups
 from pkex.kernels import Kernel
 from pkex.results.attribution import Attribution
-from pkex.statistics.mmd import attribute_mmd
-from pkex.statistics.options import Options, document, shared_options
+from pkex.statistics.missing import MISSING
+from pkex.statistics.mmd import Compared, attribute_mmd, compare_tables, p_value_of
+from pkex.statistics.options import Options, check_choice, document, shared_options
+from pkex.statistics.reference import load_reference, save_reference
 from pkex.tables.frames import Table, as_table
 
 __all__ = ["MMDDrift"]
@@ -39,9 +42,12 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         Which estimate of the squared MMD, as in `pkex.mmd`.
     groups : mapping of name to columns, or sequence of sequences of columns, optional
         Columns that are explained as one feature, as in `pkex.mmd`.
+    missing : {"separate", "drop", "refuse"}
+        What to do with missing cells, as in `pkex.mmd`; "separate", the default, takes them as
+        data.
     n_permutations : int, optional
         Number of permutations for the p-values of `detect` and `explain`. By default 999, or as
-        many more, up to 9999, as it takes to detect a single one of the columns.
+        many more as a significance level below 0.002 takes.
     block_size : int, optional
         Rows of a block, as in `pkex.mmd`.
     max_reference : int, optional
@@ -62,6 +68,8 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         Where the reference data have names.
     categorical_ : tuple of bool
         Which columns hold categories.
+    units_ : tuple of str or None
+        The units of columns of dates and durations; empty where no column has one.
 
     See Also
     --------
@@ -70,7 +78,15 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    It can be saved as other estimators of scikit-learn are, for example with joblib.
+    Widths, scales and frequencies of categories come from the reference data and the sample
+    together, so they do not depend on which row belongs to which, and the tests are exact. What
+    depends on labels alone is computed: of more than 1024 rows so many, those of the sample among
+    them, exchange their labels, and sums over pairs of other rows, which are the same for all
+    permutations, are left out by `detect`. So a smaller sample never takes longer, and no matrix of
+    all pairs is kept: `detect` takes tens of megabytes besides the data.
+
+    `save` writes a file without pickle, which `load` reads. It can also be saved as other
+    estimators of scikit-learn are, for example with joblib.
 
     Examples
     --------
@@ -96,6 +112,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         removal: str = "product-of-marginals",
         estimator: str = "unbiased",
         groups: Groups | None = None,
+        missing: str = "separate",
         n_permutations: int | None = None,
         block_size: int | None = None,
         max_reference: int | None = None,
@@ -106,6 +123,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         self.removal = removal
         self.estimator = estimator
         self.groups = groups
+        self.missing = missing
         self.n_permutations = n_permutations
         self.block_size = block_size
         self.max_reference = max_reference
@@ -151,9 +169,14 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         if wanted is not None and len(table) > wanted:
             rows = as_generator(self.random_state).choice(len(table), wanted, replace=False)
             table = table.take(np.sort(rows))
+        return self._keep(table)
+
+    def _keep(self, table: Table) -> MMDDrift:
+        """Keep reference data."""
         self.reference_ = table.cells
         self.categorical_ = table.categorical
         self._labels = table.labels
+        self.units_ = table.units
         self.n_features_in_ = len(table.names)
         if table.labels == table.names:
             self.feature_names_in_ = np.array(table.names, dtype=object)
@@ -161,13 +184,77 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         return self
 
+    def _reference(self) -> Table:
+        """Return the reference data."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        titles = default_names("x", self.n_features_in_) if names is None else tuple(names)
+        units = getattr(self, "units_", ())  # one that an earlier version pickled has none
+        return Table(self.reference_, titles, self.categorical_, self._labels, units)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator and its reference data to a file, without pickle.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file; an existing one is replaced. It holds the reference data.
+
+        See Also
+        --------
+        load : Read the file.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> import pkex
+        >>> rng = np.random.default_rng(0)
+        >>> drift = pkex.MMDDrift(random_state=0).fit(rng.normal(size=(50, 2)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     drift.save(os.path.join(folder, "reference.npz"))
+        ...     again = pkex.MMDDrift.load(os.path.join(folder, "reference.npz"))
+        >>> new = rng.normal(size=(20, 2))
+        >>> again.explain(new).p_value == drift.explain(new).p_value
+        True
+        """
+        save_reference(self, self._reference(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> MMDDrift:
+        """Return the estimator that `save` wrote to a file.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file.
+
+        Returns
+        -------
+        MMDDrift
+            The estimator, fitted.
+
+        See Also
+        --------
+        save : Write the file.
+
+        Examples
+        --------
+        ::
+
+            pkex.MMDDrift.load("reference.npz").detect(batch)
+        """
+        parameters, table = load_reference(path)
+        return cls(**parameters)._keep(table)
+
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Return the squared MMD between `X` and the reference data; large when they differ.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
-            With the columns of the reference data.
+            With the columns of the reference data. Those of a data frame are taken by name, in any
+            order; others are left out.
         y : object
             Ignored.
 
@@ -200,7 +287,8 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
-            With the columns of the reference data.
+            With the columns of the reference data. Those of a data frame are taken by name, in any
+            order; others are left out.
         alpha : float, default 0.05
             The significance level: how often the test is wrong where nothing differs.
 
@@ -230,7 +318,7 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
                 f"n_permutations is {brief(count)}; a p-value of {level:g} needs at least {needed} "
                 "permutations."
             )
-        return bool(self._compare(X, n_permutations=count, test_columns=False).detected(level))
+        return self._p_value(X, count) <= level
 
     def explain(self, X: Any, *, alpha: float = 0.05, progress: bool = False) -> Attribution:
         """Attribute the difference between `X` and the reference data to the columns.
@@ -238,7 +326,8 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
-            With the columns of the reference data.
+            With the columns of the reference data. Those of a data frame are taken by name, in any
+            order; others are left out.
         alpha : float, default 0.05
             The significance level of the verdict in the result's text, plots and reports.
         progress : bool, default False
@@ -266,14 +355,14 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         level, count = _level(alpha), self._permutations(alpha)
-        attribution = self._compare(X, n_permutations=count, progress=progress)
+        attribution = self._compare(X, n_permutations=count, progress=progress, alpha=level)
         return replace(attribution, alpha=level)
 
     def _permutations(self, alpha: float) -> Any:
         """Return how many permutations to test with, the same for `detect` and `explain`."""
         if self.n_permutations is not None:
             return self.n_permutations
-        return choose_n_permutations(getattr(self, "n_features_in_", 1), alpha)
+        return choose_n_permutations(1, alpha)
 
     def _table(self, X: Any, *, reset: bool) -> Table:
         """Return the rows; arrays are first checked as scikit-learn checks them, in its words."""
@@ -282,33 +371,30 @@ class MMDDrift(BaseEstimator):  # type: ignore[misc]
             fewest = 2 if reset else 1
             options = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": fewest}
             X = validate_data(self, X, reset=reset, accept_sparse=("csr", "csc"), **options)
-        return as_table(X, "X")
+        check_choice(self.missing, "missing", MISSING)
+        return as_table(X, "X", missing=self.missing != "refuse")
 
     @default_errstate
-    def _compare(
-        self,
-        X: Any,
-        *,
-        n_permutations: int,
-        progress: bool = False,
-        test_columns: bool = True,
-    ) -> Attribution:
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        titles = default_names("x", self.n_features_in_) if names is None else tuple(names)
-        reference = Table(self.reference_, titles, self.categorical_, self._labels)
-        chosen = {"n_permutations": n_permutations, "progress": progress}
-        return attribute_mmd(
-            reference,
-            self._table(X, reset=False),
-            Options(**shared_options(self) | chosen),
-            titles=("the reference", "X"),
-            test_columns=test_columns,
-        )
+    def _p_value(self, X: Any, n_permutations: int) -> float:
+        return p_value_of(*self._ready(X, n_permutations=n_permutations))
+
+    @default_errstate
+    def _compare(self, X: Any, **chosen: Any) -> Attribution:
+        return attribute_mmd(*self._ready(X, **chosen))
+
+    def _ready(self, X: Any, **chosen: Any) -> tuple[Compared, Options]:
+        """Return the reference data with a sample, and the options of the comparison."""
+        reference = self._reference()
+        options = Options(**shared_options(self) | chosen)
+        sample = self._table(X, reset=False)
+        if self._labels is not None:
+            sample = sample.by_name(self._labels, "X")
+        return compare_tables(reference, sample, options, ("the reference", "X")), options
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing != "refuse"
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags

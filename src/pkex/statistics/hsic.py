@@ -8,7 +8,7 @@ import numpy as np
 
 from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState, as_generator
-from pkex._util.types import Floats, Indices
+from pkex._util.types import Indices
 from pkex.games.players import Groups
 from pkex.kernels import Categorical, Kernel
 from pkex.results.attribution import Attribution
@@ -20,9 +20,10 @@ from pkex.statistics.attribution import (
     choose_heuristic,
 )
 from pkex.statistics.block_mean import Part
+from pkex.statistics.missing import Encoded, encode
 from pkex.statistics.options import Options, check_count, document
 from pkex.statistics.target_weights import HSICWeights
-from pkex.tables.frames import Table, as_table, codes
+from pkex.tables.frames import as_table, drop_missing
 
 __all__ = ["hsic"]
 
@@ -39,6 +40,7 @@ def hsic(
     estimator: str = "unbiased",
     groups: Groups | None = None,
     hierarchy: Any = None,
+    missing: str = "separate",
     n_permutations: int = 0,
     block_size: int | None = None,
     tol: float | None = None,
@@ -75,6 +77,7 @@ def hsic(
         of order 1/n.
     $groups
     $hierarchy
+    $missing
     $n_permutations
     $block_size
     $tol
@@ -115,6 +118,7 @@ def hsic(
         estimator=estimator,
         groups=groups,
         hierarchy=hierarchy,
+        missing=missing,
         n_permutations=n_permutations,
         block_size=block_size,
         tol=tol,
@@ -122,18 +126,22 @@ def hsic(
         n_jobs=n_jobs,
         progress=progress,
     )
-    table, target = as_table(X, "X"), as_table(y, "y", prefix="y", vector=True)
+    table = as_table(X, "X", missing=missing != "refuse")
+    target = as_table(y, "y", prefix="y", vector=True, missing=missing == "drop")
     if len(table) != len(target):
         raise ValueError(
             f"X has {len(table)} rows and y has {len(target)}; y needs one entry for each row of X."
         )
+    if missing == "drop":
+        table, target = drop_missing([table, target], ["X", "y"])
     is_biased = estimator == "biased"
     fewest = 2 if is_biased else 4
     check_rows((len(table),), ("X",), fewest, f"for the {estimator} estimator")
-    numbers = codes(target)
+    data = encode(target, [range(len(target.names))])
+    numbers = data.numbers
     check_varies(numbers, "y is constant: nothing can depend on it.")
     random = as_generator(random_state)
-    kernel_of_y = _choose_target_kernel(target_kernel, target, numbers)
+    kernel_of_y = _choose_target_kernel(target_kernel, data)
     blocks = [
         Part(rows, HSICWeights(numbers[rows], kernel_of_y, is_biased))
         for rows in _cut_rows(len(table), fewest, block_size, random)
@@ -150,13 +158,13 @@ def hsic(
     )
 
 
-def _choose_target_kernel(kernel: Kernel | str | None, target: Table, numbers: Floats) -> Kernel:
+def _choose_target_kernel(kernel: Kernel | str | None, target: Encoded) -> Kernel:
     if isinstance(kernel, Kernel):
-        check_kernel(kernel, numbers, "y", target.names)
+        check_kernel(kernel, target.numbers, "y", target.names)
         return kernel
     if kernel == "categorical" or (kernel is None and all(target.categorical)):
         return Categorical()
-    return choose_heuristic(kernel, "target_kernel", target, numbers).kernel
+    return choose_heuristic(kernel, "target_kernel", target).kernel
 
 
 def _cut_rows(

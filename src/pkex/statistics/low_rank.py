@@ -55,11 +55,12 @@ def univariate_sums(
     if len(groups) * shuffled.n_sets * len(x) ** 2 < 2 * _LEAST:
         return None
     weights = shuffled.factored
-    if weights is None or not is_definite(terms):
+    if weights is None or not is_definite(terms, constant=False):
         return None
     most = min(_MOST, len(x) // (2 * weights.table.shape[1]))
     sums_of = _PlayerSums(
-        terms, x, weights, shuffled.layers, shuffled.with_self, shuffled.total, most
+        *(terms, x, weights, shuffled.layers, shuffled.n_fixed),
+        *(shuffled.with_self, shuffled.total, most),
     )
     # in fours, so that threads have as much to do
     n_parts = 4 * -(-len(groups) // (4 * max(1, _ROOTS // max(1, most * len(x)))))
@@ -84,6 +85,7 @@ class _PlayerSums:
     x: Floats
     weights: Factored
     layers: tuple[Indices, ...]
+    n_fixed: int
     with_self: bool
     total: float
     most: int
@@ -101,7 +103,8 @@ class _PlayerSums:
         diagonal = np.stack([(root**2).sum(axis=1) for root in roots], axis=1)
         totals = rows.sum(axis=0)
         together, rows, diagonals = (
-            _by_unit(part, self.layers) for part in (np.concatenate(roots, axis=1), rows, diagonal)
+            _by_unit(part, self.layers, self.n_fixed)
+            for part in (np.concatenate(roots, axis=1), rows, diagonal)
         )
         squares = scale * ((table**2).sum(axis=1) + 2.0 * linear) + constant
         sums = np.empty((len(roots), len(kinds)))
@@ -185,9 +188,12 @@ def _rotated(root: Floats, counts: Indices | None = None) -> Floats:
     return rotated
 
 
-def _by_unit(values: Floats, layers: Sequence[Indices]) -> Floats:
-    """Add up what the rows of every unit have, one row of `values` each."""
+def _by_unit(values: Floats, layers: Sequence[Indices], n_fixed: int) -> Floats:
+    """Add up what the rows of every unit have, one row of `values` each; fixed ones as one unit."""
     result: Floats = values[layers[0]]
     for layer in layers[1:]:
         result[: len(layer)] += values[layer]
+    if n_fixed:
+        free = len(result) - n_fixed
+        result = np.concatenate([result[:free], result[free:].sum(axis=0, keepdims=True)])
     return result

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState, as_generator
 from pkex._util.types import Indices
+from pkex.games.backend import game_class
 from pkex.games.players import Groups
 from pkex.kernels import Kernel
 from pkex.results.attribution import Attribution
-from pkex.statistics.attribution import attribute_statistic, check_rows
+from pkex.results.family import verdict_of
+from pkex.statistics.attribution import attribute_statistic, check_rows, make_source
 from pkex.statistics.block_mean import Part
 from pkex.statistics.options import Options, check_count, document
 from pkex.statistics.pair_weights import MMDWeights
-from pkex.tables.frames import Table, as_table, stack_tables
+from pkex.tables.frames import (
+    Table,
+    as_table,
+    changed_categories,
+    drop_missing,
+    stack_tables,
+)
 
-__all__ = ["attribute_mmd", "mmd"]
+__all__ = ["Compared", "attribute_mmd", "compare_tables", "mmd", "p_value_of"]
 
 
 @document
@@ -32,6 +41,7 @@ def mmd(
     estimator: str = "unbiased",
     groups: Groups | None = None,
     hierarchy: Any = None,
+    missing: str = "separate",
     n_permutations: int = 0,
     block_size: int | None = None,
     tol: float | None = None,
@@ -48,13 +58,13 @@ def mmd(
     ----------
     X, Z : data frame or array of shape (n_rows, n_columns)
         The samples, with the same columns. Text, categories and booleans in a data frame are
-        categorical columns.
+        categorical columns. Dates and durations are numbers of days.
     kernel : Kernel or {"median-per-column", "median"}, optional
         A kernel of `pkex.kernels`, for categorical columns over their codes; or the median
         heuristic on both samples together. "median-per-column", the default, has one length scale
         per column, and the units of columns do not matter. "median" has one for all columns, as in
         the paper. Categorical columns then have a `Categorical` factor, wide enough that they
-        count about as much as the others.
+        count about as much as the others; by itself such a column is tested as by chi-squared.
     removal : {"product-of-marginals", "neutral"}
         How a column is removed. "product-of-marginals", the default: its kernel factor becomes the
         mean of its factors over all pairs of different rows of both samples. A column which has
@@ -67,6 +77,7 @@ def mmd(
         may not.
     $groups
     $hierarchy
+    $missing
     $n_permutations
     $block_size
     $tol
@@ -91,7 +102,14 @@ def mmd(
     large, so it is never 0 and the test is exact. Labels of rows are permuted: the p-value of the
     statistic, and the univariate one of a column, are for the hypothesis that nothing changed, or
     nothing in that column. Of more than 1024 rows, a few at a time, drawn at random within a
-    sample, are permuted together, which is exact as well and saves time.
+    sample, are permuted together, and of a sample that is much larger than the other one only some
+    rows are exchanged; both are exact as well and save time.
+
+    ``p_value``, the p-value of the verdict, is that of one test of a small family: the difference
+    of all columns together under several kernels (RBFs of several widths, a Laplacian kernel, the
+    energy distance), and the column that differs most by itself. With a kernel that is given, it is
+    that kernel and the columns. `Attribution.detected_by` says which member speaks most clearly.
+    Contributions are those of the statistic under the kernel of `kernel`.
 
     The contribution of a column that did not change is not 0 by labels when others did change. So
     the p-value of a contribution is the larger one of two: by labels, and by permuting that column
@@ -119,6 +137,7 @@ def mmd(
         estimator=estimator,
         groups=groups,
         hierarchy=hierarchy,
+        missing=missing,
         n_permutations=n_permutations,
         block_size=block_size,
         tol=tol,
@@ -126,21 +145,32 @@ def mmd(
         n_jobs=n_jobs,
         progress=progress,
     )
-    return attribute_mmd(as_table(X, "X"), as_table(Z, "Z"), options, titles=("X", "Z"))
+    allowed = missing != "refuse"
+    first, second = as_table(X, "X", missing=allowed), as_table(Z, "Z", missing=allowed)
+    return attribute_mmd(compare_tables(first, second, options, ("X", "Z")), options)
 
 
-def attribute_mmd(
-    first: Table,
-    second: Table,
-    options: Options,
-    *,
-    titles: tuple[str, str],
-    test_columns: bool = True,
-) -> Attribution:
-    """Do the work of `mmd`; messages and plots call the samples by `titles`.
+class Compared(NamedTuple):
+    """Two samples, ready to be compared."""
 
-    Without `test_columns` columns are not permuted alone, so that their shares are not tested.
-    """
+    table: Table
+    """Both, one above the other."""
+    samples: tuple[Table, Table]
+    blocks: list[Part]
+    titles: tuple[str, str]
+    """What messages and plots call the samples."""
+    random: np.random.Generator
+
+
+def compare_tables(
+    first: Table, second: Table, options: Options, titles: tuple[str, str]
+) -> Compared:
+    """Return both samples with the weights of their pairs; check that they can be compared."""
+    if options.missing == "drop":
+        [first], [second] = (
+            drop_missing([table], [title])
+            for table, title in zip((first, second), titles, strict=True)
+        )
     table = stack_tables(first, second, titles)
     n, m = len(first.cells), len(second.cells)
     is_biased = options.estimator == "biased"
@@ -151,16 +181,31 @@ def attribute_mmd(
         Part(rows, MMDWeights(size, len(rows) - size, is_biased))
         for rows, size in _cut_samples(n, m, options.block_size, random)
     ]
+    samples = [replace(each, categorical=table.categorical) for each in (first, second)]
+    return Compared(table, (samples[0], samples[1]), blocks, titles, random)
+
+
+def attribute_mmd(compared: Compared, options: Options) -> Attribution:
+    """Do the work of `mmd`."""
+    first, second = compared.samples
     return attribute_statistic(
-        table,
-        blocks,
-        random,
+        compared.table,
+        compared.blocks,
+        compared.random,
         options,
         statistic="MMD^2",
         samples=(first.cells, second.cells),
-        sample_names=titles,
-        test_columns=test_columns,
+        sample_names=compared.titles,
+        categories=changed_categories(first, second),
     )
+
+
+def p_value_of(compared: Compared, options: Options) -> float:
+    """Return the p-value that `attribute_mmd` gives, without any contribution."""
+    source, _ = make_source(compared.table, compared.blocks, options)
+    tests = source.test_labels(options.n_permutations, compared.random, backend=game_class())
+    assert tests.joint is not None
+    return verdict_of(tests.joint, source.members.names, tests.univariate).p_value
 
 
 def _cut_samples(

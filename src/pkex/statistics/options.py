@@ -18,6 +18,7 @@ from pkex.games.players import Groups
 from pkex.games.rules import FULL_PRECISION
 from pkex.games.threads import check_n_jobs
 from pkex.kernels import Kernel
+from pkex.statistics.missing import MISSING
 
 __all__ = ["Options", "check_choice", "check_count", "document", "shared_options"]
 
@@ -36,9 +37,13 @@ hierarchy : nested mappings or sequences of features, linkage matrix, or "correl
     "correlation" clusters the columns of all rows.""",
     "n_permutations": """\
 n_permutations : int, default 0
-    Number of permutations of the rows for p-values; see Notes. To detect one of k columns at
-    the significance level 5 %, take 40 k: adjusted by Holm, no p-value is below
-    ``k / (n_permutations + 1)``.""",
+    Number of permutations of the rows for p-values; see Notes. 999 suffice for any number of
+    columns.""",
+    "missing": """\
+missing : {"separate", "drop", "refuse"}
+    What to do with missing cells. "separate", the default, takes them as data: whether a cell
+    is missing is part of its column, so a change of missingness is a change. "drop" leaves out
+    rows with a missing cell. "refuse" raises a ValueError.""",
     "block_size": """\
 block_size : int, optional
     Cut the rows at random into disjoint blocks of about this many rows, and return the mean
@@ -68,14 +73,18 @@ class Options:
     estimator: str = "unbiased"
     groups: Groups | None = None
     hierarchy: Any = None
+    missing: str = "separate"
     n_permutations: int = 0
     block_size: int | None = None
     tol: float | None = None
     random_state: RandomState = None
     n_jobs: int | None = -1
     progress: bool = False
+    alpha: float = 0.05
+    """Of the verdict: it says how often a column is permuted by itself."""
 
     def __post_init__(self) -> None:
+        check_choice(self.missing, "missing", MISSING)
         check_choice(self.estimator, "estimator", ESTIMATORS)
         check_choice(self.removal, "removal", REMOVALS)
         check_count(self.n_permutations, "n_permutations", 0)
@@ -85,7 +94,7 @@ class Options:
 
 def shared_options(estimator: object) -> dict[str, Any]:
     """Return those parameters of an estimator of scikit-learn that are options as well."""
-    names = [option.name for option in fields(Options)]
+    names = [option.name for option in fields(Options) if option.name != "alpha"]
     return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
 
 

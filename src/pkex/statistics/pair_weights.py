@@ -98,6 +98,11 @@ class Shuffled(ABC):
     total: float
     n_sets: int
 
+    @property
+    def n_fixed(self) -> int:
+        """How many of the last units no permutation moves; they are of one kind."""
+        return 0
+
     @abstractmethod
     def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
         """Return sums of `values` (numbers, rows, points) over the pairs, for `finish`."""
@@ -122,7 +127,7 @@ class Factored(NamedTuple):
     constant: float
     scale: float
     kinds: Indices
-    """Which kind every unit has in each set, shape (sets, units)."""
+    """Which kind every unit has in each set, shape (sets, units); all fixed ones are the last."""
     error: float
     """How far a weight may be off."""
 
@@ -226,11 +231,21 @@ class MMDWeights(Weights):
 
         In large samples rows are joined at random into units of a few rows of one sample, and the
         labels of units are permuted: a subgroup of the permutations of the rows, which gives an
-        exact test as well, for less work.
+        exact test as well, for less work. Of a sample that is much larger than the other one, only
+        some units, drawn at random, take part, and the others keep their label: a subgroup again.
+        The statistic is that of all rows.
         """
         size = unit_size(self.n_rows, min(self.n, self.m), _FEWEST_UNITS)
         samples = [np.arange(self.n), np.arange(self.n, self.n_rows)]
+        larger = int(self.m > self.n)
+        few = len(samples[1 - larger]) // size
+        kept = size * max(UNITS - few, few)
+        fixed = np.arange(0)
+        if len(samples[larger]) >= kept + size:
+            order = generator.permutation(samples[larger])
+            samples[larger], fixed = np.sort(order[:kept]), np.sort(order[kept:])
         units = join_rows(samples, size, generator)
+        layers = (np.concatenate([units.layers[0], fixed]), *units.layers[1:])
         parts = []
         for sizes in (units.joined, units.singles):
             labels = np.repeat([True, False], sizes)
@@ -239,19 +254,38 @@ class MMDWeights(Weights):
             for b in range(1, n_permutations + 1):
                 table[:, b] = generator.permutation(labels)
             parts.append(table)
-        first, n_sets = np.concatenate(parts), n_permutations + 1
-        return _ShuffledLabels(units.layers, self.with_self, self.total, n_sets, first, self._parts)
+        n_sets = n_permutations + 1
+        if len(fixed):
+            parts.append(np.full((1, n_sets), larger == 0))
+        first = np.concatenate(parts)
+        return _ShuffledLabels(
+            layers, self.with_self, self.total, n_sets, first, self._parts, len(fixed)
+        )
 
 
 @dataclass(frozen=True)
 class _ShuffledLabels(Shuffled):
-    """Weights of MMD: `first` (units, sets) tells which units count as the first sample's."""
+    """Weights of MMD: `first` (units, sets) tells which units count as the first sample's.
+
+    Its last row is for all `fixed` units together.
+    """
 
     first: NDArray[np.bool_]
     parts: MMDParts
+    fixed: int = 0
+
+    @property
+    def n_fixed(self) -> int:
+        """How many of the last units no permutation moves."""
+        return self.fixed
 
     def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
         """Return ``sum f_i f_j values_ij`` for each set, and the plain sum."""
+        n_free = len(self.layers[0]) - self.fixed
+        if points.start >= n_free:  # of one kind, so that their sum is enough
+            values, points = values.sum(axis=2, keepdims=True), slice(n_free, n_free + 1)
+        if rows.start >= n_free:
+            values, rows = values.sum(axis=1, keepdims=True), slice(n_free, n_free + 1)
         n_values, n_rows, n_points = values.shape
         flat = values.reshape(-1, n_points)
         f_x, f_z = self.parts[2:]

@@ -13,6 +13,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pkex._util.p_values import (
+    benjamini_hochberg,
     choose_n_permutations,
     needed_permutations,
     smallest_adjusted_p_value,
@@ -22,26 +23,35 @@ from pkex._util.validation import brief, is_index, refuse_dask
 from pkex.kernels import Kernel
 from pkex.results.attribution import Attribution
 from pkex.statistics.hsic import hsic
-from pkex.statistics.options import document, shared_options
+from pkex.statistics.options import check_choice, document, shared_options
 
 __all__ = ["HSICSelector"]
+
+_BY = ("either", "contribution", "univariate")
 
 
 @document
 class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Select the columns with the largest contributions to the dependence of the target, by HSIC.
+    """Select the columns that a target depends on, by HSIC.
+
+    A column may matter by itself or only together with others. Its contribution to the HSIC of all
+    columns sees what columns do together, and is diluted among many; the univariate HSIC of a
+    column sees what it does by itself. By default either is enough.
 
     Parameters
     ----------
     n_features_to_select : int or float, optional
-        How many columns to keep, or which fraction of them, rounded up; half of them by default.
-        Not used with `alpha`.
+        How many columns to keep, or which fraction of them, rounded up; half of them by default:
+        those with the largest contributions, or with the largest univariate HSIC where `by` is
+        "univariate". Not used with `alpha`.
     alpha : float, optional
         Instead keep the columns that a permutation test detects at this false discovery rate, by
-        the correction of Benjamini and Hochberg (`Attribution.p_bh`). It bounds the expected
-        fraction of irrelevant columns among those selected where p-values are independent or
-        positively dependent, which suits a selection; reports use Holm's, which bounds the
-        probability of any.
+        the correction of Benjamini and Hochberg. It bounds the expected fraction of irrelevant
+        columns among those selected where p-values are independent or positively dependent, which
+        suits a selection; reports bound the probability of any.
+    by : {"either", "contribution", "univariate"}
+        With `alpha`, whose p-values: of the contributions, of the columns by themselves, or of
+        both. Then the p-value of a column is twice the smaller one of the two, at most 1.
     kernel : Kernel or {"median-per-column", "median"}, optional
         The kernel of X, as in `pkex.hsic`.
     target_kernel : Kernel or {"median-per-column", "median", "categorical"}, optional
@@ -62,7 +72,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     scores_ : array of shape (n_features_in_,)
-        The contributions.
+        The contributions; the univariate HSIC where `by` is "univariate".
     pvalues_ : array of shape (n_features_in_,) or None
         With `alpha`, not adjusted.
     attribution_ : Attribution
@@ -92,6 +102,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         n_features_to_select: float | None = None,
         *,
         alpha: float | None = None,
+        by: str = "either",
         kernel: Kernel | str | None = None,
         target_kernel: Kernel | str | None = None,
         removal: str = "product-of-marginals",
@@ -102,6 +113,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.alpha = alpha
+        self.by = by
         self.kernel = kernel
         self.target_kernel = target_kernel
         self.removal = removal
@@ -144,8 +156,9 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         refuse_dask(X, "X")
         table = X
         X = validate_data(self, X, dtype=None, accept_sparse=("csr", "csc"), ensure_min_samples=2)
+        check_choice(self.by, "by", _BY)
         self._count(X.shape[1])
-        options = shared_options(self) | {"n_permutations": self._permutations(X.shape[1])}
+        options = shared_options(self) | {"n_permutations": self._permutations()}
         self.attribution_: Attribution = hsic(
             table if hasattr(table, "columns") else X,
             y,
@@ -153,29 +166,39 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             **options,
         )
         self._warn_of_floor()
-        self.scores_ = self.attribution_.values
-        self.pvalues_ = self.attribution_.p_values
+        found = self.attribution_
+        self.scores_ = found.univariate if self.by == "univariate" else found.values
+        self.pvalues_ = found.p_values
+        if self.alpha is not None and self.by != "contribution":
+            by_itself, together = np.asarray(found.p_univariate), np.asarray(found.p_values)
+            both = np.minimum(1.0, 2.0 * np.minimum(by_itself, together))
+            self.pvalues_ = by_itself if self.by == "univariate" else both
         return self
 
     def _warn_of_floor(self) -> None:
         """Warn where no single column can be significant, however clear it is."""
-        n_columns, n_permutations = self.n_features_in_, self.attribution_.n_permutations
+        n_columns, n_permutations = self._n_tests(), self.attribution_.n_permutations
         lowest = smallest_adjusted_p_value(n_columns, n_permutations)
         if self.alpha is not None and lowest > self.alpha:
             warnings.warn(
-                f"with {n_permutations} permutations and {n_columns} columns no adjusted p-value "
-                f"of a single column is below {lowest:.2g}, above alpha = {self.alpha:g}: pass "
-                f"n_permutations={needed_permutations(n_columns, self.alpha)} or fewer columns.",
+                f"with {n_permutations} permutations and {self.n_features_in_} columns no adjusted "
+                f"p-value of a single column is below {lowest:.2g}, above alpha = {self.alpha:g}: "
+                f"pass n_permutations={needed_permutations(n_columns, self.alpha)} or fewer "
+                "columns.",
                 stacklevel=3,
             )
 
-    def _permutations(self, n_columns: int) -> int:
+    def _permutations(self) -> int:
         """Return how many permutations to test with."""
         if self.alpha is None:
             return 0
         if self.n_permutations is None:
-            return choose_n_permutations(n_columns, self.alpha)
+            return choose_n_permutations(self._n_tests(), self.alpha)
         return self.n_permutations
+
+    def _n_tests(self) -> int:
+        """Return how many tests there are: one or two for each column."""
+        return int(self.n_features_in_) * (2 if self.by == "either" else 1)
 
     def _count(self, n_columns: int) -> int:
         """Return how many columns to select; raise where parameters contradict each other."""
@@ -206,13 +229,12 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         if self.alpha is not None:
-            adjusted = self.attribution_.p_bh
-            if adjusted is None:
+            if self.pvalues_ is None:
                 raise ValueError("alpha was set after fit, so there are no p-values; fit again.")
-            is_selected: NDArray[np.bool_] = adjusted <= self.alpha
+            is_selected: NDArray[np.bool_] = benjamini_hochberg(self.pvalues_) <= self.alpha
             return is_selected
         mask = np.zeros(len(self.scores_), dtype=bool)
-        mask[self.attribution_.ranking[: self._count(len(mask))]] = True
+        mask[np.argsort(-self.scores_, kind="stable")[: self._count(len(mask))]] = True
         return mask
 
     def __sklearn_tags__(self) -> Any:

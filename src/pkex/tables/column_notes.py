@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pkex._util.words import pluralise
+from pkex._util.words import join_names, pluralise
 from pkex.tables.files import FileTable
 
-__all__ = ["note_columns", "note_dropped_rows", "note_line_breaks", "note_target"]
+__all__ = ["note_columns", "note_dates", "note_dropped_rows", "note_line_breaks", "note_target"]
 
 _MOSTLY = 0.9  # share of cells that look like numbers
 _FEW_ROWS = 20  # too few to judge by
@@ -40,6 +40,17 @@ def note_columns(*tables: FileTable, codes: Sequence[str] = ()) -> Iterator[str]
                 "Any two datasets differ in it; leave it out with --columns, unless you want to "
                 "test it."
             )
+
+
+def note_dates(table: FileTable) -> Iterator[str]:
+    """Yield a note where dates are used: as what, and that two batches may differ in them."""
+    names = table.of_kind("date")
+    if names:
+        have, them = ("is", "it") if len(names) == 1 else ("are", "them")
+        yield (
+            f"{join_names(names)} {have} used as days since 1970-01-01; leave {them} out with "
+            "--exclude if datasets of different days are to be alike."
+        )
 
 
 def _about_text(name: str, parts: Sequence[Any]) -> Iterator[str]:

@@ -31,7 +31,7 @@ from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.tables.kinds import Kind, kind_of_cells, kind_of_series
 
-__all__ = ["MAX_COLUMNS", "Dependence", "Pair"]
+__all__ = ["MAX_COLUMNS", "Codes", "Dependence", "Pair", "codes_of", "cramers_v", "unit_ranks"]
 
 Codes = NDArray[np.intp]
 
@@ -110,11 +110,11 @@ class Dependence:
             if kind == "other" or len(column) < _FEWEST:
                 continue
             if kind == "categorical" or j in self._categorical:
-                codes, count = _codes(column)
+                codes, count = codes_of(column)
                 if 2 <= count <= len(codes) / _ROWS_OF_A_CATEGORY:
                     categories[j] = codes
                     continue
-            if kind == "numeric" and (ranks := _ranks(column.astype(np.float64))).any():
+            if kind == "numeric" and (ranks := unit_ranks(column.astype(np.float64))).any():
                 numbers[j] = ranks
         return _of_numbers(numbers) + _of_both(numbers, categories) + _of_categories(categories)
 
@@ -191,7 +191,7 @@ def _columns(sample: Any) -> list[tuple[NDArray[Any], Kind]]:
     return [(column, kind_of_cells(column)) for column in frame.T]
 
 
-def _codes(column: NDArray[Any]) -> tuple[Codes, int]:
+def codes_of(column: NDArray[Any]) -> tuple[Codes, int]:
     """Return categories as 0, 1, ..., and how many there are; those missing are one of them."""
     places: dict[Any, int] = {}
     keys = [None if is_missing(cell) else cell for cell in column.tolist()]
@@ -199,7 +199,7 @@ def _codes(column: NDArray[Any]) -> tuple[Codes, int]:
     return codes, len(places)
 
 
-def _ranks(column: Floats) -> Floats:
+def unit_ranks(column: Floats) -> Floats:
     """Return the ranks with mean 0 and norm 1, of missing values 0; all 0 for a constant."""
     from scipy.stats import rankdata  # here, as it is slow to import
 
@@ -250,12 +250,17 @@ def _of_categories(categories: dict[int, Codes]) -> list[tuple[Pair, float]]:
     for k, first in enumerate(places):
         for second in places[k + 1 :]:
             one, other = categories[first], categories[second]
-            shape = (one.max() + 1, other.max() + 1)
-            counts = np.bincount(one * shape[1] + other, minlength=shape[0] * shape[1])
-            table = counts.reshape(shape).astype(np.float64)
-            outer = table.sum(axis=1)[:, None] * table.sum(axis=0)
-            share = max(0.0, float((table * table / outer).sum()) - 1.0)  # chi-squared over n
-            p_value = float(chdtrc((shape[0] - 1) * (shape[1] - 1), share * len(one)))
-            strength = min(1.0, (share / (min(shape) - 1)) ** 0.5)
+            strength, share = cramers_v(one, other)
+            p_value = float(chdtrc(one.max() * other.max(), share * len(one)))
             pairs.append((Pair(first, second, strength), p_value))
     return pairs
+
+
+def cramers_v(one: Codes, other: Codes) -> tuple[float, float]:
+    """Return Cramer's V of two columns of codes, and chi-squared over the number of rows."""
+    shape = (one.max() + 1, other.max() + 1)
+    counts = np.bincount(one * shape[1] + other, minlength=shape[0] * shape[1])
+    table = counts.reshape(shape).astype(np.float64)
+    outer = table.sum(axis=1)[:, None] * table.sum(axis=0)
+    share = max(0.0, float((table * table / outer).sum()) - 1.0)
+    return min(1.0, (share / max(1, min(shape) - 1)) ** 0.5), share

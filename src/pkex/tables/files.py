@@ -63,7 +63,7 @@ class FileTable:
     frame : pandas.DataFrame
         The index is the number of the row in the file, from 0.
     kinds : dict of str to str
-        "numeric", "categorical" or "other" (dates, lists, ...) of each column.
+        "numeric", "categorical", "date" or "other" (lists, ...) of each column.
     total : int
         Number of rows of the file.
     ignored : tuple of str

@@ -81,7 +81,7 @@ def read_groups(path: Path | None, dialect: Dialect) -> dict[str, list[str | int
         raise ValueError(
             f"{path} must have two columns, column and group; it has {join_names(table.names)}."
         )
-    frame = handle_missing(table, drop=False).frame
+    frame = handle_missing(table, "refuse").frame
     return {
         str(group): list(columns) for group, columns in frame.groupby("group", sort=False)["column"]
     }

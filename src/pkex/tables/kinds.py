@@ -1,8 +1,9 @@
 """Which columns of a table are numbers and which are categories, wherever the table comes from.
 
-Columns of text, categories and booleans are categories, wherever they stand. Dates, lists and
-whatever else are neither. A column is asked for its type first, and a column of objects for its
-cells. Columns of frames and of Arrow tables have types of their own, and the same rule.
+Columns of text, categories and booleans are categories, wherever they stand. Dates and times of
+files are a third kind; lists and whatever else are none. A column is asked for its type first, and
+a column of objects for its cells. Columns of frames and of Arrow tables have types of their own,
+and the same rule.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pkex._util.cells import is_missing
 
 __all__ = ["Kind", "is_arrow_text", "kind_of_arrow", "kind_of_cells", "kind_of_series"]
 
-Kind = Literal["numeric", "categorical", "other"]
+Kind = Literal["numeric", "categorical", "date", "other"]
 
 
 def kind_of_cells(cells: Iterable[Any]) -> Kind:
@@ -54,7 +55,7 @@ def kind_of_arrow(dtype: Any) -> Kind:
         return "numeric"
     if is_arrow_text(dtype) or types.is_boolean(dtype) or types.is_dictionary(dtype):
         return "categorical"
-    return "other"
+    return "date" if types.is_date(dtype) or types.is_timestamp(dtype) else "other"
 
 
 def is_arrow_text(dtype: Any) -> bool:

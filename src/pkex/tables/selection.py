@@ -31,6 +31,7 @@ __all__ = [
     "refuse_missing",
     "take_rows",
     "take_usable",
+    "with_dates",
 ]
 
 Table = TypeVar("Table", FileTable, FileStream)
@@ -89,7 +90,8 @@ def read_sample(
     columns: Sequence[str],
     size: int | None,
     seed: tuple[int, int],
-    drop: bool,
+    missing: str,
+    excluded: Sequence[str] = (),
 ) -> FileTable:
     """Return the rows of a file, or `size` of them where it has more.
 
@@ -97,18 +99,19 @@ def read_sample(
     file would be those of one day or one customer where a file has an order. Two tables take seeds
     that differ, so that their samples are independent.
 
-    Unless `drop` is set, missing values are refused wherever they are in the columns that are used:
-    in `columns`, or in all that are numbers or categories.
+    With `missing` "refuse", missing values are refused wherever they are in the columns that are
+    used: in `columns`, or in all that are numbers or categories, without those `excluded`.
     """
     stream = None if size is None else open_long_table(path, dialect)
     table = stream or read_table(path, dialect)
     if size is None or table.total <= size:
         return take_rows(table, None)
-    if not drop:
-        missing = table.frame.isna().sum() if isinstance(table, FileTable) else table.missing
+    if missing == "refuse":
+        counts = table.frame.isna().sum() if isinstance(table, FileTable) else table.missing
         used = columns or [name for name in table.kinds if table.kinds[name] != "other"]
         rows = f"among its {pluralise(table.total, 'row')}"
-        refuse_missing(path, rows, {n: missing[n] for n in used if n in missing})
+        kept = [name for name in used if name in counts and name not in excluded]
+        refuse_missing(path, rows, {name: counts[name] for name in kept})
     numbers = np.random.default_rng(seed).choice(table.total, size, replace=False)
     return take_rows(table, np.sort(numbers))
 
@@ -170,11 +173,24 @@ def mask_rows(stream: FileStream, chosen: str | None) -> NDArray[np.bool_]:
     return mask
 
 
-def take_usable(table: FileTable, columns: Sequence[str]) -> FileTable:
-    """Return the table with the columns asked for, or all that are numeric or categorical."""
+def take_usable(
+    table: FileTable, columns: Sequence[str], excluded: Sequence[str] = ()
+) -> FileTable:
+    """Return the table with the columns asked for, or all that are numbers, categories or dates.
+
+    Excluded columns are left out; one that the table does not have is an error, as it is a typo.
+    """
+    unknown = [name for name in excluded if name not in table.names]
+    if unknown:
+        raise ValueError(
+            f"{table.path} has no column {join_names(unknown)}, which --exclude names; it has "
+            f"{join_names(table.names)}."
+        )
     usable = columns or [name for name in table.names if table.kinds[name] != "other"]
+    usable = [name for name in usable if name not in excluded]
     if not usable:
-        raise ValueError(f"{table.path} has no numeric or categorical column.")
+        left = " besides those of --exclude" if excluded else ""
+        raise ValueError(f"{table.path} has no numeric or categorical column{left}.")
     table = table.take(usable)
     other = table.of_kind("other")
     if other:
@@ -182,7 +198,17 @@ def take_usable(table: FileTable, columns: Sequence[str]) -> FileTable:
             f"column {other[0]} of {table.path} is neither numeric nor categorical: leave it out, "
             "or pass it to --categorical."
         )
-    return table
+    return with_dates(table)
+
+
+def with_dates(table: FileTable) -> FileTable:
+    """Return the table with its dates as pandas keeps times, which a test takes as days."""
+    frame = table.frame
+    for name in table.of_kind("date"):
+        if frame[name].dtype == object:  # days without a time
+            days = np.array([None if c != c else c for c in frame[name]], dtype="M8[us]")
+            frame = frame.assign(**{name: days})
+    return replace(table, frame=frame)
 
 
 def refuse_missing(path: Path, rows: str, missing: Mapping[str, int], advice: str = "") -> None:
@@ -190,18 +216,21 @@ def refuse_missing(path: Path, rows: str, missing: Mapping[str, int], advice: st
     columns = [f"{name} ({count})" for name, count in missing.items() if count]
     if columns:
         raise ValueError(
-            f"{path} has missing values {rows}, in {join_names(columns)}: pass --drop-missing to "
+            f"{path} has missing values {rows}, in {join_names(columns)}: pass --missing drop to "
             f"leave these rows out, {advice}or fill them first."
         )
 
 
-def handle_missing(table: FileTable, drop: bool, advice: str = "") -> FileTable:
-    """Return the table without rows that have missing values; refuse them unless `drop`."""
+def handle_missing(table: FileTable, how: str, advice: str = "") -> FileTable:
+    """Return the table without rows that have missing values, for `how` "drop".
+
+    They are refused with "refuse"; any other word keeps the rows.
+    """
     missing = table.frame.isna()
     bad = missing.any(axis=1)
-    if not bad.any():
+    if how not in ("drop", "refuse") or not bad.any():
         return table
-    if not drop:
+    if how == "refuse":
         rows = f"in {bad.sum()} of {pluralise(len(bad), 'row')}"
         refuse_missing(table.path, rows, dict(missing.sum()), advice)
     if bad.all():

@@ -49,7 +49,7 @@ class FileStream:
     names : tuple of str
         The columns, without labels of rows.
     kinds : dict of str to str
-        "numeric", "categorical" or "other" of each column.
+        "numeric", "categorical", "date" or "other" of each column.
     total : int
         Number of rows.
     ignored : tuple of str

@@ -188,6 +188,8 @@ def plain(value):
         return fields_of(value)
     if dataclasses.is_dataclass(value):
         return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return [[plain(key), plain(entry)] for key, entry in value.items()]
     if isinstance(value, tuple | list):
         return [plain(entry) for entry in value]
     raise TypeError(f"a record has no place for {type(value).__name__}.")

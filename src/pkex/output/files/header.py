@@ -34,11 +34,13 @@ __all__ = [
     "as_hierarchy",
     "as_index",
     "as_level",
+    "as_lists",
     "as_names",
     "as_number",
     "as_players",
     "as_text",
     "each",
+    "filled",
     "one_of",
     "optional",
     "read_entries",
@@ -60,6 +62,11 @@ def require_type(value: Any, kind: type, name: str) -> Any:
 def optional(read: Reader) -> Reader:
     """Return a reader that takes null as None."""
     return lambda value: None if value is None else read(value)
+
+
+def filled(read: Reader, default: Any) -> Reader:
+    """Return a reader that takes null as what an earlier version had in its place."""
+    return lambda value: default if value is None else read(value)
 
 
 def each(read: Reader) -> Reader:
@@ -109,6 +116,18 @@ def as_level(value: Any) -> float:
     if not 0.0 < level < 1.0:
         raise ValueError(f"alpha is {level}")
     return level
+
+
+def as_lists(value: Any) -> dict[str, tuple[str, ...]]:
+    """Return lists of texts by name; none where a file has none.
+
+    >>> as_lists([["colour", ["red", "blue"]]])
+    {'colour': ('red', 'blue')}
+    """
+    pairs = [] if value is None else require_type(value, list, "a list")
+    if any(not isinstance(pair, list) or len(pair) != 2 for pair in pairs):
+        raise ValueError(f"{brief(value)} instead of lists by name")
+    return {as_text(name): as_names(texts) for name, texts in pairs}
 
 
 def as_index(value: Any) -> Any:
@@ -201,6 +220,8 @@ def to_json(value: Any, where: str = "the result") -> Any:
     Numbers become ``{"float": "nan"}``, dates and times ``{"date": "2024-01-31"}``, with the
     offset of their time zone, not its name.
     """
+    if isinstance(value, dict):
+        value = list(value.items())
     if isinstance(value, tuple | list | np.ndarray):
         return [to_json(entry, where) for entry in value]
     if hasattr(value, "nlevels"):  # an index of pandas

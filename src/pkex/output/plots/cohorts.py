@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import format_number
+from pkex._util.days import day_text
 from pkex._util.indexing import Axis, select
 from pkex._util.validation import brief, is_index
 from pkex._util.words import pluralise
 from pkex.output import palette
-from pkex.output.columns import categories, day_text
+from pkex.output.columns import categories
 from pkex.output.plots.drawing import Axes, Canvas
 from pkex.output.plots.labels import WIDE, entry, of_all, short
 from pkex.output.plots.panel import Explanation, ExplanationDisplay, Output

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from pkex._util.days import day_text
 from pkex._util.extras import import_optional
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex.output import palette
-from pkex.output.columns import day_text
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, check_at_least
 from pkex.output.plots.labels import LETTERS, MINUS, WIDE, literal, room_for, short, wrapped

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.cells import is_missing, is_number
+from pkex._util.days import days
 from pkex._util.types import Floats
 from pkex.output import palette
-from pkex.output.columns import categories, days
+from pkex.output.columns import categories
 from pkex.output.plots.theme import Theme
 
 if TYPE_CHECKING:

@@ -10,6 +10,8 @@ from pkex._util.types import Floats
 from pkex.output.columns import Points, Shares, is_constant, picture
 from pkex.output.report._page import Fact, accuracy, finite, make_facts
 from pkex.output.text import kernel_text
+from pkex.output.view.changes import Change, describe_changes, headline
+from pkex.tables.column_changes import percent
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -38,8 +40,10 @@ def payload(
     named = attribution.sample_names
     samples = sample_names or ((named[0], named[1]) if two_samples else ("X", named[0]))
     low, high = (None, None) if attribution.null_band is None else attribution.null_band
+    changes = describe_changes(attribution, alpha)
     return {
-        "title": _TITLES[attribution.statistic_name],
+        "title": _title(attribution, changes, alpha),
+        "changes": [_change(change) for change in changes],
         "facts": _facts(attribution, alpha),
         "statistic_name": _statistic(attribution),
         "samples": samples,
@@ -63,9 +67,23 @@ def payload(
         "p_adjusted": finite(attribution.p_adjusted),
         "p_univariate": finite(attribution.p_univariate_adjusted),
         "null_statistics": _histogram(attribution.null_statistics),
-        "marginals": _marginals(attribution, samples),
+        "marginals": _marginals(attribution, samples, alpha),
         "loaded": attribution.samples is None,
     }
+
+
+def _title(attribution: Attribution, changes: tuple[Change, ...], alpha: float) -> str:
+    """Return the heading: what drifted and how; for other results, the question."""
+    if attribution.target_kernel is not None or not attribution.n_permutations:
+        return _TITLES[attribution.statistic_name]
+    return headline(attribution, alpha, changes)
+
+
+def _change(change: Change) -> dict[str, Any]:
+    """Return what the page says of a changed column; the sentence begins with its name."""
+    subject = " and ".join(change.columns)
+    text = change.sentence.removeprefix(f"{subject}: ")
+    return {"columns": list(change.columns), "subject": subject, "text": text}
 
 
 def _histogram(totals: Floats | None) -> dict[str, Any] | None:
@@ -76,18 +94,25 @@ def _histogram(totals: Floats | None) -> dict[str, Any] | None:
     return {"edges": finite(edges), "counts": counts.tolist()}
 
 
-def _marginals(attribution: Attribution, samples: tuple[str, str]) -> list[dict[str, Any]]:
-    """Return the plots of columns of the first features, without constant ones."""
+def _marginals(
+    attribution: Attribution, samples: tuple[str, str], alpha: float
+) -> list[dict[str, Any]]:
+    """Return the plots of columns of the first features, significant ones before others.
+
+    Constant columns are left out.
+    """
     if attribution.samples is None:
         return []
     marginals: list[dict[str, Any]] = []
-    for feature in attribution.ranking.tolist():
+    significant = attribution.significant(alpha)
+    ranking = attribution.ranking.tolist()
+    for feature in sorted(ranking, key=lambda i: attribution.feature_names[i] not in significant):
         columns = [
             c for c in attribution.feature_groups[feature] if not is_constant(attribution, c)
         ]
         if columns and len(marginals) < MAX_MARGINALS:
             panels = [
-                {"column": attribution.column_names[c], **_panel(attribution, c, samples)}
+                {"column": attribution.column_names[c]} | _panel(attribution, c, samples)
                 for c in columns[:_GROUP_COLUMNS]
             ]
             marginals.append({"feature": feature, "panels": panels})
@@ -106,10 +131,12 @@ def _panel(attribution: Attribution, column: int, samples: tuple[str, str]) -> d
         {"name": name, "shares": finite(np.round(shares, 5))}
         for name, shares in zip(drawn.series, drawn.shares, strict=True)
     ]
+    gaps = [percent(share) for share in drawn.missing]
+    note = {"note": f"missing cells: {', '.join(gaps)}; shares of the others"} if gaps else {}
     if drawn.edges is None:
-        return {"kind": "bars", "categories": drawn.categories, "series": series}
+        return {"kind": "bars", "categories": drawn.categories, "series": series} | note
     bins = {"edges": finite(drawn.edges), "beyond": round(drawn.beyond, 5)}
-    return {"kind": "histogram", **bins, "series": series}
+    return {"kind": "histogram", **bins, "series": series} | note
 
 
 def _facts(attribution: Attribution, alpha: float) -> list[Fact]:

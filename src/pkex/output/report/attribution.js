@@ -10,8 +10,8 @@ const subject = report.two_samples ? "the difference between the samples" : "the
 // --- head
 
 const target = targets.length > 1 ? `${plural(targets.length, "target")} (${targets[0]} and ${targets.length === 2 ? targets[1] : "others"})` : samples[1];
-const finest = names.length / (report.n_permutations + 1); // no smaller p-value after Holm's correction
-const enough = Math.ceil(names.length / alpha) - 1;
+const finest = 1 / (report.n_permutations + 1); // no p-value is smaller
+const enough = Math.ceil(1 / alpha) - 1;
 showHead(
   `${report.verdict} ${statistic} between ${report.two_samples ? `${samples[0]} and ${samples[1]}` : `the columns and ${target}`} is ${tested ? "" : `${fmt(report.statistic)}, `}split exactly among ${plural(names.length, "feature")}.`.trim(),
   ...report.remarks, // sentences, which may begin with a name as it is
@@ -20,12 +20,21 @@ showHead(
 );
 showFacts([statistic, "p-value", "Significance level", "Rows", "Error bound", "Additivity error"]);
 
+// --- what changed
+
+if (report.changes.length) {
+  const { body } = section("changes", "What changed", "Changes",
+    `From ${samples[0]} to ${samples[1]}, in the units of the columns. These numbers describe the columns; the p-values are in the table below.`);
+  body.append(h("dl", { class: "method changes" }, report.changes.flatMap(({ subject, text }) => [
+    h("dt", {}, h("b", {}, subject)), h("dd", {}, text)])));
+}
+
 // --- bars
 
 {
   const { body } = section("values", `Contributions to ${statistic}`, "Contributions",
     `The contributions add up to ${fmt(report.statistic)}. ${tested
-      ? `Grey band: 95 % of the permutations. A contribution is significant where its p-value is at most ${alpha} (adjusted by Holm); the test permutes labels and single columns.`
+      ? `Grey band: 95 % of the permutations. A contribution is significant where its p-value is at most ${alpha} (adjusted for their number); the test permutes labels and single columns.`
       : "No p-values; pass n_permutations=999."}${
       errors ? ` Whiskers: \u00b1 1 standard error over blocks of ${report.block_size} rows.` : ""}`);
   const figure = h("div", { class: "figure", id: "bars" });
@@ -159,7 +168,7 @@ if (report.marginals.length) {
   const kinds = new Set(report.marginals.flatMap(({ panels }) => panels.map(({ kind }) => kind)));
   const shared = report.marginals.flatMap(({ panels }) => panels).find((panel) => panel.series)?.series.map(({ name }) => name);
   const { body } = section("marginals", report.two_samples ? "The columns in both samples" : `The columns and ${samples[1]}`, "Columns",
-    `${report.marginals.length < names.length ? `The ${report.marginals.length} features with the largest contributions. ` : ""}${
+    `${report.marginals.length < names.length ? `The ${report.marginals.length} features that are significant or have the largest contributions. ` : ""}${
       shared ? `Histograms and bars show the fraction of rows${report.two_samples ? " of each sample" : ` of each ${samples[1]}`}.` : `A point is one row; vertical axis: ${samples[1]}.`}${
       targets.length > 1 ? ` Of the targets only ${samples[1]} is shown.` : ""}${
       kinds.has("boxes") ? " Box: IQR, whiskers: 5 to 95 %, line: median." : ""}`);
@@ -171,7 +180,7 @@ if (report.marginals.length) {
       const figure = h("div", { class: "figure" });
       const grouped = panel.column !== names[feature];
       grid.append(h("div", { class: "panel" }, h("h3", {}, grouped ? `${names[feature]}: ${panel.column}` : names[feature]),
-        h("p", {}, `contribution ${fmt(values[feature], 3)}${tested ? `, p = ${pText(adjusted[feature])}` : ""}`), figure));
+        h("p", {}, `contribution ${fmt(values[feature], 3)}${tested ? `, p = ${pText(adjusted[feature])}` : ""}${panel.note ? `; ${panel.note}` : ""}`), figure));
       responsive(figure, (width) => figure.replaceChildren(drawings[panel.kind](width, panel)));
     }
   }
@@ -186,7 +195,7 @@ if (report.marginals.length) {
   const { body } = section("table", "All features", "Table",
     `${report.univariate ? `Univariate: ${statistic} of the feature by itself. A significant contribution without a univariate ${what} means that ${
       report.two_samples ? "the dependence of the feature on others changed" : "the target depends on the feature jointly with others"}. A feature with a univariate ${what} can, rarely, have a negative contribution.` : "Univariate statistics were not computed before the attribution was saved."}${
-      tested ? ` p-values are one-sided and adjusted by Holm, which bounds the family-wise error rate. Bold: at most ${alpha}.${coarse}` : ""}`);
+      tested ? ` p-values are one-sided and adjusted for the number of features, which bounds the family-wise error rate. Bold: at most ${alpha}.${coarse}` : ""}`);
   const cell = (p) => h("td", { class: p <= alpha ? "significant" : null }, pText(p, 4));
   body.append(table(`Contributions to ${statistic}, largest first`,
     ["Feature", "Contribution", ...(errors ? ["Standard error"] : []), ...(tested ? ["Null, 2.5 %", "Null, 97.5 %", "p (adjusted)"] : []), ...(report.univariate ? ["Univariate"] : []), ...(report.p_univariate ? ["p (adjusted)"] : [])],

@@ -11,12 +11,23 @@ from pkex._util.types import Floats
 from pkex._util.words import join_names, pluralise
 from pkex.output.text import aligned
 from pkex.output.view import Column, TableView, View, more, number_column, titled
+from pkex.output.view.changes import describe_changes
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
 
-__all__ = ["attribution", "contributions", "remarks"]
+__all__ = ["MEMBER_WORDS", "attribution", "contributions", "remarks", "verdict"]
 
+MEMBER_WORDS = {
+    "rbf": "RBF kernels of several widths over all features",
+    "laplacian": "a Laplacian kernel over all features",
+    "energy": "the energy distance over all features",
+    "kernel": "the kernel over all features",
+    "univariate": "the feature that stands out most by itself",
+}
+"""The members of the family of the verdict, for a sentence; see `Attribution.detected_by`."""
+
+_CHANGES = 5  # columns about which the text of a result has a sentence
 _CLEARLY = 0.1  # p-value above which nothing is there
 _WORDS = {
     "MMD^2": {
@@ -47,8 +58,8 @@ _NEGATIVE = (
     "univariate {effect} with a negative contribution: the other columns show more without it."
 )
 _DILUTED = (
-    "{statistic} of all features together is not significant (p = {p:.3g}): one {effect} among "
-    "many features is diluted. {least} has the smallest univariate p-value."
+    "{statistic} of all features together is not significant (p = {p:.3g}); the {effect} was "
+    "detected by {member}{least}."
 )
 
 
@@ -56,7 +67,8 @@ def attribution(result: Attribution, count: int) -> View:
     """Return the verdict, the background, the largest contributions and remarks."""
     n_features = len(result.feature_groups)
     error = "" if result.standard_error is None else f" ± {result.standard_error:.2g}"
-    adjusted = [f"p-values of features adjusted by Holm for {n_features} features"]
+    method = " by Holm" * result.adjusted_by_holm
+    adjusted = [f"p-values of features adjusted{method} for {n_features} features"]
     if result.p_values is None:
         adjusted = ["no p-values; pass n_permutations=999"]
     elif n_features == 1:
@@ -71,12 +83,22 @@ def attribution(result: Attribution, count: int) -> View:
             "" if result.index == "SV" else f"{result.index} values",
             "" if result.error_bound is None else f"error bound {result.error_bound:.1g}",
         ),
-        lead=result.sentences(result.alpha) if result.n_permutations else (),
+        lead=verdict(result, result.alpha, _CHANGES),
         notes=[f"background: {result.about.background_info}"],
         tables=[contributions(result, count, result.p_univariate is not None)],
         more=more(n_features - count, where="to_frame()"),
         remarks=[*adjusted, *result.remarks()],
     )
+
+
+def verdict(result: Attribution, alpha: float, count: int | None = None) -> list[str]:
+    """Return the sentences of the verdict, and below them what happened to `count` columns."""
+    if not result.n_permutations:
+        return []
+    changes = [change.sentence for change in describe_changes(result, alpha)]
+    left = len(changes) - len(changes[:count])
+    rest = [f"and {left} more that changed"] if left else []
+    return [*result.sentences(alpha), *changes[:count], *rest]
 
 
 def contributions(result: Attribution, count: int, univariate: bool) -> TableView:
@@ -101,8 +123,12 @@ def remarks(result: Attribution, alpha: float) -> list[str]:
     words, averaged = _WORDS[result.statistic_name], result.removal == "product-of-marginals"
     sentences = [] if averaged else [_NEUTRAL.format(**words)]
     p_adjusted, p_univariate = result.p_adjusted, result.p_univariate_adjusted
-    count, permutations = len(result.feature_groups), result.n_permutations
+    permutations = result.n_permutations
     rows = f"{' + '.join(map(str, result.n_rows))} rows"
+    # Holm multiplies p-values by the number of features; step-down maxima do not
+    by_holm, count = result.adjusted_by_holm, len(result.feature_groups)
+    count = count if by_holm else 1
+    lowest_of = f"adjusted p-value of {pluralise(count, 'feature')}" if by_holm else "p-value"
     enough = f": take {needed_permutations(count, alpha)} or more"
     for draws, what, advice in (
         (result.n_relabellings - 1, rows, ""),
@@ -111,15 +137,17 @@ def remarks(result: Attribution, alpha: float) -> list[str]:
         lowest = smallest_adjusted_p_value(count, draws)
         if p_adjusted is not None and lowest > alpha:
             sentences.append(
-                f"With {what} no adjusted p-value of {pluralise(count, 'feature')} is below "
-                f"{lowest:.2g}, however clear the case{advice}."
+                f"With {what} no {lowest_of} is below {lowest:.2g}, however clear the case{advice}."
             )
             break
     if result.detected(alpha) and p_adjusted is not None and p_univariate is not None:
         plain, overall = np.asarray(result.p_univariate), result.p_statistic
         if overall is not None and overall > alpha:
-            least = result.feature_names[int(plain.argmin())]
-            sentences.append(_DILUTED.format(**words, p=overall, least=least))
+            member, least = str(result.detected_by), ""
+            if member == "univariate":
+                least = f", {result.feature_names[int(p_univariate.argmin())]}"
+            told = MEMBER_WORDS[member]
+            sentences.append(_DILUTED.format(**words, p=overall, member=told, least=least))
         significant, univariate = p_adjusted <= alpha, p_univariate <= alpha
         for chosen, sentence in (
             (significant & ~univariate & (plain > _CLEARLY), _JOINT),

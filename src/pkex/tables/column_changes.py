@@ -1,0 +1,380 @@
+"""How a column differs between two tables, in a sentence in its units.
+
+A sentence begins with the largest difference: values that are higher or lower, wider or narrower,
+outside the range of the first table, or missing; categories that are new, gone, more or less
+frequent. Mean and quantiles of numbers follow. Differences are compared by their standardised size:
+
+- shares, of missing cells or of a category, by the difference over its standard error;
+- location by ``2 P(x < z) - 1``, Mann and Whitney's statistic, which few wild numbers do not move;
+- spread by the same of the distances from the median of both tables;
+- numbers outside the range of the first table by the chance of so many where nothing changed.
+
+They describe what a test has detected; they are not tests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._util.cells import format_cell, format_number, is_missing
+from pkex._util.days import day_text
+from pkex._util.types import Floats
+from pkex._util.words import pluralise
+
+__all__ = [
+    "CategoryFacts",
+    "ColumnChange",
+    "NumberFacts",
+    "describe_column",
+    "percent",
+]
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_CLEAR = 2.0  # standard errors
+_LISTED = 3  # categories of a kind in a sentence
+_SHOWN = (0.05, 0.5, 0.95)
+_KEPT = 20  # categories whose shares are kept
+_NAMED = 3.0  # what a new or lost category counts more
+
+Cells = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class NumberFacts:
+    """The numbers of a column in one table; dates are days since 1970.
+
+    All but `missing` are None where every cell is missing.
+    """
+
+    missing: float
+    mean: float | None
+    std: float | None
+    minimum: float | None
+    maximum: float | None
+    quantiles: tuple[float, ...] | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the facts as plain data."""
+        quantiles = None
+        if self.quantiles is not None:
+            quantiles = {f"{q:g}": x for q, x in zip(QUANTILES, self.quantiles, strict=True)}
+        return vars(self) | {"quantiles": quantiles}
+
+
+@dataclass(frozen=True)
+class CategoryFacts:
+    """The categories of a column in one table: shares of the cells that are not missing."""
+
+    missing: float
+    shares: tuple[tuple[str, float], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the facts as plain data."""
+        return {"missing": self.missing, "shares": dict(self.shares)}
+
+
+@dataclass(frozen=True)
+class ColumnChange:
+    """How one column differs between two tables.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The column.
+    kind : {"numeric", "date", "categorical"}
+        What it holds.
+    headline : str
+        The largest difference in a few words; empty where none is clear.
+    sentence : str
+        All of it, with the name of the column.
+    reference, current : NumberFacts or CategoryFacts
+        The column in each of the tables.
+    """
+
+    columns: tuple[str, ...]
+    kind: Literal["numeric", "date", "categorical"]
+    headline: str
+    sentence: str
+    reference: NumberFacts | CategoryFacts
+    current: NumberFacts | CategoryFacts
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the change as plain data, for JSON."""
+        return {
+            "columns": list(self.columns),
+            "kind": self.kind,
+            "headline": self.headline,
+            "sentence": self.sentence,
+            "reference": self.reference.as_dict(),
+            "current": self.current.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One difference: its standardised size, and what is said of it."""
+
+    size: float
+    headline: str
+    text: str
+
+
+def describe_column(
+    name: str, before: Cells, after: Cells, kind: Literal["numeric", "date", "categorical"]
+) -> ColumnChange:
+    """Return how a column differs between two tables.
+
+    Parameters
+    ----------
+    name : str
+    before, after : arrays of cells
+        Of the column in each table; None and NaN are missing. Dates are days since 1970.
+    kind : {"numeric", "date", "categorical"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plans = np.repeat(["basic", "plus"], [60, 40]), np.repeat(["basic", "pro"], [60, 3])
+    >>> print(describe_column("plan", *plans, "categorical").sentence)
+    plan: category gone: plus (40 % to 0 %); new category: pro (0 % to 4.8 %); more frequent: ...
+    >>> heights = np.linspace(150.0, 200.0, 101)
+    >>> print(describe_column("height", heights, heights + 9.0, "numeric").sentence)
+    height: higher values; mean from 175.0 to 184.0; quantiles (5, 50, 95 %) from 152.5, 175.0, ...
+    """
+    if kind == "categorical":
+        return _describe_categories(name, before, after)
+    return _describe_numbers(name, _floats(before), _floats(after), kind)
+
+
+def _floats(cells: Cells) -> Floats:
+    """Return numbers, NaN where they are missing."""
+    if cells.dtype.kind == "f":
+        return cells.astype(np.float64)
+    return np.array([math.nan if is_missing(cell) else float(cell) for cell in cells])
+
+
+def _describe_numbers(
+    name: str, before: Floats, after: Floats, kind: Literal["numeric", "date"]
+) -> ColumnChange:
+    facts = _number_facts(before), _number_facts(after)
+    known = before[~np.isnan(before)], after[~np.isnan(after)]
+    parts = _missing_part(before, after)
+    rest: list[str] = []
+    if len(known[0]) and len(known[1]):
+        write = _writer(known, kind)
+        parts += _number_parts(known, facts, write)
+        means = [write(column.mean()) for column in known]
+        ends = [np.quantile(column, _SHOWN) for column in known]
+        shown = [", ".join(map(write, quantiles)) for quantiles in ends]
+        rest.append(f"mean from {means[0]} to {means[1]}")
+        rest.append(f"quantiles (5, 50, 95 %) from {shown[0]} to {shown[1]}")
+    clear = sorted((p for p in parts if p.size >= _CLEAR), key=lambda part: -part.size)
+    texts = [part.text for part in clear]
+    gaps = [p.text for p in _missing_part(before, after) if p not in clear]
+    headline = clear[0].headline if clear else ""
+    return ColumnChange(
+        (name,), kind, headline, f"{name}: {'; '.join(texts + rest + gaps)}.", *facts
+    )
+
+
+def _number_parts(
+    known: tuple[Floats, Floats],
+    facts: tuple[NumberFacts, NumberFacts],
+    write: Callable[[float], str],
+) -> list[_Part]:
+    """Return what is said of location or spread, whichever changed more, or of the range."""
+    from scipy.special import ndtri
+
+    before, after = known
+    n, m = len(before), len(after)
+    error = math.sqrt((n + m + 1) / (3.0 * n * m))
+    location = _superiority(before, after)
+    middle = np.median(np.concatenate(known))
+    spread = _superiority(np.abs(before - middle), np.abs(after - middle))
+    low, high = before.min(), before.max()
+    count = int(np.sum((after < low) | (after > high)))
+    outside, draw = count / m, m / (n + m)
+    # in random order, k or more numbers come before the first and after the last of `before`
+    p_value = draw**count * (1.0 + count * (1.0 - draw))
+    excess = -float(ndtri(max(p_value, 1e-300))) if count else 0.0
+    effect = max(abs(location), abs(spread))
+    # a change of location or spread also takes numbers out of the range, but fewer than it moves
+    few = effect < 3.0 * error or outside >= 0.8 * effect
+    if excess >= _CLEAR and few and outside < 0.5:
+        far = after[np.argmax(np.maximum(after - high, low - after))]
+        share = percent(outside)
+        text = (
+            f"{share} of values outside the reference range of {write(low)} to {write(high)}, "
+            f"as far as {write(far)}"
+        )
+        return [_Part(excess, f"{share} outside the reference range", text)]
+    parts = []
+    if abs(location) >= abs(spread):
+        word = "higher" if location > 0.0 else "lower"
+        medians = " to ".join(write(float(np.median(column))) for column in known)
+        parts.append(_Part(abs(location) / error, f"median {medians}", f"{word} values"))
+    else:
+        word = "wider" if spread > 0.0 else "narrower"
+        stds = " to ".join(f"{one.std or 0.0:.3g}" for one in facts)
+        text = f"{word} spread, standard deviation from {stds}"
+        parts.append(_Part(abs(spread) / error, f"standard deviation {stds}", text))
+    return parts
+
+
+def _superiority(before: Floats, after: Floats) -> float:
+    """Return how much more often a number of `after` is the larger one than the smaller one."""
+    ordered = np.sort(before)
+    below = np.searchsorted(ordered, after, "left") + np.searchsorted(ordered, after, "right")
+    return float(below.mean() / len(before) - 1.0)
+
+
+def _number_facts(column: Floats) -> NumberFacts:
+    known = column[~np.isnan(column)]
+    missing = 1.0 - len(known) / len(column)
+    if not len(known):
+        return NumberFacts(missing, None, None, None, None, None)
+    std = float(known.std(ddof=1)) if len(known) > 1 else None
+    quantiles = tuple(float(q) for q in np.quantile(known, QUANTILES))
+    ends = float(known.min()), float(known.max())
+    return NumberFacts(missing, float(known.mean()), std, *ends, quantiles)
+
+
+def _writer(known: Sequence[Floats], kind: str) -> Callable[[float], str]:
+    """Return what writes numbers of a column: with the digits that its spread asks for."""
+    if kind == "date":
+        whole = all((column == np.floor(column)).all() for column in known)
+        return lambda day: day_text(round(day) if whole else day)
+    low, high = np.quantile(np.concatenate(known), [0.05, 0.95])
+    width = float(high - low) or float(np.ptp(np.concatenate(known)))
+    if not 1e-4 <= width < 1e9:
+        return lambda number: f"{number:.4g}"
+    decimals = max(0, 2 - math.floor(math.log10(width)))
+
+    def write(number: float) -> str:
+        return format_number(number) if abs(number) >= 1e9 else f"{number:.{decimals}f}"
+
+    return write
+
+
+def _describe_categories(name: str, before: Cells, after: Cells) -> ColumnChange:
+    counts = [
+        Counter(format_cell(cell) for cell in cells if not is_missing(cell))
+        for cells in (before, after)
+    ]
+    totals = [sum(count.values()) for count in counts]
+    every = []
+    for category in sorted(counts[0] | counts[1]):
+        pair = counts[0][category], counts[1][category]
+        shares = [k / max(1, total) for k, total in zip(pair, totals, strict=True)]
+        every.append(_Category(category, shares[0], shares[1], _standardised(pair, totals)))
+    every.sort(key=lambda one: -abs(one.size))
+    parts = _category_parts(every) + _missing_part(before, after)
+    parts.sort(key=lambda part: -part.size)
+    facts = [
+        CategoryFacts(
+            _gaps(cells) / len(cells), tuple((one.name, one.shares[k]) for one in every[:_KEPT])
+        )
+        for k, cells in enumerate((before, after))
+    ]
+    sentence = "; ".join(part.text for part in parts) or "the same frequencies"
+    headline = parts[0].headline if parts else ""
+    return ColumnChange((name,), "categorical", headline, f"{name}: {sentence}.", *facts)
+
+
+@dataclass(frozen=True)
+class _Category:
+    """A category, its share in each table, and the standardised difference of these."""
+
+    name: str
+    before: float
+    after: float
+    size: float
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        return self.before, self.after
+
+
+def _category_parts(every: Sequence[_Category]) -> list[_Part]:
+    """Return what is said of new and lost categories, and of those more or less frequent."""
+    both = [one for one in every if one.before and one.after]
+    moved = [one for one in both if abs(one.size) >= _CLEAR] or both[: len(both) == len(every)]
+    parts = []
+    for words, headline, some in (
+        (("new category", "new categories"), "new category {}", _where(every, "before")),
+        (("category gone", "categories gone"), "category {} gone", _where(every, "after")),
+        (("more frequent",) * 2, "{} more frequent", [one for one in moved if one.size > 0.0]),
+        (("less frequent",) * 2, "{} less frequent", [one for one in moved if one.size < 0.0]),
+    ):
+        if not some:
+            continue
+        listed = [f"{one.name} ({_from_to(*one.shares)})" for one in some[:_LISTED]]
+        others, title = some[_LISTED:], words[len(some) > 1]
+        if others:
+            together = (sum(one.shares[k] for one in others) for k in (0, 1))
+            listed.append(f"{pluralise(len(others), 'other')} (together {_from_to(*together)})")
+        said = headline.format(some[0].name)
+        if len(some) > 1 and "categor" in title:
+            said = f"{len(some)} {title}"
+        size = abs(some[0].size) + (_NAMED if "categor" in title else 0.0)
+        parts.append(_Part(size, said, f"{title}: {', '.join(listed)}"))
+    return parts
+
+
+def _where(every: Sequence[_Category], table: str) -> list[_Category]:
+    """Return the categories that a table has not."""
+    return [one for one in every if not getattr(one, table)]
+
+
+def _gaps(cells: Cells) -> int:
+    """Return how many cells are missing."""
+    return int(np.isnan(cells).sum()) if cells.dtype.kind == "f" else sum(map(is_missing, cells))
+
+
+def _missing_part(before: Cells, after: Cells) -> list[_Part]:
+    """Return what is said of missing cells, if there are any."""
+    totals = [len(before), len(after)]
+    counts = [_gaps(cells) for cells in (before, after)]
+    if not any(counts):
+        return []
+    change = _from_to(*(count / total for count, total in zip(counts, totals, strict=True)))
+    size = abs(_standardised(counts, totals))
+    return [_Part(size, f"missing cells {change}", f"missing cells from {change}")]
+
+
+def _standardised(counts: Sequence[int], totals: Sequence[int]) -> float:
+    """Return the difference of two shares over its standard error if they were equal."""
+    if not all(totals):
+        return 0.0
+    pooled = sum(counts) / sum(totals)
+    error = math.sqrt(pooled * (1.0 - pooled) * sum(1.0 / total for total in totals))
+    difference = counts[1] / totals[1] - counts[0] / totals[0]
+    return difference / error if error else 0.0
+
+
+def _from_to(before: float, after: float) -> str:
+    return f"{percent(before)} to {percent(after)}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with two digits.
+
+    Examples
+    --------
+    >>> percent(0.0), percent(0.0312), percent(0.2), percent(0.9971), percent(1.0)
+    ('0 %', '3.1 %', '20 %', '99.7 %', '100 %')
+    """
+    number = 100.0 * share
+    if number in (0.0, 100.0) or 10.0 <= number <= 90.0:
+        return f"{number:.0f} %"
+    decimals = 1
+    while decimals < 6 and round(min(number, 100.0 - number), decimals) == 0.0:
+        decimals += 1
+    return f"{number:.{decimals}f} %"

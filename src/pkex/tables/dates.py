@@ -1,0 +1,54 @@
+"""Dates and durations as numbers with a unit: days."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pkex._util.types import Floats
+
+__all__ = ["DAYS", "SINCE", "as_days", "days_of_array", "is_dates"]
+
+SINCE = "days since 1970-01-01"
+DAYS = "days"
+_DAY = np.timedelta64(1, "D")
+
+
+def is_dates(series: nw.Series[Any]) -> bool:
+    """Tell whether a column of a data frame holds dates, times with a date, or durations."""
+    return series.dtype in (nw.Datetime, nw.Date, nw.Duration)
+
+
+def as_days(series: nw.Series[Any]) -> tuple[Floats, str]:
+    """Return a column of dates or durations in days, NaN where they are missing, and the unit.
+
+    A moment with a time zone is taken in UTC.
+
+    Examples
+    --------
+    >>> import datetime, polars
+    >>> column = polars.Series([datetime.datetime(1970, 1, 2, 12), None])
+    >>> as_days(nw.from_native(column, series_only=True))
+    (array([1.5, nan]), 'days since 1970-01-01')
+    """
+    if series.dtype == nw.Datetime and getattr(series.dtype, "time_zone", None) is not None:
+        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    cells = np.asarray(series.to_numpy())
+    if cells.dtype.kind not in "mM":  # dates may come as objects
+        kind = "m8[ns]" if series.dtype == nw.Duration else "M8[us]"
+        cells = np.array([None if cell != cell else cell for cell in cells], dtype=kind)
+    return days_of_array(cells)
+
+
+def days_of_array(cells: NDArray[Any]) -> tuple[Floats, str]:
+    """Return an array of datetime64 or timedelta64 in days, and the unit.
+
+    >>> days_of_array(np.array(["1970-01-03", "NaT"], dtype="M8[D]"))
+    (array([ 2., nan]), 'days since 1970-01-01')
+    """
+    is_moment = cells.dtype.kind == "M"
+    passed = cells - np.datetime64(0, "D") if is_moment else cells
+    return np.asarray(passed / _DAY, dtype=np.float64), SINCE if is_moment else DAYS
