@@ -37,6 +37,12 @@ struct Passes {
     void rise() const {
         for (Index i = 0; i < tree.n_groups; ++i) {
             const Group& group = tree.groups[i];
+            if (group.size == 2) {  // as all groups of a binary tree are
+                const Index first = group.members[0], second = group.members[1];
+                up[n_players + i] = up[first] * up[second];
+                if (General) down[n_players + i] = down[first] * down[second];
+                continue;
+            }
             Vec p = up[group.members[0]], a = absent(group.members[0]);
             for (Index k = 1; k < group.size; ++k) {
                 p *= up[group.members[k]];
