@@ -71,7 +71,8 @@ def test_the_compiled_loops_check_their_arrays():
     compiled = backend.native()
     points, rows = make_points("chain", 5, 1)
     points.explain(rows)
-    table = points.games[0].table
+    game: Any = points.games[0]
+    table = game.table
     arrays = {
         "z": table.z,
         "x": rows[0],
