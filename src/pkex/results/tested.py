@@ -245,7 +245,7 @@ class Tested(Family):
         >>> import numpy as np, pkex
         >>> X = np.arange(24.0).reshape(12, 2) % [24, 4]
         >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).verdict()
-        'Dependence detected, p = 0.01 (alpha = 0.05); HSIC = 0.05472 (p = 0.01)... x0.'
+        'Dependence detected, p = 0.02 (alpha = 0.05); HSIC = 0.05472 (p = 0.01)... x0.'
         """
         return " ".join(self.sentences(self.alpha if alpha is None else alpha))
 
