@@ -17,6 +17,8 @@ import numpy as np
 from pkex._util.types import Floats
 
 __all__ = [
+    "FamilyTest",
+    "Standardised",
     "benjamini_hochberg",
     "choose_n_permutations",
     "combined_p",
