@@ -25,6 +25,7 @@ RECORDS = {
     for path in sorted(FOLDER.glob("*.json"))
 }
 
+NEW_NAMES = {"p_members", "member_names"}  # of records in the names of today
 every_file = pytest.mark.parametrize("name", RECORDS)
 
 
@@ -34,6 +35,8 @@ def open_file(name):
 
 def attributes(result, recorded):
     renamed = RENAMED.get(type(result).__name__, {})
+    if not NEW_NAMES.isdisjoint(recorded):
+        renamed = {}
     return {name: value(result, renamed.get(name, name)) for name in recorded}
 
 

@@ -181,9 +181,9 @@ class Attribution(Recomputed):
       x1: higher values; mean from ...
       background: all pairs of different rows of both samples
           contribution  p (adjusted)  univariate  p (adjusted)
-      x1      +0.08292          0.01     +0.1231          0.01
+      x1      +0.08292          0.01     +0.1231         0.005
       x0      -0.00132          0.57     -0.0022          0.55
-      p-values of features adjusted by Holm for 2 features
+      p-values of features adjusted for 2 features
     """
 
     REPORT: ClassVar = "attribution"

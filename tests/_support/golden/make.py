@@ -92,6 +92,17 @@ def samples():
     ]
 
 
+def samples_with_gaps():
+    """Return two samples with missing cells, dates, and a category that only one of them has."""
+    first, second = (
+        table.assign(day=pd.date_range("2026-01-01", periods=30)) for table in samples()
+    )
+    first.loc[[2, 3], "a"] = np.nan
+    second.loc[[4, 5, 6], ["a", "day"]] = None
+    second.loc[[7, 8], "town"] = ["Linz", None]
+    return [first, second]
+
+
 def cosine(x, z):
     """Return a kernel of the user's own, of which a file keeps the description."""
     return np.cos(x - z)
@@ -158,6 +169,9 @@ RESULTS = {
     ),
     "attribution_hsic": lambda: pkex.hsic(
         samples()[0], samples()[0]["town"], n_permutations=9, random_state=0, n_jobs=1
+    ),
+    "attribution_family": lambda: pkex.mmd(
+        *samples_with_gaps(), n_permutations=19, random_state=0, n_jobs=1
     ),
     "attribution_blocks": lambda: pkex.mmd(*samples(), block_size=20, random_state=0, n_jobs=1),
     "change": lambda: pkex.change(
