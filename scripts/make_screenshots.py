@@ -28,7 +28,7 @@ WIDTH, SCALE, MARGIN = 1180, 1.5, 12
 PICTURES = {
     "report_explanation.png": ("howto/reports.md", "diabetes.html", "light", "#row"),
     "report_drift.png": ("howto/reports.md", "bmi.html", "dark", "#statistic"),
-    "drift_history.png": ("guide/drift.md", "orders.html", "light", "#features"),
+    "screen_history.png": ("guide/drift.md", "orders.html", "light", "#features"),
     "screen_text.png": ("guide/text.md", "text.html", "light", ".pkex-text"),
 }
 

@@ -4,7 +4,7 @@
 
 Each of 100 references of 200 rows meets 20 batches of 50 rows of the same distribution. Printed
 are the share of batches with an alarm, of references with any alarm in the 20, and with four or
-more: batches share the reference, so that an unusual reference has alarms again and again.
+more. Batches share the reference, so their p-values are not independent.
 """
 
 import numpy as np

@@ -90,9 +90,11 @@ def test_missing_values_anywhere_are_refused_or_dropped_from_the_sample(capsys):
     table.loc[5, "a"] = np.nan
     table.to_csv("old.csv", index=False)
     args = ["drift", "old.csv", "new.csv", "--sample", "100"]
-    assert main([*args, *FEW]) == 2
+    refused = [*args, *FEW, "--missing", "refuse"]
+    assert main(refused) == 2
     assert "old.csv has missing values among its 900 rows, in a (1)" in capsys.readouterr().err
-    assert main([*args, *FEW, "--columns", "b,kind"]) == 0
+    assert main([*refused, "--columns", "b,kind"]) == 0
+    assert main([*refused, "--exclude", "a"]) == 0
     table.loc[::2, "a"] = np.nan
     table.to_csv("old.csv", index=False)
     _, summary = run(*args, "--missing", "drop")

@@ -90,7 +90,7 @@ def test_csv_columns_have_the_kinds_that_they_have_when_read_whole(table, tmp_pa
         ("7", "true", "categorical"),
         ("", "x", "categorical"),
         ("", "3", "numeric"),
-        ("2020-01-01", "2020-01-01 10:00:00", "other"),
+        ("2020-01-01", "2020-01-01 10:00:00", "date"),
         ("2020-01-01", "10:00", "categorical"),
         ("1.5", "x", "categorical"),
         ("1.5", "true", "categorical"),
