@@ -17,7 +17,8 @@ __all__ = ["CORRELATED", "SUMS_OF_FACTORS", "GroupValues"]
 _SHOWN = 3  # pairs of correlated features in a note
 
 CORRELATED = (
-    "their values depend on how they are removed. Consider groups= or hierarchy='correlation'"
+    "their values depend on how they are removed. Consider groups=, hierarchy= or "
+    "removal='conditional'"
 )
 SUMS_OF_FACTORS = (
     "Values of groups are sums over features, whose kernel factors are averaged one by one; "
