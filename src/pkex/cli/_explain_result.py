@@ -64,6 +64,8 @@ def result_facts(explanation: pkex.Explanation, totals: Totals) -> _summary.Expl
     if explanation.conditional_model is not None:
         facts["conditional_model"] = explanation.conditional_model
         facts["blocks"] = [list(block) for block in explanation.blocks or ()]
+    if explanation.hierarchy is not None:
+        facts["index"] = explanation.index
     return facts
 
 

@@ -163,6 +163,9 @@ class ExplainResult(TypedDict):
     blocks: NotRequired[
         Annotated[list[list[str]], "Blocks of dependent features; with --removal conditional."]
     ]
+    index: NotRequired[
+        Annotated[str, "Owen, Winter or asymmetric values; present with --hierarchy."]
+    ]
     background_info: Annotated[str, "The background, in words."]
     notes: Annotated[list[str], "Notes on the interpretation of the values."]
     outputs: Annotated[list[OutputFacts], ("minItems", 1)]

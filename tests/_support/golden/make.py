@@ -139,6 +139,9 @@ RESULTS = {
     "explanation_conditional": lambda: explained(
         numbers(), 3, numbers()[1], removal="conditional", blocks=[[0, 1]]
     ),
+    "explanation_hierarchy": lambda: explained(
+        numbers(), 3, numbers()[1][:8], hierarchy={"first": [0, 1]}
+    ),
     "explanation_cells": lambda: explained(cells(), 3),
     "explanation_selected": custom_kernel,
     "sparse": lambda: explained(sparse(), 3, groups=[[0, 1]]),
