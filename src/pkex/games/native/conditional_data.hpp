@@ -20,8 +20,8 @@ struct ConditionalSums {
 
 struct ConditionalBlocks {
     ConditionalSums sums;
-    std::ptrdiff_t blocks, players;       // the players of all blocks
-    const std::int64_t* sizes;   // players of each block
+    std::ptrdiff_t blocks, players;  // the players of all blocks
+    const std::int64_t* sizes;       // players of each block
     const std::int64_t* widths;  // columns of a Gaussian block; 0 for one whose worths are given
     const double* z;             // columns of the Gaussian blocks (columns, points)
     const double* means;         // for each of these (2^size, width)

@@ -25,7 +25,6 @@ PKEX_INLINE double power(double base, Index exponent) {
     return result;
 }
 
-
 // Add lanes times the weights of their points to one number for each set.
 PKEX_INLINE void contract(const ConditionalSums& sums, Vec value, Index point, int count,
                           bool absolute_weights, double* to) {
@@ -167,7 +166,7 @@ void sum_blocks(const ConditionalBlocks& game, double* memory) {
     double* tallies = table + sums.nodes * (most + 1) * (most + 1);
     Index room = 0;
     for (Index c = 0; c < game.blocks; ++c) room += Tallies::doubles(game.sizes[c]);
-    double* means = tallies + room;             // of each block at a node
+    double* means = tallies + room;               // of each block at a node
     double* before = means + game.blocks * wide;  // products of those before
     double* values = before + game.blocks * wide;
     double* gaps = values + game.players * wide;
@@ -314,8 +313,8 @@ void sum_chain(const ConditionalChain& game, double* memory) {
     double* turned = gaps + wide * wide * kLanes;
     double* present = turned + wide * wide * kLanes;
     double* values = present + d * kLanes;
-    double* forward = values + d * kLanes;   // without the factor of the player
-    double* ahead = forward + wide * room;   // with it
+    double* forward = values + d * kLanes;  // without the factor of the player
+    double* ahead = forward + wide * room;  // with it
     double* backward = ahead + wide * room;
     double* behind = backward + wide * room;
     for (Index point = 0; point < sums.points; point += kLanes) {

@@ -2,9 +2,9 @@
 // namespace and the compiler options saying what the processor may be asked to do.
 
 #include "block.hpp"
+#include "conditional_kernel.hpp"
 #include "lookup_kernel.hpp"
 #include "means.hpp"
-#include "conditional_kernel.hpp"
 #include "ratio_kernel.hpp"
 
 #define PKEX_STRING_(name) #name

@@ -64,8 +64,7 @@ void contract_looked_up(const Matrix& matrix, const Places& left, const Places& 
     if (tile.sets == 0) return;
     std::fill_n(tile.sums, tile.n_values * tile.sets, 0.0);
     if (tile.rows * tile.points == 0) return;
-    const pkex::Backend& backend =
-        isa.empty() ? pkex::default_backend() : pkex::backend_named(isa);
+    const pkex::Backend& backend = isa.empty() ? pkex::default_backend() : pkex::backend_named(isa);
     const nb::gil_scoped_release released;
     thread_local pkex::Memory memory;
     backend.contract_looked_up(tile, memory.take(backend.lookup_workspace(tile)));

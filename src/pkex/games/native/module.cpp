@@ -16,8 +16,8 @@
 #include "memory.hpp"
 #include "ratio_binding.hpp"
 #include "series_binding.hpp"
-#include "tree_binding.hpp"
 #include "sparse_binding.hpp"
+#include "tree_binding.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

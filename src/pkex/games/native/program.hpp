@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kinds.hpp"
 #include "conditional_data.hpp"
+#include "kinds.hpp"
 #include "lookup_data.hpp"
 #include "ratio_data.hpp"
 #include "signed_series.hpp"
@@ -82,7 +82,7 @@ struct Program {
     bool plain;         // whether every player has a single factor
     bool exponentials;  // whether factors cost an exponential, most of them
     double
-        negligible;  // pairs of the general game whose coalitions are all worth less are left out
+        negligible;    // pairs of the general game whose coalitions are all worth less are left out
     const Tree* tree;  // values are those of a hierarchy; or null
 };
 

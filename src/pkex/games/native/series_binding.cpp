@@ -23,8 +23,7 @@ nb::list listed_series(const Series* all, std::size_t nodes, int count, const in
         return list;
     };
     for (int i = 0; all && i < count; ++i) {
-        result.append(nb::make_tuple(terms[i], limits[i],
-                                     listed(all[i].logs, log_terms(terms[i])),
+        result.append(nb::make_tuple(terms[i], limits[i], listed(all[i].logs, log_terms(terms[i])),
                                      listed(all[i].shares, terms[i])));
     }
     return result;
@@ -32,15 +31,14 @@ nb::list listed_series(const Series* all, std::size_t nodes, int count, const in
 
 nb::list series(const Vector& nodes) {
     const auto given = as_vector<double>(nodes);
-    return listed_series(series_of(given), given.size(), kSeries, kSeriesTerms,
-                         kSeriesLimits);
+    return listed_series(series_of(given), given.size(), kSeries, kSeriesTerms, kSeriesLimits);
 }
 
 // Those for exponents of both signs, of nodes at these distances from the centre.
 nb::list signed_series(const Vector& distances) {
     const auto given = as_vector<double>(distances);
-    return listed_series(signed_series_of(given), given.size(), kSignedSeries,
-                         kSignedTerms, kSignedLimits);
+    return listed_series(signed_series_of(given), given.size(), kSignedSeries, kSignedTerms,
+                         kSignedLimits);
 }
 
 }  // namespace

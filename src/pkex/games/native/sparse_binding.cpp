@@ -164,10 +164,9 @@ void integrate_sparse(const Vector& nodes, const Vector& shares, const Numbers& 
 }  // namespace
 
 void pkex::bind_sparse(nb::module_& module) {
-    module.def("integrate_sparse", &integrate_sparse, "nodes"_a.noconvert(),
-               "shares"_a.noconvert(), "slots_of_rows"_a.noconvert(),
-               "entries_of_slots"_a.noconvert(), "points"_a.noconvert(), "at_entries"_a,
-               "at_empty"_a, "first_at_entries"_a, "first_at_empty"_a,
-               "log_products"_a.noconvert(), "changes"_a.noconvert().none(),
+    module.def("integrate_sparse", &integrate_sparse, "nodes"_a.noconvert(), "shares"_a.noconvert(),
+               "slots_of_rows"_a.noconvert(), "entries_of_slots"_a.noconvert(),
+               "points"_a.noconvert(), "at_entries"_a, "at_empty"_a, "first_at_entries"_a,
+               "first_at_empty"_a, "log_products"_a.noconvert(), "changes"_a.noconvert().none(),
                "weights"_a.noconvert(), "values"_a.noconvert(), "rest"_a.noconvert());
 }

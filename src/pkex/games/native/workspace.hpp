@@ -79,8 +79,8 @@ struct Workspace {
         chain = cut_vectors(2 * (kGroup + 1) * fours);
         moments = cut_vectors(kMoments * fours);
         const pkex::Tree* groups = program.tree;
-        tree = cut_vectors(
-            groups ? 3 * (program.n_players + groups->n_groups) + 2 * groups->widest : 0);
+        tree = cut_vectors(groups ? 3 * (program.n_players + groups->n_groups) + 2 * groups->widest
+                                  : 0);
         sums = cut_vectors(many ? 0 : stride);
         values = cut(many ? stride * kTilePoints : 0);
         weights = cut(kTilePoints * sets);
