@@ -2,6 +2,7 @@
 // namespace and the compiler options saying what the processor may be asked to do.
 
 #include "block.hpp"
+#include "block_sums.hpp"
 #include "conditional_kernel.hpp"
 #include "lookup_kernel.hpp"
 #include "means.hpp"
