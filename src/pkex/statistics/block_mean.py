@@ -36,7 +36,7 @@ from pkex.games.threads import cluster_width, run_in_order
 from pkex.statistics.bounds import error_of, have_unit_factors, permuted_roundings
 from pkex.statistics.column_test import ColumnTest
 from pkex.statistics.family import JointFiller, Members
-from pkex.statistics.label_sums import LabelFillers, LabelSums, LabelTests, PermutedStatistics
+from pkex.statistics.label_sums import LabelFillers, LabelSums, PermutedLabels, PermutedStatistics
 from pkex.statistics.low_rank import univariate_sums
 from pkex.statistics.pair_weights import Shuffled, Weights
 
@@ -204,7 +204,7 @@ class BlockMean:
         generator: np.random.Generator,
         *,
         backend: Backend,
-    ) -> LabelTests:
+    ) -> PermutedLabels:
         """Return what `estimate` has for the verdict, without any contribution.
 
         The permutations are the same. The statistics lack what is the same for all permutations:
@@ -224,7 +224,7 @@ class BlockMean:
         inner = self.n_jobs if len(self.blocks) == 1 else 1
         with single_blas():
             parts = list(run_in_order(run, list(zip(self.blocks, seeds, strict=True)), self.n_jobs))
-        return LabelTests.mean(parts)
+        return PermutedLabels.mean(parts)
 
     def _label_fillers(
         self, x: Floats, shuffled: Shuffled, n_jobs: int | None, backend: Backend
@@ -419,7 +419,7 @@ def _some_blocks(blocks: Sequence[Part], generator: np.random.Generator) -> list
 
 def _mean(parts: Sequence[_Block]) -> Estimate:
     """Return the mean over blocks, with its standard error; check that the values add up."""
-    tests = LabelTests.mean([part.by_labels for part in parts if part.by_labels is not None])
+    tests = PermutedLabels.mean([part.by_labels for part in parts if part.by_labels is not None])
     sums = reduce(add, [part.sums for part in parts]).scaled(1.0 / len(parts))
     residual = sums.check("the statistic")
     errors, error = np.full(sums.values.shape[1], np.nan), np.nan

@@ -15,7 +15,7 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex.games.permutations import Filler, PermutedSums
 
-__all__ = ["LabelFillers", "LabelSums", "LabelTests", "PermutedStatistics"]
+__all__ = ["LabelFillers", "LabelSums", "PermutedLabels", "PermutedStatistics"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +51,14 @@ class LabelSums(NamedTuple):
     """Of the members of the family."""
 
 
-class LabelTests(NamedTuple):
+class PermutedLabels(NamedTuple):
     """The mean over all blocks."""
 
     univariate: PermutedStatistics | None
     joint: PermutedStatistics | None
 
     @classmethod
-    def mean(cls, parts: Sequence[LabelSums]) -> LabelTests:
+    def mean(cls, parts: Sequence[LabelSums]) -> PermutedLabels:
         """Return the mean; nothing of no parts."""
         if not parts:
             return cls(None, None)

@@ -118,7 +118,7 @@ class ColumnChange:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Sentence:
     """One difference: its standardised size, and what is said of it."""
 
     size: float
@@ -188,7 +188,7 @@ def _number_parts(
     known: tuple[Floats, Floats],
     facts: tuple[NumberFacts, NumberFacts],
     write: Callable[[float], str],
-) -> list[_Part]:
+) -> list[_Sentence]:
     """Return what is said of location or spread, whichever changed more, or of the range."""
     from scipy.special import ndtri
 
@@ -214,17 +214,17 @@ def _number_parts(
             f"{share} of values outside the reference range of {write(low)} to {write(high)}, "
             f"as far as {write(far)}"
         )
-        return [_Part(excess, f"{share} outside the reference range", text)]
+        return [_Sentence(excess, f"{share} outside the reference range", text)]
     parts = []
     if abs(location) >= abs(spread):
         word = "higher" if location > 0.0 else "lower"
         medians = " to ".join(write(float(np.median(column))) for column in known)
-        parts.append(_Part(abs(location) / error, f"median {medians}", f"{word} values"))
+        parts.append(_Sentence(abs(location) / error, f"median {medians}", f"{word} values"))
     else:
         word = "wider" if spread > 0.0 else "narrower"
         stds = " to ".join(f"{one.std or 0.0:.3g}" for one in facts)
         text = f"{word} spread, standard deviation from {stds}"
-        parts.append(_Part(abs(spread) / error, f"standard deviation {stds}", text))
+        parts.append(_Sentence(abs(spread) / error, f"standard deviation {stds}", text))
     return parts
 
 
@@ -302,7 +302,7 @@ class _Category:
         return self.before, self.after
 
 
-def _category_parts(every: Sequence[_Category]) -> list[_Part]:
+def _category_parts(every: Sequence[_Category]) -> list[_Sentence]:
     """Return what is said of new and lost categories, and of those more or less frequent."""
     both = [one for one in every if one.before and one.after]
     moved = [one for one in both if abs(one.size) >= _CLEAR] or both[: len(both) == len(every)]
@@ -324,7 +324,7 @@ def _category_parts(every: Sequence[_Category]) -> list[_Part]:
         if len(some) > 1 and "categor" in title:
             said = f"{len(some)} {title}"
         size = abs(some[0].size) + (_NAMED if "categor" in title else 0.0)
-        parts.append(_Part(size, said, f"{title}: {', '.join(listed)}"))
+        parts.append(_Sentence(size, said, f"{title}: {', '.join(listed)}"))
     return parts
 
 
@@ -338,7 +338,7 @@ def _gaps(cells: Cells) -> int:
     return int(np.isnan(cells).sum()) if cells.dtype.kind == "f" else sum(map(is_missing, cells))
 
 
-def _missing_part(before: Cells, after: Cells) -> list[_Part]:
+def _missing_part(before: Cells, after: Cells) -> list[_Sentence]:
     """Return what is said of missing cells, if there are any."""
     totals = [len(before), len(after)]
     counts = [_gaps(cells) for cells in (before, after)]
@@ -346,7 +346,7 @@ def _missing_part(before: Cells, after: Cells) -> list[_Part]:
         return []
     change = _from_to(*(count / total for count, total in zip(counts, totals, strict=True)))
     size = abs(_standardised(counts, totals))
-    return [_Part(size, f"missing cells {change}", f"missing cells from {change}")]
+    return [_Sentence(size, f"missing cells {change}", f"missing cells from {change}")]
 
 
 def _standardised(counts: Sequence[int], totals: Sequence[int]) -> float:

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a table: its cells, whether they are categories, and the unit of dates."""
 
     cells: NDArray[Any]
@@ -351,12 +351,12 @@ def read_category(category: Any) -> str:
     return str(int(category)) if is_integer else str(category)
 
 
-def _column(series: nw.Series[Any], name: str, title: str, missing: bool) -> Column:
+def _column(series: nw.Series[Any], name: str, title: str, missing: bool) -> TableColumn:
     """Return a column of a frame."""
     kind, dtype = kind_of_series(series), series.dtype
     if is_dates(series):
         days, unit = as_days(series)
-        return Column(days, False, unit)
+        return TableColumn(days, False, unit)
     if kind == "other":
         raise TypeError(
             f"column {title!r} of {name} holds {dtype}; columns must hold numbers, text, "
@@ -368,15 +368,15 @@ def _column(series: nw.Series[Any], name: str, title: str, missing: bool) -> Col
         _refuse_rounded(np.asarray(series.drop_nulls().to_numpy()), name, title)
     elif dtype == nw.Decimal:
         _refuse_rounded(np.array(series.drop_nulls().to_list(), dtype=object), name, title)
-    return Column(np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64))
+    return TableColumn(np.asarray(series.cast(nw.Float64()).to_numpy(), dtype=np.float64))
 
 
-def _cells(column: NDArray[Any], kind: Kind, name: str, title: str, missing: bool) -> Column:
+def _cells(column: NDArray[Any], kind: Kind, name: str, title: str, missing: bool) -> TableColumn:
     """Return the objects of a column of some kind."""
     if kind == "categorical":
-        return Column(_categories(column, name, title, missing), True)
+        return TableColumn(_categories(column, name, title, missing), True)
     _refuse_rounded(column, name, title)
-    return Column(column)
+    return TableColumn(column)
 
 
 def _categories(cells: NDArray[Any], name: str, title: str, missing: bool) -> NDArray[Any]:
@@ -394,7 +394,7 @@ def _categories(cells: NDArray[Any], name: str, title: str, missing: bool) -> ND
 
 def _joined(
     name: str,
-    parts: Sequence[Column],
+    parts: Sequence[TableColumn],
     names: tuple[str, ...],
     labels: tuple[Any, ...] | None,
     missing: bool,
