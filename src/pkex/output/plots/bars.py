@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from pkex.output import palette
 from pkex.output.columns import is_constant
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, check_at_least, draw_columns
-from pkex.output.plots.labels import WIDE, entry, literal, of_all, room_for, short
+from pkex.output.plots.labels import WIDE, entry, letters_in, literal, of_all, room_for, short
 from pkex.output.spread import importance_words
 from pkex.output.text import aligned, value_name
 
@@ -193,7 +194,10 @@ class AttributionDisplay(Display):
             headline += f" ± {attribution.standard_error:.1g}"
         if attribution.n_permutations:
             sentence = attribution.sentences(attribution.alpha)[0]
-            headline = sentence.replace("; ", "\n").removesuffix(".")
+            letters = letters_in(canvas.size[0])  # many features may be named
+            lines = sentence.removesuffix(".").replace(" = ", "\xa0=\xa0").split("; ")
+            wrapped = "\n".join(part for line in lines for part in wrap(line, letters))
+            headline = wrapped.replace("\xa0", " ")
         canvas.title(headline)
         if attribution.null_band is not None:
             canvas.legend()
