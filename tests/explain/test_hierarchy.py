@@ -375,7 +375,7 @@ def test_correlated_backgrounds_are_noted():
     explanation = Explainer(MODEL, X)(FRAME[:2])
     (note,) = explanation.notes
     assert "correlated (" in note
-    assert "hierarchy='correlation'" in note
+    assert "hierarchy= or removal='conditional'" in note
     assert "correlated" in repr(explanation)
     independent = np.random.default_rng(3).normal(size=(100, 5))
     assert Explainer(MODEL, independent)(FRAME[:2]).notes == []

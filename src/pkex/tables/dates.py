@@ -15,6 +15,7 @@ __all__ = ["DAYS", "SINCE", "as_days", "days_of_array", "is_dates"]
 SINCE = "days since 1970-01-01"
 DAYS = "days"
 _DAY = np.timedelta64(1, "D")
+_TICKS = 86_400e6  # microseconds of a day
 
 
 def is_dates(series: nw.Series[Any]) -> bool:
@@ -36,6 +37,11 @@ def as_days(series: nw.Series[Any]) -> tuple[Floats, str]:
     """
     if series.dtype == nw.Datetime and getattr(series.dtype, "time_zone", None) is not None:
         series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    if series.implementation.is_polars():  # some versions crash where they give out dates
+        is_moment = series.dtype != nw.Duration
+        ticks = series.dt.timestamp("us") if is_moment else series.dt.total_microseconds()
+        days = np.asarray(ticks.cast(nw.Float64).to_numpy()) / _TICKS
+        return np.asarray(days, dtype=np.float64), SINCE if is_moment else DAYS
     cells = np.asarray(series.to_numpy())
     if cells.dtype.kind not in "mM":  # dates may come as objects
         kind = "m8[ns]" if series.dtype == nw.Duration else "M8[us]"
