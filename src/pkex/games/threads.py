@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import CancelledError
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -63,8 +62,7 @@ def jobs_of_short_steps(n_jobs: int | None) -> int | None:
     """Return how many jobs suit tasks of many short NumPy steps: one, unless a cluster does them.
 
     Threads hand the interpreter's lock to each other between the steps. Two of them took 1.1 to 1.7
-    times as long as one for sparse rows in NumPy and for posterior covariances
-    (benchmarks.threads).
+    times as long as one for sparse rows in NumPy (benchmarks.threads).
     """
     return n_jobs if cluster_width(n_jobs) else 1
 
@@ -77,29 +75,87 @@ def _cores_are_busy() -> bool:
 def _run_by_threads(
     run: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int
 ) -> Iterator[Result]:
-    """Yield the results in order, with a few tasks ahead so that the threads have work.
+    """Yield the results in order; the caller's thread is one of those that do the tasks.
 
-    An interrupt leaves by the executor, which waits for the tasks that are under way; those that
-    take long look now and then whether that happened, by `raise_if_cancelled`.
+    So there are no more threads than cores, and none waits for another while there are tasks. A few
+    results are kept ahead. An interrupt stops the other threads after the tasks that are under way;
+    those that take long look now and then whether that happened, by `raise_if_cancelled`.
     """
-    stop = threading.Event()
+    queue = _TaskQueue(run, tasks, n_threads)
+    others = [threading.Thread(target=queue.work, daemon=True) for _ in range(n_threads - 1)]
+    for thread in others:
+        thread.start()
+    try:
+        for number in range(len(tasks)):
+            yield queue.result(number)
+    finally:
+        queue.stop()
+        for thread in others:
+            thread.join()
 
-    def obey(task: Task) -> Result:
-        _local.stop = stop
-        return run(task)
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        ahead: deque[Future[Result]] = deque()
+class _TaskQueue(Generic[Task, Result]):
+    """Tasks that several threads take one by one, and their results until they are asked for."""
+
+    def __init__(
+        self, run: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int
+    ) -> None:
+        self._run, self._tasks, self._ahead = run, tasks, 2 * n_threads
+        self._next = self._asked = 0  # the next task, and the result that is asked for
+        self._done: dict[int, tuple[Result | None, BaseException | None]] = {}
+        self._changed = threading.Condition(threading.Lock())
+        self._stopped = threading.Event()
+
+    def work(self) -> None:
+        """Do tasks until there are no more, in a thread of the queue."""
+        _local.stop = self._stopped
+        while (number := self._take(wait=True)) is not None:
+            self._do(number)
+
+    def result(self, number: int) -> Result:
+        """Return a result; do other tasks while it is under way elsewhere."""
+        with self._changed:
+            self._asked = number
+            self._changed.notify_all()  # as threads may go further ahead
+        while number not in self._done:
+            other = self._take(wait=False)
+            if other is not None:
+                self._do(other)
+                continue
+            with self._changed:
+                self._changed.wait_for(lambda: number in self._done)
+        result, error = self._done.pop(number)
+        if error is not None:
+            raise error
+        return cast("Result", result)
+
+    def stop(self) -> None:
+        """Give out no more tasks."""
+        self._stopped.set()
+        with self._changed:
+            self._changed.notify_all()
+
+    def _take(self, wait: bool) -> int | None:
+        """Return the number of a task to do; None where none is left, or none yet."""
+        with self._changed:
+            while not self._stopped.is_set() and self._next < len(self._tasks):
+                if self._next <= self._asked + self._ahead:
+                    self._next += 1
+                    return self._next - 1
+                if not wait:
+                    return None
+                self._changed.wait()
+        return None
+
+    def _do(self, number: int) -> None:
+        result, error = None, None
         try:
-            for task in tasks:
-                ahead.append(pool.submit(obey, task))
-                if len(ahead) > 2 * n_threads:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-        finally:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
+            result = self._run(self._tasks[number])
+        except Exception as raised:
+            error = raised
+        with self._changed:
+            self._done[number] = result, error
+            self._changed.notify_all()
 
 
 def raise_if_cancelled() -> None:
