@@ -26,14 +26,14 @@ errs by at most four times its certificate in each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from pkex._util.lazy import lazy
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import diagonal_factors
 from pkex.games.blocks import rectangle
@@ -57,7 +57,7 @@ _DERIVATIVE = 2.0  # what a derivative in the other variable adds to lam
 class _Corners(NamedTuple):
     """Deficits of the players' factors with both rows at x, one, the other and none of them.
 
-    Arrays of shape (players, pairs), pairs of background rows.
+    Arrays of shape (players, rows, pairs), pairs of background rows.
     """
 
     both: Floats
@@ -65,29 +65,33 @@ class _Corners(NamedTuple):
     second: Floats
     none: Floats
 
-    def cut(self, pairs: slice) -> _Corners:
-        return _Corners(*(part[:, pairs] for part in self))
+    def cut(self, rows: Indices | slice, pairs: slice = slice(None)) -> _Corners:
+        return _Corners(*(part[:, rows, pairs] for part in self))
 
     @property
-    def lam(self) -> float:
-        """The largest lam in either direction; see the head of the module."""
+    def lam(self) -> Floats:
+        """The largest lam of each row in either direction; see the head of the module."""
         changes = (
             self.both - self.second,
             self.first - self.none,
             self.both - self.first,
             self.second - self.none,
         )
-        return max(float(np.abs(change).sum(axis=0).max()) for change in changes)
+        largest = [np.abs(change).sum(axis=0).max(axis=1) for change in changes]
+        lam: Floats = np.maximum.reduce(largest)
+        return lam
 
     @property
-    def lowest(self) -> float:
-        """The smallest factor."""
-        return 1.0 - max(float(part.max()) for part in self)
+    def lowest(self) -> Floats:
+        """The smallest factor of each row."""
+        lowest: Floats = 1.0 - np.maximum.reduce([part.max(axis=(0, 2)) for part in self])
+        return lowest
 
     @property
-    def highest(self) -> float:
-        """The largest factor."""
-        return 1.0 - min(float(part.min()) for part in self)
+    def highest(self) -> Floats:
+        """The largest factor of each row."""
+        highest: Floats = 1.0 - np.minimum.reduce([part.min(axis=(0, 2)) for part in self])
+        return highest
 
 
 class _Square(NamedTuple):
@@ -154,16 +158,14 @@ class PriorCovariance:
         """Return the matrices of some rows, or what a strip of the background adds to them."""
         game, x = self.games[task.term], self.x[task.rows]
         diagonal = diagonal_factors(game.term, self.plan.players, x).deficits
-        pairs: Iterator[tuple[_Corners, Floats]]
+        parts: Iterable[tuple[slice, _Corners, Floats]]
         if self.background.marginal:
-            means = self._means(task.term, x, diagonal)
-            pairs = ((means.cut(slice(i, i + 1)), np.ones(1)) for i in range(len(x)))
+            parts = [(slice(0, len(x)), self._means(task.term, x, diagonal), np.ones(1))]
         else:
-            pairs = self._strips(game, x, diagonal, task.points)
+            parts = self._strips(game, x, diagonal, task.points)
         matrices, worst = np.empty((len(x), *self.shape)), np.empty(len(x))
-        for i, (corners, shares) in enumerate(pairs):
-            raise_if_cancelled()
-            matrices[i], worst[i] = self._integrals(game.ladder, corners, shares)
+        for rows, corners, shares in parts:
+            matrices[rows], worst[rows] = self._integrals(game.ladder, corners, shares)
         if self.full and not self.background.marginal:  # of (b, c) and of (c, b)
             matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
         scale = game.term.coefficient
@@ -188,7 +190,7 @@ class PriorCovariance:
         rows, shares = self.background.rows, self.background.weights
         beside = mean_factors(self.games[term], rows, x, shares).deficits
         none = np.broadcast_to(self._means_of_pairs[term][:, None], diagonal.shape)
-        return _Corners(diagonal, beside, beside, none)
+        return _Corners(*(part[:, :, None] for part in (diagonal, beside, beside, none)))
 
     @lazy
     def _means_of_pairs(self) -> list[Floats]:
@@ -206,8 +208,8 @@ class PriorCovariance:
 
     def _strips(
         self, game: Game, x: Floats, diagonal: Floats, strip: slice
-    ) -> Iterator[tuple[_Corners, Floats]]:
-        """Yield for each row its corners with pairs of background rows, and weights of the pairs.
+    ) -> Iterator[tuple[slice, _Corners, Floats]]:
+        """Yield some rows, their corners with pairs of background rows, and weights of the pairs.
 
         Each unordered pair is met once.
         """
@@ -219,12 +221,16 @@ class PriorCovariance:
         first, second = first + strip.start, second + strip.start
         weights = shares[first] * shares[second]
         weights[first != second] *= 2.0
-        for i in range(len(x)):
-            beside, both = every[:, i], diagonal[:, i : i + 1]
+        for some, _ in rectangle(len(x), 1, max(1, _NODES // none.size)):
+            beside, both = every[:, some], diagonal[:, some, None]
+            shape = (*both.shape[:2], len(weights))
             corners = _Corners(
-                np.broadcast_to(both, none.shape), beside[:, second], beside[:, first], none
+                np.broadcast_to(both, shape),
+                beside[:, :, second],
+                beside[:, :, first],
+                np.broadcast_to(none[:, None], shape),
             )
-            yield corners, weights
+            yield some, corners, weights
 
     def _single(self, single: SinglePlayer) -> Floats:
         """Return the variance of the value of a term of one player: of ``f(x) - mean f(b)``."""
@@ -238,29 +244,38 @@ class PriorCovariance:
         between = shares @ single.drop(rows, rows) @ shares
         return 2.0 * beside - between - single.term.coefficient * diagonal
 
-    def _integrals(self, ladder: Ladder, corners: _Corners, shares: Floats) -> tuple[Floats, float]:
-        """Return the weighted sum over pairs of the integrals, and what their rule may err by."""
+    def _integrals(
+        self, ladder: Ladder, corners: _Corners, shares: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return weighted sums over pairs of the integrals of rows, and what their rules err by.
+
+        Rows with the same rule go on together: a few steps over many rows.
+        """
         low, high = corners.lowest, corners.highest
-        outside = low < ladder.lower - 2.0**-40 or high > 1.0 + 2.0**-40
-        step = int(np.searchsorted(ladder.limits, corners.lam + _DERIVATIVE))
-        rule = ladder.fallback if outside else ladder.rules[step]
-        square, n_players = _square(rule), self.plan.n_players
-        step = max(1, _NODES // (n_players * len(square.weights)))
-        total = np.zeros(self.shape)
-        for start in range(0, len(shares), step):
-            pairs = slice(start, start + step)
-            some = corners.cut(pairs)
-            if not self.full:
-                total += _variances(some, square) @ shares[pairs]
-            elif low >= 0.0:
-                total += _covariances(some, square, shares[pairs])
-            else:
-                total += _any_covariances(some, square, shares[pairs])
-        return total, 8.0 * rule.relative_error * float(shares.sum())
+        outside = (low < ladder.lower - 2.0**-40) | (high > 1.0 + 2.0**-40)
+        steps = np.searchsorted(ladder.limits, corners.lam + _DERIVATIVE)
+        steps[outside] = len(ladder.rules)
+        totals, errors = np.zeros((len(steps), *self.shape)), np.empty(len(steps))
+        for step in np.unique(steps):
+            rule = ladder.fallback if step == len(ladder.rules) else ladder.rules[step]
+            square, every = _square(rule), np.flatnonzero(steps == step)
+            errors[every] = 8.0 * rule.relative_error * float(shares.sum())
+            most = max(1, _NODES // (self.plan.n_players * len(square.weights)))
+            for cut, pairs in rectangle(len(every), len(shares), most):
+                raise_if_cancelled()
+                rows = every[cut]
+                some, weights = corners.cut(rows, pairs), shares[pairs]
+                if not self.full:
+                    totals[rows] += (_variances(some, square) @ weights).T
+                    continue
+                for i, row in enumerate(rows):
+                    integrate = _covariances if low[row] >= 0.0 else _any_covariances
+                    totals[row] += integrate(some.cut(slice(i, i + 1)), square, weights)
+        return totals, errors
 
 
 def _at(corners: _Corners, basis: Floats, start: float) -> Floats:
-    """Return factors or derivatives at all nodes, shape (players, pairs * nodes)."""
+    """Return factors or derivatives at all nodes, shape (players, rows * pairs * nodes)."""
     stacked = np.stack(corners, axis=-1)
     at_nodes: Floats = stacked.reshape(-1, 4) @ basis
     np.subtract(start, at_nodes, out=at_nodes)
@@ -268,18 +283,18 @@ def _at(corners: _Corners, basis: Floats, start: float) -> Floats:
 
 
 def _variances(corners: _Corners, square: _Square) -> Floats:
-    """Return the integrals of the diagonal for each pair, shape (players, pairs)."""
+    """Return the integrals of the diagonal for each pair, shape (players, rows, pairs)."""
     at, _, _, weights = square
-    f, n_pairs = _at(corners, at, 1.0), corners.both.shape[1]
-    others = _leave_one_out(f, np.tile(weights, n_pairs))
-    integrals = others.reshape(len(f), n_pairs, -1).sum(axis=2)
+    f, shape = _at(corners, at, 1.0), corners.both.shape
+    others = _leave_one_out(f, np.tile(weights, shape[1] * shape[2]))
+    integrals = others.reshape(*shape, -1).sum(axis=3)
     change = corners.first + corners.second - corners.both - corners.none
     variances: Floats = change * integrals
     return variances
 
 
 def _covariances(corners: _Corners, square: _Square, shares: Floats) -> Floats:
-    """Return the weighted sum of the whole matrices, for factors that are not negative."""
+    """Return the weighted sum of the whole matrices of one row, for factors not below 0."""
     at, in_t, in_s, weights = square
     f = _at(corners, at, 1.0)
     worth = np.multiply.reduce(f, axis=0) * np.outer(shares, weights).ravel()
@@ -288,7 +303,7 @@ def _covariances(corners: _Corners, square: _Square, shares: Floats) -> Floats:
     left = _at(corners, in_t, 0.0) * inverse
     left *= worth
     matrix: Floats = left @ (_at(corners, in_s, 0.0) * inverse).T
-    np.fill_diagonal(matrix, _variances(corners, square) @ shares)
+    np.fill_diagonal(matrix, (_variances(corners, square) @ shares)[:, 0])
     return matrix
 
 
@@ -302,7 +317,7 @@ def _any_covariances(corners: _Corners, square: _Square, shares: Floats) -> Floa
         rest = f.copy()
         rest[j] = 1.0
         matrix[j] = (_leave_one_out(rest, weight * left[j]) * right).sum(axis=1)
-    np.fill_diagonal(matrix, _variances(corners, square) @ shares)
+    np.fill_diagonal(matrix, (_variances(corners, square) @ shares)[:, 0])
     return matrix
 
 

@@ -21,7 +21,7 @@ from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints
 from pkex.games.quadratic import QuadraticGame, explain_diagonal
 from pkex.games.sums import GameSums
-from pkex.games.threads import jobs_of_short_steps, run_in_order
+from pkex.games.threads import run_in_order
 from pkex.models.posterior import Posterior
 
 __all__ = [
@@ -56,7 +56,7 @@ def subtract_explained(
     size, cost = posterior.size(), np.empty(len(rows))
     explain = partial(_explain_block, points, posterior, rows, prior.ndim == 3)
     with single_blas():
-        work = run_in_order(explain, blocks, jobs_of_short_steps(n_jobs))
+        work = run_in_order(explain, blocks, n_jobs)
         if progress:
             work = show_progress(work, [some.stop - some.start for some in blocks], len(rows))
         for some, (explained, squares) in zip(blocks, work, strict=True):
