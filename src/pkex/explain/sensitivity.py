@@ -25,14 +25,14 @@ from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
 from pkex.games.engine import run_reduction
 from pkex.games.layout import as_column_major
-from pkex.games.moments import AtomFactors, Bundles, VarianceGame, VarianceSums
+from pkex.games.moments import AtomFactors, VarianceGame, VarianceSums
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
 from pkex.games.threads import check_n_jobs
 from pkex.kernels.bounded import within
 from pkex.kernels.columns import RBF
 from pkex.kernels.normal_form import Term, leaf_values
-from pkex.models.inputs import Inputs, from_distributions, from_table, names_in
+from pkex.models.inputs import Inputs, bundle_inputs, from_distributions, from_table, names_in
 from pkex.models.preparation import prepare_groups
 from pkex.models.ranges import categorical_columns, notes_on
 from pkex.models.sums import with_names
@@ -160,22 +160,13 @@ def _sum_variance(
 ) -> tuple[VarianceSums, Floats]:
     """Return what the variance is made of, for some inputs, and what the function is off by."""
     expansion, feature_groups = problem.model.expansion, problem.feature_groups
-    columns_of = (
-        [(j,) for group in feature_groups for j in group] if inputs.by_column else feature_groups
-    )
-    owners = [i for i, group in enumerate(feature_groups) for _ in group]
-    shares = np.repeat(inputs.weights.reshape(-1, 1), len(feature_groups), axis=1)
-    if inputs.by_column:
-        shares = inputs.weights[:, [j for (j,) in columns_of]]
-    else:
-        owners = list(range(len(feature_groups)))
-    bundles = Bundles(np.ascontiguousarray(shares), np.array(owners), len(feature_groups))
+    columns_of, bundles = bundle_inputs(inputs, feature_groups)
     parts, weights = [], []
     missed = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
     intercept = np.sum([part.intercept for part in expansion.parts], axis=0)
     for part, rows in zip(expansion.parts, inputs.rows, strict=True):
         alpha, (_, n_columns) = part.alpha, part.shape
-        inside = prepare_groups(part, tuple(columns_of))
+        inside = prepare_groups(part, columns_of)
         terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
         if any(term.error for term in terms):
             missed += _mixture_gap(terms, rows, part.points) * np.abs(alpha).sum(axis=0)
