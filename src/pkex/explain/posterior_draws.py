@@ -14,7 +14,7 @@ weights. Waves and kernels are products over columns, so the indices of every dr
 ``l_x(f) = f(x) - k_x' A^-1 f(points)`` has the variance ``sum_m v_m |l_x(wave m)|^2`` under the
 waves, which with that of the noise is the posterior variance of the draws at x. It is compared with
 that of the process at random rows of the inputs, and waves are doubled until the root of the mean
-square of the difference is below 5 % of the mean variance, or there are 2048.
+square of the difference is below 10 % of the mean variance, or there are 2048.
 """
 
 from __future__ import annotations
@@ -44,29 +44,21 @@ from pkex.models.inputs import Inputs, bundle_inputs
 from pkex.models.posterior import Posterior
 from pkex.models.preparation import prepare_groups
 
-__all__ = ["PosteriorDraws", "draw_indices", "wave_blocks"]
+__all__ = ["check_drawable", "draw_indices", "wave_blocks"]
 
 _FEATURES = (256, 2048)  # waves of a part, at first and at most
-_CLOSE = 0.05  # error of the posterior variance at which more waves are not needed
+_CLOSE = 0.1  # error of the posterior variance at which more waves are not needed
 _CHECKED = 256  # rows at which that is looked at
 _DIAGONAL = 1e-7  # of the largest entry of K + noise: what K may be off elsewhere
 _MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
-_TILE = 2**17  # factors of a tile of pairs of atoms
+_TILE = 2**16  # factors of a tile of pairs of atoms
 
 
-class PosteriorDraws(NamedTuple):
-    """Indices of draws.
-
-    Attributes
-    ----------
-    arrays : dict of arrays of shape (draws, features, outputs), or (draws, outputs)
-        By name: first_order, total_order, shapley, second_order if asked for, and variance.
-    error : float
-        Relative error of the posterior variance of the draws.
-    """
-
-    arrays: dict[str, Floats]
-    error: float
+def check_drawable(problem: Problem) -> None:
+    """Raise where there is no posterior, or a kernel without random features."""
+    require_posteriors(problem, "sensitivity with n_draws")
+    for part in problem.expansion.parts:
+        draw_frequencies(part.kernel, part.shape[1], 1, np.random.default_rng(0))
 
 
 def draw_indices(
@@ -76,9 +68,11 @@ def draw_indices(
     n_draws: int,
     random: np.random.Generator,
     n_jobs: int | None,
-) -> PosteriorDraws:
-    """Return the indices of functions drawn from the posterior of a model."""
-    require_posteriors(problem, "sensitivity with n_draws")
+) -> dict[str, Any]:
+    """Return the indices of functions drawn from the posterior of a model, by name.
+
+    Arrays have the shape (draws, features, outputs), without the last axis for one output.
+    """
     columns, bundles = bundle_inputs(inputs, problem.feature_groups)
     side = max(16, math.isqrt(_TILE // bundles.weights.shape[1]))
     blocks: list[DrawBlock] = []
@@ -92,7 +86,7 @@ def draw_indices(
     with single_blas():
         game = DrawGame(blocks, bundles, pairs=order == 2)
         sums: DrawSums = run_reduction(game, n_jobs=n_jobs)
-    return PosteriorDraws(_fractions(sums, n_draws), error)
+    return _fractions(sums, n_draws) | {"draws_error": error}
 
 
 class _Drawn(NamedTuple):
@@ -242,19 +236,20 @@ def _slices(count: int, side: int) -> list[slice]:
     return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
 
 
-def _fractions(sums: DrawSums, n_draws: int) -> dict[str, Floats]:
+def _fractions(sums: DrawSums, n_draws: int) -> dict[str, Any]:
     """Return the indices as fractions of the variance of each draw, draws first."""
 
     def shaped(array: Floats) -> Floats:
-        return np.moveaxis(array.reshape(*array.shape[:-1], n_draws, -1), -2, 0)
+        split = np.moveaxis(array.reshape(*array.shape[:-1], n_draws, -1), -2, 0)
+        return np.ascontiguousarray(split[..., 0] if split.shape[-1] == 1 else split)
 
     scale = np.where(sums.variance > 0.0, sums.variance, np.nan)
     arrays = {
-        "first_order": shaped(sums.first / scale),
-        "total_order": shaped(sums.total / scale),
-        "shapley": shaped(sums.shapley / scale),
-        "variance": shaped(sums.variance),
+        "first_order_draws": shaped(sums.first / scale),
+        "total_order_draws": shaped(sums.total / scale),
+        "shapley_draws": shaped(sums.shapley / scale),
+        "variance_draws": shaped(sums.variance),
     }
     if sums.pairs is not None:
-        arrays["second_order"] = shaped(sums.pairs / scale)
+        arrays["second_order_draws"] = shaped(sums.pairs / scale)
     return arrays

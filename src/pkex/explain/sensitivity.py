@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pkex._util.floats import default_errstate
+from pkex._util.random import RandomState, as_generator
 from pkex._util.types import Floats
-from pkex._util.validation import brief, column_names, default_names, refuse_dask
+from pkex._util.validation import brief, column_names, default_names, is_index, refuse_dask
 from pkex.errors import PrecisionWarning
+from pkex.explain.posterior_draws import check_drawable, draw_indices
 from pkex.explain.problem import Problem, read_model
 from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
@@ -61,6 +63,8 @@ def sensitivity(
     groups: Groups | None = None,
     order: int = 1,
     outputs: str | None = None,
+    n_draws: int = 0,
+    random_state: RandomState = None,
     n_jobs: int | None = -1,
 ) -> Sensitivity:
     """Return how much of the variance of a model's output comes from each input.
@@ -89,6 +93,13 @@ def sensitivity(
         With 2 the indices of all pairs of inputs are computed as well.
     outputs : {"classes", "ovo", "log-odds"}, optional
         What to analyse of a classifier, as in `Explainer`.
+    n_draws : int, default 0
+        Of a Gaussian process: how many functions are drawn from its posterior for credible
+        intervals of the indices, such as 199. See `Sensitivity.draws` and `Sensitivity.interval`.
+        The hyperparameters are taken as known. Kernels may be sums and products of RBF, Matern,
+        rational quadratic, Laplacian, Cauchy and constant kernels.
+    random_state : int, Generator, RandomState or None
+        Seed of the draws.
     n_jobs : int or None, default -1
         Number of threads as in joblib; -1 uses all cores.
 
@@ -102,6 +113,8 @@ def sensitivity(
     ValueError
         Among others when a column of categories, or one that the model rounds to integers, has a
         range or a continuous distribution.
+    UnsupportedModelError
+        When `n_draws` is positive and the model has no posterior, or its kernel no random features.
 
     See Also
     --------
@@ -123,12 +136,17 @@ def sensitivity(
     refuse_dask(X, "X")
     if order not in (1, 2) or isinstance(order, bool):
         raise ValueError(f"order must be 1 or 2, got {brief(order)}.")
+    if not is_index(n_draws) or n_draws < 0:
+        raise ValueError(f"n_draws must be a non-negative integer, got {brief(n_draws)}.")
+    random = as_generator(random_state)
     fitted = read_model(model, outputs)
     known = fitted.expansion.feature_names
     names = names_in(fitted.expansion, X) if isinstance(X, Mapping) else column_names(X)
     expansion = with_names(fitted.expansion, names)
     feature_groups, feature_names = parse_groups(groups, expansion.feature_names)
     problem = Problem(fitted._replace(expansion=expansion), feature_groups, feature_names)
+    if n_draws:
+        check_drawable(problem)
     notes: tuple[str, ...] = ()
     dependence = None
     if isinstance(X, Mapping):
@@ -151,7 +169,9 @@ def sensitivity(
         categorical = categorical_columns(expansion)
         dependence = Dependence(inputs.table, counted_rows, categorical)
         problem.check_predictions(X)
-    facts = {"inputs": inputs.description, "input_notes": notes, "dependence": dependence}
+    facts: dict[str, Any] = {"inputs": inputs.description, "input_notes": notes, "dependence": dependence}
+    if n_draws:
+        facts |= draw_indices(problem, inputs, order, int(n_draws), random, n_jobs)
     return _assemble(problem, sums, error, facts)
 
 

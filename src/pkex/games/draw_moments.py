@@ -45,10 +45,11 @@ class Centred(NamedTuple):
     """Factors of some atoms under each bundle: means (bundles, atoms), and deviations from them.
 
     Deviations have the shape (bundles, rows, atoms) and are times the roots of the weights of rows.
+    Those of waves are real, first all real parts of the atoms, then all imaginary parts.
     """
 
     means: Numbers
-    centred: Numbers
+    centred: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,9 @@ def centre_waves(phases: Sequence[Floats], bundles: Bundles) -> Centred:
     """Return the centred factors of waves, whose phases have the shape (rows, atoms) a bundle."""
     waves = np.exp(1j * np.stack(phases))
     means = bundles.weights.T[:, None, :] @ waves
-    return Centred(means[:, 0], (waves - means) * np.sqrt(bundles.weights).T[:, :, None])
+    waves -= means
+    centred = np.concatenate([waves.real, waves.imag], axis=2)
+    return Centred(means[:, 0], centred * np.sqrt(bundles.weights).T[:, :, None])
 
 
 class DrawGame:
@@ -134,14 +137,9 @@ class DrawGame:
         """Return the sums of a tile for each index, and those of pairs of players."""
         i, j = task.rows.start, task.points.start
         left, right = self.blocks[i].weights, self.blocks[j].weights
-        both = np.iscomplexobj(left) and np.iscomplexobj(right)
-        plain = self._indices(i, j, conjugate=False)
-        other = self._indices(i, j, conjugate=True) if both else None
+        matrices = self._indices(i, j)
         twice = 1.0 if i == j else 2.0
-        found = [
-            twice * _contract(matrix, None if other is None else other[k], left, right)
-            for k, matrix in enumerate(plain)
-        ]
+        found = [twice * _contract(matrices[:, k], left, right) for k in range(matrices.shape[1])]
         d = self.bundles.n_players
         result = {"indices": np.reshape(found[: 3 * d], (3, d, -1))}
         if self.pairs:
@@ -170,65 +168,97 @@ class DrawGame:
                 self.kept[block, family] = found
         return found
 
-    def _indices(self, i: int, j: int, *, conjugate: bool) -> Numbers:
-        """Return the indices of all pairs of a tile, (indices, atoms, atoms).
+    def _indices(self, i: int, j: int) -> Numbers:
+        """Return the indices of all pairs of a tile, (1 or 2, indices, atoms, atoms).
 
-        These are first order, total and Shapley effects of all players, and of pairs of players.
+        These are first order, total and Shapley effects of all players, and of pairs of players;
+        where the atoms of both blocks are waves, also those with the conjugates of the second.
         """
         left, right, d = self.blocks[i], self.blocks[j], self.bundles.n_players
         kind = np.result_type(left.weights, right.weights)
         count = 3 * d + (d * (d - 1) // 2 if self.pairs else 0)
-        sums = np.zeros((count, len(left.weights), len(right.weights)), kind)
+        waves = np.iscomplexobj(left.weights) and np.iscomplexobj(right.weights)
+        sums = np.zeros((1 + waves, count, len(left.weights), len(right.weights)), kind)
         for a, (coefficient, _) in enumerate(left.families):
             one = self._centred(i, a)
             for c, (other, _) in enumerate(right.families):
                 two = self._centred(j, c)
-                if conjugate:
-                    two = Centred(np.conj(two.means), np.conj(two.centred))
-                absent, change = self._factors(one, two)
-                self._add_indices(sums, coefficient * other, absent, change)
+                changes = _covariances(one, two)
+                for target, change in zip(sums, changes, strict=True):
+                    means = two.means if change is changes[0] else np.conj(two.means)
+                    joined = self._join(one.means, means, change)
+                    self._add_indices(target, coefficient * other, *joined)
         return sums
 
-    def _factors(self, one: Centred, two: Centred) -> tuple[Numbers, Numbers]:
-        """Return absent factors of pairs of atoms, and what presence changes, for each player."""
-        absent = one.means[:, :, None] * two.means[:, None, :]
-        change = one.centred.transpose(0, 2, 1) @ two.centred
+    def _join(
+        self, one: Numbers, two: Numbers, change: Numbers
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        """Return mean factors, and what presence adds to a pair, of players from bundles."""
         d, owners = self.bundles.n_players, self.bundles.owners
         if np.array_equal(owners, np.arange(d)):
-            return absent, change
-        joined = np.ones((2, d, *absent.shape[1:]), absent.dtype)
-        for owner, without, more in zip(owners, absent, change, strict=True):
-            joined[0, owner] *= without
-            joined[1, owner] *= without + more
-        return joined[0], joined[1] - joined[0]
+            return one, two, change
+        present = np.ones((d, *change.shape[1:]), change.dtype)
+        left, right = (np.ones((d, means.shape[1]), means.dtype) for means in (one, two))
+        for k, owner in enumerate(owners):
+            present[owner] *= one[k][:, None] * two[k] + change[k]
+            left[owner] *= one[k]
+            right[owner] *= two[k]
+        return left, right, present - left[:, :, None] * right[:, None, :]
 
     def _add_indices(
-        self, sums: Numbers, coefficient: float, absent: Numbers, change: Numbers
+        self, sums: Numbers, coefficient: float, left: Numbers, right: Numbers, change: Numbers
     ) -> None:
-        d = len(absent)
-        scaled = coefficient * change
-        sums[:d] += scaled * _all_but_one(absent)
-        sums[d : 2 * d] += scaled * _all_but_one(absent + change)
-        effects = np.zeros_like(change)
+        """Add the indices of pairs of atoms, times a coefficient."""
+        d, absent = len(left), left[:, :, None] * right[:, None, :]
+        factors, others, effects = (np.empty_like(change) for _ in range(3))
+        np.add(absent, change, out=factors)
+        total = _all_but_one(factors, others) * change
+        effects[...] = 0.0
         for t, weight in zip(*self.rule, strict=True):
-            others = _all_but_one(absent + t * change)
-            others *= weight
+            np.multiply(change, t, out=factors)
+            factors += absent
+            _all_but_one(factors, others, weight)
             effects += others
-        sums[2 * d : 3 * d] += scaled * effects
+        effects *= change
+        before, after = (_all_but_one(means, np.empty_like(means)) for means in (left, right))
+        np.multiply(before[:, :, None], after[:, None, :], out=others)
+        others *= change
+        for start, found in ((0, others), (d, total), (2 * d, effects)):
+            found *= coefficient
+            sums[start : start + d] += found
         place = 3 * d
         for j in range(d - 1 if self.pairs else 0):
-            rest = absent.copy()
-            rest[j] = 1.0
-            count = d - 1 - j
-            sums[place : place + count] += scaled[j] * change[j + 1 :] * _all_but_one(rest)[j + 1 :]
-            place += count
+            rest = [means.copy() for means in (left, right)]
+            for means in rest:
+                means[j] = 1.0
+            before, after = (_all_but_one(means, np.empty_like(means))[j + 1 :] for means in rest)
+            part = coefficient * change[j] * change[j + 1 :]
+            part *= before[:, :, None]
+            part *= after[:, None, :]
+            sums[place : place + len(part)] += part
+            place += len(part)
 
 
-def _all_but_one(factors: Numbers) -> Numbers:
-    """Return the products of all but one along the first axis, for each."""
-    result = np.empty_like(factors)
-    result[0] = 1.0
-    np.multiply.accumulate(factors[:-1], axis=0, out=result[1:])
+def _covariances(one: Centred, two: Centred) -> list[Numbers]:
+    """Return those of the factors of atoms under each bundle, and with conjugates of two waves."""
+    both = one.centred.transpose(0, 2, 1) @ two.centred
+    n, m = one.means.shape[1], two.means.shape[1]
+    if both.shape[1:] == (n, m):
+        return [both]
+    if not np.iscomplexobj(one.means):
+        return [both[:, :, :m] + 1j * both[:, :, m:]]
+    if not np.iscomplexobj(two.means):
+        return [both[:, :n] + 1j * both[:, n:]]
+    cosines, sines = both[:, :n, :m], both[:, n:, m:]
+    mixed, other = both[:, n:, :m], both[:, :n, m:]
+    return [cosines - sines + 1j * (mixed + other), cosines + sines + 1j * (mixed - other)]
+
+
+def _all_but_one(factors: Numbers, result: Numbers, scale: float = 1.0) -> Numbers:
+    """Return the products of all but one along the first axis, for each, times a number."""
+    result[0] = scale
+    for j in range(1, len(factors)):
+        np.multiply(result[j - 1], factors[j - 1], out=result[j])
     after = factors[-1].copy()
     for j in range(len(factors) - 2, -1, -1):
         result[j] *= after
@@ -236,18 +266,22 @@ def _all_but_one(factors: Numbers) -> Numbers:
     return result
 
 
-def _contract(plain: Numbers, other: Numbers | None, left: Numbers, right: Numbers) -> Floats:
+def _contract(matrices: Numbers, left: Numbers, right: Numbers) -> Floats:
     """Return the sums of a matrix of pairs with the weights of all draws, shape (draws,)."""
+    plain = matrices[0]
     if not np.iscomplexobj(plain):
-        return np.einsum("as,as->s", left, plain @ right)
+        return _sum_products(left, plain @ right)
     if not np.iscomplexobj(right):
         plain, left, right = plain.T, right, left
-    if not np.iscomplexobj(left):
-        inner = plain.real @ right.real - plain.imag @ right.imag
-        return np.einsum("as,as->s", left, inner)
-    assert other is not None
     parts = np.concatenate([right.real, right.imag])
+    if not np.iscomplexobj(left):
+        return _sum_products(left, np.hstack([plain.real, -plain.imag]) @ parts)
+    other = matrices[1]
     real = np.hstack([plain.real + other.real, other.imag - plain.imag]) @ parts
     imaginary = np.hstack([plain.imag + other.imag, plain.real - other.real]) @ parts
-    sums = np.einsum("as,as->s", left.real, real) - np.einsum("as,as->s", left.imag, imaginary)
-    return 0.5 * sums
+    return 0.5 * (_sum_products(left.real, real) - _sum_products(left.imag, imaginary))
+
+
+def _sum_products(left: Floats, right: Floats) -> Floats:
+    sums: Floats = np.einsum("as,as->s", left, right)
+    return sums
