@@ -52,8 +52,15 @@ def kernels() -> dict[str, tuple[int, Kernel]]:
 class PriorFunctions:
     """Functions drawn from the prior, over the unit cube."""
 
-    def __init__(self, kernel: Kernel, d: int, count: int, random: np.random.Generator) -> None:
-        self.waves = draw_frequencies(kernel, d, WAVES, random)
+    def __init__(
+        self,
+        kernel: Kernel,
+        d: int,
+        count: int,
+        random: np.random.Generator,
+        n_waves: int = WAVES,
+    ) -> None:
+        self.waves = draw_frequencies(kernel, d, n_waves, random)
         normal = random.normal(size=(2, len(self.waves.variances), count))
         self.weights = (normal[0] + 1j * normal[1]) * np.sqrt(self.waves.variances)[:, None]
 
