@@ -105,7 +105,7 @@ def simulate(d: int, kernel: Kernel, count: int, seed: list[int]) -> dict[str, A
         y = functions(X)[:, number] + np.sqrt(NOISE) * random.normal(size=POINTS)
         found = pkex.sensitivity(
             condition(kernel, X, y),
-            {j: (0.0, 1.0) for j in range(d)},
+            dict.fromkeys(range(d), (0.0, 1.0)),
             order=2,
             n_draws=DRAWS,
             random_state=random,
@@ -116,6 +116,7 @@ def simulate(d: int, kernel: Kernel, count: int, seed: list[int]) -> dict[str, A
             inside = np.asarray((low <= truth[kind][number]) & (truth[kind][number] <= high))
             inside = inside[upper] if kind == "second_order" else inside
             covered[kind].append(float(inside.mean()))
+        assert found.draws_error is not None
         errors.append(found.draws_error)
         plain.append(float(found.variance / truth["variance"][number]))
         mean.append(float(found.draws["variance"].mean() / truth["variance"][number]))

@@ -18,6 +18,7 @@ from pkex.explain import posterior_draws
 from pkex.explain.problem import Problem, read_model
 from pkex.games.players import parse_groups
 from pkex.kernels.spectral import draw_frequencies
+from tests._support.unchecked import unchecked
 
 RNG = np.random.default_rng(36)
 X = RNG.uniform(-1.0, 1.0, size=(9, 3))
@@ -177,7 +178,9 @@ def test_the_mean_of_the_draws_has_the_variance_that_the_posterior_mean_lacks():
     _, cov = model.predict(grid, return_cov=True)
     expected = found.variance + np.diag(cov).mean() - cov.mean()
     drawn = found.draws["variance"]
-    allowed = 4.0 * drawn.std() / len(drawn) ** 0.5 + found.draws_error * (expected - found.variance)
+    allowed = 4.0 * drawn.std() / len(drawn) ** 0.5 + found.draws_error * (
+        expected - found.variance
+    )
     assert abs(drawn.mean() - expected) < allowed
     assert expected > 1.05 * found.variance
 
@@ -269,9 +272,9 @@ def test_what_cannot_be_drawn_is_refused():
         pkex.sensitivity(f, X, n_draws=9)
     for wrong in (-1, 2.5, "many"):
         with pytest.raises(ValueError, match="n_draws must be a non-negative integer"):
-            pkex.sensitivity(fit(KERNELS[0]), X, n_draws=wrong)
+            pkex.sensitivity(fit(KERNELS[0]), X, n_draws=unchecked(wrong))
     with pytest.raises(ValueError, match="random_state must be"):
-        pkex.sensitivity(fit(KERNELS[0]), X, n_draws=9, random_state="seed")
+        pkex.sensitivity(fit(KERNELS[0]), X, n_draws=9, random_state=unchecked("seed"))
 
 
 def test_rough_processes_of_one_input_take_more_waves_and_say_their_error():

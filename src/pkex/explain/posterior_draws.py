@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,14 @@ from pkex.explain.posterior import require_posteriors
 from pkex.explain.problem import Problem
 from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
-from pkex.games.draw_moments import Centred, DrawBlock, DrawGame, DrawSums, centre_kernel, centre_waves
+from pkex.games.draw_moments import (
+    Centred,
+    DrawBlock,
+    DrawGame,
+    DrawSums,
+    centre_kernel,
+    centre_waves,
+)
 from pkex.games.engine import run_reduction
 from pkex.games.layout import as_column_major
 from pkex.games.moments import Bundles
@@ -173,7 +181,7 @@ def _pick_rows(
     picked = np.repeat(rows[:1], _CHECKED, axis=0)
     for number, columns in enumerate(inside):
         places = random.choice(len(rows), _CHECKED, p=bundles.weights[:, number])
-        picked[:, list(columns)] = rows[np.ix_(places, columns)]
+        picked[:, list(columns)] = rows[places][:, list(columns)]
     return picked
 
 
@@ -233,7 +241,7 @@ def _kernel_blocks(
 def _slices(count: int, side: int) -> list[slice]:
     n_blocks = math.ceil(count / side)
     edges = [count * k // n_blocks for k in range(n_blocks + 1)]
-    return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _fractions(sums: DrawSums, n_draws: int) -> dict[str, Any]:

@@ -169,7 +169,11 @@ def sensitivity(
         categorical = categorical_columns(expansion)
         dependence = Dependence(inputs.table, counted_rows, categorical)
         problem.check_predictions(X)
-    facts: dict[str, Any] = {"inputs": inputs.description, "input_notes": notes, "dependence": dependence}
+    facts: dict[str, Any] = {
+        "inputs": inputs.description,
+        "input_notes": notes,
+        "dependence": dependence,
+    }
     if n_draws:
         facts |= draw_indices(problem, inputs, order, int(n_draws), random, n_jobs)
     return _assemble(problem, sums, error, facts)

@@ -14,8 +14,8 @@ and one of the two is enough where an atom is real. The indices of a pair, P and
 are found once, and contracted with the weights of all draws by matrix products. Atoms that have the
 same weights, such as those of one point under the terms of a kernel, are added up before.
 
-The Shapley effects of a pair are integrals over t of polynomials of degree d - 1, which a Gauss rule
-with ``ceil(d / 2)`` nodes has exactly, whatever the factors are.
+The Shapley effects of a pair are integrals over t of polynomials of degree d - 1, for which a Gauss
+rule with ``ceil(d / 2)`` nodes is exact, whatever the factors are.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pkex.games.gauss import gauss_legendre
 from pkex.games.moments import Bundles
 from pkex.games.protocols import Factors, Task
 
-__all__ = ["DrawBlock", "DrawGame", "DrawSums", "centre_kernel", "centre_waves"]
+__all__ = ["Centred", "DrawBlock", "DrawGame", "DrawSums", "centre_kernel", "centre_waves"]
 
 Numbers = NDArray[Any]  # real or complex
 
@@ -124,7 +124,9 @@ class DrawGame:
         if pairs:
             shapes["pairs"] = (d, d, n_draws)
         self.sums = Accumulator(**shapes)
-        count = sum(len(b.weights) * len(b.families) * (1 + np.iscomplexobj(b.weights)) for b in blocks)
+        count = sum(
+            len(b.weights) * len(b.families) * (1 + np.iscomplexobj(b.weights)) for b in blocks
+        )
         self.keep = count * bundles.weights.size <= _KEPT
         self.kept: dict[tuple[int, int], Centred] = {}
 

@@ -142,9 +142,9 @@ def _draw(kernel: OnColumns, shape: tuple[int, int], random: np.random.Generator
         low = u[:, :n_columns] < 0.5
         tail = np.log(2.0 * np.where(low, u[:, :n_columns], 1.0 - u[:, :n_columns]))
         return np.where(low, tail, -tail) * scales
-    normal = special.ndtri(u[:, :n_columns])
+    normal: Floats = special.ndtri(u[:, :n_columns])
     if isinstance(kernel, Matern):
-        gamma = special.gammaincinv(kernel.nu, u[:, [n_columns]]) / kernel.nu
+        gamma: Floats = special.gammaincinv(kernel.nu, u[:, [n_columns]]) / kernel.nu
         return normal / np.sqrt(gamma) * scales
     if isinstance(kernel, ProductMatern):
         gamma = special.gammaincinv(kernel.nu, u[:, n_columns:]) / kernel.nu

@@ -43,7 +43,7 @@ _FEWEST = 19  # draws that have such an interval: the smallest and the largest
 
 
 def has_intervals(sensitivity: Sensitivity) -> bool:
-    """Tell whether there are posterior draws, and enough of them for the intervals that are shown."""
+    """Tell whether there are enough posterior draws for the intervals that are shown."""
     return len(sensitivity.draws.get("shapley", ())) >= _FEWEST
 
 
@@ -51,7 +51,9 @@ def interval_words(sensitivity: Sensitivity) -> list[str]:
     """Return what the intervals of a sensitivity are, in a line; none where there are no such."""
     if not has_intervals(sensitivity):
         return []
-    return [f"{LEVEL:.0%} credible intervals from {len(sensitivity.draws['shapley'])} posterior draws"]
+    return [
+        f"{LEVEL:.0%} credible intervals from {len(sensitivity.draws['shapley'])} posterior draws"
+    ]
 
 
 def std_of_sums(cov: Floats, members: ArrayLike) -> Floats:

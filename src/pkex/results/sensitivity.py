@@ -13,7 +13,15 @@ from pkex._util.validation import check_number
 from pkex._util.words import join_names
 from pkex.output import frames, html, text
 from pkex.output.files.codec import ABOUT, Codec, Content, Entries, FloatArrays
-from pkex.output.files.header import as_count, as_names, as_number, as_text, optional, require_type, to_json
+from pkex.output.files.header import (
+    as_count,
+    as_names,
+    as_number,
+    as_text,
+    optional,
+    require_type,
+    to_json,
+)
 from pkex.output.plots.accessors import SensitivityPlots
 from pkex.output.view import features
 from pkex.results.base import Result
@@ -244,8 +252,10 @@ class Sensitivity(Result):
 
         Returns
         -------
-        low, high : arrays of the shape of the index
-            The ends.
+        low : array of the shape of the index
+            The lower ends.
+        high : array of the shape of the index
+            The upper ends.
 
         Raises
         ------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex._util.words import pluralise
 from pkex.output.spread import LEVEL, has_intervals, importance_notes, interval_words
 from pkex.output.text import value_name
@@ -110,7 +110,7 @@ def sensitivity_tables(result: Sensitivity, outputs: Sequence[str], count: int) 
     return tables
 
 
-def _intervals(result: Sensitivity, kind: str, order: Sequence[int]) -> list[list[str]]:
+def _intervals(result: Sensitivity, kind: str, order: Indices) -> list[list[str]]:
     """Return the intervals of an index as text, for each output; none without enough draws."""
     if not has_intervals(result):
         return []
