@@ -144,12 +144,17 @@ def _draw(kernel: OnColumns, shape: tuple[int, int], random: np.random.Generator
         return np.where(low, tail, -tail) * scales
     normal: Floats = special.ndtri(u[:, :n_columns])
     if isinstance(kernel, Matern):
-        gamma: Floats = special.gammaincinv(kernel.nu, u[:, [n_columns]]) / kernel.nu
+        gamma = _gamma(kernel.nu, u[:, [n_columns]])
         return normal / np.sqrt(gamma) * scales
     if isinstance(kernel, ProductMatern):
-        gamma = special.gammaincinv(kernel.nu, u[:, n_columns:]) / kernel.nu
+        gamma = _gamma(kernel.nu, u[:, n_columns:])
         return normal / np.sqrt(gamma) * scales
     if isinstance(kernel, RationalQuadratic):
-        gamma = special.gammaincinv(kernel.alpha, u[:, [n_columns]]) / kernel.alpha
+        gamma = _gamma(kernel.alpha, u[:, [n_columns]])
         return normal * np.sqrt(gamma) * scales
     return normal * scales
+
+
+def _gamma(shape: float, u: Floats) -> Floats:
+    """Return quantiles of the gamma distribution with the mean 1."""
+    return np.asarray(special.gammaincinv(shape, u), dtype=np.float64) / shape
