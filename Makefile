@@ -142,6 +142,7 @@ simulations: $(VENV)/.dev
 	$(BIN)/python -m simulations.null_uniformity
 	$(BIN)/python -m simulations.column_levels
 	$(BIN)/python -m simulations.change
+	$(BIN)/python -m simulations.sensitivity_intervals
 
 # The kernel is compiled while the packages that the demo needs are installed.
 $(VENV)/.demo: $(SOURCES)

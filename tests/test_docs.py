@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 from pathlib import Path
@@ -19,6 +20,7 @@ from pkex.models import removal
 from pkex.output.report import _explanation as report
 from pkex.statistics import block_mean, pair_weights
 from simulations import page as simulations_page
+from simulations import sensitivity_intervals
 
 pytestmark = [pytest.mark.frontend, pytest.mark.docs]
 
@@ -48,6 +50,18 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmarks():
 def test_the_page_on_p_values_is_made_from_simulations():
     text = (ROOT / "docs" / "p_values.md").read_text(encoding="utf-8")
     assert text == simulations_page.page(), "run python -m simulations.page"
+
+
+def test_the_coverage_of_intervals_is_that_of_the_simulation():
+    text = sensitivity_intervals.PAGE.read_text(encoding="utf-8")
+    assert text == sensitivity_intervals.page(text), (
+        "run python -m simulations.sensitivity_intervals"
+    )
+    settings = json.loads(sensitivity_intervals.STORED.read_text(encoding="utf-8"))
+    assert list(settings) == list(sensitivity_intervals.kernels())
+    for one in settings.values():
+        assert one["functions"] == sensitivity_intervals.FUNCTIONS
+        assert all(abs(share - 0.9) <= 0.03 for share in one["coverage"].values())
 
 
 def test_the_picture_of_the_data_flow_is_drawn_by_its_script():

@@ -17,22 +17,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pkex._util.floats import default_errstate
+from pkex._util.random import RandomState, as_generator
 from pkex._util.types import Floats
-from pkex._util.validation import brief, column_names, default_names, refuse_dask
+from pkex._util.validation import brief, column_names, default_names, is_index, refuse_dask
 from pkex.errors import PrecisionWarning
+from pkex.explain.posterior_draws import check_drawable, draw_indices
 from pkex.explain.problem import Problem, read_model
 from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
 from pkex.games.engine import run_reduction
 from pkex.games.layout import as_column_major
-from pkex.games.moments import AtomFactors, Bundles, VarianceGame, VarianceSums
+from pkex.games.moments import AtomFactors, VarianceGame, VarianceSums
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
 from pkex.games.threads import check_n_jobs
 from pkex.kernels.bounded import within
 from pkex.kernels.columns import RBF
 from pkex.kernels.normal_form import Term, leaf_values
-from pkex.models.inputs import Inputs, from_distributions, from_table, names_in
+from pkex.models.inputs import Inputs, bundle_inputs, from_distributions, from_table, names_in
 from pkex.models.preparation import prepare_groups
 from pkex.models.ranges import categorical_columns, notes_on
 from pkex.models.sums import with_names
@@ -61,6 +63,8 @@ def sensitivity(
     groups: Groups | None = None,
     order: int = 1,
     outputs: str | None = None,
+    n_draws: int = 0,
+    random_state: RandomState = None,
     n_jobs: int | None = -1,
 ) -> Sensitivity:
     """Return how much of the variance of a model's output comes from each input.
@@ -89,6 +93,13 @@ def sensitivity(
         With 2 the indices of all pairs of inputs are computed as well.
     outputs : {"classes", "ovo", "log-odds"}, optional
         What to analyse of a classifier, as in `Explainer`.
+    n_draws : int, default 0
+        Of a Gaussian process: how many functions are drawn from its posterior for credible
+        intervals of the indices, such as 199. See `Sensitivity.draws` and `Sensitivity.interval`.
+        The hyperparameters are taken as known. Kernels may be sums and products of RBF, Matern,
+        rational quadratic, Laplacian, Cauchy and constant kernels.
+    random_state : int, Generator, RandomState or None
+        Seed of the draws.
     n_jobs : int or None, default -1
         Number of threads as in joblib; -1 uses all cores.
 
@@ -102,6 +113,8 @@ def sensitivity(
     ValueError
         Among others when a column of categories, or one that the model rounds to integers, has a
         range or a continuous distribution.
+    UnsupportedModelError
+        When `n_draws` is positive and the model has no posterior, or its kernel no random features.
 
     See Also
     --------
@@ -123,12 +136,17 @@ def sensitivity(
     refuse_dask(X, "X")
     if order not in (1, 2) or isinstance(order, bool):
         raise ValueError(f"order must be 1 or 2, got {brief(order)}.")
+    if not is_index(n_draws) or n_draws < 0:
+        raise ValueError(f"n_draws must be a non-negative integer, got {brief(n_draws)}.")
+    random = as_generator(random_state)
     fitted = read_model(model, outputs)
     known = fitted.expansion.feature_names
     names = names_in(fitted.expansion, X) if isinstance(X, Mapping) else column_names(X)
     expansion = with_names(fitted.expansion, names)
     feature_groups, feature_names = parse_groups(groups, expansion.feature_names)
     problem = Problem(fitted._replace(expansion=expansion), feature_groups, feature_names)
+    if n_draws:
+        check_drawable(problem)
     notes: tuple[str, ...] = ()
     dependence = None
     if isinstance(X, Mapping):
@@ -151,7 +169,13 @@ def sensitivity(
         categorical = categorical_columns(expansion)
         dependence = Dependence(inputs.table, counted_rows, categorical)
         problem.check_predictions(X)
-    facts = {"inputs": inputs.description, "input_notes": notes, "dependence": dependence}
+    facts: dict[str, Any] = {
+        "inputs": inputs.description,
+        "input_notes": notes,
+        "dependence": dependence,
+    }
+    if n_draws:
+        facts |= draw_indices(problem, inputs, order, int(n_draws), random, n_jobs)
     return _assemble(problem, sums, error, facts)
 
 
@@ -160,22 +184,13 @@ def _sum_variance(
 ) -> tuple[VarianceSums, Floats]:
     """Return what the variance is made of, for some inputs, and what the function is off by."""
     expansion, feature_groups = problem.model.expansion, problem.feature_groups
-    columns_of = (
-        [(j,) for group in feature_groups for j in group] if inputs.by_column else feature_groups
-    )
-    owners = [i for i, group in enumerate(feature_groups) for _ in group]
-    shares = np.repeat(inputs.weights.reshape(-1, 1), len(feature_groups), axis=1)
-    if inputs.by_column:
-        shares = inputs.weights[:, [j for (j,) in columns_of]]
-    else:
-        owners = list(range(len(feature_groups)))
-    bundles = Bundles(np.ascontiguousarray(shares), np.array(owners), len(feature_groups))
+    columns_of, bundles = bundle_inputs(inputs, feature_groups)
     parts, weights = [], []
     missed = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
     intercept = np.sum([part.intercept for part in expansion.parts], axis=0)
     for part, rows in zip(expansion.parts, inputs.rows, strict=True):
         alpha, (_, n_columns) = part.alpha, part.shape
-        inside = prepare_groups(part, tuple(columns_of))
+        inside = prepare_groups(part, columns_of)
         terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
         if any(term.error for term in terms):
             missed += _mixture_gap(terms, rows, part.points) * np.abs(alpha).sum(axis=0)

@@ -25,14 +25,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from pkex._util.cells import is_number
 from pkex._util.extras import import_optional
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Players
 from pkex._util.validation import as_floats, brief, default_names, is_index
 from pkex.games.gauss import gauss_legendre
+from pkex.games.moments import Bundles
 from pkex.models.expansion import KernelExpansion
 from pkex.models.preparation import to_model_columns
 from pkex.models.ranges import refuse_range
 
-__all__ = ["Inputs", "from_distributions", "from_table", "names_in"]
+__all__ = ["Inputs", "bundle_inputs", "from_distributions", "from_table", "names_in"]
 
 
 _REACH = 3.2  # of the double exponential rule
@@ -89,6 +90,20 @@ def from_table(expansion: KernelExpansion, X: ArrayLike, sample_weight: ArrayLik
         raise ValueError("sample_weight must not be negative, and not 0 everywhere.")
     shares = shares / shares.max()  # so that their sum does not overflow
     return Inputs(table, shares / shares.sum(), rows, f"the columns of {n_rows} weighted rows")
+
+
+def bundle_inputs(inputs: Inputs, feature_groups: Players) -> tuple[Players, Bundles]:
+    """Return the columns of each independent bundle of inputs, and its weights and feature.
+
+    The columns of a group are one bundle where the rows are those of a table.
+    """
+    owners = [i for i, group in enumerate(feature_groups) for _ in group]
+    if not inputs.by_column:
+        shares = np.repeat(inputs.weights.reshape(-1, 1), len(feature_groups), axis=1)
+        return feature_groups, Bundles(shares, np.arange(len(feature_groups)), len(feature_groups))
+    columns = [j for group in feature_groups for j in group]
+    shares = np.ascontiguousarray(inputs.weights[:, columns])
+    return tuple((j,) for j in columns), Bundles(shares, np.array(owners), len(feature_groups))
 
 
 def names_in(expansion: KernelExpansion, X: Mapping[Any, Any]) -> tuple[str, ...] | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pkex._util.extras import import_optional
 from pkex._util.types import Floats
+from pkex.output.spread import LEVEL, has_intervals
 from pkex.output.view.rows import REST
 
 if TYPE_CHECKING:
@@ -103,9 +104,15 @@ def importance(result: Importance, _totals: bool) -> Any:
 
 
 def sensitivity(result: Sensitivity, _totals: bool) -> Any:
-    """Return a line for each input: its indices."""
-    kinds = ("first_order", "shapley", "total_order")
-    return _feature_frame(result, {kind: getattr(result, kind) for kind in kinds})
+    """Return a line for each input: its indices, and with draws their means and intervals."""
+    columns: dict[str, Floats | None] = {}
+    for kind in ("first_order", "shapley", "total_order"):
+        columns[kind] = getattr(result, kind)
+        if result.draws:
+            columns[f"{kind}_mean"] = result.draws[kind].mean(axis=0)
+        if has_intervals(result):
+            columns[f"{kind}_low"], columns[f"{kind}_high"] = result.interval(kind, LEVEL)
+    return _feature_frame(result, columns)
 
 
 def sparse_explanation(result: SparseExplanation, _totals: bool) -> Any:

@@ -16,14 +16,18 @@ from pkex._util.words import pluralise
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
     from pkex.results.importance import Importance
+    from pkex.results.sensitivity import Sensitivity
 
 __all__ = [
     "BOXES",
+    "LEVEL",
     "POSTERIOR",
     "describe_error",
     "error_words",
+    "has_intervals",
     "importance_notes",
     "importance_words",
+    "interval_words",
     "others_std",
     "others_words",
     "std_of_sums",
@@ -32,6 +36,24 @@ __all__ = [
 
 POSTERIOR = "± 1 posterior standard deviation"
 BOXES = "box: IQR, whiskers: 5 to 95 %, line:\u00a0median"
+
+
+LEVEL = 0.9  # of credible intervals that are shown
+_FEWEST = 19  # draws that have such an interval: the smallest and the largest
+
+
+def has_intervals(sensitivity: Sensitivity) -> bool:
+    """Tell whether there are enough posterior draws for the intervals that are shown."""
+    return len(sensitivity.draws.get("shapley", ())) >= _FEWEST
+
+
+def interval_words(sensitivity: Sensitivity) -> list[str]:
+    """Return what the intervals of a sensitivity are, in a line; none where there are no such."""
+    if not has_intervals(sensitivity):
+        return []
+    return [
+        f"{LEVEL:.0%} credible intervals from {len(sensitivity.draws['shapley'])} posterior draws"
+    ]
 
 
 def std_of_sums(cov: Floats, members: ArrayLike) -> Floats:

@@ -153,7 +153,8 @@ class Result(ArrayResult):
           ``standard_error``; ``centred`` under neutral removal; ``importance_std`` of permutation
           importance.
         - `Sensitivity`: a line for each input, the largest effect first. Columns ``first_order``,
-          ``shapley``, ``total_order``.
+          ``shapley``, ``total_order``; with posterior draws ``shapley_mean``, their mean, and
+          ``shapley_low`` and ``shapley_high``, the 90 % credible interval, and so on.
         - `Attribution`: a line for each feature, the largest contribution first. Columns
           ``contribution``; ``standard_error`` with blocks; with permutations ``null_low`` and
           ``null_high``, between which 95 % of the null contributions lie, ``p_value``,

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pkex._util.types import Floats, Indices
+from pkex._util.validation import check_number
 from pkex._util.words import join_names
 from pkex.output import frames, html, text
 from pkex.output.files.codec import ABOUT, Codec, Content, Entries, FloatArrays
-from pkex.output.files.header import as_count, as_names, as_number, as_text, require_type, to_json
+from pkex.output.files.header import (
+    as_count,
+    as_names,
+    as_number,
+    as_text,
+    optional,
+    require_type,
+    to_json,
+)
 from pkex.output.plots.accessors import SensitivityPlots
 from pkex.output.view import features
 from pkex.results.base import Result
@@ -20,6 +30,8 @@ from pkex.tables.dependence import Dependence, Pair
 
 __all__ = ["Sensitivity"]
 
+_KINDS = ("shapley", "first_order", "total_order", "second_order", "variance")
+_FEW_WAVES = 0.2  # error of the variance of draws that is worth a word
 _COARSE = 1e-4  # numerical error of an index that is worth a word
 
 
@@ -86,6 +98,15 @@ class Sensitivity(Result):
         What to know of the ranges that were given; see `notes`.
     dependence : Dependence or None
         Which columns of the table depend on each other; None for distributions. See `correlated`.
+    first_order_draws, total_order_draws, shapley_draws : array or None
+        The indices of functions drawn from the posterior of a Gaussian process, draws along the
+        first axis; see `draws`. None unless asked for by ``n_draws``.
+    second_order_draws, variance_draws : array or None
+        The same for pairs of inputs and for the variance.
+    draws_error : float or None
+        How far the posterior variance of the draws may be from that of the process, relative to
+        its mean, as their prior is a sum of finitely many random waves: the root mean square over
+        256 random rows of the inputs.
 
     See Also
     --------
@@ -112,6 +133,11 @@ class Sensitivity(Result):
         "second_order": ("feature", "feature", "output"),
         "variance": ("output",),
         "mean": ("output",),
+        "shapley_draws": ("draw", "feature", "output"),
+        "first_order_draws": ("draw", "feature", "output"),
+        "total_order_draws": ("draw", "feature", "output"),
+        "second_order_draws": ("draw", "feature", "feature", "output"),
+        "variance_draws": ("draw", "output"),
     }
     VIEWS: ClassVar = (
         lambda self: features.sensitivity(self, text.LINES, text.OUTPUTS),
@@ -129,12 +155,14 @@ class Sensitivity(Result):
                     "inputs": as_text,
                     "error_bound": as_number,
                     "input_notes": lambda value: () if value is None else as_names(value),
+                    "draws_error": optional(as_number),
                 }
             ),
             _FoundPairs(),
             FloatArrays(("shapley", "first_order", "total_order"), finite=True, gaps=True),
             FloatArrays(("second_order",), finite=True, gaps=True, optional=True),
             FloatArrays(("variance", "mean"), finite=True),
+            FloatArrays(tuple(f"{kind}_draws" for kind in _KINDS), gaps=True, optional=True),
         ),
     )
 
@@ -148,6 +176,16 @@ class Sensitivity(Result):
     second_order: Floats | None = None
     input_notes: tuple[str, ...] = ()
     dependence: Dependence | None = None
+    first_order_draws: Floats | None = None
+    total_order_draws: Floats | None = None
+    shapley_draws: Floats | None = None
+    second_order_draws: Floats | None = None
+    variance_draws: Floats | None = None
+    draws_error: float | None = None
+
+    def _other_sizes(self) -> tuple[tuple[str, int], ...]:
+        effects = self.shapley_draws
+        return () if effects is None else (("draw", len(effects)),)
 
     def _check_sums(self) -> None:
         sums = self.shapley.sum(axis=0)
@@ -173,6 +211,89 @@ class Sensitivity(Result):
         effects = self.shapley
         total = effects if effects.ndim == 1 else np.nansum(effects, axis=1)
         return np.argsort(-total, kind="stable")
+
+    @property
+    def draws(self) -> Mapping[str, Floats]:
+        """The indices of posterior draws, by kind: "shapley", "first_order", "total_order", ...
+
+        Each array is that of the result with an axis of draws before the others; "variance" is
+        there too, and "second_order" with ``order=2``. Their means, as in
+        ``draws["shapley"].mean(axis=0)``, are the posterior means of the indices, while the result
+        has those of the posterior mean. Empty unless asked for by ``n_draws``.
+
+        See Also
+        --------
+        pkex.Sensitivity.interval : Credible intervals.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> from sklearn.gaussian_process import GaussianProcessRegressor
+        >>> X = np.random.default_rng(0).uniform(size=(20, 2))
+        >>> model = GaussianProcessRegressor(alpha=0.01).fit(X, X[:, 0])
+        >>> result = pkex.sensitivity(model, X, n_draws=49, random_state=0)
+        >>> result.draws["shapley"].shape, result.draws["variance"].shape
+        ((49, 2), (49,))
+        """
+        arrays = {kind: getattr(self, f"{kind}_draws") for kind in _KINDS}
+        return {kind: array for kind, array in arrays.items() if array is not None}
+
+    def interval(self, kind: str = "shapley", level: float = 0.9) -> tuple[Floats, Floats]:
+        """Return the lower and upper ends of credible intervals, from posterior draws.
+
+        The ends are order statistics: of 199 draws and at level 0.9 the 10th and the 190th.
+
+        Parameters
+        ----------
+        kind : {"shapley", "first_order", "total_order", "variance", "second_order"}
+            Which index.
+        level : float, default 0.9
+            Posterior probability of an interval, between 0 and 1.
+
+        Returns
+        -------
+        low : array of the shape of the index
+            The lower ends.
+        high : array of the shape of the index
+            The upper ends.
+
+        Raises
+        ------
+        ValueError
+            When there are no draws of that kind, or too few for the level.
+
+        See Also
+        --------
+        pkex.Sensitivity.draws : The draws.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> from sklearn.gaussian_process import GaussianProcessRegressor
+        >>> X = np.random.default_rng(0).uniform(size=(20, 2))
+        >>> model = GaussianProcessRegressor(alpha=0.01).fit(X, X[:, 0])
+        >>> result = pkex.sensitivity(model, X, n_draws=49, random_state=0)
+        >>> low, high = result.interval("shapley", level=0.8)
+        >>> bool((low < high).all())
+        True
+        """
+        if not self.draws:
+            raise ValueError("intervals need posterior draws; pass n_draws=199 to sensitivity.")
+        if kind not in self.draws:
+            more = " (order=2 adds second_order)" * ("second_order" not in self.draws)
+            raise ValueError(f"kind must be one of {', '.join(self.draws)}{more}; got {kind!r}.")
+        level = check_number(level, "level")
+        array = self.draws[kind]
+        rank = (len(array) + 1) * (1.0 - level) / 2.0
+        if not (0.0 < level < 1.0 and rank > 1.0 - 1e-9):
+            raise ValueError(
+                f"level must lie between 0 and 1, and {len(array)} draws have intervals up to "
+                f"level {max(0.0, 1.0 - 2.0 / (len(array) + 1)):.3g}; got {level:g}. Pass a larger "
+                "n_draws to sensitivity for a higher level."
+            )
+        edges = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+        low, high = np.quantile(array, edges, axis=0, method="weibull")
+        return low, high
 
     @property
     def interaction_fraction(self) -> Any:
@@ -244,5 +365,10 @@ class Sensitivity(Result):
             notes.append(
                 f"Numerical error of an index: up to {self.error_bound:.1g} (of computing it, not "
                 "of the model)"
+            )
+        if self.draws_error is not None and self.draws_error > _FEW_WAVES:
+            notes.append(
+                f"The posterior variance of the draws is off by {self.draws_error:.0%} on average: "
+                "intervals are approximate"
             )
         return notes

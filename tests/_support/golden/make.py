@@ -208,6 +208,9 @@ RESULTS = {
     "sensitivity_ranges": lambda: pkex.sensitivity(
         numbers()[0], {0: (-1.0, 1.0), 1: (0.0, 2.0), 2: (0.0, 1.0)}, groups=[[1, 2]], n_jobs=1
     ),
+    "sensitivity_draws": lambda: pkex.sensitivity(
+        process()[0], {"a": (-1.0, 1.0), "b": (0.0, 1.0)}, order=2, n_draws=19, random_state=0
+    ),
 }
 
 

@@ -12,6 +12,7 @@ from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, check_at_least
 from pkex.output.plots.interactions import PairTableDisplay
 from pkex.output.plots.labels import literal, of_all
+from pkex.output.spread import LEVEL, has_intervals, interval_words
 
 if TYPE_CHECKING:
     from pkex.results.sensitivity import Sensitivity
@@ -41,6 +42,8 @@ class SensitivityDisplay(Display):
     ) -> SensitivityDisplay:
         """Draw first-order indices as bars, total-order indices pale, Shapley effects as marks.
 
+        With posterior draws, whiskers are credible intervals of the Shapley effects.
+
         Parameters
         ----------
         ax, max_display, output
@@ -59,8 +62,13 @@ class SensitivityDisplay(Display):
         canvas.bars(places, np.maximum(total - first, 0.0), 0.62, left=first, **style)
         style = {"color": canvas.theme(palette.INK), "markersize": 4.5, "zorder": 4}
         canvas.ax.plot(shapley, places, "D", label="Shapley effect", **style)
+        if has_intervals(sensitivity):
+            low, high = (end[shown] for end in sensitivity.interval("shapley", LEVEL))
+            # an index of the posterior mean may lie outside of what the draws say
+            middle = 0.5 * (low + high)
+            canvas.whiskers(middle, places, 0.5 * (high - low))
         label = of_all("fraction of the variance", len(shown), len(sensitivity.feature_names))
-        notes: list[str] = []
+        notes = [f"whiskers: {one}" for one in interval_words(sensitivity)]
         for note in sensitivity.notes if self._new_figure else ():  # others may lack the room
             notes += wrap(note, _LETTERS_OF_A_NOTE)
         canvas.ax.set_xlabel(literal("\n".join([label, *notes])))

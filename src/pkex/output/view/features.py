@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex._util.words import pluralise
-from pkex.output.spread import importance_notes
+from pkex.output.spread import LEVEL, has_intervals, importance_notes, interval_words
 from pkex.output.text import value_name
 from pkex.output.view import OUTPUTS, TableView, View, more, number_column, titled
 
@@ -84,7 +84,7 @@ def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -
         hidden = "and more; see to_frame()"
     return View(
         titled("Sensitivity", pluralise(n_inputs, "input"), facts),
-        notes=[f"inputs: {result.inputs}, independent of each other"],
+        notes=[f"inputs: {result.inputs}, independent of each other", *interval_words(result)],
         tables=tables[:n_outputs],
         more=hidden,
         remarks=sensitivity_remarks(result),
@@ -94,18 +94,32 @@ def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -
 def sensitivity_tables(result: Sensitivity, outputs: Sequence[str], count: int) -> list[TableView]:
     """Return the indices of each output, whose title is its name and variance."""
     order = result.ranking[:count]
-    parts = [
-        part.reshape(len(part), -1)[order]
-        for part in (result.first_order, result.shapley, result.total_order)
-    ]
+    kinds = ("first_order", "shapley", "total_order")
+    parts = [getattr(result, kind).reshape(len(result.feature_names), -1)[order] for kind in kinds]
+    spreads = [_intervals(result, kind, order) for kind in kinds]
     shown, variances = [result.feature_names[i] for i in order], np.reshape(result.variance, -1)
     tables = []
     for k, output in enumerate(outputs):
-        named = zip(("first-order", "Shapley", "total-order"), parts, strict=True)
-        columns = [number_column(title, part[:, k], ".4f", 1.0) for title, part in named]
+        named = zip(("first-order", "Shapley", "total-order"), parts, spreads, strict=True)
+        columns = [
+            number_column(title, part[:, k], ".4f", 1.0, spread[k] if spread else ())
+            for title, part, spread in named
+        ]
         title = f"{output}: variance {float(variances[k]):.4g}" if output else ""
         tables.append(TableView("input", shown, columns, title, output))
     return tables
+
+
+def _intervals(result: Sensitivity, kind: str, order: Indices) -> list[list[str]]:
+    """Return the intervals of an index as text, for each output; none without enough draws."""
+    if not has_intervals(result):
+        return []
+    ends = [end.reshape(len(end), -1)[order].T for end in result.interval(kind, LEVEL)]
+    outputs = zip(*ends, strict=True)
+    return [
+        [f"[{low:.3f}, {high:.3f}]" for low, high in zip(*output, strict=True)]
+        for output in outputs
+    ]
 
 
 def sensitivity_remarks(result: Sensitivity) -> list[str]:
