@@ -29,7 +29,8 @@ from pkex.kernels import Linear, Matern
 from pkex.kernels.algebra import Kernel
 from pkex.models.expansion import KernelExpansion
 from pkex.models.expansion_base import Data
-from pkex.models.posterior import Posterior, noise_levels
+from pkex.models.noise_levels import noise_levels
+from pkex.models.posterior import Posterior
 from pkex.models.sums import add_expansions, combine_outputs, stack
 from pkex.readers import Given, Reading, read
 from pkex.readers.gpytorch.copies import array, exactly, take_slice, tensor, working_copy

@@ -13,7 +13,8 @@ import numpy as np
 
 from pkex._util.validation import as_matrix
 from pkex.kernels.algebra import Kernel
-from pkex.models.posterior import Posterior, noise_levels
+from pkex.models.noise_levels import noise_levels
+from pkex.models.posterior import Posterior
 
 __all__ = ["make_posterior"]
 
