@@ -43,8 +43,8 @@ from pkex.results.explanation import Explanation
 
 __all__ = [
     "check_digits",
-    "covariance_of_means",
     "check_posteriors",
+    "covariance_of_means",
     "explain_variance",
     "refuse_mixtures",
     "require_posteriors",
