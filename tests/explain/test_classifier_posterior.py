@@ -1,7 +1,7 @@
 """The uncertainty of the latent function of `GaussianProcessClassifier`, against enumeration.
 
-The oracle is Laplace's approximation as scikit-learn has it: ``k(x, z) - v_x' v_z`` with ``v = B^-1/2
-W^1/2 k``, on all hybrids of a row and a background.
+The oracle is Laplace's approximation as scikit-learn has it: ``k(x, z) - v_x' v_z`` with
+``v = B^-1/2 W^1/2 k``, on all hybrids of a row and a background.
 """
 
 from __future__ import annotations

@@ -335,7 +335,7 @@ def test_a_core_of_a_regression_gives_the_same_numbers(removal):
     one, other = (explainer(f, removal).explain_variance(ROWS) for f in (part, again))
     assert_close(one.values, other.values, 1e-8)
     gradients = [explainer(f, removal).gradients(ROWS, return_std=True).std for f in (part, again)]
-    assert_close(*gradients, 1e-8)
+    assert_close(gradients[0], gradients[1], 1e-8)
 
 
 def test_few_digits_of_a_core_are_told():

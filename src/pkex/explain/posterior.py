@@ -175,8 +175,8 @@ def explain_variance(
     refuse_mixtures(
         problem,
         "explain_variance",
-        "explainer(X, return_std=True) supports mixtures; to explain the variance, fit one process, "
-        "such as SingleTaskGP.",
+        "explainer(X, return_std=True) supports mixtures; to explain the variance, fit one "
+        "process, such as SingleTaskGP.",
     )
     prepared = problem.prepare(X)
     noise = None if observation_noise is None else bool(observation_noise)

@@ -248,7 +248,7 @@ class Posterior:
         return whitened
 
     def coefficients(self, whitened: Floats) -> Floats:
-        """Return ``(K + noise)^-1 values`` from whitened values; with a core ``L^-T C L^-1 values``.
+        """Return ``(K + noise)^-1 values`` from whitened values, or ``L^-T C L^-1 values``.
 
         Parameters
         ----------
