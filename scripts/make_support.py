@@ -131,6 +131,7 @@ FAMILIES = (
         ("sklearn.gaussian_process.GaussianProcessClassifier",),
         "latent mean, not the probability",
         "several classes as the model has them",
+        uncertain="yes",
     ),
     _Family(
         "exact processes of GPyTorch and BoTorch",

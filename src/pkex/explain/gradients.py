@@ -24,7 +24,7 @@ from pkex.games.blas import single_blas
 from pkex.games.blocks import balance, even_step, rectangle
 from pkex.games.threads import run_in_order
 from pkex.models.expansion import KernelExpansion
-from pkex.models.posterior import Mixture
+from pkex.models.posterior import SampleMixture
 from pkex.models.preparation import Slopes
 from pkex.results.gradients import Gradients
 
@@ -50,7 +50,7 @@ def explain_gradients(problem: Problem, X: Any, return_std: bool, n_jobs: int | 
     n_columns, n_rows = len(problem.expansion.feature_names), len(prepared.parts[0])
     shape = (n_rows, n_columns, problem.expansion.n_outputs)
     values, variances, lost = np.zeros(shape), np.zeros(shape), np.zeros((n_rows, shape[2]))
-    by_sample: dict[Mixture, dict[int, Floats]] = {}
+    by_sample: dict[SampleMixture, dict[int, Floats]] = {}
     for part, rows in zip(problem.expansion.parts, prepared.parts, strict=True):
         slopes = part_slopes(part, prepared.table)
         _refuse_steps(part, slopes)

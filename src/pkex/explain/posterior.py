@@ -29,7 +29,7 @@ from pkex.games.points import WeightedPoints
 from pkex.games.quadratic import pairs_of, tiles_of
 from pkex.games.sums import sort_rules
 from pkex.models.expansion import KernelExpansion
-from pkex.models.posterior import Mixture, Posterior
+from pkex.models.posterior import Posterior, SampleMixture
 from pkex.models.posterior_moments import (
     UNIT,
     bound_mixture_error,
@@ -127,7 +127,7 @@ def _spread_of_means(
     problem: Problem, prepared: PreparedRows, full: bool, n_jobs: int | None
 ) -> Floats | float:
     """Return the covariances of the values of the samples of all mixtures, or variances."""
-    by_sample: dict[Mixture, dict[int, Any]] = {}
+    by_sample: dict[SampleMixture, dict[int, Any]] = {}
     for games, part, rows in zip(
         problem.games, problem.expansion.parts, prepared.parts, strict=True
     ):
@@ -142,12 +142,12 @@ def _spread_of_means(
     return total
 
 
-def covariance_of_means(mixture: Mixture, shares: list[Floats], *, full: bool) -> Floats:
+def covariance_of_means(mixture: SampleMixture, shares: list[Floats], *, full: bool) -> Floats:
     """Return the covariances of numbers over the samples of a mixture, or variances.
 
     Parameters
     ----------
-    mixture : Mixture
+    mixture : SampleMixture
     shares : list of arrays of shape (rows, numbers, outputs)
         For each sample ``1 / n_samples`` of its numbers.
     full : bool

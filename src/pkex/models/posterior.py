@@ -13,8 +13,8 @@ A variational process has inducing points in place of training points, and a sym
 *core*, in the middle: ``L^-T C L^-1`` takes the place of the inverse, with ``L L' = K``. For values
 ``N(m, S)`` at the inducing points it is ``C = I - L^-1 S L^-T``, which need not be positive.
 
-The samples of a `Mixture` are processes of which one is right. Their covariances are averaged, and
-the covariance of their means is added (law of total covariance).
+The samples of a `SampleMixture` are processes of which one is right. Their covariances are
+averaged, and the covariance of their means is added (law of total covariance).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats
 
-__all__ = ["Mixture", "Posterior", "invert_cholesky"]
+__all__ = ["Posterior", "SampleMixture", "invert_cholesky"]
 
 _BLOCK = 256  # rows of a matrix that are mirrored at once
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class SampleMixture:
     """Equally likely processes, such as those of sampled hyperparameters; compared by identity.
 
     Attributes
@@ -73,7 +73,7 @@ class Posterior:
     regression : bool, default True
         Whether the coefficients of the expansion are ``(K + noise)^-1`` times targets. Those of a
         classifier are not, so leaving out a row has no formula.
-    mixture : Mixture, optional
+    mixture : SampleMixture, optional
         The mixture that the process is a sample of; the expansion then has ``1 / n_samples`` of the
         mean of the sample, and `mixing` as much of the process.
     sample : int, default 0
@@ -100,7 +100,7 @@ class Posterior:
     observation_noise: float | None
     core: Floats | None = None
     regression: bool = True
-    mixture: Mixture | None = None
+    mixture: SampleMixture | None = None
     sample: int = 0
 
     def __init__(
@@ -112,7 +112,7 @@ class Posterior:
         *,
         core: ArrayLike | None = None,
         regression: bool = True,
-        mixture: Mixture | None = None,
+        mixture: SampleMixture | None = None,
         sample: int = 0,
     ) -> None:
         factor = as_floats(cholesky, "cholesky")
@@ -149,7 +149,7 @@ class Posterior:
     def scales(self) -> Floats:
         """Variance of each output per unit of variance of the kernel.
 
-        A sample of a mixture counts with its share, not with the square of it.
+        A sample of a mixture counts with its weight, not with the square of it.
 
         See Also
         --------

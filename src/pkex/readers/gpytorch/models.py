@@ -30,7 +30,7 @@ from pkex.kernels.algebra import Kernel
 from pkex.models.expansion import KernelExpansion
 from pkex.models.expansion_base import Data
 from pkex.models.noise_levels import noise_levels
-from pkex.models.posterior import Mixture, Posterior
+from pkex.models.posterior import Posterior, SampleMixture
 from pkex.models.sums import add_expansions, combine_outputs, stack
 from pkex.readers import Given, Reading, read
 from pkex.readers.gpytorch.copies import array, exactly, take_slice, tensor, working_copy
@@ -211,7 +211,7 @@ class Process:
                 "data, which is not supported. Explain them one by one."
             )
         outputs: list[list[KernelExpansion]] = [[] for _ in range(n_outputs)]
-        mixture = Mixture(n_samples) if n_samples > 1 else None
+        mixture = SampleMixture(n_samples) if n_samples > 1 else None
         for number, index in enumerate(np.ndindex(*shape)):
             for part in self._parts(index, mixture, number // n_outputs):
                 share = combine_outputs(part, np.full((1, 1), 1.0 / n_samples), None)
@@ -224,7 +224,9 @@ class Process:
         scaled = combine_outputs(expansion, np.diag(slope), names, shift)
         return Reading(scaled, PosteriorMean(self.model), tolerance(scaled))
 
-    def _parts(self, index: Index, mixture: Mixture | None, sample: int) -> list[KernelExpansion]:
+    def _parts(
+        self, index: Index, mixture: SampleMixture | None, sample: int
+    ) -> list[KernelExpansion]:
         """Return the parts of one process: its kernel, and the slope of its prior mean."""
         points = take_slice(self.points, index, 2)
         kernel = convert_covariance(self.prior.lazy_covariance_matrix, self.points, index)
