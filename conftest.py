@@ -20,7 +20,7 @@ try:
 except ImportError:
     collect_ignore_glob += ["src/pkex/games/native/*.py"]
 if find_spec("gpytorch") is None:  # see `make torch`
-    collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/readers/test_torch.py"]
+    collect_ignore_glob += ["src/pkex/readers/gpytorch/*.py", "tests/readers/test_torch*.py"]
     collect_ignore_glob += [
         "tests/_support/torch_models/*.py",
         "docs/guide/bayesian_optimisation.md",

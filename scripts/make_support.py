@@ -131,6 +131,7 @@ FAMILIES = (
         ("sklearn.gaussian_process.GaussianProcessClassifier",),
         "latent mean, not the probability",
         "several classes as the model has them",
+        uncertain="yes",
     ),
     _Family(
         "exact processes of GPyTorch and BoTorch",
@@ -144,15 +145,16 @@ FAMILIES = (
         uncertain="yes",
     ),
     _Family(
-        "variational and fully Bayesian processes of GPyTorch and BoTorch",
+        "variational, fully Bayesian and ensemble processes of GPyTorch and BoTorch",
         (
             "gpytorch.models.approximate_gp.ApproximateGP",
             "botorch.models.approximate_gp.SingleTaskVariationalGP",
             "botorch.models.fully_bayesian.AbstractFullyBayesianSingleTaskGP",
+            "botorch.models.map_saas.EnsembleMapSaasSingleTaskGP",
         ),
         "mean of the latent process, or over the samples",
         "`ApproximateGP` needs a background",
-        uncertain="no",
+        uncertain="yes",
     ),
     _Family(
         "`KernelPCA`, `KernelDensity`",

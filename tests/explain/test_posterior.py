@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -287,7 +288,7 @@ def test_refusals():
     with pytest.raises(pkex.UnsupportedModelError, match="posterior of a Gaussian process"):
         Explainer(SVR().fit(X, Y))(ROWS, return_std=True)
     with pytest.raises(pkex.UnsupportedModelError, match="return_cov needs the posterior"):
-        Explainer(GaussianProcessClassifier().fit(X, Y > 0.0))(ROWS, return_cov=True)
+        Explainer(KernelRidge(kernel="rbf").fit(X, Y))(ROWS, return_cov=True)
     with pytest.raises(ValueError, match="does not support neutral removal"):
         Explainer(fitted("rbf"), removal="neutral").explain_variance(ROWS)
     with pytest.raises(ValueError, match="does not support neutral removal"):
@@ -301,12 +302,63 @@ def test_posteriors_must_fit_their_expansion():
         Posterior(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="n_processes, n_outputs"):
         Posterior(np.eye(2), [1.0])
+    with pytest.raises(ValueError, match=r"core must have the shape \(2, 2\)"):
+        Posterior(np.eye(2), core=np.eye(3))
+    with pytest.raises(ValueError, match="core must be symmetric"):
+        Posterior(np.eye(2), core=[[1.0, 2.0], [0.0, 1.0]])
     with pytest.raises(ValueError, match="must be a variance"):
         Posterior(np.eye(2), noise=-1.0)
     with pytest.raises(ValueError, match="3 points and 1 outputs, but the expansion has 2 and 1"):
         KernelExpansion(
             [[0.0], [1.0]], [1.0, 2.0], pkex.kernels.RBF(), posterior=Posterior(np.eye(3))
         )
+
+
+@every_game
+def test_a_core_of_a_regression_gives_the_same_numbers(removal):
+    """Inducing points that are the training points, with the posterior that these have there."""
+    model = fitted("ard", normalize_y=False)
+    part = pkex.as_expansion(model)
+    K = part.kernel(X)
+    root = np.linalg.cholesky(K + 1e-12 * np.eye(len(X)))
+    half = np.linalg.solve(root, K)
+    core = half @ np.linalg.solve(model.L_ @ model.L_.T, half.T)
+    again = KernelExpansion(X, part.coefficients, part.kernel, posterior=Posterior(root, core=core))
+    for options in ({"return_cov": True}, {"return_std": True}):
+        one, other = (
+            explainer(part, removal)(ROWS, **options),
+            explainer(again, removal)(ROWS, **options),
+        )
+        assert_close(one.std, other.std, 1e-8)
+    inverse = np.linalg.inv(model.L_ @ model.L_.T)
+    assert_close(again.posterior.inverse(), inverse, 1e-7 * np.abs(inverse).max())
+    one, other = (explainer(f, removal).explain_variance(ROWS) for f in (part, again))
+    assert_close(one.values, other.values, 1e-8)
+    gradients = [explainer(f, removal).gradients(ROWS, return_std=True).std for f in (part, again)]
+    assert_close(gradients[0], gradients[1], 1e-8)
+
+
+def test_few_digits_of_a_core_are_told():
+    rows = np.repeat(X, 2, axis=0) + 1e-7 * RNG.normal(size=(2 * len(X), D))
+    kernel = pkex.kernels.RBF(4.0)
+    root = np.linalg.cholesky(kernel(rows) + 1e-13 * np.eye(len(rows)))
+    core = 0.999999 * np.eye(len(rows))
+    f = KernelExpansion(rows, np.ones(len(rows)), kernel, posterior=Posterior(root, core=core))
+    with pytest.warns(pkex.PrecisionWarning, match="of the standard deviations of the values"):
+        Explainer(f, rows[1:2])(rows[:1], return_std=True)
+
+
+def test_noise_of_a_point_that_does_not_count_costs_no_digits():
+    """Rounding is measured beside the diagonal of each point: one has a noise of 1e12."""
+    alpha = np.where(np.arange(len(X)) == 3, 1e12, 0.05)
+    model = fitted("rbf", alpha=alpha, normalize_y=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pkex.PrecisionWarning)
+        found = explainer(model, "interventional")(ROWS, return_std=True)
+    kept = np.arange(len(X)) != 3
+    other = GaussianProcessRegressor(KERNELS["rbf"], alpha=0.05, optimizer=None)
+    expected = explainer(other.fit(X[kept], Y[kept]), "interventional")(ROWS, return_std=True)
+    assert_close(found.std, expected.std, 1e-10)
 
 
 def test_few_digits_are_told():

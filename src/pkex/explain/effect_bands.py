@@ -67,9 +67,9 @@ def covariances(
                 q = part.explain(curves[number], sums.means[k][number], k, some)
                 white = posterior.whiten(q.T)
                 if variance is not None:
-                    variance[some] -= (white * white).sum(axis=0)
+                    variance[some] -= (white * posterior.weigh(white)).sum(axis=0)
                 else:
-                    total -= white.T @ white
+                    total -= white.T @ posterior.weigh(white)
             known = total if variance is None else variance
             bands[number] = bands[number] + known[..., None] * posterior.scales
     shapes = [(len(c.places[0]) - c.local, base.intercept.size) for c in curves]

@@ -18,12 +18,13 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
-from pkex.explain.posterior import check_digits, require_posteriors
+from pkex.explain.posterior import check_digits, covariance_of_means, require_posteriors
 from pkex.explain.problem import Problem
 from pkex.games.blas import single_blas
 from pkex.games.blocks import balance, even_step, rectangle
 from pkex.games.threads import run_in_order
 from pkex.models.expansion import KernelExpansion
+from pkex.models.posterior import SampleMixture
 from pkex.models.preparation import Slopes
 from pkex.results.gradients import Gradients
 
@@ -48,7 +49,8 @@ def explain_gradients(problem: Problem, X: Any, return_std: bool, n_jobs: int | 
     prepared = problem.prepare(X)
     n_columns, n_rows = len(problem.expansion.feature_names), len(prepared.parts[0])
     shape = (n_rows, n_columns, problem.expansion.n_outputs)
-    values, variances = np.zeros(shape), np.zeros(shape)
+    values, variances, lost = np.zeros(shape), np.zeros(shape), np.zeros((n_rows, shape[2]))
+    by_sample: dict[SampleMixture, dict[int, Floats]] = {}
     for part, rows in zip(problem.expansion.parts, prepared.parts, strict=True):
         slopes = part_slopes(part, prepared.table)
         _refuse_steps(part, slopes)
@@ -59,11 +61,18 @@ def explain_gradients(problem: Problem, X: Any, return_std: bool, n_jobs: int | 
         _refuse_kinks(part, gradient)
         gradient *= slopes.values[:, :, None]
         _add_columns(values, column_places(part), gradient)
+        mixture = part.posterior.mixture if scales is not None and part.posterior else None
+        if mixture is not None and part.posterior is not None:
+            of_sample = by_sample.setdefault(mixture, {})
+            share = of_sample.setdefault(part.posterior.sample, np.zeros(shape))
+            _add_columns(share, column_places(part), gradient)
         if uncertain:
             spread = np.concatenate([block.variances for block in blocks])
-            lost = np.concatenate([block.lost for block in blocks])
-            check_digits("standard deviations of the gradients", spread.max(axis=1), lost)
             variances += spread[:, :, None] * scales
+            lost += np.concatenate([block.lost for block in blocks])[:, None] * scales
+    for mixture, shares in by_sample.items():
+        variances += covariance_of_means(mixture, list(shares.values()), full=False)
+    check_digits("standard deviations of the gradients", variances.max(axis=1), lost)
     problem.check_predictions(prepared.rows)
     about = problem.about_rows(prepared.rows)
     singles = tuple((column,) for column in range(n_columns))
@@ -109,44 +118,42 @@ def _differentiate(
     step = even_step(len(rows), balance(len(rows), max(1, _ENTRIES // part.points.size)))
     blocks = [some for some, _ in rectangle(len(rows), 1, step)]
     factors = np.broadcast_to(slopes.values, rows.shape)
-    size = part.posterior.size() if uncertain and part.posterior is not None else 0.0
-    run = partial(_differentiate_block, part, rows, factors, size)
+    run = partial(_differentiate_block, part, rows, factors, uncertain)
     with single_blas():
         return list(run_in_order(run, blocks, n_jobs))
 
 
 def _differentiate_block(
-    part: KernelExpansion, rows: Floats, factors: Floats, size: float, some: slice
+    part: KernelExpansion, rows: Floats, factors: Floats, uncertain: bool, some: slice
 ) -> _RowBlock:
-    """Return the derivatives of some rows; with variances where `size`, the norm of A, is given."""
+    """Return the derivatives of some rows, and variances where they are wanted."""
     x, alpha, z = rows[some], part.alpha, part.points
     n_columns = len(part.feature_names)
-    if not size:
+    if not uncertain:
         used = alpha.any(axis=1)  # a point that does not count has no kinks
         z, alpha = z[used], alpha[used]
     values = np.zeros((len(x), alpha.shape[1], x.shape[1]))
-    jacobian = np.zeros((len(x), n_columns, len(z) if size else 0))
+    jacobian = np.zeros((len(x), n_columns, len(z) if uncertain else 0))
     places = list(column_places(part))
     step = max(1, _ENTRIES // max(1, x.size))
     for start in range(0, len(z), step):
         points = slice(start, start + step)
         slopes = part.kernel.gradient(x[:, None, :], z[None, points]).slopes
         values += alpha[points].T @ slopes
-        if size:
+        if uncertain:
             by_column = np.moveaxis(slopes * factors[some, None], 2, 1)
             _add_columns(jacobian[..., points], places, by_column)
     variances, lost = np.zeros((len(x), n_columns)), np.zeros(len(x))
-    if size:
+    if uncertain:
         posterior = part.posterior
         assert posterior is not None
         white = posterior.whiten(jacobian.reshape(-1, len(z)).T)
-        betas = posterior.coefficients(white)
         prior = part.kernel.jet(x).mixed * factors[some, :, None] * factors[some, None, :]
         prior *= np.equal.outer(places, places)  # columns made from one column vary together
         _add_columns(variances, places, prior.sum(axis=2))
-        lost = size * (betas * betas).sum(axis=0).reshape(len(x), -1).max(axis=1)
+        lost = posterior.bound_rounding(white).reshape(len(x), -1).max(axis=1)
         lost = _UNIT * (variances.max(axis=1) + lost)
-        variances -= (white * white).sum(axis=0).reshape(len(x), -1)
+        variances -= (white * posterior.weigh(white)).sum(axis=0).reshape(len(x), -1)
     return _RowBlock(np.moveaxis(values, 1, 2), variances, lost)
 
 

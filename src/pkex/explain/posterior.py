@@ -29,7 +29,7 @@ from pkex.games.points import WeightedPoints
 from pkex.games.quadratic import pairs_of, tiles_of
 from pkex.games.sums import sort_rules
 from pkex.models.expansion import KernelExpansion
-from pkex.models.posterior import Posterior
+from pkex.models.posterior import Posterior, SampleMixture
 from pkex.models.posterior_moments import (
     UNIT,
     bound_mixture_error,
@@ -44,7 +44,9 @@ from pkex.results.explanation import Explanation
 __all__ = [
     "check_digits",
     "check_posteriors",
+    "covariance_of_means",
     "explain_variance",
+    "refuse_mixtures",
     "require_posteriors",
     "spread_of_values",
 ]
@@ -60,9 +62,20 @@ def require_posteriors(problem: Problem, asked: str) -> None:
     if any(part.posterior is None for part in problem.expansion.parts):
         raise UnsupportedModelError(
             f"{asked} needs the posterior of a Gaussian process, which this model does not have. "
-            "GaussianProcessRegressor and exact processes of GPyTorch and BoTorch have one; for a "
-            "custom model pass KernelExpansion(..., posterior=pkex.Posterior(cholesky))."
+            "Gaussian processes of scikit-learn, GPyTorch and BoTorch have one; for a custom model "
+            "pass KernelExpansion(..., posterior=pkex.Posterior(cholesky))."
         )
+
+
+def refuse_mixtures(problem: Problem, asked: str, instead: str) -> None:
+    """Raise where a model is a mixture over samples or an ensemble, for which there is no sum."""
+    for part in problem.expansion.parts:
+        if part.posterior is not None and part.posterior.mixture is not None:
+            raise UnsupportedModelError(
+                f"{asked} does not support mixtures, and this model is one of "
+                f"{part.posterior.mixture.n_samples} Gaussian processes: the variance of their "
+                f"means is part of its variance, and pkex has no formula for that part. {instead}"
+            )
 
 
 def check_posteriors(problem: Problem, asked: str) -> None:
@@ -85,30 +98,65 @@ def spread_of_values(
     Parameters
     ----------
     problem : Problem
-        Its parts are independent processes, whose covariances add up.
+        Its parts are independent processes, whose covariances add up, or samples of mixtures.
     prepared : PreparedRows
     full : bool
         Whether the covariances are wanted as well.
     n_jobs : int or None
     progress : bool
     """
-    total: Floats | None = None
-    digits = math.inf
+    total: Any = 0.0
+    error: Any = 0.0
     for games, part, rows in _uncertain_parts(problem, prepared):
         points, posterior = as_products(games, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
-        moments, error = run_reduction(prior, n_jobs=n_jobs, progress=progress)
-        error = error + subtract_explained(points, posterior, rows, moments, n_jobs, progress)
-        variances = np.diagonal(moments, axis1=1, axis2=2) if full else moments
-        digits = min(digits, _digits(variances.max(axis=1, initial=0.0), error))
-        scaled = moments[..., None] * posterior.scales
-        total = scaled if total is None else total + scaled
-    assert total is not None  # an expansion has parts
-    _warn_of_digits("standard deviations of the values", digits)
+        moments, off = run_reduction(prior, n_jobs=n_jobs, progress=progress)
+        off = off + subtract_explained(points, posterior, rows, moments, n_jobs, progress)
+        total = total + moments[..., None] * posterior.scales
+        error = error + off[:, None] * posterior.scales
+    total = total + _spread_of_means(problem, prepared, full, n_jobs)
+    variances = np.einsum("rjj...->rj...", total) if full else total
+    check_digits("standard deviations of the values", variances.max(axis=1, initial=0.0), error)
     if problem.base_value.ndim == 0:
         total = total[..., 0]
     variances = np.einsum("rjj...->rj...", total) if full else total
     return {"std": np.sqrt(np.maximum(variances, 0.0)), "cov": total if full else None}
+
+
+def _spread_of_means(
+    problem: Problem, prepared: PreparedRows, full: bool, n_jobs: int | None
+) -> Floats | float:
+    """Return the covariances of the values of the samples of all mixtures, or variances."""
+    by_sample: dict[SampleMixture, dict[int, Any]] = {}
+    for games, part, rows in zip(
+        problem.games, problem.expansion.parts, prepared.parts, strict=True
+    ):
+        mixture = _posterior(part).mixture
+        if mixture is not None:
+            values = by_sample.setdefault(mixture, {})
+            number = _posterior(part).sample
+            values[number] = values.get(number, 0.0) + games.explain(rows, n_jobs=n_jobs).values
+    total: Floats | float = 0.0
+    for mixture, values in by_sample.items():
+        total = total + covariance_of_means(mixture, list(values.values()), full=full)
+    return total
+
+
+def covariance_of_means(mixture: SampleMixture, shares: list[Floats], *, full: bool) -> Floats:
+    """Return the covariances of numbers over the samples of a mixture, or variances.
+
+    Parameters
+    ----------
+    mixture : SampleMixture
+    shares : list of arrays of shape (rows, numbers, outputs)
+        For each sample ``1 / n_samples`` of its numbers.
+    full : bool
+    """
+    away = np.stack(shares)
+    away = away - away.mean(axis=0)
+    rule = "srjm,srkm->rjkm" if full else "srjm,srjm->rjm"
+    covariance: Floats = mixture.n_samples * np.einsum(rule, away, away)
+    return covariance
 
 
 def explain_variance(
@@ -124,6 +172,12 @@ def explain_variance(
             f"observation_noise must be None, True or False, got {brief(observation_noise)}."
         )
     check_posteriors(problem, "explain_variance")
+    refuse_mixtures(
+        problem,
+        "explain_variance",
+        "explainer(X, return_std=True) supports mixtures; to explain the variance, fit one "
+        "process, such as SingleTaskGP.",
+    )
     prepared = problem.prepare(X)
     noise = None if observation_noise is None else bool(observation_noise)
     parts = _uncertain_parts(problem, prepared)

@@ -154,7 +154,10 @@ class _Given(NamedTuple):
 def has_left_out(problem: Problem) -> bool:
     """Tell whether the fit of a model without one of its rows has a closed form."""
     parts = problem.expansion.parts
-    return all(part.posterior is not None or part.ridge is not None for part in parts)
+    return all(
+        (part.posterior is not None and part.posterior.regression) or part.ridge is not None
+        for part in parts
+    )
 
 
 def read_training(problem: Problem, X_train: Any, y_train: Any, sample_weight: Any) -> Training:

@@ -5,31 +5,46 @@ latent function has the covariance
 
     cov(f(x), f(z)) = k(x, z) - k_x' (K + noise)^-1 k_z,      k_x = (k(x, x_1), ..., k(x, x_n)),
 
-with the kernel and the points of the expansion. What is left to know is the Cholesky factor of
+with the kernel and the points of the expansion. What is left to know is the Cholesky factor L of
 ``K + noise``, the units of the outputs, and the noise that a new row has: what the model's own
 `predict` counts of it, and all that an observation has.
+
+A variational process has inducing points in place of training points, and a symmetric matrix C, the
+*core*, in the middle: ``L^-T C L^-1`` takes the place of the inverse, with ``L L' = K``. For values
+``N(m, S)`` at the inducing points it is ``C = I - L^-1 S L^-T``, which need not be positive.
+
+The samples of a `SampleMixture` are processes of which one is right. Their covariances are
+averaged, and the covariance of their means is added (law of total covariance).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotri
 
+from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats
 
-if TYPE_CHECKING:
-    from pkex.kernels.algebra import Kernel
-
-__all__ = ["Posterior", "invert_cholesky", "noise_levels"]
+__all__ = ["Posterior", "SampleMixture", "invert_cholesky"]
 
 _BLOCK = 256  # rows of a matrix that are mirrored at once
-_SOME = 20  # training points at which a prior is looked at for noise
+
+
+@dataclass(frozen=True, eq=False)
+class SampleMixture:
+    """Equally likely processes, such as those of sampled hyperparameters; compared by identity.
+
+    Attributes
+    ----------
+    n_samples : int
+    """
+
+    n_samples: int
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -52,6 +67,17 @@ class Posterior:
     observation_noise : float, optional
         The variance of the noise of a new observation, in the units of the kernel, what `predict`
         counts of it included; None where it is not known or differs from row to row.
+    core : array of shape (n_points, n_points), optional
+        The symmetric C of a variational process, whose covariance is ``k(x, z) - k_x' L^-T C L^-1
+        k_z``; by default the identity. Shapley values ``V`` then lose ``V' L^-T C L^-1 V``.
+    regression : bool, default True
+        Whether the coefficients of the expansion are ``(K + noise)^-1`` times targets. Those of a
+        classifier are not, so leaving out a row has no formula.
+    mixture : SampleMixture, optional
+        The mixture that the process is a sample of; the expansion then has ``1 / n_samples`` of the
+        mean of the sample, and `mixing` as much of the process.
+    sample : int, default 0
+        The number of the sample in the mixture.
 
     See Also
     --------
@@ -72,6 +98,10 @@ class Posterior:
     mixing: Floats
     noise: float | None
     observation_noise: float | None
+    core: Floats | None = None
+    regression: bool = True
+    mixture: SampleMixture | None = None
+    sample: int = 0
 
     def __init__(
         self,
@@ -79,6 +109,11 @@ class Posterior:
         mixing: ArrayLike | None = None,
         noise: float | None = 0.0,
         observation_noise: float | None = None,
+        *,
+        core: ArrayLike | None = None,
+        regression: bool = True,
+        mixture: SampleMixture | None = None,
+        sample: int = 0,
     ) -> None:
         factor = as_floats(cholesky, "cholesky")
         if factor.ndim != 2 or factor.shape[0] != factor.shape[1]:
@@ -94,9 +129,16 @@ class Posterior:
             if level is not None and not level >= 0.0:
                 raise ValueError(f"{name} must be a variance, got {level!r}.")
             object.__setattr__(self, name, None if level is None else float(level))
-        for name, value in (("cholesky", np.tril(factor)), ("mixing", outputs.copy())):
+        arrays = {"cholesky": np.tril(factor), "mixing": outputs.copy()}
+        if core is not None:
+            arrays["core"] = _as_core(core, factor.shape)
+        for name, value in arrays.items():
             value.flags.writeable = False
             object.__setattr__(self, name, value)
+        alone = core is None and mixture is None
+        for name, fact in (("regression", regression and alone), ("mixture", mixture)):
+            object.__setattr__(self, name, fact)
+        object.__setattr__(self, "sample", sample)
 
     def __repr__(self) -> str:
         noise = "differs" if self.noise is None else f"{self.noise:.4g}"
@@ -106,6 +148,8 @@ class Posterior:
     @property
     def scales(self) -> Floats:
         """Variance of each output per unit of variance of the kernel.
+
+        A sample of a mixture counts with its weight, not with the square of it.
 
         See Also
         --------
@@ -118,7 +162,8 @@ class Posterior:
         >>> posterior.scales
         array([1.])
         """
-        scales: Floats = (self.mixing * self.mixing).sum(axis=0)
+        n_samples = 1 if self.mixture is None else self.mixture.n_samples
+        scales: Floats = n_samples * (self.mixing * self.mixing).sum(axis=0)
         return scales
 
     def combine_outputs(self, matrix: Floats) -> Posterior:
@@ -203,7 +248,7 @@ class Posterior:
         return whitened
 
     def coefficients(self, whitened: Floats) -> Floats:
-        """Return ``(K + noise)^-1 values`` from whitened values.
+        """Return ``(K + noise)^-1 values`` from whitened values, or ``L^-T C L^-1 values``.
 
         Parameters
         ----------
@@ -226,13 +271,44 @@ class Posterior:
         >>> posterior.coefficients(posterior.whiten(np.array([[2.0], [4.0]]))).ravel()
         array([0.5, 1. ])
         """
+        return self._solve_transposed(self.weigh(whitened))
+
+    def weigh(self, whitened: Floats) -> Floats:
+        """Return the core times whitened values, or the values where it is the identity.
+
+        The data explain ``whitened.T @ posterior.weigh(whitened)`` of a prior covariance.
+
+        Parameters
+        ----------
+        whitened : array of shape (n_points, n_columns)
+            From `whiten`.
+
+        Returns
+        -------
+        array of shape (n_points, n_columns)
+            The weighed values; without a core the array itself.
+
+        See Also
+        --------
+        pkex.Posterior.whiten : The first half of the solution.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> posterior = pkex.Posterior(np.eye(2), core=np.diag([1.0, 0.5]))
+        >>> posterior.weigh(np.array([[2.0], [4.0]])).ravel()
+        array([2., 2.])
+        """
+        return whitened if self.core is None else self.core @ whitened
+
+    def _solve_transposed(self, values: Floats) -> Floats:
         solution: Floats = solve_triangular(
-            self.cholesky, whitened, lower=True, trans=1, check_finite=False
+            self.cholesky, values, lower=True, trans=1, check_finite=False
         )
         return solution
 
     def inverse(self) -> Floats:
-        """Return ``(K + noise)^-1``.
+        """Return ``(K + noise)^-1``; with a core ``L^-T C L^-1``.
 
         Returns
         -------
@@ -251,7 +327,11 @@ class Posterior:
         array([[0.25, 0.  ],
                [0.  , 0.25]])
         """
-        return invert_cholesky(self.cholesky)
+        if self.core is None:
+            return invert_cholesky(self.cholesky)
+        matrix = self._solve_transposed(self._solve_transposed(self.core).T)
+        symmetric: Floats = 0.5 * (matrix + matrix.T)
+        return symmetric
 
     def size(self) -> float:
         """Return the largest absolute row sum of ``K + noise``.
@@ -275,6 +355,60 @@ class Posterior:
         matrix = self.cholesky @ self.cholesky.T
         return float(np.abs(matrix).sum(axis=1).max())
 
+    def bound_rounding(self, whitened: Floats) -> Floats:
+        """Return what rounding may move explained variances by, in units of rounding.
+
+        The Cholesky factor of ``A = K + noise`` is that of a matrix E away, with ``|E_ij| <= u
+        sqrt(A_ii A_jj)`` up to a small factor. It moves ``v' A^-1 v`` by ``b' E b`` with ``b = A^-1
+        v``, and ``v' L^-T C L^-1 v`` by ``b' E b - 2 b' E c`` with ``c = L^-T C L^-1 v``.
+
+        Parameters
+        ----------
+        whitened : array of shape (n_points, n_columns)
+            From `whiten`.
+
+        Returns
+        -------
+        array of shape (n_columns,)
+            The bound for each column, to be multiplied by the unit of rounding.
+
+        See Also
+        --------
+        pkex.Posterior.whiten : The first half of the solution.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> posterior = pkex.Posterior(2.0 * np.eye(2))
+        >>> posterior.bound_rounding(np.array([[2.0], [4.0]]))
+        array([20.])
+        """
+        roots, size = self._roots_and_size
+        solved = roots * self._solve_transposed(whitened)
+        squares = (solved * solved).sum(axis=0)
+        if self.core is not None:
+            other = roots * self.coefficients(whitened)
+            squares = squares + 2.0 * np.sqrt(squares * (other * other).sum(axis=0))
+        bound: Floats = size * squares
+        return bound
+
+    @lazy
+    def _roots_and_size(self) -> tuple[Floats, float]:
+        """The roots of the diagonal of A, and the largest row sum of A scaled by them."""
+        roots = np.linalg.norm(self.cholesky, axis=1)[:, None]
+        scaled = self.cholesky / roots
+        return roots, float(np.abs(scaled @ scaled.T).sum(axis=1).max())
+
+
+def _as_core(core: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    matrix = as_floats(core, "core")
+    if matrix.shape != shape:
+        raise ValueError(f"core must have the shape {shape} of cholesky, got {matrix.shape}.")
+    if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
+        raise ValueError("core must be symmetric.")
+    symmetric: Floats = 0.5 * (matrix + matrix.T)
+    return symmetric
+
 
 def invert_cholesky(factor: Floats) -> Floats:
     """Return ``(L L')^-1`` for a lower triangular L, symmetric; at the cost of two factorisations.
@@ -293,36 +427,3 @@ def invert_cholesky(factor: Floats) -> Floats:
         square += np.triu(square, 1).T
     symmetric: Floats = inverse
     return symmetric
-
-
-def noise_levels(
-    kernel: Kernel, points: Floats, prior: Floats, given: Floats
-) -> tuple[float | None, float | None]:
-    """Return `noise` and `observation_noise` of a `Posterior`; None where they differ by row.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Of the latent function.
-    points : array of shape (n_points, n_columns)
-        The training points.
-    prior : array of shape (n_points,)
-        Their variances under the model's own prior, which may have noise on its diagonal.
-    given : array of shape (n_points,) or more
-        The variances of the noise that observations have besides.
-    """
-    latent = np.array([kernel(row[None, :])[0, 0] for row in points[:_SOME]])
-    size = float(np.abs(latent).max() + np.abs(prior).max())
-    model_noise = _level(prior[:_SOME] - latent, size)
-    added_noise = _level(given, float(np.max(given)))
-    if model_noise is None or added_noise is None:
-        return model_noise, None
-    return model_noise, model_noise + added_noise
-
-
-def _level(noise: Floats, size: float) -> float | None:
-    """Return what all variances are up to rounding of numbers of some size; None if they differ."""
-    if np.ptp(noise) > 1e-9 * size:
-        return None
-    level = float(noise.mean())
-    return level if level > 1e-12 * size else 0.0

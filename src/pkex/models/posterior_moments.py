@@ -22,7 +22,7 @@ from pkex.games.points import WeightedPoints
 from pkex.games.quadratic import QuadraticGame, explain_diagonal
 from pkex.games.sums import GameSums
 from pkex.games.threads import run_in_order
-from pkex.models.posterior import Posterior
+from pkex.models.posterior import Posterior, invert_cholesky
 
 __all__ = [
     "UNIT",
@@ -46,24 +46,22 @@ def subtract_explained(
 ) -> Floats:
     """Subtract ``V' A^-1 V`` from the prior in place; return what rounding may cost a variance.
 
-    The Cholesky factor of a matrix A is that of a matrix E away from it, with ``|E| <= u |A|`` up
-    to a small factor, which moves ``v' A^-1 v`` by ``b' E b`` with ``b = A^-1 v``: at most ``u |A|
-    |b|^2``.
+    See `Posterior.bound_rounding` for the latter; a core is between the two halves of ``A^-1``.
     """
     most = _PAIRS // (points.plan.n_players * len(points.z))
     step = even_step(len(rows), balance(len(rows), most))
     blocks = [some for some, _ in rectangle(len(rows), 1, step)]
-    size, cost = posterior.size(), np.empty(len(rows))
+    cost = np.empty(len(rows))
     explain = partial(_explain_block, points, posterior, rows, prior.ndim == 3)
     with single_blas():
         work = run_in_order(explain, blocks, n_jobs)
         if progress:
             work = show_progress(work, [some.stop - some.start for some in blocks], len(rows))
-        for some, (explained, squares) in zip(blocks, work, strict=True):
+        for some, (explained, rounding) in zip(blocks, work, strict=True):
             variances = prior[some]
             if prior.ndim == 3:
                 variances = np.diagonal(variances, axis1=1, axis2=2)
-            cost[some] = UNIT * (variances.max(axis=1, initial=0.0) + size * squares)
+            cost[some] = UNIT * (variances.max(axis=1, initial=0.0) + rounding)
             prior[some] -= explained
     return cost
 
@@ -71,17 +69,18 @@ def subtract_explained(
 def _explain_block(
     points: WeightedPoints, posterior: Posterior, rows: Floats, full: bool, some: slice
 ) -> tuple[Floats, Floats]:
-    """Return ``V' A^-1 V`` of some rows, or its diagonal, and the largest ``|A^-1 v|^2``."""
+    """Return ``V' A^-1 V`` of some rows, or its diagonal, and the largest bound of its rounding."""
     values = points.pair_values(rows[some])  # (features, rows, points)
     n_features, count, n_points = values.shape
     white = posterior.whiten(values.reshape(-1, n_points).T)
-    betas = posterior.coefficients(white).reshape(n_points, n_features, count)
-    white = white.reshape(n_points, n_features, count)
-    squares = (betas * betas).sum(axis=0).max(axis=0, initial=0.0)
+    rounding = posterior.bound_rounding(white).reshape(n_features, count).max(axis=0, initial=0.0)
+    weighed = posterior.weigh(white)
     if not full:
-        return (white * white).sum(axis=0).T, squares
-    by_row = np.moveaxis(white, 2, 0)
-    return by_row.transpose(0, 2, 1) @ by_row, squares
+        return (white * weighed).sum(axis=0).reshape(n_features, count).T, rounding
+    left, right = (
+        np.moveaxis(each.reshape(n_points, n_features, count), 2, 0) for each in (white, weighed)
+    )
+    return left.transpose(0, 2, 1) @ right, rounding
 
 
 def explain_latent_variance(
@@ -112,7 +111,8 @@ def bound_mixture_error(points: WeightedPoints, posterior: Posterior) -> float:
 
     Kernel values that are off by eps move ``k' A^-1 k`` by at most ``2 eps |A^-1 k|_1 + n eps^2
     |A^-1|``, and ``|A^-1 k|_1 <= sqrt(n) |L^-1| |L^-1 k| <= sqrt(n |A^-1| k(h, h))``, as a variance
-    is not negative. A value is a mean of differences of two such numbers.
+    is not negative. A core C multiplies both by at most ``|C|``. A value is a mean of differences
+    of two such numbers.
     """
     terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
     eps = sum(term.error for term in terms)
@@ -124,19 +124,20 @@ def bound_mixture_error(points: WeightedPoints, posterior: Posterior) -> float:
         term.coefficient * diagonal_factors(term, points.plan.players, rows).values.prod(axis=0)
         for term in terms
     )
-    n_points, largest = len(points.z), float(np.linalg.eigvalsh(posterior.inverse())[-1])
+    inverse = invert_cholesky(posterior.cholesky)
+    n_points, largest = len(points.z), float(np.linalg.eigvalsh(inverse)[-1])
+    core = 1.0 if posterior.core is None else float(np.linalg.norm(posterior.core, 2))
     spread = eps * math.sqrt(n_points * largest * float(np.max(diagonal)))
-    return 2.0 * (eps + 2.0 * spread + n_points * eps * eps * largest)
+    return 2.0 * (eps + core * (2.0 * spread + n_points * eps * eps * largest))
 
 
 def find_inverse_norms(points: WeightedPoints, posterior: Posterior, rows: Floats) -> Floats:
-    """Return ``|A| |A^-1 k_x|^2`` for every row; see `subtract_explained`."""
-    size, norms = posterior.size(), np.empty(len(rows))
+    """Return what rounding may move ``k_x' A^-1 k_x`` by; see `Posterior.bound_rounding`."""
+    norms = np.empty(len(rows))
     terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
     step = max(1, _PAIRS // points.z.size)
     for start in range(0, len(rows), step):
         some = slice(start, start + step)
         kernel = sum(term.worth(rows[some], points.z) for term in terms)
-        betas = posterior.coefficients(posterior.whiten(np.asarray(kernel).T))
-        norms[some] = size * (betas * betas).sum(axis=0)
+        norms[some] = posterior.bound_rounding(posterior.whiten(np.asarray(kernel).T))
     return norms

@@ -292,6 +292,7 @@ _TORCH = {
         "gpytorch.models.model_list.IndependentModelList": "model_list",
         "botorch.models.gp_regression.SingleTaskGP": "exact_process",
         "botorch.models.fully_bayesian.AbstractFullyBayesianSingleTaskGP": "sampled_process",
+        "botorch.models.map_saas.EnsembleMapSaasSingleTaskGP": "ensemble_process",
         "botorch.models.multitask.MultiTaskGP": "multi_task",
         "botorch.models.multitask.KroneckerMultiTaskGP": "multi_task",
     },

@@ -23,6 +23,7 @@ from botorch.models.fully_bayesian import (
 )
 from botorch.models.gpytorch import GPyTorchModel
 from botorch.models.kernels import CategoricalKernel
+from botorch.models.map_saas import EnsembleMapSaasSingleTaskGP
 from botorch.models.transforms.input import (
     ChainedInputTransform,
     FilterFeatures,
@@ -49,8 +50,10 @@ from gpytorch.means import ConstantMean, LinearMean, ZeroMean
 from gpytorch.models import ApproximateGP, ExactGP
 from gpytorch.variational import (
     CholeskyVariationalDistribution,
+    DeltaVariationalDistribution,
     IndependentMultitaskVariationalStrategy,
     MeanFieldVariationalDistribution,
+    NaturalVariationalDistribution,
     UnwhitenedVariationalStrategy,
     VariationalStrategy,
 )
@@ -81,7 +84,7 @@ class TorchCase:
     rows: Any = None
     n_outputs: int = 1
     own_data: bool = True
-    jitter: bool = False  # of the prior, which the model's own covariance has on its diagonal
+    jitter: float = 0.0  # of the prior, which the model's own covariance has on its diagonal
     tol: float = 1e-9  # relative to the spread of the predictions: float32 models have fewer digits
 
     def __str__(self) -> str:
@@ -96,9 +99,14 @@ class TorchCase:
         return (X if self.rows is None else self.rows).numpy().copy()
 
     @property
-    def has_posterior(self) -> bool:
-        """Whether the uncertainty of values is that of one Gaussian process."""
-        return not any(word in self.name for word in ("Fully", "Approximate", "Variational"))
+    def is_mixture(self) -> bool:
+        """Whether it is a mixture over samples, or an ensemble."""
+        return "Fully" in self.name or "Ensemble" in self.name
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether it has a likelihood, whose noise observations have."""
+        return "Approximate" not in self.name
 
     def own(self, rows: Array) -> Array:
         """Return the model's own posterior mean, shape (n_rows, n_outputs)."""
@@ -127,8 +135,10 @@ def posterior_covariance(model, rows) -> Array:
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.eval()
-        own = hasattr(model, "posterior")
-        found = model.posterior(rows).distribution if own else model(rows)
+        found = model.posterior(rows) if hasattr(model, "posterior") else model(rows)
+        if hasattr(found, "mixture_covariance_matrix"):
+            return found.mixture_covariance_matrix.double().numpy()
+        found = getattr(found, "distribution", found)
         return found.covariance_matrix.double().numpy()
 
 
@@ -253,6 +263,30 @@ def trained(model, steps=3):
     return model.eval()
 
 
+def doubtful(model):
+    """Return a variational model with a covariance that is larger than the prior's here and there.
+
+    So the matrix in the place of an inverse is not positive.
+    """
+    model = trained(model)
+    distribution = model.variational_strategy._variational_distribution
+    size = len(distribution.variational_mean)
+    distribution.chol_variational_covar.data = torch.diag(torch.linspace(0.2, 1.8, size).double())
+    return model
+
+
+def natural():
+    """Return a variational model with natural parameters, which Adam does not train."""
+    model = Sparse(distribution=NaturalVariationalDistribution).double().eval()
+    model(X)  # which initialises it, and keeps what it computed
+    model.variational_strategy._clear_cache()
+    distribution = model.variational_strategy._variational_distribution
+    steps = torch.linspace(1.0, 3.0, len(distribution.natural_vec), dtype=torch.float64)
+    distribution.natural_vec.data = 2.0 * torch.cos(5.0 * steps)
+    distribution.natural_mat.data = -0.5 * (torch.diag(steps) + 0.1)
+    return model
+
+
 def single(**how):
     """Return a BoTorch model with parameters of its own."""
     y = how.pop("y", Y[:, None])
@@ -314,7 +348,7 @@ MODELS = [
     TorchCase("ExactGP fixed noise", exact(ConstantMean(), scaled(RBFKernel()),
               likelihood=FixedNoiseGaussianLikelihood(torch.linspace(0.05, 0.3, 30)))),
     TorchCase("ExactGP that adds covariances in forward", lambda: Summed(ConstantMean(),
-              shaped(scaled(RBFKernel(**ARD))), shaped(MaternKernel(1.5))).double(), jitter=True),
+              shaped(scaled(RBFKernel(**ARD))), shaped(MaternKernel(1.5))).double(), jitter=1e-4),
     TorchCase("ExactGP with BoTorch's posterior", lambda: ForBoTorch(ConstantMean(),
               shaped(scaled(RBFKernel(**ARD)))).double()),
     TorchCase("SingleTaskGP", single()),
@@ -349,12 +383,22 @@ MODELS = [
               outcome_transform=Standardize(1), use_input_warping=True), UNIT),
     TorchCase("FullyBayesianLinearSingleTaskGP", lambda: sampled(FullyBayesianLinearSingleTaskGP),
               UNIT),
-    TorchCase("ApproximateGP", lambda: trained(Sparse()), own_data=False),
+    TorchCase("EnsembleMapSaasSingleTaskGP", lambda: fitted(EnsembleMapSaasSingleTaskGP(UNIT,
+              Y[:, None], taus=torch.tensor([0.1, 0.5, 2.0]), num_taus=3)), UNIT),
+    TorchCase("EnsembleMapSaasSingleTaskGP Normalize", lambda: fitted(EnsembleMapSaasSingleTaskGP(
+              X, Y[:, None], num_taus=2, taus=torch.tensor([0.1, 1.0]),
+              input_transform=Normalize(4)))),
+    TorchCase("ApproximateGP", lambda: trained(Sparse()), own_data=False, jitter=1e-6),
+    TorchCase("ApproximateGP natural", natural, own_data=False, jitter=1e-6),
+    TorchCase("ApproximateGP delta", lambda: trained(Sparse(
+              distribution=DeltaVariationalDistribution)), own_data=False, jitter=1e-6),
+    TorchCase("ApproximateGP less certain than its prior", lambda: doubtful(Sparse()),
+              own_data=False, jitter=1e-6),
     TorchCase("ApproximateGP unwhitened, mean field", lambda: trained(Sparse(
               UnwhitenedVariationalStrategy, MeanFieldVariationalDistribution)), own_data=False),
     TorchCase("ApproximateGP, 2 outputs", lambda: trained(SparsePair()), n_outputs=2,
-              own_data=False),
-    TorchCase("SingleTaskVariationalGP", variational),
+              own_data=False, jitter=1e-6),
+    TorchCase("SingleTaskVariationalGP", variational, jitter=1e-6),
     TorchCase("SingleTaskVariationalGP Normalize", lambda: variational(
-              input_transform=Normalize(4, bounds=BOUNDS))),
+              input_transform=Normalize(4, bounds=BOUNDS)), jitter=1e-6),
 ]  # fmt: skip

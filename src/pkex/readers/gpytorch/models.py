@@ -29,7 +29,8 @@ from pkex.kernels import Linear, Matern
 from pkex.kernels.algebra import Kernel
 from pkex.models.expansion import KernelExpansion
 from pkex.models.expansion_base import Data
-from pkex.models.posterior import Posterior, noise_levels
+from pkex.models.noise_levels import noise_levels
+from pkex.models.posterior import Posterior, SampleMixture
 from pkex.models.sums import add_expansions, combine_outputs, stack
 from pkex.readers import Given, Reading, read
 from pkex.readers.gpytorch.copies import array, exactly, take_slice, tensor, working_copy
@@ -42,7 +43,9 @@ __all__ = [
     "PosteriorMean",
     "Process",
     "check_prior",
+    "ensemble_process",
     "exact_process",
+    "likelihood_noise",
     "model_list",
     "multi_task",
     "sampled_process",
@@ -87,6 +90,11 @@ def sampled_process(model: Any, given: Given) -> Reading:
     return _exact(model, given, sampled=True)
 
 
+def ensemble_process(model: Any, given: Given) -> Reading:
+    """EnsembleMapSaasSingleTaskGP: the mean over the processes of the ensemble."""
+    return _exact(model, given, sampled=True)
+
+
 def model_list(model: Any, given: Given) -> Reading:
     """ModelListGP: the posterior means of its models side by side."""
     refuse_given(given, model)
@@ -128,12 +136,19 @@ def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
         left = (working.train_targets - prior.mean).unsqueeze(-1)
         root = psd_safe_cholesky(noisy)
         alpha = torch.cholesky_solve(left, root).squeeze(-1)
-        no_signal = MultivariateNormal(prior.mean, DiagLinearOperator(0.0 * prior.mean))
-        noise = working.likelihood(no_signal, *working.train_inputs).lazy_covariance_matrix
-    process = Process(working, working.forward, rows, prior, alpha, _TRAINING)
-    if not sampled:
-        process = replace(process, root=root, noise=noise.diagonal(dim1=-1, dim2=-2))
+    noise = likelihood_noise(working.likelihood, prior, *working.train_inputs)
+    process = Process(working, working.forward, rows, prior, alpha, _TRAINING, root, noise)
     return process.reading(n_samples=len(alpha) if sampled else 1)
+
+
+def likelihood_noise(likelihood: Any, prior: Any, *inputs: Any) -> Any:
+    """Return the variances that a likelihood adds to a distribution; None if it is not Gaussian."""
+    with exactly():
+        no_signal = MultivariateNormal(prior.mean, DiagLinearOperator(0.0 * prior.mean))
+        noisy = likelihood(no_signal, *inputs)
+        if not isinstance(noisy, MultivariateNormal):
+            return None
+        return noisy.lazy_covariance_matrix.diagonal(dim1=-1, dim2=-2)
 
 
 def check_prior(prior: Any, model: Any) -> Any:
@@ -164,11 +179,14 @@ class Process:
     alpha : tensor of shape (..., n_points)
     data : str, Data or None
         The background: a text says that it is the points, and what to call them.
-    root : tensor of shape (..., n_points, n_points), optional
-        The Cholesky factor of the covariance of the targets, for the uncertainty of values. That of
-        samples is a mixture, and that of a variational process another, so they have none.
+    root : tensor of shape (..., n_points, n_points)
+        The Cholesky factor of the covariance of the targets, or of values at inducing points.
     noise : tensor of shape (..., n_points), optional
-        Beside `root`: the variances of the noise that the likelihood gives to the targets.
+        The variances of the noise that the likelihood gives to the targets.
+    core : tensor of shape (..., n_points, n_points), optional
+        Of a variational process: see `pkex.Posterior`.
+    jitter : float, default 0.0
+        What the model adds to the variance of a row besides.
     """
 
     model: Any
@@ -177,21 +195,25 @@ class Process:
     prior: Any
     alpha: Any
     data: Data | str | None
-    root: Any = None
+    root: Any
     noise: Any = None
+    core: Any = None
+    jitter: float = 0.0
 
     def reading(self, n_samples: int = 1) -> Reading:
         """Return the reading; of samples, which are the first axis of the batch, their mean."""
         shape = tuple(self.alpha.shape[:-1])
         n_outputs = int(np.prod(shape, dtype=int)) // n_samples
-        if len(shape) > (n_samples > 1) + (n_outputs > 1) or self._has_batches_of_rows():
+        batches = len(getattr(self.model, "_input_batch_shape", ()))
+        if len(shape) > (n_samples > 1) + (n_outputs > 1) or batches > (n_samples > 1):
             raise UnsupportedModelError(
                 f"this {type(self.model).__name__} is a batch of models with different training "
                 "data, which is not supported. Explain them one by one."
             )
         outputs: list[list[KernelExpansion]] = [[] for _ in range(n_outputs)]
+        mixture = SampleMixture(n_samples) if n_samples > 1 else None
         for number, index in enumerate(np.ndindex(*shape)):
-            for part in self._parts(index):
+            for part in self._parts(index, mixture, number // n_outputs):
                 share = combine_outputs(part, np.full((1, 1), 1.0 / n_samples), None)
                 outputs[number % n_outputs].append(share)
         names = default_names("y", n_outputs) if n_outputs > 1 else None
@@ -202,10 +224,9 @@ class Process:
         scaled = combine_outputs(expansion, np.diag(slope), names, shift)
         return Reading(scaled, PosteriorMean(self.model), tolerance(scaled))
 
-    def _has_batches_of_rows(self) -> bool:
-        return len(getattr(self.model, "_input_batch_shape", ())) > 0
-
-    def _parts(self, index: Index) -> list[KernelExpansion]:
+    def _parts(
+        self, index: Index, mixture: SampleMixture | None, sample: int
+    ) -> list[KernelExpansion]:
         """Return the parts of one process: its kernel, and the slope of its prior mean."""
         points = take_slice(self.points, index, 2)
         kernel = convert_covariance(self.prior.lazy_covariance_matrix, self.points, index)
@@ -214,10 +235,12 @@ class Process:
         before = preparation(self.model, points.shape[1], index)
         alpha = take_slice(self.alpha, index, 1)
         expansion = partial(KernelExpansion, preparation=before, background=data)
-        posterior = None if self.root is None else self._posterior(index, kernel, points)
+        posterior = replace(self._posterior(index, kernel, points), mixture=mixture, sample=sample)
         parts = [expansion(points, alpha, kernel, offset, posterior=posterior)]
         if slope.any():
-            sure = posterior and Posterior(np.ones((1, 1)), np.zeros((1, 1)), 0.0, 0.0)
+            sure = Posterior(
+                np.ones((1, 1)), np.zeros((1, 1)), 0.0, 0.0, mixture=mixture, sample=sample
+            )
             parts.append(expansion(slope[None], np.ones(1), Linear(), posterior=sure))
         return parts
 
@@ -225,9 +248,12 @@ class Process:
         """Return the posterior of one process; a model's own variance has no likelihood in it."""
         with exactly():
             prior = self.prior.lazy_covariance_matrix.diagonal(dim1=-1, dim2=-2)
-        variances, given = (take_slice(part, index, 1) for part in (prior, self.noise))
+        variances = take_slice(prior, index, 1) + self.jitter
+        given = np.zeros(1) if self.noise is None else take_slice(self.noise, index, 1)
         noise, observed = noise_levels(kernel, points, variances, given)
-        return Posterior(take_slice(self.root, index, 2), None, noise, observed)
+        core = None if self.core is None else take_slice(self.core, index, 2)
+        observed = None if self.noise is None else observed
+        return Posterior(take_slice(self.root, index, 2), None, noise, observed, core=core)
 
     def _mean(self, index: Index, rows: Floats) -> Floats:
         """Return the prior mean at some rows as the kernel sees them."""

@@ -102,7 +102,7 @@ def outcome_map(model: Any, n_outputs: int) -> tuple[Floats, Floats]:
     probes = np.stack([np.zeros(n_outputs), np.ones(n_outputs)])
     with exactly():
         outcomes = array(transform.untransform(tensor(probes))[0])
-    outcomes = outcomes.reshape(2, n_outputs)
+    outcomes = outcomes.reshape(-1, 2, n_outputs)[0]  # members of an ensemble have the same
     return outcomes[1] - outcomes[0], outcomes[0]
 
 

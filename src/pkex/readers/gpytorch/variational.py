@@ -4,6 +4,14 @@ With inducing points Z, ``K = k(Z, Z)`` and its Cholesky factor L, the mean at a
 
     m(x) + k(x, Z) alpha,    alpha = L^-T v         where the variational mean v is whitened,
                              alpha = K^-1 (v - m(Z))    where it is not.
+
+Its covariance with the variational covariance S is
+
+    k(x, z) - k(x, Z) L^-T C L^-1 k(Z, z),    C = I - S              where S is whitened,
+                                              C = I - L^-1 S L^-T    where it is not.
+
+K has the jitter of the strategy on its diagonal. A whitened strategy adds it to the variance of a
+row as well, which counts as noise of the prediction.
 """
 
 from __future__ import annotations
@@ -11,13 +19,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from gpytorch.distributions import MultivariateNormal
 from linear_operator.utils.cholesky import psd_safe_cholesky
 
 from pkex.errors import UnsupportedModelError
 from pkex.models.expansion_base import Data
 from pkex.readers import Given, Reading
 from pkex.readers.gpytorch.copies import array, exactly, working_copy
-from pkex.readers.gpytorch.models import Process, check_prior
+from pkex.readers.gpytorch.models import Process, check_prior, likelihood_noise
 from pkex.readers.reading import refuse_given
 
 __all__ = ["approximate_process", "variational_model"]
@@ -54,13 +63,27 @@ def _variational(working: Any, process: Any, data: Data | None) -> Reading:
     with exactly():
         process(points)  # which initialises what was never trained
         prior = check_prior(process.forward(points), working)
-        values = strategy.variational_distribution.mean
+        chosen = strategy.variational_distribution
+        values = chosen.mean
         covariance = prior.lazy_covariance_matrix.add_jitter(strategy.jitter_val).to_dense()
         root = psd_safe_cholesky(covariance)
-        if kind == "VariationalStrategy":
+        whitened = kind == "VariationalStrategy"
+        unit = torch.eye(root.shape[-1], dtype=root.dtype).expand(root.shape)
+        core = unit
+        if isinstance(chosen, MultivariateNormal):  # not a point, whose covariance is 0
+            spread = chosen.covariance_matrix
+            if not whitened:
+                half = torch.linalg.solve_triangular(root, spread, upper=False)
+                spread = torch.linalg.solve_triangular(root, half.mT, upper=False)
+            core = unit - spread
+        if whitened:
             left = values.unsqueeze(-1)
             alpha = torch.linalg.solve_triangular(root.mT, left, upper=True).squeeze(-1)
         else:
             left = (values - prior.mean).unsqueeze(-1)
             alpha = torch.cholesky_solve(left, root).squeeze(-1)
-    return Process(working, process.forward, points, prior, alpha, data).reading()
+    noise = None if data is None else likelihood_noise(working.likelihood, prior)
+    jitter = float(strategy.jitter_val) if whitened else 0.0
+    return Process(
+        working, process.forward, points, prior, alpha, data, root, noise, core, jitter
+    ).reading()

@@ -35,7 +35,7 @@ from pkex.readers.sklearn.kernels import (
 )
 from pkex.readers.sklearn.log_odds import platt_scaled
 from pkex.readers.sklearn.plain import call, check_fitted, frozen_predict, names_of
-from pkex.readers.sklearn.posterior import make_posterior
+from pkex.readers.sklearn.posterior import make_laplace_posterior, make_posterior
 
 __all__ = [
     "DECISION",
@@ -268,8 +268,15 @@ def by_pairs(
 
 def _laplace(machine: Any, names: Any) -> KernelExpansion:
     kernel = from_gaussian_process(machine.kernel_, machine.X_train_.shape[1])
-    alpha = machine.y_train_ - machine.pi_
-    return KernelExpansion(machine.X_train_, alpha, kernel, 0.0, names, background=_TRAINING)
+    return KernelExpansion(
+        machine.X_train_,
+        machine.y_train_ - machine.pi_,
+        kernel,
+        0.0,
+        names,
+        background=_TRAINING,
+        posterior=make_laplace_posterior(machine, kernel),
+    )
 
 
 def _latent(machine: Any, X: Any) -> Floats:

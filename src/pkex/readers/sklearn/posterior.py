@@ -13,9 +13,12 @@ import numpy as np
 
 from pkex._util.validation import as_matrix
 from pkex.kernels.algebra import Kernel
-from pkex.models.posterior import Posterior, noise_levels
+from pkex.models.noise_levels import noise_levels
+from pkex.models.posterior import Posterior
 
-__all__ = ["make_posterior"]
+__all__ = ["make_laplace_posterior", "make_posterior"]
+
+_NO_WEIGHT = 1e-280  # of a training point whose class is certain, in place of 0
 
 
 def make_posterior(model: Any, kernel: Kernel) -> Posterior:
@@ -35,3 +38,15 @@ def make_posterior(model: Any, kernel: Kernel) -> Posterior:
     scales = np.atleast_1d(np.asarray(model._y_train_std, dtype=np.float64))
     mixing = np.diag(np.broadcast_to(scales, model.alpha_[0].size))
     return Posterior(root, mixing, noise, observed)
+
+
+def make_laplace_posterior(machine: Any, kernel: Kernel) -> Posterior:
+    """Return the posterior of the latent function of a classifier of two classes.
+
+    With the weights W of Laplace's approximation it is that of a regression with the noise
+    ``W^-1``, and ``K + W^-1 = W^-1/2 B W^-1/2``; the model has the Cholesky factor of B.
+    """
+    points = as_matrix(machine.X_train_, "X_train_")
+    noise, _ = noise_levels(kernel, points, machine.kernel_.diag(points), np.zeros(1))
+    roots = np.maximum(machine.W_sr_, np.sqrt(_NO_WEIGHT))
+    return Posterior(machine.L_ / roots[:, None], None, noise, regression=False)
