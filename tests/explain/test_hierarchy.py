@@ -343,11 +343,11 @@ def test_tol_classes_threads_and_frames():
     assert_array_equal(frame.iloc[:, :5].to_numpy(), explanation.values[:2, :, 0])
 
 
-def test_sparse_rows_are_explained_as_dense_ones():
+def test_a_model_of_sparse_points_explains_dense_rows():
     dense = np.where(X > 0.5, X, 0.0)
     model = SVR(gamma=0.3).fit(scipy.sparse.csr_matrix(dense), Y)
     explainer = Explainer(model, removal="neutral", hierarchy=[[0, 1], [2, 3]])
-    explanation = explainer(scipy.sparse.csr_matrix(dense[:3]))
+    explanation = explainer(dense[:3])
     assert isinstance(explanation, Explanation)
     expansion = KernelExpansion(
         dense[model.support_],

@@ -410,7 +410,7 @@ def make_problem(
     if kind is None and any(part.sparse_points is not None for part in expansion.parts):
         from pkex.explain.sparse import stays_sparse
 
-        sparse = hierarchy is None and stays_sparse(expansion)
+        sparse = not isinstance(hierarchy, str) and stays_sparse(expansion)
     features, conditional = (feature_groups, feature_names), None
     if kind is None:
         background_info, backgrounds = make_backgrounds(expansion, removal, *given, sparse=sparse)

@@ -20,10 +20,12 @@ from pkex.games.accumulator import Accumulator
 from pkex.games.backend import native
 from pkex.games.blocks import balance, even_step, rectangle
 from pkex.games.engine import run_reduction
+from pkex.games.hierarchy import Hierarchy
 from pkex.games.plan import Plan
 from pkex.games.protocols import Task
 from pkex.games.rules import Rule, exact
 from pkex.games.sparse import Scenarios, SparseGame, SparseSums
+from pkex.games.sparse_tree import TREE_POINTS, SparseTreeGame, TreeOrder
 from pkex.games.stored import Indices, Owners, Row, StoredPoints
 from pkex.games.sums import SMALLEST, RowSums, sort_rules
 from pkex.games.threads import jobs_of_short_steps
@@ -110,20 +112,26 @@ class SparsePoints:
     def blocks(self) -> list[slice]:
         """The points, cut."""
         n_points = int(self.z.shape[0])
-        starts = range(0, n_points, _POINTS)
-        return [slice(start, min(start + _POINTS, n_points)) for start in starts]
+        starts = range(0, n_points, self.step)
+        return [slice(start, min(start + self.step, n_points)) for start in starts]
+
+    @lazy
+    def step(self) -> int:
+        """Points of a block."""
+        return TREE_POINTS if isinstance(self.plan.measure, Hierarchy) else _POINTS
 
     @lazy
     def games(self) -> list[list[SparseGame]]:
         """The games of each term on each block of points."""
-        games = []
+        measure, games = self.plan.measure, list[list[SparseGame]]()
+        order = TreeOrder(measure) if isinstance(measure, Hierarchy) else None
         for term in self.plan.terms:
             ladder = partial(self.plan.ladder, term)
             stored = [StoredPoints(term, self.z[points], self.owners) for points in self.blocks]
-            pairs = zip(stored, self.blocks, strict=True)
-            games.append(
-                [SparseGame(one, self.weights[at], ladder, self.scenarios) for one, at in pairs]
-            )
+            games.append([])
+            for one, at in zip(stored, self.blocks, strict=True):
+                how = one, self.weights[at], ladder, self.scenarios
+                games[-1].append(SparseGame(*how) if order is None else SparseTreeGame(*how, order))
         return games
 
     @lazy
@@ -176,7 +184,7 @@ class SparseByRow:
     def tasks(self) -> Sequence[Task]:
         """Return the blocks of every term."""
         n_rows = len(self.rows)
-        most = _PAIRS // max(1, min(_POINTS, self.source.z.shape[0]))
+        most = _PAIRS // max(1, min(self.source.step, self.source.z.shape[0]))
         step = even_step(n_rows, min(_ROWS, max(balance(n_rows, _ROWS), most)))
         cuts = [rows for rows, _ in rectangle(n_rows, 1, step)]
         terms = range(len(self.games))
@@ -186,7 +194,7 @@ class SparseByRow:
 
     def run(self, task: Task) -> tuple[Task, list[SparseSums]]:
         """Return the sums of one block."""
-        game = self.games[task.term][task.points.start // _POINTS]
+        game = self.games[task.term][task.points.start // self.source.step]
         return task, game.explain(self.rows[task.rows], self.players[task.rows])
 
     def add(self, part: tuple[Task, list[SparseSums]]) -> None:
