@@ -13,6 +13,7 @@ import numpy as np
 
 from pkex._util.extras import import_optional
 from pkex._util.types import Floats
+from pkex.output.spread import LEVEL
 from pkex.output.view.rows import REST
 
 if TYPE_CHECKING:
@@ -99,6 +100,9 @@ def importance(result: Importance, _totals: bool) -> Any:
         "centred": result.centred if result.neutral else None,
         "importance_std": result.importances_std,
     }
+    if result.draws is not None:
+        low, high = result.interval(LEVEL)
+        columns |= {"low": low, "high": high}
     return _feature_frame(result, columns)
 
 

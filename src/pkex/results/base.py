@@ -151,7 +151,7 @@ class Result(ArrayResult):
           ``value``. Of several outputs one has to be chosen.
         - `Importance`: a line for each feature, the most important first. Columns ``importance``,
           ``standard_error``; ``centred`` under neutral removal; ``importance_std`` of permutation
-          importance.
+          importance; ``low`` and ``high``, the 90 % posterior interval, where there are draws.
         - `Sensitivity`: a line for each input, the largest effect first. Columns ``first_order``,
           ``shapley``, ``total_order``.
         - `Attribution`: a line for each feature, the largest contribution first. Columns

@@ -9,9 +9,9 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex._util.words import pluralise
-from pkex.output.spread import importance_notes
+from pkex.output.spread import LEVEL, importance_notes
 from pkex.output.text import value_name
-from pkex.output.view import OUTPUTS, TableView, View, more, number_column, titled
+from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, titled
 
 if TYPE_CHECKING:
     from pkex.results.importance import Importance
@@ -65,6 +65,10 @@ def importance_tables(
         spreads = ["" if np.isnan(error) else f"± {error:.2g}" for error in errors[:, k]]
         columns = [number_column(title, means[:, k], scale=scale, spreads=spreads)]
         columns += [number_column("centred", centred[:, k])] if result.neutral else []
+        if result.draws is not None:
+            ends = [end.reshape(len(end), -1)[order, k] for end in result.interval(LEVEL)]
+            cells = [f"[{low:.3g}, {high:.3g}]" for low, high in zip(*ends, strict=True)]
+            columns.append(Column(f"{100.0 * LEVEL:.0f} % interval", cells))
         if result.importances_std is not None:
             columns.append(number_column("std of a shuffle", result.importances_std[order]))
         tables.append(TableView("feature", shown, columns))
