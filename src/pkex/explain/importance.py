@@ -65,7 +65,7 @@ def explain_importance(
         return importance
     values = explanation.values
     draws = _draw_means(values.reshape(*values.shape[:2], -1), cov, int(n_draws), generator)
-    return replace(importance, draws=draws.reshape(int(n_draws), *values.shape[1:]))
+    return replace(importance, has_std=True, draws=draws.reshape(int(n_draws), *values.shape[1:]))
 
 
 def _has_draws(problem: Problem) -> bool:

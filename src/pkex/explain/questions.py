@@ -279,6 +279,7 @@ class Questions(EffectQuestions):
         index: str | None = None,
         max_order: int = 2,
         subsets: Iterable[Any] | None = None,
+        return_std: bool = False,
         progress: bool = False,
     ) -> Interactions:
         """Return exact Shapley interactions of the features in the rows of `X`.
@@ -297,6 +298,9 @@ class Questions(EffectQuestions):
         subsets : list of subsets, optional
             Chosen subsets, by names or positions of features, as in ``[("bmi", "s5")]``, of any
             order up to 8; by default all up to `max_order`.
+        return_std : bool, default False
+            Whether to return posterior standard deviations as well, of a Gaussian process, for main
+            effects and pairs or for chosen subsets.
         progress : bool, default False
             Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
 
@@ -332,7 +336,7 @@ class Questions(EffectQuestions):
         """
         from pkex.explain.interactions import explain_interactions
 
-        request = index, max_order, subsets
+        request = index, max_order, subsets, return_std
         return explain_interactions(self.problem, X, *request, self.n_jobs, progress)
 
     @default_errstate

@@ -5,6 +5,7 @@ A plot, a table and a report call the same thing the same way.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "LEVEL",
     "POSTERIOR",
     "describe_error",
+    "deviations",
     "error_words",
     "importance_notes",
     "importance_words",
@@ -58,6 +60,14 @@ def std_of_sums(cov: Floats, members: ArrayLike) -> Floats:
     variances = np.einsum("ni,nij,nj->n", chosen, cov, chosen)
     stds: Floats = np.sqrt(np.maximum(variances, 0.0))  # rounding may go below 0
     return stds
+
+
+def deviations(result: Any) -> Any:
+    """Return interactions whose values are the standard deviations of some; None where unknown."""
+    if result.main_std is None and result.values_std is None:
+        return None
+    known = {name: getattr(result, f"{name}_std") for name in ("main", "pairs", "values")}
+    return replace(result, triples=None, **known)
 
 
 def others_std(one: Explanation, shown: NDArray[np.intp]) -> Floats | None:

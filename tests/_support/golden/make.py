@@ -159,6 +159,9 @@ RESULTS = {
     "interactions_chosen": lambda: explained(
         cells(), 2, call=lambda explainer, X: explainer.interactions(X, subsets=[(0, 1), "town"])
     ),
+    "interactions_std": lambda: explained(
+        process(), 2, call=lambda explainer, X: explainer.interactions(X, return_std=True)
+    ),
     "interactions_statistic": lambda: pkex.mmd(*samples(), n_jobs=1).interactions(),
     "influence": lambda: explained(
         process(), 2, call=lambda explainer, X: explainer.influence(X, X_train=process()[1], top=3)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex._util.words import pluralise
-from pkex.output.spread import LEVEL, importance_notes
+from pkex.output.spread import LEVEL, POSTERIOR, deviations, importance_notes
 from pkex.output.text import value_name
 from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, titled
 
@@ -132,7 +132,10 @@ def interactions(result: Interactions, count: int, where: str = "") -> View:
     scale, single = sizes.max(initial=0.0) or 1.0, len(result) == 1 and n_outputs <= 1
     columns = [] if single else [number_column(f"mean |{result.index}|", sizes, scale=scale)]
     if n_outputs <= 1:
-        columns.append(number_column(result.index if single else "mean", means, "+.4g", scale))
+        title, spreads, spread = result.index if single else "mean", [], deviations(result)
+        if single and spread is not None:
+            spreads = [f"± {spread[one.features].item():.2g}" for one in top]
+        columns.append(number_column(title, means, "+.4g", scale, spreads))
     total = sum(values.shape[1] for size, _, values in result.by_order() if size > 1)
     return View(
         _headline(result),
@@ -164,6 +167,8 @@ def _notes(result: Interactions) -> list[str]:
     notes = []
     if result.about.background_info is not None:
         notes.append(f"background: {result.about.background_info}")
+    if deviations(result) is not None and len(result) == 1 and len(result.output_names) <= 1:
+        notes.append(POSTERIOR)
     if not result.efficient:
         notes.append(f"{result.index} values do not add up to the {explained}")
     if len(result.output_names) > 1:
