@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pkex._util.types import Floats
+from pkex.explain.interaction_spread import check_spread, spread_of_interactions
 from pkex.explain.problem import PreparedRows, Problem, warn_of_noise
 from pkex.explain.unsupported import refuse_conditional, refuse_hierarchy
 from pkex.games.functionals import INDICES
@@ -39,6 +40,7 @@ def explain_interactions(
     index: str | None,
     max_order: int,
     subsets: Iterable[Any] | None,
+    return_std: bool,
     n_jobs: int | None,
     progress: bool,
 ) -> Interactions:
@@ -60,6 +62,8 @@ def explain_interactions(
     index, max_order = check_request(index or default, max_order, chosen)
     general = problem.removal != "neutral"
     recipe = make_recipe(index, max_order, len(names), general, problem.tol, chosen)
+    if return_std:
+        check_spread(problem, recipe)
     sums = _sum_parts(problem, recipe, prepared, n_jobs, progress)
     residual = _check(problem, sums, sums, prepared)
     base_value = problem.base_value
@@ -67,6 +71,8 @@ def explain_interactions(
     base = np.empty((len(sums.totals), *base_value.shape))
     base[...] = base_value
     fitted = arrays.pop("fitted")
+    if return_std:
+        arrays |= spread_of_interactions(problem, recipe, prepared, n_jobs, progress)
     if fitted is not None:
         base = fitted + problem.intercept
     return Interactions(

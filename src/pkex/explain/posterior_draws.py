@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from pkex._util.types import Floats, Players
 from pkex.errors import UnsupportedModelError
-from pkex.explain.posterior import require_posteriors
+from pkex.explain.posterior import refuse_mixtures, require_posteriors
 from pkex.explain.problem import Problem
 from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
@@ -64,8 +64,15 @@ _TILE = 2**16  # factors of a tile of pairs of atoms
 
 def check_drawable(problem: Problem) -> None:
     """Raise where there is no posterior, or a kernel without random features."""
-    require_posteriors(problem, "sensitivity with n_draws")
+    asked = "sensitivity with n_draws"
+    require_posteriors(problem, asked)
+    refuse_mixtures(problem, asked, "Leave out n_draws for the indices of the posterior mean.")
     for part in problem.expansion.parts:
+        if part.posterior is not None and part.posterior.core is not None:
+            raise UnsupportedModelError(
+                f"{asked} supports exact Gaussian processes, and the posterior of this one is "
+                "variational. Leave out n_draws for the indices of the posterior mean."
+            )
         draw_frequencies(part.kernel, part.shape[1], 1, np.random.default_rng(0))
 
 

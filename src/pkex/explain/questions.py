@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from pkex._util.floats import default_errstate
+from pkex._util.random import RandomState
 from pkex._util.types import Floats
 from pkex.explain.effect_questions import EffectQuestions
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
+    from pkex.results.importance import Importance
     from pkex.results.influence import Influence
     from pkex.results.interactions import Interactions
     from pkex.results.leave_one_out import LeaveOneOut
@@ -208,6 +210,68 @@ class Questions(EffectQuestions):
         return leave_one_out(self.problem, X_train, y_train, sample_weight)
 
     @default_errstate
+    def importance(
+        self,
+        X: ArrayLike,
+        *,
+        n_draws: int | None = None,
+        random_state: RandomState = None,
+        progress: bool = False,
+    ) -> Importance:
+        """Return the mean absolute value of each feature, with draws from the posterior.
+
+        Draws are there for Gaussian processes. Each is the mean absolute value of a function drawn
+        from the posterior, with the exact covariance of a feature's Shapley values between all
+        rows of `X`. Features are drawn independently of each other, and so are outputs.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_columns)
+            As in a call. The work grows with the square of the number of rows, and under
+            interventional removal with that of the background, too.
+        n_draws : int, optional
+            Number of draws. By default 256 where the model has a posterior and the removal is
+            interventional or the product of marginals, otherwise 0: the same as
+            ``explainer(X).importance()``.
+        random_state : int, Generator or RandomState, optional
+            For draws that can be repeated.
+        progress : bool, default False
+            Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
+
+        Returns
+        -------
+        Importance
+            The means, with `draws` and `interval`.
+
+        Raises
+        ------
+        UnsupportedModelError
+            When draws are asked for and the model has no posterior.
+        ValueError
+            When draws are asked for with neutral or conditional removal or with a hierarchy, or
+            when the covariances would not fit into 1 GiB.
+
+        See Also
+        --------
+        pkex.Importance.interval : Posterior intervals.
+        pkex.Explanation.importance : Means of values that were computed before, without draws.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> from sklearn.gaussian_process import GaussianProcessRegressor
+        >>> X = np.random.default_rng(0).normal(size=(20, 2))
+        >>> model = GaussianProcessRegressor(alpha=0.1, optimizer=None).fit(X, X[:, 0])
+        >>> importance = pkex.Explainer(model).importance(X[:5], n_draws=100, random_state=0)
+        >>> importance.draws.shape
+        (100, 2)
+        """
+        from pkex.explain.importance import explain_importance
+
+        options = n_draws, random_state, self.n_jobs, progress
+        return explain_importance(self.problem, X, *options)
+
+    @default_errstate
     def interactions(
         self,
         X: ArrayLike,
@@ -215,6 +279,7 @@ class Questions(EffectQuestions):
         index: str | None = None,
         max_order: int = 2,
         subsets: Iterable[Any] | None = None,
+        return_std: bool = False,
         progress: bool = False,
     ) -> Interactions:
         """Return exact Shapley interactions of the features in the rows of `X`.
@@ -233,6 +298,9 @@ class Questions(EffectQuestions):
         subsets : list of subsets, optional
             Chosen subsets, by names or positions of features, as in ``[("bmi", "s5")]``, of any
             order up to 8; by default all up to `max_order`.
+        return_std : bool, default False
+            Whether to return posterior standard deviations as well, of a Gaussian process, for main
+            effects and pairs or for chosen subsets.
         progress : bool, default False
             Whether to show a progress bar when it takes longer than two seconds; needs tqdm.
 
@@ -268,7 +336,7 @@ class Questions(EffectQuestions):
         """
         from pkex.explain.interactions import explain_interactions
 
-        request = index, max_order, subsets
+        request = index, max_order, subsets, return_std
         return explain_interactions(self.problem, X, *request, self.n_jobs, progress)
 
     @default_errstate

@@ -22,13 +22,15 @@ In t, for fixed s, this is a general game of `pkex.games.rules` with the factors
 (1-s) k(x, c)`` and ``s k(b, x) + (1-s) k(b, c)``; a derivative in the other variable is one more
 factor in [-2, 2] whose ends differ by at most 2. So a rule that covers lam + 2 in both directions
 errs by at most four times its certificate in each.
+
+Two rows x and y have the same integrals with ``k(x, y)`` in the place of ``k(x, x)`` and
+``k(b, y)`` in that of ``k(b, x)``: the covariance of a player's values in both, which
+`JointCovariance` has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -37,6 +39,14 @@ from pkex._util.types import Floats, Indices
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import diagonal_factors
 from pkex.games.blocks import rectangle
+from pkex.games.corners import (
+    Corners,
+    Square,
+    at_nodes,
+    integrate_diagonal,
+    leave_one_out,
+    square_of,
+)
 from pkex.games.layout import as_column_major
 from pkex.games.means import mean_factors
 from pkex.games.points import Background, WeightedPoints
@@ -45,73 +55,13 @@ from pkex.games.rules import Ladder, Rule
 from pkex.games.single_player import SinglePlayer
 from pkex.games.threads import raise_if_cancelled
 
-__all__ = ["PriorCovariance"]
+__all__ = ["JointCovariance", "PriorCovariance"]
 
 
 _NODES = 2**17  # factors at nodes that are held at once: 1 MiB
 _PAIRS = 2**22  # factors of pairs of background rows that are held at once
 _BLOCKS = 16  # of rows; those of a block share the pairs of background rows
 _DERIVATIVE = 2.0  # what a derivative in the other variable adds to lam
-
-
-class _Corners(NamedTuple):
-    """Deficits of the players' factors with both rows at x, one, the other and none of them.
-
-    Arrays of shape (players, rows, pairs), pairs of background rows.
-    """
-
-    both: Floats
-    first: Floats
-    second: Floats
-    none: Floats
-
-    def cut(self, rows: Indices | slice, pairs: slice = slice(None)) -> _Corners:
-        return _Corners(*(part[:, rows, pairs] for part in self))
-
-    @property
-    def lam(self) -> Floats:
-        """The largest lam of each row in either direction; see the head of the module."""
-        changes = (
-            self.both - self.second,
-            self.first - self.none,
-            self.both - self.first,
-            self.second - self.none,
-        )
-        largest = [np.abs(change).sum(axis=0).max(axis=1) for change in changes]
-        lam: Floats = np.maximum.reduce(largest)
-        return lam
-
-    @property
-    def lowest(self) -> Floats:
-        """The smallest factor of each row."""
-        lowest: Floats = 1.0 - np.maximum.reduce([part.max(axis=(0, 2)) for part in self])
-        return lowest
-
-    @property
-    def highest(self) -> Floats:
-        """The largest factor of each row."""
-        highest: Floats = 1.0 - np.minimum.reduce([part.min(axis=(0, 2)) for part in self])
-        return highest
-
-
-class _Square(NamedTuple):
-    """The tensor product of a rule with itself: what corners are multiplied by at its nodes."""
-
-    at: Floats
-    in_t: Floats
-    in_s: Floats
-    weights: Floats
-
-
-@lru_cache(maxsize=32)
-def _square(rule: Rule) -> _Square:
-    """Return the nodes for f and for its two derivatives, of shape (4, nodes), and the weights."""
-    t, s = (part.ravel() for part in np.meshgrid(*[rule.nodes] * 2, indexing="ij"))
-    weights = np.outer(rule.weights, rule.weights).ravel()
-    at = np.stack([t * s, t * (1.0 - s), (1.0 - t) * s, (1.0 - t) * (1.0 - s)])
-    in_t = np.stack([s, 1.0 - s, -s, s - 1.0])
-    in_s = np.stack([t, -t, 1.0 - t, t - 1.0])
-    return _Square(at, in_t, in_s, weights)
 
 
 class PriorCovariance:
@@ -158,14 +108,16 @@ class PriorCovariance:
         """Return the matrices of some rows, or what a strip of the background adds to them."""
         game, x = self.games[task.term], self.x[task.rows]
         diagonal = diagonal_factors(game.term, self.plan.players, x).deficits
-        parts: Iterable[tuple[slice, _Corners, Floats]]
+        pairs: Iterator[tuple[Corners, Floats]]
         if self.background.marginal:
-            parts = [(slice(0, len(x)), self._means(task.term, x, diagonal), np.ones(1))]
+            means = self._means(task.term, x, diagonal)
+            pairs = ((means.cut(slice(i, i + 1)), np.ones(1)) for i in range(len(x)))
         else:
-            parts = self._strips(game, x, diagonal, task.points)
+            pairs = self._strips(game, x, diagonal, task.points)
         matrices, worst = np.empty((len(x), *self.shape)), np.empty(len(x))
-        for rows, corners, shares in parts:
-            matrices[rows], worst[rows] = self._integrals(game.ladder, corners, shares)
+        for i, (corners, shares) in enumerate(pairs):
+            raise_if_cancelled()
+            matrices[i], worst[i] = self._integrals(game.ladder, corners, shares)
         if self.full and not self.background.marginal:  # of (b, c) and of (c, b)
             matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
         scale = game.term.coefficient
@@ -185,12 +137,12 @@ class PriorCovariance:
                 self.sums["matrices"][place] += self._single(single)
         return self.sums["matrices"], self.sums["error"]
 
-    def _means(self, term: int, x: Floats, diagonal: Floats) -> _Corners:
+    def _means(self, term: int, x: Floats, diagonal: Floats) -> Corners:
         """Return the corners of rows under marginal removal, one pair for each row."""
         rows, shares = self.background.rows, self.background.weights
         beside = mean_factors(self.games[term], rows, x, shares).deficits
         none = np.broadcast_to(self._means_of_pairs[term][:, None], diagonal.shape)
-        return _Corners(*(part[:, :, None] for part in (diagonal, beside, beside, none)))
+        return Corners(diagonal, beside, beside, none)
 
     @lazy
     def _means_of_pairs(self) -> list[Floats]:
@@ -208,8 +160,8 @@ class PriorCovariance:
 
     def _strips(
         self, game: Game, x: Floats, diagonal: Floats, strip: slice
-    ) -> Iterator[tuple[slice, _Corners, Floats]]:
-        """Yield some rows, their corners with pairs of background rows, and weights of the pairs.
+    ) -> Iterator[tuple[Corners, Floats]]:
+        """Yield for each row its corners with pairs of background rows, and weights of the pairs.
 
         Each unordered pair is met once.
         """
@@ -221,16 +173,12 @@ class PriorCovariance:
         first, second = first + strip.start, second + strip.start
         weights = shares[first] * shares[second]
         weights[first != second] *= 2.0
-        for some, _ in rectangle(len(x), 1, max(1, _NODES // none.size)):
-            beside, both = every[:, some], diagonal[:, some, None]
-            shape = (*both.shape[:2], len(weights))
-            corners = _Corners(
-                np.broadcast_to(both, shape),
-                beside[:, :, second],
-                beside[:, :, first],
-                np.broadcast_to(none[:, None], shape),
+        for i in range(len(x)):
+            beside, both = every[:, i], diagonal[:, i : i + 1]
+            corners = Corners(
+                np.broadcast_to(both, none.shape), beside[:, second], beside[:, first], none
             )
-            yield some, corners, weights
+            yield corners, weights
 
     def _single(self, single: SinglePlayer) -> Floats:
         """Return the variance of the value of a term of one player: of ``f(x) - mean f(b)``."""
@@ -244,91 +192,161 @@ class PriorCovariance:
         between = shares @ single.drop(rows, rows) @ shares
         return 2.0 * beside - between - single.term.coefficient * diagonal
 
-    def _integrals(
-        self, ladder: Ladder, corners: _Corners, shares: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return weighted sums over pairs of the integrals of rows, and what their rules err by.
-
-        Rows with the same rule go on together: a few steps over many rows.
-        """
+    def _rule(self, ladder: Ladder, corners: Corners) -> Rule:
+        """Return the rule that covers all pairs."""
         low, high = corners.lowest, corners.highest
-        outside = (low < ladder.lower - 2.0**-40) | (high > 1.0 + 2.0**-40)
-        steps = np.searchsorted(ladder.limits, corners.lam + _DERIVATIVE)
-        steps[outside] = len(ladder.rules)
-        totals, errors = np.zeros((len(steps), *self.shape)), np.empty(len(steps))
-        for step in np.unique(steps):
-            rule = ladder.fallback if step == len(ladder.rules) else ladder.rules[step]
-            square, every = _square(rule), np.flatnonzero(steps == step)
-            errors[every] = 8.0 * rule.relative_error * float(shares.sum())
-            most = max(1, _NODES // (self.plan.n_players * len(square.weights)))
-            for cut, pairs in rectangle(len(every), len(shares), most):
-                raise_if_cancelled()
-                rows = every[cut]
-                some, weights = corners.cut(rows, pairs), shares[pairs]
-                if not self.full:
-                    totals[rows] += (_variances(some, square) @ weights).T
-                    continue
-                for i, row in enumerate(rows):
-                    integrate = _covariances if low[row] >= 0.0 else _any_covariances
-                    totals[row] += integrate(some.cut(slice(i, i + 1)), square, weights)
-        return totals, errors
+        outside = low < ladder.lower - 2.0**-40 or high > 1.0 + 2.0**-40
+        step = int(np.searchsorted(ladder.limits, corners.lam + _DERIVATIVE))
+        return ladder.fallback if outside else ladder.rules[step]
+
+    def _integrals(self, ladder: Ladder, corners: Corners, shares: Floats) -> tuple[Floats, float]:
+        """Return the weighted sum over pairs of the integrals, and what their rule may err by."""
+        low, rule = corners.lowest, self._rule(ladder, corners)
+        square, n_players = square_of(rule), self.plan.n_players
+        step = max(1, _NODES // (n_players * len(square.weights)))
+        total = np.zeros(self.shape)
+        for start in range(0, len(shares), step):
+            pairs = slice(start, start + step)
+            some = corners.cut(pairs)
+            if not self.full:
+                total += integrate_diagonal(some, square) @ shares[pairs]
+            elif low >= 0.0:
+                total += _covariances(some, square, shares[pairs])
+            else:
+                total += _any_covariances(some, square, shares[pairs])
+        return total, 8.0 * rule.relative_error * float(shares.sum())
 
 
-def _at(corners: _Corners, basis: Floats, start: float) -> Floats:
-    """Return factors or derivatives at all nodes, shape (players, rows * pairs * nodes)."""
-    stacked = np.stack(corners, axis=-1)
-    at_nodes: Floats = stacked.reshape(-1, 4) @ basis
-    np.subtract(start, at_nodes, out=at_nodes)
-    return at_nodes.reshape(len(stacked), -1)
+class JointCovariance(PriorCovariance):
+    """The covariances of each player's values in all pairs of rows: a reduction.
+
+    Parameters
+    ----------
+    points : WeightedPoints
+        With a background.
+    x : array of shape (rows, columns)
+    """
+
+    def __init__(self, points: WeightedPoints, x: Floats) -> None:
+        super().__init__(points, x, full=False)
+        n_players, n_rows = self.plan.n_players, len(x)
+        self.sums = Accumulator(matrices=(n_players, n_rows, n_rows))
+
+    def tasks(self) -> Sequence[Task]:
+        """Return some rows for each term, each with all rows from the first of them on."""
+        n_rows, everything = len(self.x), slice(0, len(self.background.rows))
+        if self.background.marginal:
+            _ = self._means_of_pairs
+        most = max(1, _PAIRS // (self.plan.n_players * n_rows))
+        blocks = [rows for rows, _ in rectangle(n_rows, 1, min(most, -(-n_rows // _BLOCKS)))]
+        terms = range(len(self.games))
+        return [Task(rows, everything, term) for term in terms for rows in blocks]
+
+    def run(self, task: Task) -> tuple[slice, Floats, Floats]:
+        """Return the covariances of some rows with all from the first of them on, and no error."""
+        game, start = self.games[task.term], task.rows.start
+        x, others = self.x[task.rows], self.x[start:]
+        both = game.factors(x, others).deficits
+        first, second = np.triu_indices(len(x), m=len(others))
+        both = both[:, first, second]
+        if self.background.marginal:
+            covariances = self._of_means(task.term, others, both, first, second)
+        else:
+            covariances = self._of_each(game, others, both, first, second)
+        block = np.zeros((self.plan.n_players, len(x), len(others)))
+        block[:, first, second] = game.term.coefficient * covariances
+        return task.rows, block, np.zeros(len(x))
+
+    def add(self, part: tuple[slice, Floats, Floats]) -> None:
+        """Add what a task returned."""
+        rows, block, _ = part
+        self.sums["matrices"][:, rows, rows.start :] += block
+
+    def result(self) -> tuple[Floats, Floats]:
+        """Return the covariances, of shape (players, rows, rows), and no error."""
+        upper: Floats = self.sums["matrices"]
+        matrices = np.triu(upper) + np.triu(upper, 1).transpose(0, 2, 1)
+        for single in self.plan.singles:
+            if single.player is not None:
+                matrices[single.player] += self._single(single)
+        return matrices, np.zeros(len(self.x))
+
+    def _of_means(
+        self, term: int, x: Floats, both: Floats, first: Indices, second: Indices
+    ) -> Floats:
+        """Return the covariances of pairs of rows under marginal removal, (players, pairs)."""
+        game, background = self.games[term], self.background
+        beside = mean_factors(game, background.rows, x, background.weights).deficits
+        none = np.broadcast_to(self._means_of_pairs[term][:, None], both.shape)
+        corners = Corners(both, beside[:, first], beside[:, second], none)
+        square = square_of(self._rule(game.ladder, corners))
+        covariances = np.empty(both.shape)
+        step = max(1, _NODES // (len(both) * len(square.weights)))
+        for begin in range(0, both.shape[1], step):
+            raise_if_cancelled()
+            some = slice(begin, begin + step)
+            covariances[:, some] = integrate_diagonal(corners.cut(some), square)
+        return covariances
+
+    def _of_each(
+        self, game: Game, x: Floats, both: Floats, first: Indices, second: Indices
+    ) -> Floats:
+        """Return the same for each pair of background rows, averaged."""
+        rows, shares = self.background.rows, self.background.weights
+        beside, none = game.factors(x, rows).deficits, game.factors(rows, rows).deficits
+        none, weights = none.reshape(len(none), -1), np.outer(shares, shares).ravel()
+        b, c = np.divmod(np.arange(len(weights)), len(rows))
+        covariances = np.empty(both.shape)
+        for pair, (i, k) in enumerate(zip(first, second, strict=True)):
+            raise_if_cancelled()
+            corners = Corners(
+                np.broadcast_to(both[:, pair : pair + 1], none.shape),
+                beside[:, i][:, c],
+                beside[:, k][:, b],
+                none,
+            )
+            covariances[:, pair], _ = self._integrals(game.ladder, corners, weights)
+        return covariances
+
+    def _single(self, single: SinglePlayer) -> Floats:
+        """Return the covariances of the values of a term of one player, (rows, rows)."""
+        rows, shares = self.background.rows, self.background.weights
+        if single.dot is not None:
+            change = self.x[:, single.dot] - shares @ rows[:, single.dot]
+            products: Floats = single.term.coefficient * np.outer(change, change)
+            return products
+        beside = single.drop(self.x, rows) @ shares
+        between = shares @ single.drop(rows, rows) @ shares
+        return beside[:, None] + beside - between - single.drop(self.x, self.x)
 
 
-def _variances(corners: _Corners, square: _Square) -> Floats:
-    """Return the integrals of the diagonal for each pair, shape (players, rows, pairs)."""
-    at, _, _, weights = square
-    f, shape = _at(corners, at, 1.0), corners.both.shape
-    others = _leave_one_out(f, np.tile(weights, shape[1] * shape[2]))
-    integrals = others.reshape(*shape, -1).sum(axis=3)
-    change = corners.first + corners.second - corners.both - corners.none
-    variances: Floats = change * integrals
-    return variances
-
-
-def _covariances(corners: _Corners, square: _Square, shares: Floats) -> Floats:
-    """Return the weighted sum of the whole matrices of one row, for factors not below 0."""
+def _covariances(corners: Corners, square: Square, shares: Floats) -> Floats:
+    """Return the weighted sum of the whole matrices, for factors that are not negative."""
     at, in_t, in_s, weights = square
-    f = _at(corners, at, 1.0)
+    f = at_nodes(corners, at, 1.0)
     worth = np.multiply.reduce(f, axis=0) * np.outer(shares, weights).ravel()
     with np.errstate(divide="ignore", invalid="ignore"):
         inverse = np.where(f > 0.0, 1.0 / f, 0.0)
-    left = _at(corners, in_t, 0.0) * inverse
+    left = at_nodes(corners, in_t, 0.0) * inverse
     left *= worth
-    matrix: Floats = left @ (_at(corners, in_s, 0.0) * inverse).T
-    np.fill_diagonal(matrix, (_variances(corners, square) @ shares)[:, 0])
+    matrix: Floats = left @ (at_nodes(corners, in_s, 0.0) * inverse).T
+    np.fill_diagonal(matrix, integrate_diagonal(corners, square) @ shares)
     return matrix
 
 
-def _any_covariances(corners: _Corners, square: _Square, shares: Floats) -> Floats:
+def _any_covariances(corners: Corners, square: Square, shares: Floats) -> Floats:
     """Return the same for any factors, leaving out two players without a division."""
     at, in_t, in_s, weights = square
-    f, left, right = _at(corners, at, 1.0), _at(corners, in_t, 0.0), _at(corners, in_s, 0.0)
+    f, left, right = (
+        at_nodes(corners, at, 1.0),
+        at_nodes(corners, in_t, 0.0),
+        at_nodes(corners, in_s, 0.0),
+    )
     weight = np.outer(shares, weights).ravel()
     matrix = np.empty((len(f), len(f)))
     for j in range(len(f)):
         rest = f.copy()
         rest[j] = 1.0
-        matrix[j] = (_leave_one_out(rest, weight * left[j]) * right).sum(axis=1)
-    np.fill_diagonal(matrix, (_variances(corners, square) @ shares)[:, 0])
+        matrix[j] = (leave_one_out(rest, weight * left[j]) * right).sum(axis=1)
+    np.fill_diagonal(matrix, integrate_diagonal(corners, square) @ shares)
     return matrix
-
-
-def _leave_one_out(f: Floats, weights: Floats) -> Floats:
-    """Return ``weights`` times the product of all rows of `f` but one, for each row."""
-    result = np.empty_like(f)
-    result[0] = weights
-    for j in range(1, len(f)):
-        np.multiply(result[j - 1], f[j - 1], out=result[j])
-    after = f[-1].copy()
-    for j in range(len(f) - 2, -1, -1):
-        result[j] *= after
-        after *= f[j]
-    return result

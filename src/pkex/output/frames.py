@@ -13,7 +13,7 @@ import numpy as np
 
 from pkex._util.extras import import_optional
 from pkex._util.types import Floats
-from pkex.output.spread import LEVEL, has_intervals
+from pkex.output.spread import LEVEL, deviations, has_intervals
 from pkex.output.view.rows import REST
 
 if TYPE_CHECKING:
@@ -57,7 +57,10 @@ def interactions(result: Interactions, totals: bool) -> Any:
         names += [result.name_of(subset(place)) for place in range(values.shape[1])]
         tables.append(values)
     index = None if result.explained == "prediction" else [result.explained]
-    return _row_frame(result, names, np.concatenate(tables, axis=1), totals, index=index)
+    spread, stds = deviations(result), None
+    if spread is not None:
+        stds = np.concatenate([part for _, _, part in spread.by_order()], axis=1)
+    return _row_frame(result, names, np.concatenate(tables, axis=1), totals, stds, index=index)
 
 
 def attribution(result: Attribution, _totals: bool) -> Any:
@@ -100,6 +103,9 @@ def importance(result: Importance, _totals: bool) -> Any:
         "centred": result.centred if result.neutral else None,
         "importance_std": result.importances_std,
     }
+    if result.draws is not None:
+        low, high = result.interval(LEVEL)
+        columns |= {"low": low, "high": high}
     return _feature_frame(result, columns)
 
 

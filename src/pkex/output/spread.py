@@ -5,12 +5,15 @@ A plot, a table and a report call the same thing the same way.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pkex._util.cells import is_number
 from pkex._util.types import Floats
+from pkex._util.validation import brief
 from pkex._util.words import pluralise
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ __all__ = [
     "LEVEL",
     "POSTERIOR",
     "describe_error",
+    "deviations",
     "error_words",
     "has_intervals",
     "importance_notes",
@@ -30,15 +34,15 @@ __all__ = [
     "interval_words",
     "others_std",
     "others_words",
+    "posterior_interval",
+    "posterior_words",
     "std_of_sums",
 ]
 
 
 POSTERIOR = "± 1 posterior standard deviation"
+LEVEL = 0.9  # of posterior intervals that are shown
 BOXES = "box: IQR, whiskers: 5 to 95 %, line:\u00a0median"
-
-
-LEVEL = 0.9  # of credible intervals that are shown
 _FEWEST = 19  # draws that have such an interval: the smallest and the largest
 
 
@@ -76,6 +80,14 @@ def std_of_sums(cov: Floats, members: ArrayLike) -> Floats:
     return stds
 
 
+def deviations(result: Any) -> Any:
+    """Return interactions whose values are the standard deviations of some; None where unknown."""
+    if result.main_std is None and result.values_std is None:
+        return None
+    known = {name: getattr(result, f"{name}_std") for name in ("main", "pairs", "values")}
+    return replace(result, triples=None, **known)
+
+
 def others_std(one: Explanation, shown: NDArray[np.intp]) -> Floats | None:
     """Return for each row the posterior standard deviation of the sum of all other features.
 
@@ -108,9 +120,41 @@ def importance_words(importance: Importance) -> str:
 
 def importance_notes(importance: Importance) -> list[str]:
     """Return a line for tables of an importance on what follows "±", if it has errors."""
+    notes = [] if importance.draws is None else [posterior_words(importance)]
     if np.isnan(importance.standard_errors).all():
-        return []
-    return [importance_words(importance) + ("" if importance.has_std else ", with this model")]
+        return notes
+    words = importance_words(importance) + ("" if importance.has_std else ", with this model")
+    return [words, *notes]
+
+
+def posterior_words(importance: Importance) -> str:
+    """Return what the intervals of an importance with draws are."""
+    assert importance.draws is not None
+    return (
+        f"{100.0 * LEVEL:.0f} % interval: posterior, of {pluralise(len(importance.draws), 'draw')}"
+    )
+
+
+def posterior_interval(draws: Floats | None, level: Any) -> tuple[Floats, Floats]:
+    """Return the ends of the equal-tailed intervals of draws along the first axis.
+
+    Of 199 draws these are the 10th and the 190th at the level 0.9.
+
+    Examples
+    --------
+    >>> posterior_interval(np.arange(1.0, 200.0), 0.9)
+    (10.0, 190.0)
+    """
+    if draws is None:
+        raise ValueError(
+            "there are no draws. Those of a Gaussian process are made by "
+            "explainer.importance(X, n_draws=256)."
+        )
+    if not is_number(level) or not 0.0 < level < 1.0:
+        raise ValueError(f"level must be between 0 and 1, got {brief(level)}.")
+    tail = 0.5 * (1.0 - level)
+    low, high = np.quantile(draws, [tail, 1.0 - tail], axis=0, method="weibull")
+    return low, high
 
 
 def describe_error(result: Any, error: float | None) -> str:

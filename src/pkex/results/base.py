@@ -145,13 +145,14 @@ class Result(ArrayResult):
         - `Explanation`: a line for each row, with its label, and a column for each feature; then
           ``base_value`` and ``prediction``, and ``bmi std`` where standard deviations are known.
         - `Gradients`: the same, without totals.
-        - `Interactions`: the same with a column for each subset, such as ``bmi & s5``.
+        - `Interactions`: the same with a column for each subset, such as ``bmi & s5``, and
+          ``bmi & s5 std`` where standard deviations are known.
         - `SparseExplanation`: a line for each stored value, largest first, and for the rest of each
           row, ``(remaining features)``. Columns ``row``, ``feature``, ``data`` (NaN for a group),
           ``value``. Of several outputs one has to be chosen.
         - `Importance`: a line for each feature, the most important first. Columns ``importance``,
           ``standard_error``; ``centred`` under neutral removal; ``importance_std`` of permutation
-          importance.
+          importance; ``low`` and ``high``, the 90 % posterior interval, where there are draws.
         - `Sensitivity`: a line for each input, the largest effect first. Columns ``first_order``,
           ``shapley``, ``total_order``; with posterior draws ``shapley_mean``, their mean, and
           ``shapley_low`` and ``shapley_high``, the 90 % credible interval, and so on.

@@ -12,6 +12,7 @@ from pkex.output import frames, html, text
 from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays, Header
 from pkex.output.files.header import as_count, as_flag, as_names, as_text, optional
 from pkex.output.plots.accessors import ImportancePlots
+from pkex.output.spread import posterior_interval
 from pkex.output.view import features
 from pkex.results.about import About
 from pkex.results.base import Result
@@ -58,6 +59,10 @@ class Importance(Result):
         Of permutation importance: the standard deviation of one shuffle.
     meaning : str, optional
         What the values are, where they are not means of absolute values.
+    draws : array of shape (n_draws, n_features) or (n_draws, n_features, n_outputs), optional
+        From `Explainer.importance` of a Gaussian process: the values of functions drawn from its
+        posterior. A draw is joint over the rows, but features and outputs are drawn
+        independently of each other. Compare the intervals of features, not single draws.
 
     Attributes
     ----------
@@ -75,6 +80,7 @@ class Importance(Result):
     See Also
     --------
     pkex.Explanation.importance : Computes the importance.
+    pkex.Explainer.importance : Draws it from the posterior as well.
 
     Examples
     --------
@@ -85,9 +91,12 @@ class Importance(Result):
     ['x1', 'x0']
     """
 
-    AXES: ClassVar = dict.fromkeys(
-        ("values", "standard_errors", "centred", "importances_std"), ("feature", "output")
-    )
+    AXES: ClassVar = {
+        **dict.fromkeys(
+            ("values", "standard_errors", "centred", "importances_std"), ("feature", "output")
+        ),
+        "draws": ("draw", "feature", "output"),
+    }
     REPORT: ClassVar = "importance"
     VIEWS: ClassVar = (features.importance, lambda self: features.importance(self, html.LINES))
     _FRAME: ClassVar = frames.importance
@@ -105,7 +114,7 @@ class Importance(Result):
                 }
             ),
             FloatArrays(("values", "standard_errors", "centred"), finite=True, gaps=True),
-            FloatArrays(("importances_std",), finite=True, optional=True),
+            FloatArrays(("importances_std", "draws"), finite=True, optional=True),
         ),
         _upgrade,
     )
@@ -117,6 +126,49 @@ class Importance(Result):
     has_std: bool = False
     importances_std: Floats | None = None
     meaning: str | None = None
+    draws: Floats | None = None
+
+    def _other_sizes(self) -> tuple[tuple[str, int], ...]:
+        return (("draw", 0 if self.draws is None else len(self.draws)),)
+
+    def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Return the posterior interval of each importance, from its draws.
+
+        Between its ends lies the fraction `level` of the draws, as many are below as above. The
+        mean of ``|value|`` grows with the uncertainty of the value, so the interval may lie above
+        `values`, which are of the posterior mean.
+
+        Parameters
+        ----------
+        level : float, default 0.9
+            The probability of the interval, between 0 and 1.
+
+        Returns
+        -------
+        low, high : array like `values`
+            The ends of the intervals.
+
+        Raises
+        ------
+        ValueError
+            When there are no draws.
+
+        See Also
+        --------
+        pkex.Explainer.importance : Makes the draws.
+
+        Examples
+        --------
+        >>> import numpy as np, pkex
+        >>> from sklearn.gaussian_process import GaussianProcessRegressor
+        >>> X = np.random.default_rng(0).normal(size=(20, 2))
+        >>> model = GaussianProcessRegressor(alpha=0.1, optimizer=None).fit(X, X[:, 0])
+        >>> importance = pkex.Explainer(model).importance(X[:5], random_state=0)
+        >>> low, high = importance.interval(0.9)
+        >>> bool((low < high).all())
+        True
+        """
+        return posterior_interval(self.draws, level)
 
     @classmethod
     def of(cls, values: Floats, about: About, has_std: bool = False) -> Importance:

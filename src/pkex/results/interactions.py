@@ -67,6 +67,7 @@ _CODEC = codec.Codec(
         codec.FloatArrays(
             ("main", "pairs", "triples", "values", "error_bound"), finite=True, optional=True
         ),
+        codec.FloatArrays(("main_std", "pairs_std", "values_std"), finite=True, optional=True),
         codec.CellTable(optional=True),
     ),
 )
@@ -99,6 +100,8 @@ class Interactions(RowResult):
         Proven: no value of the row is further from the exact one. None for a statistic.
     rules, row_index : tuple of Rule, and pandas.Index or None
         The rules that were used for integrals, and the labels of the rows.
+    main_std, pairs_std, values_std : array like `main`, `pairs` and `values`, or None
+        Posterior standard deviations of a Gaussian process, with ``return_std=True``.
 
     See Also
     --------
@@ -121,6 +124,9 @@ class Interactions(RowResult):
         "pairs": ("row", "feature", "feature", "output"),
         "triples": ("row", "triple", "output"),
         "values": ("row", "subset", "output"),
+        "main_std": ("row", "feature", "output"),
+        "pairs_std": ("row", "feature", "feature", "output"),
+        "values_std": ("row", "subset", "output"),
         "data": ("row", "column"),
         "row_index": ("row",),
     }
@@ -147,6 +153,9 @@ class Interactions(RowResult):
     error_bound: Floats | None = None
     rules: tuple[Rule, ...] = ()
     row_index: Any = None
+    main_std: Floats | None = None
+    pairs_std: Floats | None = None
+    values_std: Floats | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

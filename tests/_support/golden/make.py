@@ -159,6 +159,9 @@ RESULTS = {
     "interactions_chosen": lambda: explained(
         cells(), 2, call=lambda explainer, X: explainer.interactions(X, subsets=[(0, 1), "town"])
     ),
+    "interactions_std": lambda: explained(
+        process(), 2, call=lambda explainer, X: explainer.interactions(X, return_std=True)
+    ),
     "interactions_statistic": lambda: pkex.mmd(*samples(), n_jobs=1).interactions(),
     "influence": lambda: explained(
         process(), 2, call=lambda explainer, X: explainer.influence(X, X_train=process()[1], top=3)
@@ -170,6 +173,9 @@ RESULTS = {
         process(), 2, call=lambda explainer, _: explainer.leave_one_out(X_train=process()[1])
     ),
     "importance": lambda: explained(classes(), 5, removal="neutral").importance(),
+    "importance_draws": lambda: explained(
+        process(), 4, call=lambda explainer, X: explainer.importance(X, n_draws=9, random_state=0)
+    ),
     "attribution_mmd": lambda: pkex.mmd(
         *samples(), n_permutations=19, groups={"both": ["b", "town"]}, random_state=0, n_jobs=1
     ),

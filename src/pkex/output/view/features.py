@@ -9,9 +9,16 @@ import numpy as np
 
 from pkex._util.types import Floats, Indices
 from pkex._util.words import pluralise
-from pkex.output.spread import LEVEL, has_intervals, importance_notes, interval_words
+from pkex.output.spread import (
+    LEVEL,
+    POSTERIOR,
+    deviations,
+    has_intervals,
+    importance_notes,
+    interval_words,
+)
 from pkex.output.text import value_name
-from pkex.output.view import OUTPUTS, TableView, View, more, number_column, titled
+from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, titled
 
 if TYPE_CHECKING:
     from pkex.results.importance import Importance
@@ -65,6 +72,10 @@ def importance_tables(
         spreads = ["" if np.isnan(error) else f"± {error:.2g}" for error in errors[:, k]]
         columns = [number_column(title, means[:, k], scale=scale, spreads=spreads)]
         columns += [number_column("centred", centred[:, k])] if result.neutral else []
+        if result.draws is not None:
+            ends = [end.reshape(len(end), -1)[order, k] for end in result.interval(LEVEL)]
+            cells = [f"[{low:.3g}, {high:.3g}]" for low, high in zip(*ends, strict=True)]
+            columns.append(Column(f"{100.0 * LEVEL:.0f} % interval", cells))
         if result.importances_std is not None:
             columns.append(number_column("std of a shuffle", result.importances_std[order]))
         tables.append(TableView("feature", shown, columns))
@@ -142,7 +153,10 @@ def interactions(result: Interactions, count: int, where: str = "") -> View:
     scale, single = sizes.max(initial=0.0) or 1.0, len(result) == 1 and n_outputs <= 1
     columns = [] if single else [number_column(f"mean |{result.index}|", sizes, scale=scale)]
     if n_outputs <= 1:
-        columns.append(number_column(result.index if single else "mean", means, "+.4g", scale))
+        title, spreads, spread = result.index if single else "mean", [], deviations(result)
+        if single and spread is not None:
+            spreads = [f"± {spread[one.features].item():.2g}" for one in top]
+        columns.append(number_column(title, means, "+.4g", scale, spreads))
     total = sum(values.shape[1] for size, _, values in result.by_order() if size > 1)
     return View(
         _headline(result),
@@ -174,6 +188,8 @@ def _notes(result: Interactions) -> list[str]:
     notes = []
     if result.about.background_info is not None:
         notes.append(f"background: {result.about.background_info}")
+    if deviations(result) is not None and len(result) == 1 and len(result.output_names) <= 1:
+        notes.append(POSTERIOR)
     if not result.efficient:
         notes.append(f"{result.index} values do not add up to the {explained}")
     if len(result.output_names) > 1:

@@ -1,0 +1,154 @@
+"""Mean absolute values over rows, with draws from the posterior of a Gaussian process.
+
+The values of a feature in several rows are correlated under the posterior, and so are the terms of
+their mean: a draw needs the values of all rows at once. In rows r and s they have the covariance
+
+    C0[r, s] - V_r' A^-1 V_s,
+
+in the words of `pkex.games.covariance`. Each feature has a matrix over the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pkex._util.random import RandomState, as_generator
+from pkex._util.sparse import is_sparse
+from pkex._util.types import Floats
+from pkex._util.validation import brief, is_index
+from pkex._util.words import pluralise
+from pkex.explain.posterior import check_digits, check_posteriors, refuse_mixtures
+from pkex.explain.problem import PreparedRows, Problem
+from pkex.explain.unsupported import refuse_hierarchy
+from pkex.explain.values import explain_rows
+from pkex.games.covariance import JointCovariance
+from pkex.games.engine import run_reduction
+from pkex.games.hierarchy import Hierarchy
+from pkex.games.points import WeightedPoints
+from pkex.models.posterior import Posterior
+from pkex.models.posterior_moments import UNIT
+from pkex.models.products import as_products
+from pkex.results.importance import Importance
+
+__all__ = ["explain_importance", "joint_covariances"]
+
+_DRAWS = 256
+_ROOM = 2**30  # bytes of covariances, or of values of pairs, that are held
+
+
+def explain_importance(
+    problem: Problem,
+    X: Any,
+    n_draws: int | None,
+    random_state: RandomState,
+    n_jobs: int | None,
+    progress: bool,
+) -> Importance:
+    """See `Explainer.importance`."""
+    if n_draws is None:
+        n_draws = _DRAWS if _has_draws(problem) else 0
+    if not is_index(n_draws) or n_draws < 0:
+        raise ValueError(f"n_draws must be 0, a positive integer or None, got {brief(n_draws)}.")
+    generator = as_generator(random_state)
+    if n_draws:
+        asked = f"n_draws={n_draws}"
+        check_posteriors(problem, asked)
+        refuse_hierarchy(problem, asked)
+        refuse_mixtures(problem, asked, "Pass n_draws=0 for the importance without intervals.")
+        X = X.toarray() if is_sparse(X) else X
+        cov = joint_covariances(problem, problem.prepare(X), n_jobs=n_jobs, progress=progress)
+    explanation = explain_rows(problem, X, n_jobs=n_jobs, progress=progress)
+    importance: Importance = explanation.importance()
+    if not n_draws:
+        return importance
+    values = explanation.values
+    draws = _draw_means(values.reshape(*values.shape[:2], -1), cov, int(n_draws), generator)
+    return replace(importance, has_std=True, draws=draws.reshape(int(n_draws), *values.shape[1:]))
+
+
+def _has_draws(problem: Problem) -> bool:
+    """Return whether the values have a posterior covariance that pkex computes."""
+    posteriors = [part.posterior for part in problem.expansion.parts]
+    known = all(each is not None and each.mixture is None for each in posteriors)
+    ordered = isinstance(problem.measure, Hierarchy)
+    return known and not ordered and problem.removal not in ("neutral", "conditional")
+
+
+def joint_covariances(
+    problem: Problem, prepared: PreparedRows, *, n_jobs: int | None, progress: bool
+) -> Floats:
+    """Return the posterior covariances of each feature's values in all pairs of rows.
+
+    Returns
+    -------
+    array of shape (n_features, n_outputs, n_rows, n_rows)
+    """
+    expansion, n_rows = problem.expansion, len(prepared.parts[0])
+    _check_room(problem, n_rows)
+    shape = (len(problem.feature_groups), expansion.n_outputs, n_rows, n_rows)
+    total, off = np.zeros(shape), np.zeros((shape[0], shape[1], n_rows))
+    for games, part, rows in zip(problem.games, expansion.parts, prepared.parts, strict=True):
+        posterior = part.posterior
+        assert posterior is not None  # `check_posteriors` has seen to it
+        if not posterior.scales.any():
+            continue
+        points = as_products(games, part)
+        prior, _ = run_reduction(JointCovariance(points, rows), n_jobs=n_jobs, progress=progress)
+        error = _subtract_explained(points, posterior, rows, prior)
+        total += prior[:, None] * posterior.scales[:, None, None]
+        off += error[:, None] * posterior.scales[:, None]
+    variances = np.einsum("jkrr->jkr", total).max(axis=0, initial=0.0)
+    check_digits("covariances of the values", variances, off.max(axis=0, initial=0.0))
+    return total
+
+
+def _subtract_explained(
+    points: WeightedPoints, posterior: Posterior, rows: Floats, prior: Floats
+) -> Floats:
+    """Subtract ``V' A^-1 V`` in place; return what rounding may cost, shape (features, rows).
+
+    See `pkex.models.posterior_moments.subtract_explained`.
+    """
+    values = points.pair_values(rows)  # (features, rows, points)
+    cost = np.empty(values.shape[:2])
+    for covariance, of_feature, off in zip(prior, values, cost, strict=True):
+        white = posterior.whiten(of_feature.T)
+        off[:] = UNIT * (np.diagonal(covariance) + posterior.bound_rounding(white))
+        explained = white.T @ posterior.weigh(white)
+        covariance -= 0.5 * (explained + explained.T)
+    return cost
+
+
+def _check_room(problem: Problem, n_rows: int) -> None:
+    """Refuse more rows than there is room for."""
+    n_features, expansion = len(problem.feature_groups), problem.expansion
+    longest = max(len(part.points) for part in expansion.parts)
+    size = 8 * n_features * n_rows * max(longest, n_rows * expansion.n_outputs)
+    if size > _ROOM:
+        raise ValueError(
+            f"draws of {pluralise(n_features, 'feature')} that are joint over "
+            f"{pluralise(n_rows, 'row')} would take {size / 2**30:,.1f} GiB, and pkex holds at "
+            f"most {_ROOM / 2**30:g} GiB; pass fewer rows, or n_draws=0 for no draws."
+        )
+
+
+def _draw_means(
+    values: Floats, cov: Floats, n_draws: int, generator: np.random.Generator
+) -> Floats:
+    """Return draws of the mean absolute values, (draws, features, outputs).
+
+    A covariance of rows that resemble each other is singular up to rounding, so its root is found
+    by eigenvalues.
+    """
+    n_rows, n_features, n_outputs = values.shape
+    draws = np.empty((n_draws, n_features, n_outputs))
+    for j in range(n_features):
+        for k in range(n_outputs):
+            levels, vectors = np.linalg.eigh(cov[j, k])
+            root = vectors * np.sqrt(np.maximum(levels, 0.0))
+            normal = generator.standard_normal((n_draws, n_rows))
+            draws[:, j, k] = np.abs(values[:, j, k] + normal @ root.T).mean(axis=1)
+    return draws

@@ -1,0 +1,110 @@
+"""How uncertain the interaction values of a Gaussian process are.
+
+They are linear in the function that is explained, as Shapley values are, so their variances are
+``c0 - v' A^-1 v`` with the prior variance c0 of `pkex.games.interactions.prior` and the interaction
+values v of the functions ``k(., x_i)``, which the sums of interactions have for weights of 0 and 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pkex._util.types import Floats
+from pkex.explain.posterior import check_digits, check_posteriors, refuse_mixtures
+from pkex.explain.problem import PreparedRows, Problem
+from pkex.games.engine import run_reduction
+from pkex.games.interactions import Recipe
+from pkex.games.interactions.prior import InteractionPrior
+from pkex.games.interactions.reductions import sum_interactions
+from pkex.games.points import WeightedPoints
+from pkex.models.posterior import Posterior
+from pkex.models.posterior_moments import UNIT
+from pkex.models.products import as_products
+
+__all__ = ["check_spread", "spread_of_interactions"]
+
+_VALUES = 2**22  # of subsets and points that are held at once
+
+
+def check_spread(problem: Problem, recipe: Recipe) -> None:
+    """Raise where the standard deviations of an index are not supported."""
+    check_posteriors(problem, "return_std")
+    refuse_mixtures(problem, "return_std", "Leave out return_std for the interactions alone.")
+    if recipe.subsets is None and recipe.most > 2:
+        raise ValueError(
+            "return_std supports main effects and pairs, not max_order=3; choose triples one by "
+            "one, as in subsets=[('a', 'b', 'c')] with index='SII'."
+        )
+    if recipe.has_derivatives:
+        raise ValueError(
+            f"return_std does not support {recipe.index.name} with max_order={recipe.most}, as its "
+            "values for small subsets depend on all larger ones. Use index='SII', or 'k-SII' with "
+            "max_order=2."
+        )
+
+
+def spread_of_interactions(
+    problem: Problem, recipe: Recipe, prepared: PreparedRows, n_jobs: int | None, progress: bool
+) -> dict[str, Any]:
+    """Return the fields `main_std`, `pairs_std` and `values_std` of an `Interactions`."""
+    total, off = np.zeros(1), np.zeros(1)
+    for games, part, rows in zip(
+        problem.games, problem.expansion.parts, prepared.parts, strict=True
+    ):
+        posterior = part.posterior
+        assert posterior is not None  # `check_spread` has seen to it
+        points = as_products(games, part)
+        prior = InteractionPrior(points, rows, recipe)
+        variances, error = run_reduction(prior, n_jobs=n_jobs, progress=progress)
+        error = error + _subtract_explained(points, posterior, rows, recipe, variances, n_jobs)
+        total = total + variances[..., None] * posterior.scales
+        off = off + error[:, None] * posterior.scales
+    largest = total.max(axis=tuple(range(1, total.ndim - 1)), initial=0.0)
+    check_digits("standard deviations of the interactions", largest, off)
+    std = np.sqrt(np.maximum(total, 0.0))
+    std = std if problem.base_value.ndim else std[..., 0]
+    if recipe.subsets is not None:
+        return {"values_std": std}
+    main, every = np.einsum("rjj...->rj...", std).copy(), np.arange(recipe.n_players)
+    std[:, every, every] = 0.0
+    return {"main_std": main, "pairs_std": std}
+
+
+def _subtract_explained(
+    points: WeightedPoints,
+    posterior: Posterior,
+    rows: Floats,
+    recipe: Recipe,
+    variances: Floats,
+    n_jobs: int | None,
+) -> Floats:
+    """Subtract ``v' A^-1 v`` in place; return what rounding may cost a variance of each row."""
+    n_points, n_players = len(points.z), recipe.n_players
+    single = points.with_weights(np.eye(n_points))
+    upper = np.triu_indices(n_players)
+    cost = np.empty(len(rows))
+    step = max(1, _VALUES // (n_points * int(np.prod(variances.shape[1:]))))
+    for start in range(0, len(rows), step):
+        some = slice(start, start + step)
+        sums = sum_interactions(single, rows[some], recipe, n_jobs=n_jobs)
+        values = sums.chosen
+        if recipe.subsets is None:
+            assert sums.pairs is not None
+            every = np.arange(n_players)
+            sums.pairs[:, every, every] = sums.main
+            values = sums.pairs[:, *upper]
+        flat = values.reshape(-1, n_points).T
+        white = posterior.whiten(flat)
+        explained = (white * posterior.weigh(white)).sum(axis=0).reshape(values.shape[:2])
+        rounding = posterior.bound_rounding(white).reshape(values.shape[:2])
+        axes = tuple(range(1, variances.ndim))
+        cost[some] = UNIT * (variances[some].max(axis=axes) + rounding.max(axis=1))
+        if recipe.subsets is None:
+            matrix = np.zeros(variances[some].shape)
+            matrix[:, *upper] = explained
+            matrix[:, upper[1], upper[0]] = explained
+            explained = matrix
+        variances[some] -= explained
+    return cost
