@@ -36,6 +36,7 @@ from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms, join_factors
 from pkex.games.backend import Backend, game_class
 from pkex.games.blocks import rectangle, triangle
+from pkex.games.compression import compress
 from pkex.games.measures import FirstIn, LastIn, Shapley
 from pkex.games.protocols import BlockSums, Factors, Game, Task
 from pkex.games.rules import Rule
@@ -118,9 +119,9 @@ class CentredFactors(NamedTuple):
         Those of atoms of single players are 0, as these are shifted by their mean.
     lacks : array of shape (bundles, atoms)
         The means of the deficits before that shift.
-    centred : list of arrays of shape (bundles, rows, atoms of a block), or None
-        Factors minus their means, times the roots of the weights of the rows, block by block,
-        where they are few enough to be kept.
+    centred : list of arrays of shape (rank, atoms), one for each bundle, or None
+        What has the covariances of the factors as products of columns (`pkex.games.compression`), where
+        factors minus their means are few enough to be kept.
     mean_of_singles : array of shape (outputs,)
         What atoms of single players have in the mean of the functions.
     unit : bool
@@ -210,7 +211,7 @@ class AtomFactors:
         mean_of_singles = values[single[alone], alone] @ self.weights[alone]
         values[single[alone], alone] = 0.0
         deficits[single[alone], alone] = 1.0
-        centred = self.centred if self.keep else None
+        centred = compress(self.centred) if self.keep else None
         return CentredFactors(Factors(values, deficits), lacks, centred, mean_of_singles, self.unit)
 
     def evaluate(self, rows: slice, wanted: slice) -> Factors:
@@ -312,12 +313,13 @@ class VarianceGame:
 
     def _covariances(self, first: slice, second: slice) -> Floats:
         """Return those of the factors of a tile under each bundle, (bundles, atoms, atoms)."""
-        centred, side = self.factors.centred, self.atoms.side
+        centred = self.factors.centred
         widths = first.stop - first.start, second.stop - second.start
         total = workspace("covariances", self.atoms.n_bundles, *widths)
         if centred is not None:
-            left, right = centred[first.start // side], centred[second.start // side]
-            return np.matmul(left.transpose(0, 2, 1), right, out=total)
+            for short, out in zip(centred, total, strict=True):
+                np.matmul(short[:, first].T, short[:, second], out=out)
+            return total
         n_rows, n_bundles = self.bundles.weights.shape
         total[...] = 0.0
         step = max(1, _ROWS // (n_bundles * sum(widths)))
@@ -341,12 +343,12 @@ class VarianceGame:
         sums = np.zeros((n_players, n_players, n_outputs))
         twice = 1.0 if first.start == second.start else 2.0
         for j in range(n_players - 1):
-            others = _all_but(self.absent, j)[j + 1 :]
+            left, right = (_all_but(self.absent[:, some], j)[j + 1 :] for some in (first, second))
             both = change[j + 1 :] * change[j]
             for output in range(n_outputs):
-                w = others * self.weights[:, output]
-                inner = (both @ w[:, second, None])[:, :, 0]
-                sums_of_j = twice * (inner * w[:, first]).sum(axis=1)
+                w = self.weights[:, output]
+                inner = (both @ (right * w[second])[:, :, None])[:, :, 0]
+                sums_of_j = twice * (inner * (left * w[first])).sum(axis=1)
                 sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = sums_of_j
         return sums
 
