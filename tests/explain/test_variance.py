@@ -278,7 +278,7 @@ def warned(monkeypatch, kernel, step, n_rows=20, **options):
 
 
 def test_a_variance_that_takes_long_says_so_once(monkeypatch):
-    [said] = warned(monkeypatch, gp.Matern(1.2, nu=1.5), 1000.0)
+    [said] = warned(monkeypatch, gp.Matern(1.2, nu=1.5), 3000.0)
     assert "the variance of 20 rows will take about" in said
     assert "hours" in said
     for words in ("products", "progress=True", "Fewer rows", "such as RBF"):

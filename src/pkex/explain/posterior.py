@@ -53,7 +53,8 @@ __all__ = [
 
 Part = tuple[WeightedPoints, KernelExpansion, Floats]
 
-_MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
+_MIXTURES = (1e-6, 1e-7)  # accepted errors of a kernel that is a sum of products up to an error
+_ACCURACY = 1e-5  # of the prior variance: an error bound for which the shorter sum is taken
 _FEW_DIGITS = 4.0
 
 
@@ -204,7 +205,7 @@ def _sum_variances(
     """
     sums = Accumulator()
     residual, digits, efficient = 0.0, math.inf, True
-    games = [as_products(points, part, _MIXTURE) for points, part, _ in parts]
+    games = [_shortest_products(points, part) for points, part, _ in parts]
     forecast = _forecast(games, len(parts[0][2]), progress)
     for points, (_, part, rows), level in zip(games, parts, levels, strict=True):
         posterior = _posterior(part)
@@ -215,7 +216,8 @@ def _sum_variances(
         digits = min(digits, _digits(of_part.totals[:, 0] + constant, noise))
         scales, constant = posterior.scales, constant + level
         rate = 2.0 * of_part.rules[0].relative_error + form.roundings * UNIT
-        error = rate * of_part.magnitudes + bound_mixture_error(points, posterior)
+        error = rate * of_part.magnitudes + bound_mixture_error(points, posterior)[0]
+        error = error + np.reshape(form.bound_averages(), (-1, 1))
         error = error + (12.0 + len(parts)) * UNIT * constant  # in bases and totals
         if of_part.efficient:
             error = error + np.abs(of_part.residual)
@@ -239,6 +241,16 @@ def _sum_variances(
         "additivity_error": residual if efficient else math.nan,
     }
     return arrays, facts
+
+
+def _shortest_products(points: WeightedPoints, part: KernelExpansion) -> WeightedPoints:
+    """Return the games as sums of products, of the fewest whose error bound is small enough."""
+    for tol in _MIXTURES:
+        games = as_products(points, part, tol)
+        error, prior = bound_mixture_error(games, _posterior(part))
+        if error <= _ACCURACY * prior:
+            break
+    return games
 
 
 def _forecast(games: Sequence[WeightedPoints], n_rows: int, progress: bool) -> Forecast:

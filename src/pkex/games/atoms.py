@@ -66,6 +66,16 @@ class Atoms:
             parts.append(np.atleast_2d(scaled))
         return np.concatenate(parts)
 
+    def spread_pairs(self, weights: Floats, first: slice, second: slice) -> Floats:
+        """Return the weights of pairs of atoms, from those of points, without single players."""
+        coefficients = np.array([term.coefficient for term in self.plan.terms])
+        left, right = (np.arange(some.start, some.stop) for some in (first, second))
+        terms = [coefficients[some // len(self.z)] for some in (left, right)]
+        points = [some % len(self.z) for some in (left, right)]
+        pairs: Floats = weights[np.ix_(*points)]
+        pairs *= terms[0][:, None] * terms[1]
+        return pairs
+
     def factors(self, x: Floats, atoms: slice | None = None) -> Factors:
         """Return the factors of atoms at the rows of `x`, shape (players, rows, atoms)."""
         wanted = slice(0, self.count) if atoms is None else atoms

@@ -36,6 +36,7 @@ from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms, join_factors
 from pkex.games.backend import Backend, game_class
 from pkex.games.blocks import rectangle, triangle
+from pkex.games.compression import compress
 from pkex.games.measures import FirstIn, LastIn, Shapley
 from pkex.games.protocols import BlockSums, Factors, Game, Task
 from pkex.games.rules import Rule
@@ -43,7 +44,15 @@ from pkex.games.sources import given_game
 from pkex.games.sums import GameSums, sort_rules, sum_tolerance
 from pkex.games.threads import raise_if_cancelled, workspace
 
-__all__ = ["AtomFactors", "Bundles", "CentredFactors", "VarianceGame", "VarianceSums"]
+__all__ = [
+    "AtomFactors",
+    "Bundles",
+    "CentredFactors",
+    "VarianceGame",
+    "VarianceSums",
+    "multiply_centred",
+    "multiply_means",
+]
 
 
 _TILE = 2**17  # factors of a tile of pairs of atoms, which a core's cache holds
@@ -118,9 +127,9 @@ class CentredFactors(NamedTuple):
         Those of atoms of single players are 0, as these are shifted by their mean.
     lacks : array of shape (bundles, atoms)
         The means of the deficits before that shift.
-    centred : list of arrays of shape (bundles, rows, atoms of a block), or None
-        Factors minus their means, times the roots of the weights of the rows, block by block,
-        where they are few enough to be kept.
+    centred : list of arrays of shape (rank, atoms), one for each bundle, or None
+        Their products of columns are the covariances of the factors (`pkex.games.compression`);
+        None where factors minus their means are too many to be kept.
     mean_of_singles : array of shape (outputs,)
         What atoms of single players have in the mean of the functions.
     unit : bool
@@ -145,10 +154,16 @@ class AtomFactors:
     weights : array of shape (atoms, outputs)
         Of the atoms of all parts.
     bundles : Bundles
+    keep : bool, optional
+        Whether factors are kept until their covariances are short; if they are few, by default.
     """
 
     def __init__(
-        self, parts: Sequence[tuple[Atoms, Floats]], weights: Floats, bundles: Bundles
+        self,
+        parts: Sequence[tuple[Atoms, Floats]],
+        weights: Floats,
+        bundles: Bundles,
+        keep: bool | None = None,
     ) -> None:
         self.parts, self.weights, self.bundles = parts, weights, bundles
         self.count = len(weights)
@@ -158,7 +173,8 @@ class AtomFactors:
         n_blocks = math.ceil(self.count / max(1, small, min(large, _SIDE)))
         n_blocks = max(n_blocks, min(_FEWEST_BLOCKS, self.count // _SHARED))
         self.side = math.ceil(self.count / n_blocks)  # atoms of a block, alike in all but the last
-        self.keep = self.n_bundles * self.n_rows * self.count <= _KEPT
+        few = self.n_bundles * self.n_rows * self.count <= _KEPT
+        self.keep = few if keep is None else keep
         self.sums = np.empty((2, self.n_bundles, self.count))
         self.centred: list[Floats] = []
         self.unit = True
@@ -210,7 +226,7 @@ class AtomFactors:
         mean_of_singles = values[single[alone], alone] @ self.weights[alone]
         values[single[alone], alone] = 0.0
         deficits[single[alone], alone] = 1.0
-        centred = self.centred if self.keep else None
+        centred = compress(self.centred) if self.keep else None
         return CentredFactors(Factors(values, deficits), lacks, centred, mean_of_singles, self.unit)
 
     def evaluate(self, rows: slice, wanted: slice) -> Factors:
@@ -292,32 +308,18 @@ class VarianceGame:
     def _factors(self, first: slice, second: slice) -> tuple[Factors, Factors]:
         """Return the present and absent factors of a tile, shape (players, pairs)."""
         covariances = self._covariances(first, second)
-        shape, (values, lacks) = covariances.shape, self.factors.means
-        m, n = values[:, first, None], values[:, None, second]
-        u, v = lacks[:, first, None], lacks[:, None, second]
-        absent = Factors(
-            np.multiply(m, n, out=workspace("absent_values", *shape)),
-            np.multiply(m, v, out=workspace("absent_deficits", *shape)),
-        )
-        np.add(absent.deficits, u, out=absent.deficits)
-        present = Factors(
-            np.add(absent.values, covariances, out=workspace("present_values", *shape)),
-            np.subtract(absent.deficits, covariances, out=covariances),
-        )
-        flat = (
-            Factors(*(part.reshape(len(part), -1) for part in one)) for one in (present, absent)
-        )
+        both = multiply_means(self.factors.means, covariances, first, second)
+        flat = (Factors(*(part.reshape(len(part), -1) for part in one)) for one in both)
         joined = [self.bundles.join(one) for one in flat]
         return joined[0], joined[1]
 
     def _covariances(self, first: slice, second: slice) -> Floats:
         """Return those of the factors of a tile under each bundle, (bundles, atoms, atoms)."""
-        centred, side = self.factors.centred, self.atoms.side
+        centred = self.factors.centred
         widths = first.stop - first.start, second.stop - second.start
         total = workspace("covariances", self.atoms.n_bundles, *widths)
         if centred is not None:
-            left, right = centred[first.start // side], centred[second.start // side]
-            return np.matmul(left.transpose(0, 2, 1), right, out=total)
+            return multiply_centred(centred, first, second, total)
         n_rows, n_bundles = self.bundles.weights.shape
         total[...] = 0.0
         step = max(1, _ROWS // (n_bundles * sum(widths)))
@@ -341,14 +343,44 @@ class VarianceGame:
         sums = np.zeros((n_players, n_players, n_outputs))
         twice = 1.0 if first.start == second.start else 2.0
         for j in range(n_players - 1):
-            others = _all_but(self.absent, j)[j + 1 :]
+            left, right = (_all_but(self.absent[:, some], j)[j + 1 :] for some in (first, second))
             both = change[j + 1 :] * change[j]
             for output in range(n_outputs):
-                w = others * self.weights[:, output]
-                inner = (both @ w[:, second, None])[:, :, 0]
-                sums_of_j = twice * (inner * w[:, first]).sum(axis=1)
+                w = self.weights[:, output]
+                inner = (both @ (right * w[second])[:, :, None])[:, :, 0]
+                sums_of_j = twice * (inner * (left * w[first])).sum(axis=1)
                 sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = sums_of_j
         return sums
+
+
+def multiply_centred(centred: Sequence[Floats], first: slice, second: slice, out: Floats) -> Floats:
+    """Return the covariances of a tile under each bundle, shape (bundles, atoms, atoms)."""
+    for short, one in zip(centred, out, strict=True):
+        np.matmul(short[:, first].T, short[:, second], out=one)
+    return out
+
+
+def multiply_means(
+    means: Factors, covariances: Floats, first: slice, second: slice
+) -> tuple[Factors, Factors]:
+    """Return means of the products of a tile, and products of the means, in both forms.
+
+    Shapes (bundles, atoms, atoms). With the deficits u and v of means m and n, a product of means
+    has the deficit ``u + m v``. Covariances are overwritten.
+    """
+    shape, (values, lacks) = covariances.shape, means
+    m, n = values[:, first, None], values[:, None, second]
+    u, v = lacks[:, first, None], lacks[:, None, second]
+    absent = Factors(
+        np.multiply(m, n, out=workspace("absent_values", *shape)),
+        np.multiply(m, v, out=workspace("absent_deficits", *shape)),
+    )
+    np.add(absent.deficits, u, out=absent.deficits)
+    present = Factors(
+        np.add(absent.values, covariances, out=workspace("present_values", *shape)),
+        np.subtract(absent.deficits, covariances, out=covariances),
+    )
+    return present, absent
 
 
 @lru_cache(maxsize=64)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from pkex.games.reductions import ByRow
 from pkex.games.sources import GivenFactors, given_game
 from pkex.games.sums import GameSums
 from pkex.games.threads import raise_if_cancelled, workspace
+
+if TYPE_CHECKING:
+    from pkex.games.averages import AveragedAtoms
 
 __all__ = [
     "AtomPairs",
@@ -135,22 +139,36 @@ class AtomPairs(ABC):
 
 
 class QuadraticGame(AtomPairs):
-    """The values of a quadratic form of atoms at some rows: a reduction.
+    """The values of a quadratic form of kernel values at some rows: a reduction.
 
     Parameters
     ----------
     atoms : Atoms
-    weights : array of shape (atoms, atoms)
-        W, symmetric.
+    weights : array of shape (points, points)
+        Of pairs of points, symmetric: W is this one times the coefficients of terms.
     x : array of shape (rows, columns)
     background : Background
+    averages : AveragedAtoms, optional
+        Of a background that is averaged. A mean of a product is then right to roundings of the
+        roots of both mean squares; else to its own roundings, from all rows, which takes longer.
     """
 
-    def __init__(self, atoms: Atoms, weights: Floats, x: Floats, background: Background) -> None:
+    def __init__(
+        self,
+        atoms: Atoms,
+        weights: Floats,
+        x: Floats,
+        background: Background,
+        averages: AveragedAtoms | None = None,
+    ) -> None:
         super().__init__(atoms.plan, atoms.count, len(x), 1, len(background.rows))
-        self.weights, self.background = weights, background
+        self.atoms, self.weights, self.background = atoms, weights, background
+        self.spread = atoms.spread(atoms.spread(weights).T) if atoms.plan.singles else None
+        self.averages = averages
         self.here = atoms.factors(x)
-        self.there = atoms.factors(background.rows)
+        if averages is None:
+            self.there = atoms.factors(background.rows)
+            self.lacks: Floats = background.weights @ self.there.deficits  # (players, atoms)
 
     def present(self, rows: slice, first: slice, second: slice) -> Factors:
         """Return the factors of pairs of atoms at some rows."""
@@ -159,13 +177,24 @@ class QuadraticGame(AtomPairs):
 
     def pair_weights(self, first: slice, second: slice) -> Floats:
         """Return a part of the matrix."""
-        return self.weights[first, second, None]
+        if self.spread is not None:
+            return self.spread[first, second, None]
+        return self.atoms.spread_pairs(self.weights, first, second)[:, :, None]
+
+    def bound_averages(self) -> Floats | float:
+        """Return what a value of each row is off by as means of products are from averages."""
+        return (
+            0.0 if self.averages is None else self.averages.bound_rounding(self.weights, self.here)
+        )
 
     def absent(self, first: slice, second: slice) -> Iterator[tuple[float, Factors]]:
         """Give what absent players have in a tile, with shares: of each row, or the mean."""
         shares = self.background.weights
+        if self.averages is not None:
+            yield 1.0, self.averages.multiply(first, second)
+            return
         if self.background.marginal:
-            yield 1.0, _mean_products(self.there, shares, first, second)
+            yield 1.0, _mean_products(self.there, self.lacks, shares, first, second)
             return
         for number, share in enumerate(shares):
             row = slice(number, number + 1)
@@ -235,10 +264,12 @@ def multiply_pairs(first: Factors, second: Factors, memory: str) -> Factors:
     return Factors(*(part.reshape(*shape[:2], -1) for part in (values, deficits)))
 
 
-def _mean_products(rows: Factors, shares: Floats, first: slice, second: slice) -> Factors:
+def _mean_products(
+    rows: Factors, lacks: Floats, shares: Floats, first: slice, second: slice
+) -> Factors:
     """Return the means over rows of the products of pairs of atoms, shape (players, pairs).
 
-    In both forms: ``1 - g h = u + v - u v`` with the deficits u and v.
+    In both forms: ``1 - g h = u + v - u v`` with the deficits u and v, whose means are `lacks`.
     """
     n_players = len(rows.values)
 
@@ -247,7 +278,6 @@ def _mean_products(rows: Factors, shares: Floats, first: slice, second: slice) -
         product: Floats = left @ part[:, :, second]
         return product
 
-    means = shares @ rows.deficits  # (players, atoms)
-    deficits = means[:, first, None] + means[:, None, second] - crossed(rows.deficits)
+    deficits = lacks[:, first, None] + lacks[:, None, second] - crossed(rows.deficits)
     values = np.where(np.abs(deficits) < 0.5, 1.0 - deficits, crossed(rows.values))
     return Factors(values.reshape(n_players, -1), deficits.reshape(n_players, -1))

@@ -14,6 +14,7 @@ import numpy as np
 from pkex._util.progress import show_progress
 from pkex._util.types import Floats
 from pkex.games.atoms import Atoms, diagonal_factors
+from pkex.games.averages import AveragedAtoms
 from pkex.games.blas import single_blas
 from pkex.games.blocks import balance, even_step, rectangle
 from pkex.games.engine import run_reduction
@@ -99,15 +100,17 @@ def explain_latent_variance(
     assert background is not None
     atoms = Atoms(points.plan, points.z)
     inverse = posterior.inverse()
-    weights = atoms.spread(atoms.spread(inverse).T)
-    form = QuadraticGame(atoms, weights, as_column_major(rows), background)
+    averages = AveragedAtoms(atoms, background) if AveragedAtoms.suit(atoms, background) else None
+    form = QuadraticGame(atoms, inverse, as_column_major(rows), background, averages)
     explained: GameSums = run_reduction(form, **options)
     diagonal, constant = explain_diagonal(points.plan, as_column_major(rows), background)
     return explained.scaled(-1.0) + diagonal, form, constant
 
 
-def bound_mixture_error(points: WeightedPoints, posterior: Posterior) -> float:
+def bound_mixture_error(points: WeightedPoints, posterior: Posterior) -> tuple[float, float]:
     """Return what a value of the variance is off by where a kernel is a sum up to an error eps.
+
+    The largest prior variance of a background row comes with it; both in the units of the kernel.
 
     Kernel values that are off by eps move ``k' A^-1 k`` by at most ``2 eps |A^-1 k|_1 + n eps^2
     |A^-1|``, and ``|A^-1 k|_1 <= sqrt(n) |L^-1| |L^-1 k| <= sqrt(n |A^-1| k(h, h))``, as a variance
@@ -117,7 +120,7 @@ def bound_mixture_error(points: WeightedPoints, posterior: Posterior) -> float:
     terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
     eps = sum(term.error for term in terms)
     if eps == 0.0:
-        return 0.0
+        return 0.0, 0.0
     assert points.background is not None
     rows = points.background.rows
     diagonal = sum(
@@ -127,8 +130,9 @@ def bound_mixture_error(points: WeightedPoints, posterior: Posterior) -> float:
     inverse = invert_cholesky(posterior.cholesky)
     n_points, largest = len(points.z), float(np.linalg.eigvalsh(inverse)[-1])
     core = 1.0 if posterior.core is None else float(np.linalg.norm(posterior.core, 2))
-    spread = eps * math.sqrt(n_points * largest * float(np.max(diagonal)))
-    return 2.0 * (eps + core * (2.0 * spread + n_points * eps * eps * largest))
+    prior = float(np.max(diagonal))
+    spread = eps * math.sqrt(n_points * largest * prior)
+    return 2.0 * (eps + core * (2.0 * spread + n_points * eps * eps * largest)), prior
 
 
 def find_inverse_norms(points: WeightedPoints, posterior: Posterior, rows: Floats) -> Floats:
