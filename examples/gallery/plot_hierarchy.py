@@ -6,6 +6,8 @@ Owen and Winter values keep the features of a group together, and conditional va
 feature tells about the others. The same model is explained in three ways.
 """
 
+from typing import Any
+
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_diabetes
 from sklearn.pipeline import make_pipeline
@@ -42,7 +44,7 @@ explanation.group_values(level=2)[0].plot.waterfall()
 # %%
 # Without a hierarchy, with one, and given the other features. Blocks of dependent features are
 # found in the background.
-ways = {
+ways: dict[str, dict[str, Any]] = {
     "interventional": {},
     "Winter": {"hierarchy": groups},
     "conditional": {"removal": "conditional"},

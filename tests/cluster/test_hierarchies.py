@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import joblib
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ X[:, 1] += X[:, 0]
 X[:, 3] -= X[:, 2]
 MODEL = SVR(C=10.0).fit(X, X[:, 0] + np.sin(X[:, 1] * X[:, 2]))
 TREE = {"a": ["x0", "x1"], "b": {"c": ["x2", "x3"], "d": ["x4"]}}
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "interventional": {"hierarchy": TREE},
     "product-of-marginals": {"hierarchy": TREE, "removal": "product-of-marginals"},
     "ordered": {"hierarchy": pkex.games.Ordered([["x0", "x1"], [f"x{j}" for j in range(2, 8)]])},
@@ -75,9 +77,11 @@ def test_sparse_rows(client, removal):
     explainer = pkex.Explainer(model, background, removal=removal, hierarchy=TREE)
     rows = csr_array(cells[100:130])
     expected = explainer(rows)
+    assert isinstance(expected, pkex.SparseExplanation)
     found = client.submit(lambda one, table: one(table), explainer, rows).result()
     with joblib.parallel_config(backend="dask"):
         again = explainer(rows)
     for other in (found, again):
+        assert isinstance(other, pkex.SparseExplanation)
         np.testing.assert_array_equal(other.values.toarray(), expected.values.toarray())
         np.testing.assert_array_equal(other.rest, expected.rest)

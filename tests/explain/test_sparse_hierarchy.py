@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ KERNELS = [RBF(0.7), Laplacian(), RBF(0.5) + RBF(3.0)]
 
 
 def table(n_rows, n_columns, density=0.2):
-    drawn = random_array((n_rows, n_columns), density=density, rng=RNG, format="csr")
+    drawn: Any = random_array((n_rows, n_columns), density=density, rng=RNG, format="csr")
     drawn.data -= 0.3
     return drawn
 
@@ -46,8 +47,8 @@ def compare(explainer, rows, atol=1e-12):
     assert sparse.index == dense.index
     values = dense.values.reshape(*dense.values.shape[:2], -1)
     stored = (rows.toarray() != 0.0)[:, :, None]
-    found, rest = sparse.with_output_axis
-    found = np.stack([one.toarray() for one in found], axis=2)
+    tables, rest = sparse.with_output_axis
+    found = np.stack([one.toarray() for one in tables], axis=2)
     np.testing.assert_allclose(found, np.where(stored, values, 0.0), rtol=0, atol=atol)
     np.testing.assert_allclose(rest, np.where(stored, 0.0, values).sum(1), rtol=0, atol=atol)
     np.testing.assert_allclose(sparse.base_values, dense.base_values, rtol=0, atol=atol)
@@ -95,6 +96,7 @@ def test_empty_rows_and_points_groups_and_many_blocks(removal, backend, monkeypa
     background = None if removal == "neutral" else background
     explainer = Explainer(model, background, removal=removal, groups=groups, hierarchy=hierarchy)
     sparse, dense = explainer(rows), explainer(rows.toarray())
+    assert isinstance(sparse, pkex.SparseExplanation)
     stored = sparse.values.toarray() != 0.0
     np.testing.assert_allclose(sparse.values.toarray()[stored], dense.values[stored], atol=1e-13)
     rest = np.where(stored, 0.0, dense.values).sum(axis=1)

@@ -51,13 +51,13 @@ class InteractionPrior(PriorCovariance):
 
     def result(self) -> tuple[Floats, Floats]:
         """Return the variances, and what the rules may err by for each row."""
-        variances = self.sums["matrices"]
+        variances, subsets = self.sums["matrices"], self.recipe.subsets
         for single in self.plan.singles:
             j = single.player
-            if j is not None and self.recipe.subsets is None:
+            if j is not None and subsets is None:
                 variances[:, j, j] += self._single(single)
-            elif j is not None and (j,) in self.recipe.subsets:  # type: ignore[operator]
-                variances[:, self.recipe.subsets.index((j,))] += self._single(single)
+            elif j is not None and subsets is not None and (j,) in subsets:
+                variances[:, subsets.index((j,))] += self._single(single)
         return variances, self.sums["error"]
 
     @lazy
