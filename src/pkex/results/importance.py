@@ -145,8 +145,10 @@ class Importance(Result):
 
         Returns
         -------
-        low, high : array like `values`
-            The ends of the intervals.
+        low : array like `values`
+            The lower ends of the intervals.
+        high : array like `values`
+            The upper ends.
 
         Raises
         ------
