@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csr_array
 
 import pkex
 from pkex import Explainer, KernelExpansion
@@ -21,9 +20,8 @@ KERNELS = [RBF(0.7), Laplacian(), RBF(0.5) + RBF(3.0)]
 
 
 def table(n_rows, n_columns, density=0.2):
-    drawn: Any = random_array((n_rows, n_columns), density=density, rng=RNG, format="csr")
-    drawn.data -= 0.3
-    return drawn
+    shape = (n_rows, n_columns)
+    return csr_array(np.where(RNG.random(shape) < density, RNG.random(shape) - 0.3, 0.0))
 
 
 def random_tree(names, depth=0):
