@@ -110,7 +110,7 @@ class _TaskQueue(Generic[Task, Result]):
         """Do tasks until there are no more, in a thread of the queue."""
         _local.stop = self._stopped
         while (number := self._take(wait=True)) is not None:
-            self._do(number)
+            self._do(number, BaseException)  # else the caller would wait for ever
 
     def result(self, number: int) -> Result:
         """Return a result; do other tasks while it is under way elsewhere."""
@@ -120,7 +120,7 @@ class _TaskQueue(Generic[Task, Result]):
         while number not in self._done:
             other = self._take(wait=False)
             if other is not None:
-                self._do(other)
+                self._do(other, Exception)  # an interrupt leaves at once
                 continue
             with self._changed:
                 self._changed.wait_for(lambda: number in self._done)
@@ -147,11 +147,12 @@ class _TaskQueue(Generic[Task, Result]):
                 self._changed.wait()
         return None
 
-    def _do(self, number: int) -> None:
+    def _do(self, number: int, kept: type[BaseException]) -> None:
+        """Do a task, and keep its result or an error of some kind."""
         result, error = None, None
         try:
             result = self._run(self._tasks[number])
-        except Exception as raised:
+        except kept as raised:
             error = raised
         with self._changed:
             self._done[number] = result, error
