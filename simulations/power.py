@@ -207,6 +207,7 @@ def labels_alone(first: Any, second: Any, permutations: int, seed: int) -> tuple
     """Return the p-value of the verdict and the adjusted univariate ones, as `explain` has them."""
     from pkex._util.p_values import step_down_max
     from pkex.games.backend import game_class
+    from pkex.games.players import parse_groups
     from pkex.results.family import verdict_of
     from pkex.statistics.attribution import make_source
     from pkex.statistics.mmd import compare_tables
@@ -216,7 +217,8 @@ def labels_alone(first: Any, second: Any, permutations: int, seed: int) -> tuple
     options = Options(n_permutations=permutations, random_state=seed, n_jobs=1)
     samples = [as_table(part, "X", missing=True) for part in (first, second)]
     compared = compare_tables(samples[0], samples[1], options, ("X", "Z"))
-    source, _ = make_source(compared.table, compared.blocks, options)
+    feature_groups, _ = parse_groups(options.groups, compared.table.names)
+    source, _ = make_source(compared.table, compared.blocks, options, feature_groups)
     tests = source.test_labels(permutations, compared.random, backend=game_class())
     assert tests.univariate is not None
     assert tests.joint is not None

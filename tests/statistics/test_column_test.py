@@ -183,8 +183,8 @@ def test_more_rows_than_are_tested_are_said(monkeypatch):
 def test_a_column_that_labels_clear_is_not_tested_again(monkeypatch):
     tested = []
 
-    def record(self, wanted, *rest, backend, removed):
-        assert removed is not None
+    def record(self, wanted, *rest, backend, whole):
+        assert whole is not None
         assert backend is game_class()
         tested.append(list(wanted))
         return block_mean.ColumnTests(np.full(3, np.nan), 7)

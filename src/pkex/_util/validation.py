@@ -25,6 +25,7 @@ __all__ = [
     "as_matrix",
     "brief",
     "check_columns",
+    "check_n_jobs",
     "check_number",
     "check_positive",
     "check_tolerance",
@@ -249,6 +250,14 @@ def brief(value: object) -> str:
 def is_index(value: object) -> bool:
     """Tell whether `value` can serve as an integer index (a bool cannot)."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
+def check_n_jobs(n_jobs: int | None) -> None:
+    """Refuse what joblib would not take as a number of threads."""
+    if n_jobs is not None and not is_index(n_jobs):
+        raise TypeError(f"n_jobs must be an integer or None, got {brief(n_jobs)}.")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: give a number of threads, or -1 for all cores.")
 
 
 def check_number(value: Any, name: str) -> float:

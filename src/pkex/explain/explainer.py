@@ -8,14 +8,13 @@ from numpy.typing import ArrayLike
 
 from pkex._util.floats import default_errstate
 from pkex._util.types import Floats, SparseTable, TableLike
-from pkex._util.validation import is_dask, refuse_dask
+from pkex._util.validation import check_n_jobs, is_dask, refuse_dask
 from pkex.explain.dask import LAZY, frame_of_values, lazy_values
 from pkex.explain.problem import make_problem
 from pkex.explain.questions import Questions
 from pkex.explain.values import explain_rows
 from pkex.games.players import Groups
 from pkex.games.protocols import Measure
-from pkex.games.threads import check_n_jobs
 from pkex.models.conditional import Blocks
 from pkex.output import html
 

@@ -22,7 +22,7 @@ from pkex._util.floats import default_errstate
 from pkex._util.progress import Forecast
 from pkex._util.random import RandomState
 from pkex._util.types import Floats, TableLike
-from pkex._util.validation import column_names, refuse_dask
+from pkex._util.validation import check_n_jobs, column_names, refuse_dask
 from pkex._util.words import format_duration
 from pkex.errors import PerformanceWarning, UnsupportedModelError
 from pkex.explain.problem import FittedModel, PreparedRows, Problem
@@ -35,7 +35,7 @@ from pkex.games.blocks import even_step
 from pkex.games.engine import run_reduction
 from pkex.games.players import Groups, parse_groups
 from pkex.games.protocols import Task
-from pkex.games.threads import check_n_jobs, raise_if_cancelled
+from pkex.games.threads import raise_if_cancelled
 from pkex.models.sums import with_names
 from pkex.readers.reading import outer_stack_level, without_name_warning
 from pkex.results.importance import Importance

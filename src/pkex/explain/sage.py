@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike
 from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState
 from pkex._util.types import TableLike
-from pkex._util.validation import refuse_dask
+from pkex._util.validation import check_n_jobs, refuse_dask
 from pkex.explain.loss import as_targets, check_loss, explain_loss
 from pkex.explain.problem import make_problem
 from pkex.explain.samples import draw_rows, take_rows
 from pkex.games.players import Groups
-from pkex.games.threads import check_n_jobs
 from pkex.results.importance import Importance
 
 __all__ = ["sage"]

@@ -19,7 +19,14 @@ from numpy.typing import ArrayLike
 from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState, as_generator
 from pkex._util.types import Floats
-from pkex._util.validation import brief, column_names, default_names, is_index, refuse_dask
+from pkex._util.validation import (
+    brief,
+    check_n_jobs,
+    column_names,
+    default_names,
+    is_index,
+    refuse_dask,
+)
 from pkex.errors import PrecisionWarning
 from pkex.explain.posterior_draws import check_drawable, draw_indices
 from pkex.explain.problem import Problem, read_model
@@ -30,7 +37,6 @@ from pkex.games.layout import as_column_major
 from pkex.games.moments import AtomFactors, VarianceGame, VarianceSums
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
-from pkex.games.threads import check_n_jobs
 from pkex.kernels.bounded import within
 from pkex.kernels.columns import RBF
 from pkex.kernels.normal_form import Term, leaf_values

@@ -26,6 +26,7 @@ __all__ = [
     "evaluate_columns",
     "from_exponents",
     "mean_factors",
+    "summed_exponents",
     "to_exponents",
 ]
 
@@ -65,22 +66,8 @@ class Absent(Factors):
 
     @lazy
     def exponents(self) -> Floats:
-        """``-log(values)``, and in the last row their sum over the players: (players + 1, points).
-
-        NaN where a factor does not lie in [0, 1].
-        """
-        exponents = to_exponents(self)
-        result = np.empty((len(exponents) + 1, *exponents.shape[1:]))
-        result[:-1] = exponents
-        with np.errstate(invalid="ignore"):
-            # with what each addition rounds off, as exp is taken of the sum
-            total, lost = np.zeros((2, *exponents.shape[1:]))
-            for one in exponents:
-                before, total = total, total + one
-                part = total - one
-                lost += (before - part) + (one - (total - part))
-            np.copyto(result[-1], total + lost)
-        return result
+        """``-log(values)`` and their sums; see `summed_exponents`."""
+        return summed_exponents(self)
 
     @lazy
     def tiles(self) -> Floats:
@@ -99,6 +86,25 @@ class Absent(Factors):
         n_tiles = -(-self.values.shape[1] // TILE)
         self.__dict__["tiles"] = np.broadcast_to(tile, (n_tiles, *tile.shape))
         return self
+
+
+def summed_exponents(factors: Factors) -> Floats:
+    """Return ``-log(values)``, and in the last row their sum over the players.
+
+    Shape (players + 1, points); NaN where a factor does not lie in [0, 1].
+    """
+    exponents = to_exponents(factors)
+    result = np.empty((len(exponents) + 1, *exponents.shape[1:]))
+    result[:-1] = exponents
+    with np.errstate(invalid="ignore"):
+        # with what each addition rounds off, as exp is taken of the sum
+        total, lost = np.zeros((2, *exponents.shape[1:]))
+        for one in exponents:
+            before, total = total, total + one
+            part = total - one
+            lost += (before - part) + (one - (total - part))
+        np.copyto(result[-1], total + lost)
+    return result
 
 
 def to_exponents(factors: Factors) -> Floats:

@@ -8,7 +8,7 @@ other, so that weights are made once for all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import NamedTuple, Protocol
@@ -187,15 +187,17 @@ class _Filling(NamedTuple):
 
 def cut_tiles(
     n_free: int, n_fixed: int, step: int, width: int, varying: bool
-) -> Iterator[tuple[slice, slice]]:
-    """Yield tiles of the pairs of units, each unordered pair once, of fixed units or of others."""
-    yield from triangle(n_free, step, width)
-    for rows, points in rectangle(n_free, n_fixed, step * width):
-        yield rows, slice(points.start + n_free, points.stop + n_free)
+) -> list[tuple[slice, slice]]:
+    """Return tiles of the pairs of units, each unordered pair once, of fixed units or of others."""
+
+    def fixed(part: slice) -> slice:
+        return slice(part.start + n_free, part.stop + n_free)
+
+    tiles = list(triangle(n_free, step, width))
+    tiles += [(rows, fixed(points)) for rows, points in rectangle(n_free, n_fixed, step * width)]
     if not varying:
-        for tile in triangle(n_fixed, step, width):
-            rows, points = (slice(part.start + n_free, part.stop + n_free) for part in tile)
-            yield rows, points
+        tiles += [(fixed(a), fixed(b)) for a, b in list(triangle(n_fixed, step, width))]
+    return tiles
 
 
 class ByPermutation:

@@ -21,7 +21,7 @@ from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.games.backend import Backend, game_class
 from pkex.games.blocks import SMALLEST_PART, even_step, rectangle
-from pkex.games.factors import TILE, Absent, Factors
+from pkex.games.factors import TILE, Absent, Factors, summed_exponents
 from pkex.games.measures import Shapley
 from pkex.games.protocols import Added, BlockSums, Game, Measure
 from pkex.games.rules import Rule
@@ -87,7 +87,7 @@ class SameFactors:
     def _tiles(self) -> list[Floats]:
         """The exponents of one tile of each term, which serves for all points."""
         firsts = (Absent(*(part[:, :1] for part in one)) for one in self.factors)
-        return [np.repeat(first.exponents, TILE, axis=1) for first in firsts]
+        return [np.repeat(summed_exponents(first), TILE, axis=1) for first in firsts]
 
     def single(self, term: int) -> Factors:
         """Return those of a term once, shape (players,)."""
@@ -183,7 +183,7 @@ class PointSource:
     @property
     def pairs(self) -> int:
         """Pairs of a block that suit the backend, and make it no long work for one thread."""
-        together = int(self.scenarios[0].stop)
+        together = int(self.scenarios[0].stop) if isinstance(self.absent, EachRow) else 1
         entries = int(self.x.shape[1]) * together
         return max(1, block_entries(self.games) // entries)
 

@@ -13,11 +13,9 @@ from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from pkex._util.types import Floats
-from pkex._util.validation import brief, is_index
 from pkex.games.cluster import detect_cluster, inside_worker, run_on_cluster
 
 __all__ = [
-    "check_n_jobs",
     "cluster_width",
     "jobs_of_short_steps",
     "raise_if_cancelled",
@@ -29,14 +27,6 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 _local = threading.local()
-
-
-def check_n_jobs(n_jobs: int | None) -> None:
-    """Refuse what joblib would not take as a number of threads."""
-    if n_jobs is not None and not is_index(n_jobs):
-        raise TypeError(f"n_jobs must be an integer or None, got {brief(n_jobs)}.")
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0: give a number of threads, or -1 for all cores.")
 
 
 def run_in_order(

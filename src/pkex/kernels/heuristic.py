@@ -83,17 +83,13 @@ class Heuristic:
         for j in np.flatnonzero(~is_number):
             shares = np.unique(numbers[:, j], return_counts=True)[1] / len(numbers)
             self._mismatches[j] = 1.0 - (shares**2).sum()
+        self.widths = self._choose_widths(list(range(len(categorical))))
 
     @property
     def kernel(self) -> Kernel:
         """The kernel of all columns together."""
-        leaves = self._leaves([range(len(self.categorical))])
+        leaves = self._leaves(self.widths)
         return leaves[0] if len(leaves) == 1 else leaves[0] * leaves[1]
-
-    @property
-    def widths(self) -> Floats:
-        """The length scale of each column of numbers, the factor of two different categories."""
-        return self._widths(list(range(len(self.categorical))))
 
     def univariate_term(self, groups: Sequence[Sequence[int]]) -> Term:
         """Return a product in which the factors of each feature are its kernel by itself.
@@ -101,19 +97,17 @@ class Heuristic:
         A single column of categories has `InverseFrequency`: it is tested as by chi-squared.
         """
         single = [group[0] for group in groups if len(group) == 1 and self.categorical[group[0]]]
-        leaves = self._leaves(groups, leave_out=single)
+        widths = np.empty(len(self.categorical))
+        for columns in map(list, groups):
+            widths[columns] = self._choose_widths(columns)
+        leaves = self._leaves(widths, leave_out=single)
         if single:
             rates = tuple(inverse_frequencies(self.numbers[:, j]) for j in single)
             leaves.append(InverseFrequency(rates, columns=tuple(single)))
         return Term(1.0, tuple(leaves), len(self.categorical))
 
-    def _leaves(
-        self, groups: Sequence[Sequence[int]], leave_out: Sequence[int] = ()
-    ) -> list[ColumnKernel]:
-        """Return the factors of the columns, as wide as suits each feature by itself."""
-        widths = np.empty(len(self.categorical))
-        for columns in groups:
-            widths[list(columns)] = self._widths(list(columns))
+    def _leaves(self, widths: Floats, leave_out: Sequence[int] = ()) -> list[ColumnKernel]:
+        """Return the factors of the columns, of these widths."""
         leaves: list[ColumnKernel] = []
         for kind, node in ((False, RBF), (True, Categorical)):
             places = [
@@ -129,7 +123,7 @@ class Heuristic:
             leaves.append(leaf if len(places) == len(widths) else leaf.on(places))
         return leaves
 
-    def _widths(self, columns: list[int]) -> Floats:
+    def _choose_widths(self, columns: list[int]) -> Floats:
         """Return length scales, or factors of different categories, for a kernel of `columns`."""
         count = len(columns)
         flags = np.array(self.categorical)[columns]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Players
 from pkex._util.validation import brief, is_index
 from pkex.games.hierarchy import Hierarchy
@@ -87,6 +86,10 @@ class About:
     dependence_notes: tuple[str, ...] = ()
     hierarchy: Hierarchy | None = None
     background_dependence: Any = field(default=None, compare=False)
+    shapes: dict[Any, tuple[tuple[str, tuple[int, ...]], ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """A cache: what shapes the arrays of results have, by their class and sizes."""
 
     def __post_init__(self) -> None:
         n_columns = len(self.column_names)
@@ -98,11 +101,6 @@ class About:
         columns = [column for group in self.feature_groups for column in group]
         if columns and not 0 <= min(columns) <= max(columns) < n_columns:
             raise ValueError(f"feature_groups must be of columns 0 to {n_columns - 1} of the data.")
-
-    @lazy
-    def shapes(self) -> dict[Any, tuple[tuple[str, tuple[int, ...]], ...]]:
-        """A cache: what shapes the arrays of results have, by their class and sizes."""
-        return {}
 
     @property
     def kernel(self) -> Kernel | None:

@@ -154,7 +154,7 @@ class ArrayResult(AboutAttributes):
 
     def _derive_shapes(self, key: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Return the shapes that arrays must have; kept, as a row takes little longer."""
-        sizes = self._sizes()
+        sizes = self._sizes(key[-1])
         n_outputs = sizes.get("output", 1)
         for word in ("output_names", "output_classes"):
             entries = getattr(self.about, word)
@@ -171,8 +171,11 @@ class ArrayResult(AboutAttributes):
             ),
         )
 
-    def _sizes(self) -> dict[str, int]:
-        """Return the length of each axis; "output" is there where there are several."""
+    def _sizes(self, others: tuple[tuple[str, int], ...] | None = None) -> dict[str, int]:
+        """Return the length of each axis; "output" is there where there are several.
+
+        `others` are what `_other_sizes` returns, where that is known.
+        """
         name, axes = self.FIRST, self.AXES[self.FIRST]
         shape = self.__dict__[name].shape
         sizes = dict(zip(axes, shape, strict=False))
@@ -182,7 +185,7 @@ class ArrayResult(AboutAttributes):
                 f"last for a single output; got {shape}."
             )
         sizes |= {"feature": len(self.feature_names), "column": len(self.column_names)}
-        return sizes | dict(self._other_sizes())
+        return sizes | dict(self._other_sizes() if others is None else others)
 
     def _other_sizes(self) -> tuple[tuple[str, int], ...]:
         """Return the lengths of axes that neither the first array nor `about` has."""

@@ -68,7 +68,7 @@ def attribute_statistic(
     feature_groups, names = parse_groups(options.groups, table.names)
     hierarchy = _choose_hierarchy(options, table, feature_groups, names)
     measure = Shapley() if hierarchy is None or hierarchy.is_flat else hierarchy
-    source, kernel = make_source(table, blocks, options, measure)
+    source, kernel = make_source(table, blocks, options, feature_groups, measure)
     n_permutations, is_marginal = options.n_permutations, options.removal == "product-of-marginals"
     backend = game_class()  # once for the call
     estimate = source.estimate(n_permutations, random, options.progress, backend=backend)
@@ -89,7 +89,7 @@ def attribute_statistic(
         wanted = np.flatnonzero(by_labels <= _TESTED).tolist()  # those that labels do not clear
         # Holm multiplies by the number of features: as many as it takes for one of them
         most = max(n_permutations, math.ceil(len(names) / options.alpha))
-        tests = source.test_columns(wanted, most, random, backend=backend, removed=estimate.removed)
+        tests = source.test_columns(wanted, most, random, backend=backend, whole=estimate.source)
         facts["test_p_values"], facts["n_test_rows"] = tests.p_values, tests.n_rows
     two_samples, in_blocks = target_kernel is None, options.block_size is not None
     about = About(
@@ -141,10 +141,13 @@ def _choose_hierarchy(
 
 
 def make_source(
-    table: Table, blocks: Sequence[Part], options: Options, measure: Measure | None = None
+    table: Table,
+    blocks: Sequence[Part],
+    options: Options,
+    feature_groups: Players,
+    measure: Measure | None = None,
 ) -> tuple[BlockMean, Kernel]:
     """Return what the statistic of a table is computed from, and its kernel."""
-    feature_groups, _ = parse_groups(options.groups, table.names)
     data = encode(table, feature_groups)
     check_varies(data.numbers, "all columns are constant: there is nothing to attribute.")
     kernel, univariate_terms, members = _choose_kernel(options, table, data)

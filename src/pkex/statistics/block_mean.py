@@ -30,7 +30,7 @@ from pkex.games.plan import Plan
 from pkex.games.protocols import Game
 from pkex.games.reductions import ByPair, ByRow, Component, MeanFactors, sum_weights
 from pkex.games.rules import Rule
-from pkex.games.sources import AbsentFactors, EachRow, PointSource, SameFactors
+from pkex.games.sources import PointSource, SameFactors
 from pkex.games.sums import GameSums
 from pkex.games.threads import cluster_width, run_in_order
 from pkex.statistics.bounds import error_of, have_unit_factors, permuted_roundings
@@ -82,8 +82,8 @@ class Estimate:
         The statistic of each feature by itself, where there are permutations.
     joint : PermutedStatistics or None
         Those of the family of the verdict, where there are permutations.
-    removed : AbsentFactors or None
-        The factors of removed features, where there is one block.
+    source : PointSource or None
+        All pairs of rows, where there is one block.
     """
 
     values: Floats
@@ -96,7 +96,7 @@ class Estimate:
     rules: tuple[Rule, ...]
     univariate: PermutedStatistics | None
     joint: PermutedStatistics | None
-    removed: AbsentFactors | EachRow | None
+    source: PointSource | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,14 +164,14 @@ class BlockMean:
         def run(task: tuple[Part, Indices]) -> _Block:
             (rows, weights), seed = task
             source = self._source(games, rows, inner)
-            removed = source.absent if single else None
+            whole = source if single else None
             with weights.held(inner):
                 if not n_permutations and have_unit_factors(plan.terms):
                     pairs = ByPair(plan, source, weights)
                     sums = run_reduction(pairs, n_jobs=inner, progress=inner_bar)
                     roundings = 2.0 * len(rows) + sums.n_blocks + len(self.blocks) + 8.0
                     error = error_of(source, weights, sums, roundings, None)
-                    return _Block(sums, np.zeros(len(groups)), error, None, removed)
+                    return _Block(sums, np.zeros(len(groups)), error, None, whole)
                 shuffled = weights.shuffled(n_permutations, np.random.default_rng(seed))
                 tests, fillers = None, list[Filler]([source])
                 if n_permutations:
@@ -185,7 +185,7 @@ class BlockMean:
                 count += len(self.blocks)
                 error = error_of(source, weights, sums, count, shares.largest)
                 by_labels = None if tests is None else tests.split(others)
-                return _Block(sums, shares.rounding[:-1], error, by_labels, removed)
+                return _Block(sums, shares.rounding[:-1], error, by_labels, whole)
 
         single = len(self.blocks) == 1
         inner, inner_bar = (self.n_jobs, progress) if single else (1, False)
@@ -235,7 +235,7 @@ class BlockMean:
         sums = univariate_sums(terms, groups, x, shuffled, n_jobs=n_jobs)
         if sums is None:
             fillers.append(PlayerKernels(self.univariate_plan.games(backend), x, x))
-        return LabelFillers(fillers, sums)
+        return LabelFillers(fillers, sums, len(self.members.names))
 
     def test_columns(
         self,
@@ -244,25 +244,25 @@ class BlockMean:
         generator: np.random.Generator,
         *,
         backend: Backend,
-        removed: AbsentFactors | EachRow | None = None,
+        whole: PointSource | None = None,
     ) -> ColumnTests:
         """Test some features by permuting only their columns.
 
         Of more than `_ALL_ROWS` rows a random part is tested: of a single block `_TEST_ROWS` rows,
-        of several blocks as many as have no more pairs. `removed` are mean factors of all rows,
-        where they are known.
+        of several blocks as many as have no more pairs. `whole` has the pairs of all rows, where
+        `estimate` made them.
         """
         n_features = len(self.plan.players)
         seeds = generator.integers(2**63, size=(n_features, 4))
         blocks = _some_blocks(self.blocks, generator)
-        games = self.plan.games(backend)
+        games = self.plan.games(backend) if whole is None else whole.games
         p_values = np.full(n_features, np.nan)
         width, inner = cluster_width(self.n_jobs), self.n_jobs
         with single_blas():
             sources = [
-                self._source(
-                    games, rows, self.n_jobs, removed if len(rows) == len(self.X) else None
-                )
+                self._source(games, rows, self.n_jobs)
+                if whole is None or len(rows) < len(self.X)
+                else whole
                 for rows, _ in blocks
             ]
             step = max(1, _AT_ONCE // sum(len(rows) ** 2 // 2 + 1 for rows, _ in blocks))
@@ -369,11 +369,11 @@ class BlockMean:
         games: Sequence[Game],
         rows: Indices,
         n_jobs: int | None,
-        removed: AbsentFactors | EachRow | None = None,
     ) -> PointSource:
         """Return the pairs of some rows, under marginal removal with the means of their factors."""
         x = np.asfortranarray(self.X[rows])
-        if self.plan.general and removed is None:
+        removed = None
+        if self.plan.general:
             removed = run_reduction(MeanFactors(games, x, n_jobs), n_jobs=n_jobs)
         return PointSource(games, x, x, removed)
 
@@ -388,7 +388,7 @@ class _Block(NamedTuple):
     rounding: Floats
     error: float
     by_labels: LabelSums | None
-    removed: AbsentFactors | EachRow | None
+    source: PointSource | None
 
 
 def _worth_of_none(source: PointSource) -> float:
@@ -443,5 +443,5 @@ def _mean(parts: Sequence[_Block]) -> Estimate:
         sums.rules,
         tests.univariate,
         tests.joint,
-        parts[0].removed,
+        parts[0].source,
     )

@@ -55,11 +55,7 @@ class GivenKernel:
     """The kernel that the user gave."""
 
     kernel: Kernel
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """One name."""
-        return ("kernel",)
+    names: tuple[str, ...] = ("kernel",)
 
     def add(self, x: Floats, z: Floats, values: Floats) -> None:
         """Add the kernel."""
@@ -81,6 +77,8 @@ class SeveralKernels:
         The columns of categories.
     exponents : array of shape (categorical columns,)
         What two different categories add to ``-log k``.
+    names : tuple of str
+        Of the three kernels.
     """
 
     numeric: list[int]
@@ -88,6 +86,7 @@ class SeveralKernels:
     scales: Floats
     categorical: list[int]
     exponents: Floats
+    names: tuple[str, ...] = ("rbf", "laplacian", "energy")
 
     @classmethod
     def of(cls, heuristic: Heuristic, observed: NDArray[np.bool_] | None) -> SeveralKernels:
@@ -100,11 +99,6 @@ class SeveralKernels:
             scales.append(_spread(cells if observed is None else cells[observed[:, column]]))
         exponents = -np.log(widths[categorical])
         return cls(numeric, widths[numeric], np.array(scales), categorical, exponents)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The three kernels."""
-        return ("rbf", "laplacian", "energy")
 
     def add(self, x: Floats, z: Floats, values: Floats) -> None:
         """Add the three kernels."""

@@ -73,8 +73,10 @@ class LabelFillers(NamedTuple):
     """The members of the family first, then the features, if they are not done already."""
     univariate: PermutedSums | None
     """The sums of the features by themselves, where kernels of low rank gave them."""
+    n_members: int
+    """The size of the family."""
 
     def split(self, sums: PermutedSums) -> LabelSums:
         """Return the sums by what they are of."""
-        joint, others = sums.parts(self.fillers[0].n_values)
+        joint, others = sums.parts(self.n_members)
         return LabelSums(others if self.univariate is None else self.univariate, joint)

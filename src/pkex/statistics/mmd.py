@@ -11,7 +11,7 @@ from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState, as_generator
 from pkex._util.types import Indices
 from pkex.games.backend import game_class
-from pkex.games.players import Groups
+from pkex.games.players import Groups, parse_groups
 from pkex.kernels import Kernel
 from pkex.results.attribution import Attribution
 from pkex.results.family import verdict_of
@@ -196,13 +196,14 @@ def attribute_mmd(compared: Compared, options: Options) -> Attribution:
         statistic="MMD^2",
         samples=(first.cells, second.cells),
         sample_names=compared.titles,
-        categories=changed_categories(first, second),
+        categories=changed_categories(first, second) if any(first.categorical) else ({}, {}),
     )
 
 
 def p_value_of(compared: Compared, options: Options) -> float:
     """Return the p-value that `attribute_mmd` gives, without any contribution."""
-    source, _ = make_source(compared.table, compared.blocks, options)
+    feature_groups, _ = parse_groups(options.groups, compared.table.names)
+    source, _ = make_source(compared.table, compared.blocks, options, feature_groups)
     tests = source.test_labels(options.n_permutations, compared.random, backend=game_class())
     assert tests.joint is not None
     return verdict_of(tests.joint, source.members.names, tests.univariate).p_value

@@ -13,10 +13,9 @@ from string import Template
 from typing import Any, TypeVar
 
 from pkex._util.random import RandomState
-from pkex._util.validation import brief, check_tolerance, is_index
+from pkex._util.validation import brief, check_n_jobs, check_tolerance, is_index
 from pkex.games.players import Groups
 from pkex.games.rules import FULL_PRECISION
-from pkex.games.threads import check_n_jobs
 from pkex.kernels import Kernel
 from pkex.statistics.missing import MISSING
 

@@ -173,8 +173,9 @@ def as_table(
     if 0 in cells.shape:
         raise ValueError(_empty(name, cells.shape))
     names = default_names(prefix, cells.shape[1])
-    if cells.dtype.kind == "f":
-        return Table(_numbers(cells, name, None, missing), names, (False,) * len(names), None)
+    if cells.dtype.kind == "f":  # `_array` has checked them where none is missing
+        numbers = _numbers(cells, name, None, missing) if np.isnan(cells).any() else cells
+        return Table(numbers, names, (False,) * len(names), None)
     if cells.dtype.kind in "mM":
         cells, unit = days_of_array(cells)
         numbers = _numbers(cells, name, None, missing)

@@ -118,6 +118,7 @@ class NativeGame:
     """Column factors of a block that suit it: few where Python evaluates some of them."""
     _coded: tuple[tuple[ColumnKernel, Coded], ...] = field(init=False, compare=False, repr=False)
     _given_leaves: tuple[ColumnKernel, ...] = field(init=False, compare=False, repr=False)
+    _program: _kernel.Game = field(init=False, compare=False, repr=False)
     ratios = NativeRatios()
 
     def __post_init__(self) -> None:
@@ -126,6 +127,7 @@ class NativeGame:
         object.__setattr__(self, "_coded", coded)
         object.__setattr__(self, "_given_leaves", given)
         object.__setattr__(self, "entries", 2**19 if given else 2**22)
+        object.__setattr__(self, "_program", self._pack())
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the compiled tables, which are made again
         return type(self), (self.term, self.players, self.ladder)
@@ -271,10 +273,6 @@ class NativeGame:
         if used and used[-1] == len(rules):
             rules = (*rules, self.ladder.fallback)
         return tuple([rules[step] for step in used])
-
-    @lazy
-    def _program(self) -> _kernel.Game:
-        return self._pack()
 
     @lazy
     def _full_program(self) -> _kernel.Game:
