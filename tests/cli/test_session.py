@@ -13,7 +13,7 @@ from pkex._util.terminal import print_text
 from pkex.cli._log import logging_to_stderr
 from pkex.cli._session import Session
 from pkex.output.terminal import show
-from pkex.output.text import aligned
+from pkex.output.text import align_numbers
 from pkex.tables.files import FileTable
 
 pytestmark = pytest.mark.frontend
@@ -93,7 +93,7 @@ def test_long_lines_are_not_cut_in_files(capsys):
     ],
 )
 def test_numbers_of_a_column_have_the_same_decimals(numbers, expected):
-    assert aligned(numbers) == expected
+    assert align_numbers(numbers) == expected
 
 
 def test_a_table_of_many_columns_is_described_in_a_line(capsys):

@@ -9,7 +9,7 @@ import pytest
 
 import pkex
 from pkex.output import palette
-from pkex.output.text import aligned
+from pkex.output.text import align_numbers
 from tests._support.explanations import changed
 
 pytestmark = pytest.mark.frontend
@@ -69,7 +69,10 @@ def test_shares_are_in_the_table(name):
     assert len(lines) == 20
     assert "and 10 more; see to_frame()" in result._repr_html_()
     shown = result.ranking[:20]
-    shares, univariate = aligned(result.values[shown]), aligned(result.univariate[shown])
+    shares, univariate = (
+        align_numbers(result.values[shown]),
+        align_numbers(result.univariate[shown]),
+    )
     for line, i, share, by_itself in zip(lines, shown, shares, univariate, strict=True):
         expected = [result.feature_names[i], share]
         if tested:

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from sklearn.svm import SVC
 
 import pkex
-from pkex.output.plots.labels import literal, wrapped
+from pkex.output.plots.labels import literal, wrap_label
 from tests._support.explanations import changed
 from tests.output.test_displays import ONE, Z
 
@@ -162,5 +162,5 @@ def test_words_about_classes_are_inside_the_figure(kind, count):
 
 
 def test_words_are_broken_at_brackets_first():
-    assert wrapped("few words (of them)", 5.0) == "few words (of them)"
-    assert wrapped("some more words (and more)", 1.5).split("\n")[-1] == "(and more)"
+    assert wrap_label("few words (of them)", 5.0) == "few words (of them)"
+    assert wrap_label("some more words (and more)", 1.5).split("\n")[-1] == "(and more)"

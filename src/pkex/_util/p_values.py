@@ -21,7 +21,7 @@ __all__ = [
     "Standardised",
     "benjamini_hochberg",
     "choose_n_permutations",
-    "combined_p",
+    "combine_p",
     "family_test",
     "holm",
     "needed_permutations",
@@ -171,7 +171,7 @@ def family_test(
     return FamilyTest(float(least[0]), members, first)
 
 
-def combined_p(together: Floats, each: Floats, slack: Floats) -> float:
+def combine_p(together: Floats, each: Floats, slack: Floats) -> float:
     """Return the p-value of the verdict as earlier versions had it, for files of these.
 
     One change among many columns is diluted in a statistic of all of them; a little in each of many
@@ -194,7 +194,7 @@ def combined_p(together: Floats, each: Floats, slack: Floats) -> float:
     >>> rng = np.random.default_rng(0)
     >>> together, each = rng.normal(size=200), rng.normal(size=(200, 30))
     >>> each[0, 7] = 5.0
-    >>> combined_p(together, each, np.zeros(31))
+    >>> combine_p(together, each, np.zeros(31))
     0.01
     """
     of_all = _p_of_rows(together[:, None], slack[:1])[:, 0]

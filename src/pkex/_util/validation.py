@@ -70,7 +70,7 @@ def as_floats(value: TableLike, name: str, names: Sequence[str] | None = None) -
             "as numbers first (for category codes see pkex.kernels.Categorical)."
         )
     try:
-        array = _converted(raw)
+        array = _convert(raw)
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
             f"{name} holds values that are not numbers ({error}). Encode text as numbers first "
@@ -145,7 +145,7 @@ def first_rounded(cells: NDArray[Any]) -> tuple[int, int] | None:
     return None
 
 
-def _converted(raw: NDArray[Any]) -> Floats:
+def _convert(raw: NDArray[Any]) -> Floats:
     """Return an array as float64; what is missing, such as pandas' NA, becomes NaN."""
     try:
         return raw.astype(np.float64)

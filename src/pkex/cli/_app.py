@@ -33,7 +33,7 @@ from pkex.cli._options import (
     PartOptions,
     SensitivityOptions,
     StatisticOptions,
-    filled,
+    fill_bundles,
     signature,
 )
 
@@ -83,13 +83,13 @@ def command(module: str, *bundles: type[Any]) -> Callable[[Callable[[], None]], 
         @wraps(head)
         def run_work(**given: Any) -> int:
             work = getattr(import_module(f"pkex.cli.{module}"), head.__name__)
-            code: int = work(*filled(bundles, given))
+            code: int = work(*fill_bundles(bundles, given))
             return code
 
-        made = signature(bundles)
+        options = signature(bundles)
         if Output in bundles:
-            made = made.replace(parameters=[*made.parameters.values(), _CONFIG])
-        vars(run_work)["__signature__"] = made
+            options = options.replace(parameters=[*options.parameters.values(), _CONFIG])
+        vars(run_work)["__signature__"] = options
         app.command(cls=Command)(run_work)
 
     return declare

@@ -71,15 +71,15 @@ def _read(
     table, target = selection.read_table(path, dialect), options.target
     if target is None:
         table = selection.handle_missing(model.take_columns(table), options.missing)
-        return _checked(table), None
+        return _check_rows(table), None
     if table.take([target]).kinds[target] != "numeric":
         raise ValueError(f"the target {target} of {path} is not numeric.")
     columns = model.take_columns(table.without(target))
     whole = selection.handle_missing(table.take([*columns.names, target]), options.missing)
-    return _checked(whole.without(target)), whole.frame[target].to_numpy(dtype=float)
+    return _check_rows(whole.without(target)), whole.frame[target].to_numpy(dtype=float)
 
 
-def _checked(table: FileTable) -> FileTable:
+def _check_rows(table: FileTable) -> FileTable:
     """Return the table, or raise where it has too few rows."""
     if len(table.frame) < 2:
         count = pluralise(len(table.frame), "row")

@@ -46,7 +46,7 @@ def effects(options: EffectsOptions, reading: FileOptions, output: Output) -> in
         result = _with_names(result, known)
     inputs = _summary.SensitivityInputs(model=model.facts, data=_summary.table_facts(table))
     grid = draw(effects_view(result, LINES), len(result.output_names) or 1, "--out has all")
-    shown = result if result.average is not None else _averaged(result)
+    shown = result if result.average is not None else _add_averages(result)
     details = model.details(Table=options.data)
     session.finish(
         "effects", inputs, _facts(result), shown.to_frame(), grid, result, details=details
@@ -80,7 +80,7 @@ def _with_names(result: pkex.Effects, known: tuple[str, ...]) -> pkex.Effects:
     return replace(result.with_names(known, known), features=features)
 
 
-def _averaged(result: pkex.Effects) -> pkex.Effects:
+def _add_averages(result: pkex.Effects) -> pkex.Effects:
     """Return individual curves with their means, which the file of values has."""
     assert result.individual is not None
     means = [(each.T @ result.weights).T for each in result.individual]

@@ -14,7 +14,7 @@ from pkex.cli import _summary
 from pkex.models.classes import describe_disagreement, describe_output, largest_output_class
 from pkex.output.spread import importance_notes
 from pkex.output.terminal import LINES, bars, draw
-from pkex.output.text import aligned, value_name
+from pkex.output.text import align_numbers, value_name
 from pkex.output.view import Column, TableView, View, more
 from pkex.output.view.features import importance_tables
 from pkex.output.view.rows import explanation_notes
@@ -128,7 +128,7 @@ def row_grid(explanation: pkex.Explanation, totals: Totals) -> list[Any]:
         noun, label = explanation.output_names[0], f" (predicted {explanation.predicted_class[0]})"
     columns = [
         Column("feature value", [_cells(explanation, i) for i in order]),
-        Column("Shapley value", aligned(phi[order])),
+        Column("Shapley value", align_numbers(phi[order])),
         bars(phi[order], abs(phi).max()),
     ]
     view = View(

@@ -18,7 +18,7 @@ from pkex._util.files import copy_mode
 from pkex.cli._signals import clean_up_first
 from pkex.tables.parts import PARTS
 
-__all__ = ["check", "staged", "unfinished"]
+__all__ = ["check", "staged", "unfinished_runs"]
 
 _OURS = {"values.csv", "values.parquet", "summary.json", "report.html"}
 _OURS |= {"interactions.csv", "interactions.parquet", "interactions.npz"}
@@ -59,7 +59,7 @@ def check(path: Path, force: bool) -> Path:
     return target
 
 
-def unfinished(path: Path) -> list[str]:
+def unfinished_runs(path: Path) -> list[str]:
     """Return the temporary directories in the directory: of runs that go on or were killed."""
     return sorted(filter(_STAGE.fullmatch, os.listdir(path))) if path.is_dir() else []
 

@@ -29,13 +29,13 @@ def _width() -> int:
     return min(get_terminal_size().columns, _WIDEST)
 
 
-def _styled(text: str, **style: Any) -> str:
+def _style(text: str, **style: Any) -> str:
     """Return text in a style, which typer removes where the output is not a terminal."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return text if plain else typer.style(text, **style)
 
 
-def _filled(text: str, first: str, rest: str, spare: int = 0) -> str:
+def _fill(text: str, first: str, rest: str, spare: int = 0) -> str:
     """Return text in lines with some letters to spare; a default stays with its word."""
     return fill(
         text.replace("default: ", "default:\0"),
@@ -54,21 +54,21 @@ def _table(rows: Rows) -> str:
     indent = " " * (max(names, default=0) + 4 if beside else 6)
     lines = []
     for name, text in rows:
-        shown = f"  {_styled(name, fg='cyan')}"
+        shown = f"  {_style(name, fg='cyan')}"
         if beside and len(name) + 4 <= len(indent):
-            body = _filled(text, indent, indent).removeprefix(indent)
+            body = _fill(text, indent, indent).removeprefix(indent)
             lines.append(shown + " " * (len(indent) - len(name) - 2) + body)
         else:
-            lines += [shown, *([_filled(text, indent, indent)] if text else [])]
+            lines += [shown, *([_fill(text, indent, indent)] if text else [])]
     return "\n".join(lines)
 
 
 def _paragraphs(text: str) -> list[str]:
     """Return the lines of a docstring; examples are indented and can be copied."""
     return [
-        _filled(part, "  ", "    ", spare=2).replace("\n", " \\\n")
+        _fill(part, "  ", "    ", spare=2).replace("\n", " \\\n")
         if part.startswith("pkex ")
-        else _filled(part, "", "")
+        else _fill(part, "", "")
         for part in inspect.cleandoc(text).split("\n\n")
     ]
 
@@ -103,9 +103,9 @@ class _Help:
         if isinstance(self, Group):
             usage.append("COMMAND [ARGUMENTS]")
             panels = {"Commands": self.commands_of(ctx), **panels}
-        heading = _filled(" ".join(usage), "Usage: ", "  ").removeprefix("Usage:")
-        parts.insert(0, _styled("Usage:", bold=True) + heading)
-        parts += [_styled(f"{name}:", bold=True) + f"\n{_table(panels[name])}" for name in panels]
+        heading = _fill(" ".join(usage), "Usage: ", "  ").removeprefix("Usage:")
+        parts.insert(0, _style("Usage:", bold=True) + heading)
+        parts += [_style(f"{name}:", bold=True) + f"\n{_table(panels[name])}" for name in panels]
         parts += _paragraphs(self.epilog) if self.epilog else []
         formatter.write("\n\n".join(parts) + "\n")
 

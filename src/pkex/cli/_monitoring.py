@@ -188,11 +188,11 @@ def _family(
     yield f"# HELP {full} {text}"
     for labels, value in samples:
         pairs = ({"monitor": monitor} | labels).items()
-        inside = ",".join(f'{label}="{_escaped(entry)}"' for label, entry in pairs)
+        inside = ",".join(f'{label}="{_escape(entry)}"' for label, entry in pairs)
         yield f"{full}{{{inside}}} {_number(value)}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return (
         re.sub(r"\r\n?", "\n", text).replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
     )

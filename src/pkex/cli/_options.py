@@ -32,7 +32,7 @@ __all__ = [
     "PartOptions",
     "SensitivityOptions",
     "StatisticOptions",
-    "filled",
+    "fill_bundles",
     "signature",
     "split_names",
 ]
@@ -416,12 +416,12 @@ def signature(bundles: Iterable[type[Any]]) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
-def filled(bundles: Iterable[type[Any]], given: Mapping[str, Any]) -> list[Any]:
+def fill_bundles(bundles: Iterable[type[Any]], given: Mapping[str, Any]) -> list[Any]:
     """Return the bundles with the values of their fields.
 
     Examples
     --------
-    >>> filled([ConfigOptions], {"out": None, "as_json": True})
+    >>> fill_bundles([ConfigOptions], {"out": None, "as_json": True})
     [ConfigOptions(as_json=True)]
     """
     return [bundle(**{one.name: given[one.name] for one in fields(bundle)}) for bundle in bundles]

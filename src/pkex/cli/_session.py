@@ -40,7 +40,7 @@ class Session(Output):
         follow(self.talks, self.log)
         if self.out is not None:
             _folder.check(self.out, self.force)
-            for name in _folder.unfinished(self.out):
+            for name in _folder.unfinished_runs(self.out):
                 self.say(
                     f"{self.out} holds {name}, of a run of pkex that is unfinished or was killed. "
                     "Delete it if no run is active."

@@ -73,7 +73,7 @@ def explain(stream: FileStream, explainer: TableExplainer, options: PartOptions)
     size = options.part_rows or _part_rows(header, explainer)
     n_drawn = min(MAX_ROWS, len(chosen_rows))  # rows that plots show
     drawn = np.sort(np.random.default_rng(0).choice(chosen_rows, n_drawn, replace=False))
-    with _opened(explainer, size, options.resume) as parts:
+    with _open_parts(explainer, size, options.resume) as parts:
         numbers = range(-(-stream.total // size))
         done = set(filter(parts.is_done, numbers))
         if done:
@@ -113,7 +113,7 @@ def _hash_hierarchy(path: Path | None) -> str | None:
 
 
 @contextmanager
-def _opened(explainer: TableExplainer, size: int, resume: bool) -> Iterator[Parts]:
+def _open_parts(explainer: TableExplainer, size: int, resume: bool) -> Iterator[Parts]:
     """Open the folder of the parts; without a directory of results, one that is temporary."""
     asked, out, force = explainer.options, explainer.session.out, explainer.session.force
     run: dict[str, Any] = {

@@ -175,24 +175,24 @@ def check_rows(
     ]
     trained = [part.points if part.background is None else part.background.rows for part in parts]
     notes = []
-    found = _uneven_rows(trained, prepared)
-    if found and has_targets:
+    uneven = _uneven_rows(trained, prepared)
+    if uneven and has_targets:
         raise ValueError(
-            f"{found} are training rows of the model. Errors on training rows are smaller than on "
+            f"{uneven} are training rows of the model. Errors on training rows are smaller than on "
             "others, so the test of the losses would always find a change: pass rows that the "
             "model was not fitted on, or leave y_before and y_after out."
         )
-    if found:
+    if uneven:
         notes.append(
-            f"{found} are training rows, so the test is not exact: compare rows that the model was "
-            "not fitted on"
+            f"{uneven} are training rows, so the test is not exact: compare rows that the model "
+            "was not fitted on"
         )
     used = [games.background for games in problem.games]
     if not pooled and all(one is not None for one in used):
-        found = _uneven_rows([one.rows for one in used if one is not None], prepared)
-        if found:
+        uneven = _uneven_rows([one.rows for one in used if one is not None], prepared)
+        if uneven:
             notes.append(
-                f"{found} serve as background, so the test is not exact: take a background of "
+                f"{uneven} serve as background, so the test is not exact: take a background of "
                 "other rows, or of rows of both tables"
             )
     return notes

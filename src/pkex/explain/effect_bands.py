@@ -20,7 +20,7 @@ from pkex.explain.effect_sums import BackgroundSums, Curve, PartOfModel, sum_ove
 from pkex.explain.problem import Problem
 from pkex.kernels.splitting import KernelPiece
 
-__all__ = ["Band", "centred_ale", "covariances"]
+__all__ = ["Band", "centre_ale", "covariances"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def _prior_diagonal(part: PartOfModel, curve: Curve, sizes: Sequence[Floats]) ->
     return total.reshape(-1)
 
 
-def centred_ale(
+def centre_ale(
     curves: Sequence[Curve], averages: Any, cov: list[Band] | None
 ) -> tuple[list[Floats], list[Band] | None]:
     """Return accumulated curves whose mean over the rows is 0, and their covariances.

@@ -19,7 +19,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.errors import UnsupportedModelError
 from pkex.explain.effect_background import EffectBackground, effect_background
-from pkex.explain.effect_bands import centred_ale, covariances
+from pkex.explain.effect_bands import centre_ale, covariances
 from pkex.explain.effect_sums import BackgroundSums, Curve, sum_over_background
 from pkex.explain.posterior import refuse_mixtures, require_posteriors
 from pkex.explain.problem import Problem
@@ -87,7 +87,7 @@ def explain_effects(
     averages = None if kind == "individual" else _averages(base, curves, sums)
     cov = covariances(problem, base, curves, sums, n_jobs) if return_std else None
     if kind == "ale":
-        averages, cov = centred_ale(curves, averages, cov)
+        averages, cov = centre_ale(curves, averages, cov)
     shapes = [curve.shape for curve in curves]
     squeeze = partial(_shape, single=problem.intercept.ndim == 0)
     individual = sums.individual

@@ -163,7 +163,7 @@ def leave_one_out(problem: Problem, X_train: Any, y_train: Any, sample_weight: A
     training = read_training(problem, X_train, y_train, sample_weight)
     residuals = np.sum([each.gains for each in training.parts], axis=0)
     assert training.targets is not None
-    std = _left_out_std(training)
+    std = _leave_out_std(training)
     if problem.base_value.ndim == 0:
         residuals = residuals[:, 0]
         std = None if std is None else std[:, 0]
@@ -183,7 +183,7 @@ def leave_one_out(problem: Problem, X_train: Any, y_train: Any, sample_weight: A
     )
 
 
-def _left_out_std(training: Training) -> Floats | None:
+def _leave_out_std(training: Training) -> Floats | None:
     """Return the standard deviations of left out observations, where each output is one process."""
     if any(each.scales is None for each in training.parts):
         return None

@@ -133,7 +133,7 @@ def make_score(
         scored = np.where(totals > 0.0, totals, 1.0)  # scikit-learn leaves out classes of weight 0
         weights = weights / scored[numbers] / np.count_nonzero(totals)
     if name in _OF_CLASSES:
-        return Score(name, weights, _misclassified(numbers))
+        return Score(name, weights, _misclassification(numbers))
     positive = classes.labels.index(classes.sides[0][0])
     return Score(name, weights, _of_log_odds(name, np.where(numbers == positive, 1.0, -1.0)))
 
@@ -195,7 +195,7 @@ def _score_numbers(name: str, fitted: FittedModel, y: Any, weights: Floats) -> S
     return Score(name, weights, loss)
 
 
-def _misclassified(numbers: Any) -> Loss:
+def _misclassification(numbers: Any) -> Loss:
     """Return the loss of classes, whose numbers the predictions are."""
 
     def loss(rows: slice, predictions: Floats) -> Floats:

@@ -135,9 +135,12 @@ def diagonal_factors(term: Term, players: Sequence[Sequence[int]], x: Floats) ->
     values, deficits = np.ones((len(players), len(x))), np.zeros((len(players), len(x)))
     for leaf in term.leaves:
         covered = range(term.n_columns) if leaf.columns is None else leaf.columns
-        own = x[:, list(covered)]  # kernels are elementwise
+        cells = x[:, list(covered)]  # kernels are elementwise
         with np.errstate(over="ignore", divide="ignore", under="ignore", invalid="ignore"):
-            by_column, lacks = as_real(leaf.factors(own, own), leaf), leaf.deficits(own, own)
+            by_column, lacks = (
+                as_real(leaf.factors(cells, cells), leaf),
+                leaf.deficits(cells, cells),
+            )
         for place, column in enumerate(covered):
             player = owner[column]
             values[player] *= by_column[:, place]

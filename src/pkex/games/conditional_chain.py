@@ -180,9 +180,9 @@ class ChainTable:
             for q in range(left + 1, size + 1):
                 k = q - 1
                 if q > left + 1:
-                    own = rule.final[left, q] * np.square(x[k] - mean)
-                    own = exponent + own - rule.prior[left, q] * (x[k] - at) ** 2
-                    gaps[left, q] = rule.share[left, q] * np.exp(-np.maximum(own, 0.0))
+                    power = rule.final[left, q] * np.square(x[k] - mean)
+                    power = exponent + power - rule.prior[left, q] * (x[k] - at) ** 2
+                    gaps[left, q] = rule.share[left, q] * np.exp(-np.maximum(power, 0.0))
                 exponent += rule.price[left, q] * np.square(z[k] - mean)
                 mean += rule.gain[left, q] * (z[k] - mean)
                 if q < size:

@@ -137,9 +137,9 @@ class _BlocksGame:
         return {
             "sizes": np.array([len(table.players) for table in self.tables], dtype=np.int64),
             "widths": np.array(widths, dtype=np.int64),
-            "z": _joined([table.z for table in gaussians], (0, self.n_points)),
-            "factors": _joined([table.factors.ravel() for table in gaussians], (0,)),
-            "shares": _joined([table.shares for table in gaussians], (0,)),
+            "z": _concatenate([table.z for table in gaussians], (0, self.n_points)),
+            "factors": _concatenate([table.factors.ravel() for table in gaussians], (0,)),
+            "shares": _concatenate([table.shares for table in gaussians], (0,)),
             "nodes": np.ascontiguousarray(self.rule.nodes),
             "node_shares": np.ascontiguousarray(self.rule.weights),
         }
@@ -156,8 +156,8 @@ class _BlocksGame:
         owners = [player for block in players for player in block]
         out = np.zeros((len(owners) + 2, weights.shape[1]))
         compiled.sum_blocks(
-            means=_joined(means, (0,)),
-            worths=_joined(worths, (0, self.n_points)),
+            means=_concatenate(means, (0,)),
+            worths=_concatenate(worths, (0, self.n_points)),
             weights=np.ascontiguousarray(weights),
             out=out,
             **self._packed,
@@ -370,7 +370,7 @@ class _ByRow:
         return GameSums.accumulated(self.sums, owner.plan, len(owner.z), owner.bases)
 
 
-def _joined(arrays: Sequence[Floats], empty: tuple[int, ...]) -> Floats:
+def _concatenate(arrays: Sequence[Floats], empty: tuple[int, ...]) -> Floats:
     """Return arrays one after the other, contiguous; one of a shape without entries if none."""
     return np.ascontiguousarray(np.concatenate(arrays)) if arrays else np.zeros(empty)
 

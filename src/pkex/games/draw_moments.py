@@ -141,14 +141,14 @@ class DrawGame:
         left, right = self.blocks[i].weights, self.blocks[j].weights
         matrices = self._indices(i, j)
         twice = 1.0 if i == j else 2.0
-        found = [twice * _contract(matrices[:, k], left, right) for k in range(matrices.shape[1])]
+        totals = [twice * _contract(matrices[:, k], left, right) for k in range(matrices.shape[1])]
         d = self.bundles.n_players
-        result = {"indices": np.reshape(found[: 3 * d], (3, d, -1))}
+        result = {"indices": np.reshape(totals[: 3 * d], (3, d, -1))}
         if self.pairs:
             table = np.zeros((d, d, result["indices"].shape[2]))
             first, second = np.triu_indices(d, 1)
             if d > 1:
-                table[first, second] = table[second, first] = np.array(found[3 * d :])
+                table[first, second] = table[second, first] = np.array(totals[3 * d :])
             result["pairs"] = table
         return result
 
@@ -163,12 +163,12 @@ class DrawGame:
         return DrawSums(first, total, shapley, pairs, shapley.sum(axis=0))
 
     def _centred(self, block: int, family: int) -> Centred:
-        found = self.kept.get((block, family))
-        if found is None:
-            found = self.blocks[block].families[family][1]()
+        centred = self.kept.get((block, family))
+        if centred is None:
+            centred = self.blocks[block].families[family][1]()
             if self.keep:
-                self.kept[block, family] = found
-        return found
+                self.kept[block, family] = centred
+        return centred
 
     def _indices(self, i: int, j: int) -> Numbers:
         """Return the indices of all pairs of a tile, (1 or 2, indices, atoms, atoms).
@@ -225,9 +225,9 @@ class DrawGame:
         before, after = (_all_but_one(means, np.empty_like(means)) for means in (left, right))
         np.multiply(before[:, :, None], after[:, None, :], out=others)
         others *= change
-        for start, found in ((0, others), (d, total), (2 * d, effects)):
-            found *= coefficient
-            sums[start : start + d] += found
+        for start, numbers in ((0, others), (d, total), (2 * d, effects)):
+            numbers *= coefficient
+            sums[start : start + d] += numbers
         place = 3 * d
         for j in range(d - 1 if self.pairs else 0):
             rest = [means.copy() for means in (left, right)]

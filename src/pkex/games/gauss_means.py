@@ -124,7 +124,7 @@ def gauss_means(
             nodes = centres[:, :, None] + cells.half[:, None, None] * _chebyshev(cells.terms)
             flat = nodes.reshape(len(some), -1)
             node_sums = sums(some, np.asfortranarray(flat.T))
-            missed = _missed(cells, centres, rates[some], mean[some], spread[some])
+            missed = _interpolation_errors(cells, centres, rates[some], mean[some], spread[some])
             units = (n_roundings + 4.0 * cells.terms + 5.0) * _lebesgue(cells.terms)
             at_nodes = [part.reshape(nodes.shape) for part in node_sums]
             errors = [
@@ -177,12 +177,12 @@ def _terms(width: float) -> int:
     """Return how many nodes a cell of this half-width, in units of ``1 / sqrt(g)``, needs."""
     growth = np.exp(np.minimum(700.0, (width * _MINOR) ** 2))
     for terms in range(4, _MOST_TERMS):
-        if (growth * _left_out(terms)).min() <= _AIM:
+        if (growth * _truncation_errors(terms)).min() <= _AIM:
             return terms
     return _MOST_TERMS
 
 
-def _left_out(terms: int) -> Floats:
+def _truncation_errors(terms: int) -> Floats:
     """Return what polynomials of so many nodes leave out of a function of size 1 on ellipses."""
     powers = _ELLIPSES**terms - _ELLIPSES**-terms
     left_out: Floats = _MARGIN * 2.0 * _MAJOR / ((_MAJOR - 1.0) * powers)
@@ -199,11 +199,11 @@ def _lebesgue(terms: int) -> float:
     return float(1.0 + 2.0 / np.pi * np.log(terms))
 
 
-def _missed(
+def _interpolation_errors(
     cells: _Cells, centres: Floats, rates: Floats, mean: Floats, spread: Floats
 ) -> tuple[Floats, Floats]:
     """Return what the polynomials miss of V and of D in each cell, shape (columns, cells)."""
-    half, left_out = cells.half[:, None], _left_out(cells.terms)
+    half, left_out = cells.half[:, None], _truncation_errors(cells.terms)
     growth = np.exp(rates[:, None] * (half * _MINOR) ** 2)
     of_values = (growth * left_out).min(axis=1)
     far = np.abs(mean[:, None] - centres)[:, :, None] + (half * _MAJOR)[:, None, :]

@@ -148,10 +148,10 @@ class Hierarchy:
     @lazy
     def members(self) -> tuple[tuple[int, ...], ...]:
         """The features below each vertex, in ascending order."""
-        found: list[tuple[int, ...]] = [(j,) for j in range(self.n_features)]
+        features: list[tuple[int, ...]] = [(j,) for j in range(self.n_features)]
         for members in self.children:
-            found.append(tuple(sorted(j for vertex in members for j in found[vertex])))
-        return tuple(found)
+            features.append(tuple(sorted(j for vertex in members for j in features[vertex])))
+        return tuple(features)
 
     @property
     def data(self) -> dict[str, Any]:

@@ -77,11 +77,11 @@ def from_linkage(matrix: Any, names: Sequence[str]) -> Hierarchy:
             "hierarchy is not a linkage matrix: a cluster is merged twice, or before it is made."
         )
     children = tuple((int(a), int(b)) for a, b in merged)
-    found: list[tuple[int, ...]] = [(j,) for j in range(n_features)]
+    below: list[tuple[int, ...]] = [(j,) for j in range(n_features)]
     titles = []
     for first, second in children:
-        found.append(tuple(sorted(found[first] + found[second])))
-        titles.append(_title([names[j] for j in found[-1]]))
+        below.append(tuple(sorted(below[first] + below[second])))
+        titles.append(_title([names[j] for j in below[-1]]))
     heights = tuple(float(height) for height in rows[:, 2])
     return Hierarchy(n_features, children, tuple(titles), (False,) * len(children), heights)
 
@@ -169,14 +169,14 @@ class _Reader:
         return len(self.names) + len(self.groups) - 1
 
     def _below(self, members: list[int]) -> list[int]:
-        found, todo = [], list(members)
+        features, todo = [], list(members)
         while todo:
             vertex = todo.pop()
             if vertex < len(self.names):
-                found.append(vertex)
+                features.append(vertex)
             else:
                 todo += self.groups[vertex - len(self.names)][1]
-        return sorted(found)
+        return sorted(features)
 
     def tree(self, members: list[int], ordered: bool) -> Hierarchy:
         """Return the tree with these vertices at the top."""

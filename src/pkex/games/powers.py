@@ -146,7 +146,7 @@ class PowerGame:
             raise_if_cancelled()
             rows = slice(start, start + step)
             local = weights if weights.ndim == 2 else weights[rows]
-            sums["totals"][rows] += _weighted(self._worth(x[rows], z), local)
+            sums["totals"][rows] += _sum_points(self._worth(x[rows], z), local)
             if moments is not None:
                 self.add_marginal(x[rows], z, local, moments, rows, sums)
                 continue
@@ -216,7 +216,7 @@ class PowerGame:
             )
         sums["values"][rows, self.taking] += np.swapaxes(values, 1, 2) @ weights
         sizes = abs(self.power.coefficient) * magnitudes
-        sums["magnitudes"][rows] += _weighted(sizes, np.abs(weights))
+        sums["magnitudes"][rows] += _sum_points(sizes, np.abs(weights))
 
     def contributions(self, x: Floats, z: Floats) -> Floats:
         """Return what players add, shape (rows, points, taking)."""
@@ -263,7 +263,7 @@ class PowerGame:
         return max(1.0, product * math.factorial(degree))
 
 
-def _weighted(worth: Floats, weights: Floats) -> Floats:
+def _sum_points(worth: Floats, weights: Floats) -> Floats:
     """Return the sums over points, shape (rows, sets)."""
     sums: Floats = (worth[:, None, :] @ weights)[:, 0]
     return sums

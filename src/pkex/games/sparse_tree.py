@@ -150,8 +150,8 @@ class TreeOrder:
                 hang[1:] &= ~hang[:-1]
             leaves.append(members[hang])
             after.append(before[hang])
-        found = np.concatenate(leaves)
-        return Way(on_way, groups, self.starts[found], parents[found], np.concatenate(after))
+        vertices = np.concatenate(leaves)
+        return Way(on_way, groups, self.starts[vertices], parents[vertices], np.concatenate(after))
 
 
 class SparseTreeGame(SparseGame):
@@ -205,8 +205,8 @@ class SparseTreeGame(SparseGame):
             tree = self.order.tree.restricted(players.tolist())
         else:
             tree, hanging, without = self._beside(players)
-            present = _joined(present, hanging)
-            absent = None if absent is None or without is None else _joined(absent, without)
+            present = _join(present, hanging)
+            absent = None if absent is None or without is None else _join(absent, without)
         general = self.scenarios is not None
         game = given_game(tree.n_features, tree, general=general, tol=None)
         shaped = Factors(*(np.ascontiguousarray(part[:, None]) for part in present))
@@ -313,7 +313,7 @@ class SparseTreeGame(SparseGame):
                 ]
                 members.append([one for one in inside[1:] if one is not None])
                 continue
-            count = _rounded(len(own) + len(beside), int(needed[group]))
+            count = _round_slots(len(own) + len(beside), int(needed[group]))
             _check_members(len(own) + len(beside) + count, self.scenarios is not None)
             first_slot[group] = n_leaves
             slots = range(n_leaves, n_leaves + count)
@@ -337,7 +337,7 @@ def _from_exponents(exponents: Floats) -> Factors:
     return Factors(np.exp(-exponents), -np.expm1(-exponents))
 
 
-def _joined(first: Factors, second: Factors) -> Factors:
+def _join(first: Factors, second: Factors) -> Factors:
     return Factors(*(np.concatenate(both) for both in zip(first, second, strict=True)))
 
 
@@ -352,7 +352,7 @@ def _ranks(owners: Indices, points: Indices) -> Indices:
     return ranks
 
 
-def _rounded(n_others: int, n_slots: int) -> int:
+def _round_slots(n_others: int, n_slots: int) -> int:
     """Return a number of slots, with which groups of many members share quadrature rules."""
     count = n_others + n_slots
     step = 1 if count <= 16 else 8 if count <= 128 else 64

@@ -81,8 +81,8 @@ def draw_frequencies(
 
     Examples
     --------
-    >>> found = draw_frequencies(2.0 * RBF([1.0, 4.0]), 2, 1024, np.random.default_rng(0))
-    >>> found.rates.std(axis=0).round(2), float(found.variances.sum())
+    >>> waves = draw_frequencies(2.0 * RBF([1.0, 4.0]), 2, 1024, np.random.default_rng(0))
+    >>> waves.rates.std(axis=0).round(2), float(waves.variances.sum())
     (array([1.  , 0.25]), 2.0)
     """
     summands = list(_summands(kernel))

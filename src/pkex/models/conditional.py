@@ -144,21 +144,23 @@ def make_conditional(
         return ConditionalModel(
             text, list(plain), kind, (), (note + "product-of-marginals values",)
         )
-    made: list[Background] = []
+    backgrounds: list[Background] = []
     curious: dict[str, None] = {}
-    for part, background, own in zip(expansion.parts, plain, groups, strict=True):
+    for part, background, prepared in zip(expansion.parts, plain, groups, strict=True):
         if not part.coefficients.any():
-            made.append(background)
+            backgrounds.append(background)
             continue
         for number, block in enumerate(members):
             if number not in categories:
-                columns = [column for player in block for column in own[player]]
+                columns = [column for player in block for column in prepared[player]]
                 _check_rows(background, columns, [names[player] for player in block])
                 for player in block:
-                    if any(map(_is_curious, background.rows[:, list(own[player])].T)):
+                    if any(map(_is_curious, background.rows[:, list(prepared[player])].T)):
                         curious[names[player]] = None
         facts = (members, False, categories, names)
-        made.append(ConditionalBackground(background.rows, background.weights, False, *facts))
+        backgrounds.append(
+            ConditionalBackground(background.rows, background.weights, False, *facts)
+        )
     named = tuple(tuple(names[player] for player in block) for block in members)
     notes = [_BASE, *_note_curious(list(curious)), *_note_left_out(plain, groups, members, names)]
     shown = "; ".join(join_names(block) for block in named)
@@ -166,7 +168,7 @@ def make_conditional(
     if len(categories) == len(members):
         text = f"{rows}, blocks of dependent categories ({shown})"
     text += ", independent between them"
-    return ConditionalModel(text, made, kind, named, tuple(notes))
+    return ConditionalModel(text, backgrounds, kind, named, tuple(notes))
 
 
 def _refuse_support_vectors(expansion: KernelExpansion) -> None:
@@ -189,14 +191,14 @@ def _make_chain(
     groups: Sequence[Players],
 ) -> ConditionalModel:
     """Return the model of a Markov chain."""
-    made: list[Background] = []
+    backgrounds: list[Background] = []
     curious: dict[str, None] = {}
     missed: list[tuple[float, float, int, int]] = []
-    for part, background, own in zip(expansion.parts, plain, groups, strict=True):
+    for part, background, prepared in zip(expansion.parts, plain, groups, strict=True):
         if not part.coefficients.any():
-            made.append(background)
+            backgrounds.append(background)
             continue
-        if own != tuple((column,) for column in range(part.shape[1])):
+        if prepared != tuple((column,) for column in range(part.shape[1])):
             raise ValueError(
                 "conditional_model='chain' is a chain of single columns in their order, and here a "
                 "feature has several columns (groups=, or an encoder), or none. Leave out groups, "
@@ -208,7 +210,9 @@ def _make_chain(
                 curious[names[player]] = None
         missed += _missed_by_chain(background)
         facts = ((), True, (), names)
-        made.append(ConditionalBackground(background.rows, background.weights, False, *facts))
+        backgrounds.append(
+            ConditionalBackground(background.rows, background.weights, False, *facts)
+        )
     notes = [_BASE, *_note_curious(list(curious))]
     if missed:
         actual, implied, i, j = max(missed, key=lambda one: abs(one[0] - one[1]))
@@ -217,7 +221,7 @@ def _make_chain(
             f"{names[i]} and {names[j]} is {actual:.2f}, and {implied:.2f} in the chain"
         )
     text = f"{rows}, Gaussian Markov chain in the order of the columns"
-    return ConditionalModel(text, made, "chain", (names,), tuple(notes))
+    return ConditionalModel(text, backgrounds, "chain", (names,), tuple(notes))
 
 
 def _missed_by_chain(background: Background) -> list[tuple[float, float, int, int]]:
@@ -262,19 +266,19 @@ def _find_blocks(
     sources: list[tuple[Any, Players, Sequence[int]]] = [(table, feature_groups, categorical)]
     if table is None:
         sources = [
-            (background.rows, own, [c for j in categorical for c in _of_column(part, j)])
-            for part, background, own in zip(expansion.parts, plain, groups, strict=True)
+            (background.rows, prepared, [c for j in categorical for c in _of_column(part, j)])
+            for part, background, prepared in zip(expansion.parts, plain, groups, strict=True)
             if part.coefficients.any()
         ]
     pairs: set[tuple[int, int]] = set()
-    for source, own, categories in sources:
+    for source, prepared, categories in sources:
         n_rows = source.shape[0] if hasattr(source, "shape") else len(source)
         if n_rows < _FEWEST:
             raise ValueError(
                 f"dependent features are found in at least {_FEWEST} rows, and the background has "
                 f"{n_rows}: pass more rows, or blocks=, e.g. blocks=[['a', 'b']]."
             )
-        pairs.update((i, j) for i, j, _ in Dependence(source, None, categories).between(own))
+        pairs.update((i, j) for i, j, _ in Dependence(source, None, categories).between(prepared))
     root = list(range(len(feature_groups)))
     for i, j in pairs:
         here, there = root[i], root[j]
@@ -357,11 +361,11 @@ def _category_blocks(
     if table is not None:
         every = range(len(expansion.feature_names))
         categorical |= {j for j in every if column_cells(table, j).dtype == object}
-    found = []
+    categorical_blocks = []
     for number, block in enumerate(blocks):
         kinds = {any(column in categorical for column in groups[player]) for player in block}
         if kinds == {True}:
-            found.append(number)
+            categorical_blocks.append(number)
         elif len(kinds) > 1:
             named = join_names([repr(names[player]) for player in block])
             raise ValueError(
@@ -370,7 +374,7 @@ def _category_blocks(
                 "feature (groups=), pass blocks= that keep numbers and categories apart, or use "
                 "removal='interventional'."
             )
-    return tuple(found)
+    return tuple(categorical_blocks)
 
 
 def _is_curious(column: Floats) -> bool:
@@ -402,7 +406,7 @@ def _note_left_out(
     """Say which correlation between blocks is left out, if one is more than chance."""
     owner = {player: number for number, block in enumerate(blocks) for player in block}
     largest = (0.0, 0, 0)
-    for background, own in zip(plain, groups, strict=True):
+    for background, prepared in zip(plain, groups, strict=True):
         n_rows = len(background.rows)
         if n_rows < _FEWEST or len(names) > MAX_COLUMNS:
             continue
@@ -411,7 +415,7 @@ def _note_left_out(
         sizes = np.abs(correlation)
         for i, j in combinations(range(len(names)), 2):
             if owner.get(i, -1) != owner.get(j, -2):
-                size = float(sizes[np.ix_(own[i], own[j])].max(initial=0.0))
+                size = float(sizes[np.ix_(prepared[i], prepared[j])].max(initial=0.0))
                 if size > max(bound, _LEFT_OUT, largest[0]):
                     largest = (size, i, j)
     if not largest[0]:

@@ -197,10 +197,10 @@ def _bars(bars: Sequence[Bar], length: int) -> list[Text]:
     unit = 2.0 * (length - both) / (max(low + high, largest) or 1.0)
     before = math.ceil(0.5 * low * unit - 1e-9)
     blocks = has_blocks(sys.stdout.encoding)
-    return [_drawn(value, unit, before, blocks) for value in values]
+    return [_draw_bar(value, unit, before, blocks) for value in values]
 
 
-def _drawn(value: float, unit: float, before: int, blocks: bool) -> Text:
+def _draw_bar(value: float, unit: float, before: int, blocks: bool) -> Text:
     """Return one bar behind the room that is left of 0."""
     letters, half = divmod(round(abs(value) * unit), 2)
     full, stub = ("█", "▌▐") if blocks else ("#", "--")

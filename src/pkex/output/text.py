@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LINES",
     "OUTPUTS",
-    "aligned",
-    "counted_rest",
+    "align_numbers",
     "cut",
     "describe_groups",
     "draw",
@@ -31,6 +30,7 @@ __all__ = [
     "kernel_text",
     "leaves_out",
     "most_important",
+    "name_rest",
     "value_name",
 ]
 
@@ -121,7 +121,7 @@ def describe_groups(result: Any) -> str | None:
     return f"{top}; {pluralise(tree.depth, 'level')}"
 
 
-def counted_rest(explanation: Explanation, shown: int) -> str:
+def name_rest(explanation: Explanation, shown: int) -> str:
     """Return what to call the sum of all features but those shown."""
     left = len(explanation.feature_names) - shown
     if not explanation.complete:
@@ -141,12 +141,12 @@ def cut(text: str, letters: int) -> str:
     return text if len(text) <= letters else f"{text[: letters - 1]}…"
 
 
-def aligned(numbers: Any) -> list[str]:
+def align_numbers(numbers: Any) -> list[str]:
     """Return signed numbers of a column with the same number of decimals.
 
     Examples
     --------
-    >>> aligned([12.345, -0.5])
+    >>> align_numbers([12.345, -0.5])
     ['+12.35', '-0.50']
     """
     largest = max(map(abs, numbers), default=0.0)

@@ -47,7 +47,7 @@ def load_model(path: Path, trust: bool = False, types: Collection[str] = ()) -> 
         )
     import joblib
 
-    return _guarded(path, lambda: joblib.load(path))
+    return _read_safely(path, lambda: joblib.load(path))
 
 
 def _plain() -> set[str]:
@@ -95,7 +95,7 @@ def _is_skops(path: Path) -> bool:
 def _skops(path: Path, trust: bool, types: Collection[str]) -> Any:
     import skops.io
 
-    unknown = _guarded(path, lambda: skops.io.get_untrusted_types(file=path))
+    unknown = _read_safely(path, lambda: skops.io.get_untrusted_types(file=path))
     refused = sorted({*unknown} - _plain() - {*types})
     if refused and not trust:
         raise ValueError(
@@ -103,10 +103,10 @@ def _skops(path: Path, trust: bool, types: Collection[str]) -> Any:
             f"you know them to be harmless, pass "
             f"{' '.join(f'--trust-type {name}' for name in refused)}, or --trust for all."
         )
-    return _guarded(path, lambda: skops.io.load(path, trusted=unknown))
+    return _read_safely(path, lambda: skops.io.load(path, trusted=unknown))
 
 
-def _guarded(path: Path, read: Any) -> Any:
+def _read_safely(path: Path, read: Any) -> Any:
     """Return what `read` returns; whatever a damaged or foreign file raises becomes a sentence."""
     try:
         return read()

@@ -13,7 +13,7 @@ from pkex.games.rules import Rule
 from pkex.kernels.data import from_data
 from pkex.output import frames, html, text
 from pkex.output.files import codec, header
-from pkex.output.files.header import as_number, each, filled, one_of, optional
+from pkex.output.files.header import as_number, each, one_of, optional, with_default
 from pkex.output.plots.accessors import AttributionPlots
 from pkex.output.view import attribution as view
 from pkex.results.base import Details, PathLike
@@ -51,10 +51,10 @@ _CODEC = codec.Codec(
                 "n_rows": each(header.as_count),
                 "n_test_rows": optional(header.as_count),
                 "statistic": as_number,
-                "member_names": filled(header.as_names, ()),
+                "member_names": with_default(header.as_names, ()),
                 "new_categories": header.as_lists,
                 "lost_categories": header.as_lists,
-                "column_units": filled(each(optional(header.as_text)), ()),
+                "column_units": with_default(each(optional(header.as_text)), ()),
             }
         ),
         codec.Rules(),

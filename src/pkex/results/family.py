@@ -16,7 +16,7 @@ import numpy as np
 from pkex._util.lazy import lazy
 from pkex._util.p_values import (
     FamilyTest,
-    combined_p,
+    combine_p,
     family_test,
     permutation_p,
     tie_tolerance,
@@ -312,7 +312,7 @@ class Family(Result):
         test = verdict_of(joint, self._members[:-1], self.permuted_univariate)
         if self.member_values is None and self.permuted_univariate is not None:
             (together, slack), (each, slacks) = map(labellings, (joint, self.permuted_univariate))
-            p_value = combined_p(together[:, 0], each, np.append(slack, slacks))
+            p_value = combine_p(together[:, 0], each, np.append(slack, slacks))
             test = test._replace(p_value=p_value)
         return test
 

@@ -66,8 +66,8 @@ class GroupValues(RowResult):
             names = about.feature_names
             shown = [f"{names[i]} and {names[j]} {size:.2f}" for i, j, size in pairs[:_SHOWN]]
             more = f", {len(pairs) - _SHOWN} more pairs" if len(pairs) > _SHOWN else ""
-            found = ", ".join(shown) + more
-            notes.append(f"Features are correlated ({found}): {CORRELATED}")
+            listed = ", ".join(shown) + more
+            notes.append(f"Features are correlated ({listed}): {CORRELATED}")
         return notes
 
     def group_values(self, level: int = 1) -> Explanation:

@@ -96,7 +96,7 @@ class _PlayerSums:
         for root in find_roots(self.terms, groups, self.x, self.most):
             if root is None:
                 return None
-            roots.append(_rotated(root))
+            roots.append(_rotate(root))
         table, linear, constant, scale, kinds, error = self.weights
         starts = np.cumsum([0, *(root.shape[1] for root in roots[:-1])])
         rows = np.stack([root @ root.sum(axis=0) for root in roots], axis=1)
@@ -135,7 +135,7 @@ class _PlayerSums:
         """
         table, kinds = self.weights.table, self.weights.kinds
         counts = np.bincount(kinds[0], minlength=len(table))
-        table = _rotated(table, counts)
+        table = _rotate(table, counts)
         sizes = counts @ table**2
         of_columns = (together**2).sum(axis=0)
         allowed = np.repeat(
@@ -180,7 +180,7 @@ class _Step(NamedTuple):
         return sums
 
 
-def _rotated(root: Floats, counts: Indices | None = None) -> Floats:
+def _rotate(root: Floats, counts: Indices | None = None) -> Floats:
     """Return U R, R a rotation that makes the first columns as large as they can be."""
     weighted = root if counts is None else counts[:, None] * root
     _, rotation = np.linalg.eigh(root.T @ weighted)

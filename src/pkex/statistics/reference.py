@@ -18,7 +18,7 @@ from pkex.kernels import Kernel
 from pkex.kernels.data import from_data, to_data
 from pkex.output.files import header
 from pkex.output.files.codec import Codec, Content
-from pkex.output.files.header import each, filled, optional
+from pkex.output.files.header import each, optional, with_default
 from pkex.tables.frames import Table, read_category
 
 __all__ = ["load_reference", "save_reference"]
@@ -102,7 +102,7 @@ class _Reference:
             "names": header.as_names,
             "labels": optional(header.as_cells),
             "categorical": each(header.as_flag),
-            "units": filled(each(optional(header.as_text)), ()),
+            "units": with_default(each(optional(header.as_text)), ()),
         }
         known = header.read_entries(content.header, readers)
         flags = np.array(known["categorical"])

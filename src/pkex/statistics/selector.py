@@ -166,11 +166,14 @@ class HSICSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             **options,
         )
         self._warn_of_floor()
-        found = self.attribution_
-        self.scores_ = found.univariate if self.by == "univariate" else found.values
-        self.pvalues_ = found.p_values
+        attribution = self.attribution_
+        self.scores_ = attribution.univariate if self.by == "univariate" else attribution.values
+        self.pvalues_ = attribution.p_values
         if self.alpha is not None and self.by != "contribution":
-            by_itself, together = np.asarray(found.p_univariate), np.asarray(found.p_values)
+            by_itself, together = (
+                np.asarray(attribution.p_univariate),
+                np.asarray(attribution.p_values),
+            )
             both = np.minimum(1.0, 2.0 * np.minimum(by_itself, together))
             self.pvalues_ = by_itself if self.by == "univariate" else both
         return self

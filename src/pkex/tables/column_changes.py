@@ -273,7 +273,7 @@ def _describe_categories(name: str, before: Cells, after: Cells) -> ColumnChange
     for category in sorted(counts[0] | counts[1]):
         pair = counts[0][category], counts[1][category]
         shares = [k / max(1, total) for k, total in zip(pair, totals, strict=True)]
-        every.append(_Category(category, shares[0], shares[1], _standardised(pair, totals)))
+        every.append(_Category(category, shares[0], shares[1], _standardise(pair, totals)))
     every.sort(key=lambda one: -abs(one.size))
     parts = _category_parts(every) + _missing_part(before, after)
     parts.sort(key=lambda part: -part.size)
@@ -320,11 +320,11 @@ def _category_parts(every: Sequence[_Category]) -> list[_Sentence]:
         if others:
             together = (sum(one.shares[k] for one in others) for k in (0, 1))
             listed.append(f"{pluralise(len(others), 'other')} (together {_from_to(*together)})")
-        said = headline.format(some[0].name)
+        summary = headline.format(some[0].name)
         if len(some) > 1 and "categor" in title:
-            said = f"{len(some)} {title}"
+            summary = f"{len(some)} {title}"
         size = abs(some[0].size) + (_NAMED if "categor" in title else 0.0)
-        parts.append(_Sentence(size, said, f"{title}: {', '.join(listed)}"))
+        parts.append(_Sentence(size, summary, f"{title}: {', '.join(listed)}"))
     return parts
 
 
@@ -345,11 +345,11 @@ def _missing_part(before: Cells, after: Cells) -> list[_Sentence]:
     if not any(counts):
         return []
     change = _from_to(*(count / total for count, total in zip(counts, totals, strict=True)))
-    size = abs(_standardised(counts, totals))
+    size = abs(_standardise(counts, totals))
     return [_Sentence(size, f"missing cells {change}", f"missing cells from {change}")]
 
 
-def _standardised(counts: Sequence[int], totals: Sequence[int]) -> float:
+def _standardise(counts: Sequence[int], totals: Sequence[int]) -> float:
     """Return the difference of two shares over its standard error if they were equal."""
     if not all(totals):
         return 0.0

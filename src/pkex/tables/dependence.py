@@ -148,8 +148,8 @@ class Dependence:
 
         if len(groups) < 2:
             raise ValueError("correlations need at least two features.")
-        found: Floats = linkage(squareform(1.0 - self.strengths(groups), checks=False), "average")
-        return found
+        merges: Floats = linkage(squareform(1.0 - self.strengths(groups), checks=False), "average")
+        return merges
 
     def __reduce__(self) -> tuple[Any, ...]:  # without the rows
         return Dependence.from_pairs, (self.pairs,)

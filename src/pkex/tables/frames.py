@@ -153,14 +153,14 @@ def as_table(
             raise ValueError(f"{name} is a single column; pass a table, e.g. {name}.to_frame().")
         title = frame.name if isinstance(frame.name, str) and frame.name else f"{prefix}0"
         part = _column(frame, name, title, missing)
-        return _joined(name, [part], (title,), (title,), missing)
+        return _join_columns(name, [part], (title,), (title,), missing)
     if isinstance(frame, nw.DataFrame):
         if 0 in frame.shape:
             raise ValueError(_empty(name, frame.shape))
         labels = tuple(value.columns) if column_names(frame) is None else tuple(frame.columns)
         names = column_names(frame) or default_names(prefix, frame.shape[1])
         parts = [_column(frame[:, j], name, title, missing) for j, title in enumerate(names)]
-        return _joined(name, parts, names, labels, missing)
+        return _join_columns(name, parts, names, labels, missing)
     cells = _array(value, name, prefix, missing)
     if cells.ndim == 1 and vector:
         cells = cells[:, np.newaxis]
@@ -184,7 +184,7 @@ def as_table(
         _cells(column, kind_of_cells(column), name, title, missing)
         for column, title in zip(cells.T, names, strict=True)
     ]
-    return _joined(name, parts, names, None, missing)
+    return _join_columns(name, parts, names, None, missing)
 
 
 def drop_missing(tables: Sequence[Table], names: Sequence[str]) -> list[Table]:
@@ -215,9 +215,9 @@ def changed_categories(
     for j, name in enumerate(first.names):
         if first.categorical[j]:
             before, after = ({read_category(c) for c in t.cells[:, j]} for t in (first, second))
-            for found, more, fewer in ((new, after, before), (lost, before, after)):
+            for lists, more, fewer in ((new, after, before), (lost, before, after)):
                 if more - fewer:
-                    found[name] = tuple(sorted(more - fewer))
+                    lists[name] = tuple(sorted(more - fewer))
     return new, lost
 
 
@@ -393,7 +393,7 @@ def _categories(cells: NDArray[Any], name: str, title: str, missing: bool) -> ND
     return column
 
 
-def _joined(
+def _join_columns(
     name: str,
     parts: Sequence[TableColumn],
     names: tuple[str, ...],

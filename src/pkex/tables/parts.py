@@ -85,11 +85,11 @@ class Parts:
                     f"{folder} holds parts of an interrupted run: continue with --resume, or start "
                     "over with --force."
                 )
-            with _locked(folder):
+            with _lock(folder):
                 shutil.rmtree(folder)
         if not folder.exists():
             _make(folder, {"README.txt": _README, "run.json": json.dumps(run, indent=2)})
-        with _locked(folder):
+        with _lock(folder):
             _check_same(folder, run)
             yield cls(folder)
 
@@ -229,7 +229,7 @@ def _check_same(folder: Path, run: Run) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """Refuse a folder that another process works in; where the system has such locks."""
     try:
         import fcntl

@@ -40,12 +40,12 @@ __all__ = [
     "as_players",
     "as_text",
     "each",
-    "filled",
     "one_of",
     "optional",
     "read_entries",
     "require_type",
     "to_json",
+    "with_default",
 ]
 
 Reader = Callable[[Any], Any]
@@ -64,7 +64,7 @@ def optional(read: Reader) -> Reader:
     return lambda value: None if value is None else read(value)
 
 
-def filled(read: Reader, default: Any) -> Reader:
+def with_default(read: Reader, default: Any) -> Reader:
     """Return a reader that takes null as what an earlier version had in its place."""
     return lambda value: default if value is None else read(value)
 

@@ -64,7 +64,7 @@ class SparseArrays:
         fields["values"] = values if several else values[0]
         fields["data"] = _csr(arrays["data"].astype(np.float64), *places, (n_rows, n_columns))
         if "spans" in arrays:
-            fields["spans"] = _located(arrays["spans"], texts, n_columns)
+            fields["spans"] = _locate(arrays["spans"], texts, n_columns)
 
 
 def _csr(entries: Any, stored: Any, starts: Any, shape: tuple[int, int]) -> Any:
@@ -87,7 +87,7 @@ def _csr(entries: Any, stored: Any, starts: Any, shape: tuple[int, int]) -> Any:
     return csr_array((entries, stored, starts), shape=shape)
 
 
-def _located(spans: Any, texts: tuple[str, ...] | None, n_columns: int) -> Located:
+def _locate(spans: Any, texts: tuple[str, ...] | None, n_columns: int) -> Located:
     """Return the places of tokens, each of them inside its text."""
     _check_shape("spans", spans.shape[1:], (4,))
     if texts is None or spans.dtype.kind != "i":

@@ -19,7 +19,7 @@ from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, check_at_least, draw_columns
 from pkex.output.plots.labels import WIDE, entry, letters_in, literal, of_all, room_for, short
 from pkex.output.spread import LEVEL, importance_words, posterior_words
-from pkex.output.text import aligned, value_name
+from pkex.output.text import align_numbers, value_name
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -83,7 +83,7 @@ class ImportanceDisplay(Display):
             canvas.line_at(0.0, zorder=2)
         if len(series) == 1:
             signs = slice(1 if importance.meaning is None else 0, None)
-            canvas.annotate([number[signs] for number in aligned(left)])
+            canvas.annotate([number[signs] for number in align_numbers(left)])
         title = importance.meaning or f"mean |{value_name(importance)}|"
         label = of_all(title, len(shown), len(importance.feature_names))
         canvas.label_below(label, note)

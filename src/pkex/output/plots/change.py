@@ -10,7 +10,7 @@ from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, check_at_least
 from pkex.output.plots.labels import entry
-from pkex.output.text import aligned
+from pkex.output.text import align_numbers
 from pkex.output.view.change import difference
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ class ChangeDisplay(Display):
     def _notes(self, shown: Any, number: int) -> list[str]:
         """Return the contributions, with a star where values changed significantly."""
         change = self.result
-        texts = aligned(change.differences.reshape(len(change.feature_names), -1)[shown, number])
+        texts = align_numbers(
+            change.differences.reshape(len(change.feature_names), -1)[shown, number]
+        )
         if change.p_features is None:
             return texts
         smallest = change.p_features.reshape(2, len(change.feature_names), -1).min(axis=0)

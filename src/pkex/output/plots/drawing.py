@@ -15,7 +15,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.columns import Boxes, Points, Shares, picture
-from pkex.output.plots.labels import LETTER, MINUS, entry, letters_in, literal, short, wrapped
+from pkex.output.plots.labels import LETTER, MINUS, entry, letters_in, literal, short, wrap_label
 from pkex.output.plots.theme import Theme
 from pkex.output.spread import BOXES
 
@@ -105,7 +105,7 @@ class Canvas:
     def label_below(self, label: str, note: str = "") -> None:
         """Write what lies along the axis, and below it a note on the plot, in lines that fit."""
         longest = max((len(name.get_text()) for name in self.ax.get_yticklabels()), default=0)
-        lines = wrapped(note, self._width_beside(longest))
+        lines = wrap_label(note, self._width_beside(longest))
         self.ax.set_xlabel(f"{label}\n{lines}" if note else label)
         self.make_room_below()
 
@@ -164,7 +164,7 @@ class Canvas:
         bar: Any = self.ax.figure.colorbar(mappable, **options)
         bar.outline.set_visible(False)
         self._quiet(bar.ax)
-        bar.set_label(literal(wrapped(label, _LENGTH * height)))
+        bar.set_label(literal(wrap_label(label, _LENGTH * height)))
         return bar
 
     def make_room_below(self) -> None:

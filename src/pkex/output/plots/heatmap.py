@@ -64,7 +64,7 @@ class HeatmapDisplay(ExplanationDisplay):
 
     def _draw(self, one: Explanation, canvas: Canvas) -> None:
         ax, lanes = canvas.ax, Lanes.of(one, self._max_display)
-        rows = _sorted(one, self.order)
+        rows = _sort_rows(one, self.order)
         canvas.lanes(lanes.names, self._letters)
         ax.grid(visible=False)
         sizes = np.abs(lanes.values)
@@ -81,7 +81,7 @@ class HeatmapDisplay(ExplanationDisplay):
         canvas.colour_bar(image, self._label_of_values(one), extend=beyond)
 
 
-def _sorted(one: Explanation, order: str) -> NDArray[np.intp]:
+def _sort_rows(one: Explanation, order: str) -> NDArray[np.intp]:
     """Return the rows in the order asked for."""
     if order == "data" or len(one) < 2:
         return np.arange(len(one))

@@ -20,7 +20,7 @@ __all__ = [
     "of_all",
     "room_for",
     "short",
-    "wrapped",
+    "wrap_label",
 ]
 
 LETTERS, WIDE = 24, 48  # of a name, beside other panels and in a figure of its own
@@ -56,12 +56,12 @@ def letters_in(inches: float, around: int = 0) -> int:
     return max(_NARROW, int(inches / _SMALL) - around)
 
 
-def wrapped(text: str, inches: float) -> str:
+def wrap_label(text: str, inches: float) -> str:
     """Return the words on an axis in lines of so many inches, broken at a bracket first.
 
     Examples
     --------
-    >>> print(wrapped("Shapley value (+ for large ones, - for small ones)", 2.0))
+    >>> print(wrap_label("Shapley value (+ for large ones, - for small ones)", 2.0))
     Shapley value
     (+ for large ones, - for
     small ones)

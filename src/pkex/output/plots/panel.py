@@ -17,10 +17,10 @@ from pkex._util.validation import brief
 from pkex.output import palette
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, check_at_least
-from pkex.output.plots.labels import LETTERS, MINUS, WIDE, literal, room_for, short, wrapped
+from pkex.output.plots.labels import LETTERS, MINUS, WIDE, literal, room_for, short, wrap_label
 from pkex.output.plots.shades import FeatureValues
 from pkex.output.spread import others_std, others_words
-from pkex.output.text import counted_rest, leaves_out, most_important, value_name
+from pkex.output.text import leaves_out, most_important, name_rest, value_name
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
@@ -111,12 +111,12 @@ class ExplanationDisplay(Display):
             words = axis.get_label_text()
             if several:  # narrow, so that words need two lines
                 words = words.replace(" (", "\n(")
-            axis.set_label_text(literal("\n".join(wrapped(w, room) for w in words.split("\n"))))
+            axis.set_label_text(literal("\n".join(wrap_label(w, room) for w in words.split("\n"))))
         canvas.make_room_below()
         if several:
             canvas.title(short(one.output_names[0], WIDE))
         elif title:
-            canvas.title(wrapped(title, _TITLE * width))
+            canvas.title(wrap_label(title, _TITLE * width))
         if several and title:
             style: dict[str, Any] = {"fontsize": "medium", "color": canvas.theme(palette.INK)}
             self.figure_.suptitle(literal(title), x=0.01, ha="left", **style)
@@ -249,7 +249,7 @@ class Lanes(NamedTuple):
         names, values, unknown = [one.feature_names[i] for i in shown], one.values[:, shown], ""
         stds = None if one.std is None else one.std[:, shown]
         if others and one.efficient:
-            names.append(counted_rest(one, len(shown)))
+            names.append(name_rest(one, len(shown)))
             rest = one.predictions - one.base_values - values.sum(axis=1)
             values = np.column_stack([values, rest])
             rest_stds = others_std(one, shown)

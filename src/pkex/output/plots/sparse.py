@@ -218,7 +218,7 @@ class TextPlot:
             for start, stop, columns in _pieces(self.text, self.spans)
         )
         facts = " &#183; ".join(f"{escape(name)} {escape(value)}" for name, value in self.facts)
-        key = f"{_tinted('raises', 1.0)} {_tinted('lowers', -1.0)} the prediction"
+        key = f"{_tint('raises', 1.0)} {_tint('lowers', -1.0)} the prediction"
         return (
             '<div class="pkex-text" style="max-width: 60em">'
             f'<p style="white-space: pre-wrap; line-height: 1.7; margin: 0 0 0.4em">{body}</p>'
@@ -231,10 +231,10 @@ class TextPlot:
             return escape(letters)
         title = ", ".join(f"{self.names[j]}: {self.values[j]:+.4g}" for j in columns)
         value = sum(self.values[j] for j in columns) / largest
-        return _tinted(letters, max(-1.0, min(1.0, value)), title)
+        return _tint(letters, max(-1.0, min(1.0, value)), title)
 
 
-def _tinted(letters: str, strength: float, title: str = "") -> str:
+def _tint(letters: str, strength: float, title: str = "") -> str:
     """Return letters as HTML, tinted from -1 to 1."""
     shade = palette.RAISES if strength > 0.0 else palette.LOWERS
     style = f"background: {shade.tint(_STRONGEST * abs(strength))}; border-radius: 0.2em"

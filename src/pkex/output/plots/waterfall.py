@@ -14,7 +14,7 @@ from pkex.output.plots.labels import WIDE, short
 from pkex.output.plots.panel import Explanation, ExplanationDisplay, Lanes, Output
 from pkex.output.plots.shades import ramp_positions
 from pkex.output.spread import POSTERIOR
-from pkex.output.text import aligned, feature_text
+from pkex.output.text import align_numbers, feature_text
 
 __all__ = ["DecisionDisplay", "RowDisplay", "WaterfallDisplay"]
 
@@ -74,7 +74,7 @@ class RowDisplay(ExplanationDisplay):
         canvas.lanes(lanes.names, _WITH_VALUE)
         canvas.line_at(0.0)
         note = self._draw_bars(canvas, lanes, np.zeros(len(values)), values, 0)
-        canvas.annotate(aligned(values))
+        canvas.annotate(align_numbers(values))
         canvas.ax.set_xlabel(self._label_of_values(one) + note)
 
     def _lanes_of(self, one: Explanation) -> Lanes:
@@ -156,7 +156,7 @@ class WaterfallDisplay(RowDisplay):
         for place, at in ((0, start), (len(marks), end)):
             ax.plot([at, at], [place - 0.32, place + 0.32], color=theme(palette.INK), linewidth=2.0)
         note = self._draw_bars(canvas, lanes, marks[:-1], marks[1:], 1)
-        steps = aligned(lanes.values[0])
+        steps = align_numbers(lanes.values[0])
         decimals = f".{len(steps[0].partition('.')[2])}f" if "e" not in steps[0] else ".4g"
         canvas.annotate([f"{start:{decimals}}", *steps, f"{end:{decimals}}"])
         ax.set_xlabel(self._label_of_output(one) + note)

@@ -11,7 +11,7 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex._util.words import pluralise
 
-__all__ = ["OUTPUTS", "Chip", "Column", "TableView", "View", "more", "number_column", "titled"]
+__all__ = ["OUTPUTS", "Chip", "Column", "TableView", "View", "more", "number_column", "title_of"]
 
 OUTPUTS = 3  # of which a table has columns
 
@@ -100,12 +100,12 @@ class View:
     remarks: Sequence[str] = ()
 
 
-def titled(kind: str, *facts: str) -> str:
+def title_of(kind: str, *facts: str) -> str:
     """Return the kind of a result with the facts that are not empty.
 
     Examples
     --------
-    >>> titled("Sensitivity", "3 inputs", "")
+    >>> title_of("Sensitivity", "3 inputs", "")
     'Sensitivity(3 inputs)'
     """
     return f"{kind}({', '.join(fact for fact in facts if fact)})"

@@ -9,8 +9,8 @@ import numpy as np
 from pkex._util.p_values import needed_permutations, smallest_adjusted_p_value
 from pkex._util.types import Floats
 from pkex._util.words import join_names, pluralise
-from pkex.output.text import aligned
-from pkex.output.view import Column, TableView, View, more, number_column, titled
+from pkex.output.text import align_numbers
+from pkex.output.view import Column, TableView, View, more, number_column, title_of
 from pkex.output.view.changes import describe_changes
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def attribution(result: Attribution, count: int) -> View:
     elif n_features == 1:
         adjusted = []
     return View(
-        titled(
+        title_of(
             "Attribution",
             f"{result.statistic_name} = {result.statistic:.4g}{error}",
             result.estimator,
@@ -110,10 +110,10 @@ def contributions(result: Attribution, count: int, univariate: bool) -> TableVie
     def p_values(adjusted: Floats | None) -> list[Column]:
         return [] if adjusted is None else [number_column("p (adjusted)", adjusted[order], ".2g")]
 
-    contribution = Column("contribution", aligned(shown), strengths=(shown / scale).tolist())
+    contribution = Column("contribution", align_numbers(shown), strengths=(shown / scale).tolist())
     columns = [contribution, *p_values(result.p_adjusted)]
     if univariate:
-        columns.append(Column("univariate", aligned(np.asarray(result.univariate)[order])))
+        columns.append(Column("univariate", align_numbers(np.asarray(result.univariate)[order])))
     columns += p_values(result.p_univariate_adjusted)
     return TableView("feature", [result.feature_names[i] for i in order], columns)
 
@@ -146,8 +146,10 @@ def remarks(result: Attribution, alpha: float) -> list[str]:
             member, least = str(result.detected_by), ""
             if member == "univariate":
                 least = f", {result.feature_names[int(p_univariate.argmin())]}"
-            told = MEMBER_WORDS[member]
-            sentences.append(_DILUTED.format(**words, p=overall, member=told, least=least))
+            words_of_member = MEMBER_WORDS[member]
+            sentences.append(
+                _DILUTED.format(**words, p=overall, member=words_of_member, least=least)
+            )
         significant, univariate = p_adjusted <= alpha, p_univariate <= alpha
         for chosen, sentence in (
             (significant & ~univariate & (plain > _CLEARLY), _JOINT),

@@ -10,8 +10,8 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex._util.words import join_names, pluralise
-from pkex.output.text import aligned
-from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, titled
+from pkex.output.text import align_numbers
+from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, title_of
 
 if TYPE_CHECKING:
     from pkex.results.change import Change
@@ -34,7 +34,7 @@ def change(result: Change, count: int, n_outputs: int | None = None) -> View:
     if n_outputs is not None and (hidden or len(tables) > n_outputs):
         hidden = "and more; see to_frame()"
     return View(
-        titled(
+        title_of(
             "Change",
             f"{' + '.join(map(str, result.n_rows))} rows",
             pluralise(n_features, "feature"),
@@ -89,16 +89,18 @@ def difference(result: Change, k: int, *, tested: bool = True) -> str:
     before, after = (
         float(np.ravel(part)[k]) for part in (result.totals_before, result.totals_after)
     )
-    p_values = _tested(result.p_totals, k) if tested else ""
+    p_values = _format_tests(result.p_totals, k) if tested else ""
     means = f"{before:.4g} before, {after:.4g} after"
     return f"{what}: {means}, difference {after - before:+.4g}{p_values}."
 
 
 def _base_sentence(result: Change) -> str:
-    return f"Not explained by any feature: {result.base_loss:+.4g}{_tested(result.p_bases, -1)}."
+    return (
+        f"Not explained by any feature: {result.base_loss:+.4g}{_format_tests(result.p_bases, -1)}."
+    )
 
 
-def _tested(p_values: Floats | None, k: int) -> str:
+def _format_tests(p_values: Floats | None, k: int) -> str:
     """Return the p-values of both tests of an output, if there are any."""
     if p_values is None:
         return ""
@@ -121,9 +123,9 @@ def change_tables(result: Change, count: int) -> list[TableView]:
         shown = part(result.differences, k)
         scale = np.abs(shown).max(initial=0.0) or 1.0
         columns = [
-            Column("before", aligned(part(result.means_before, k))),
-            Column("after", aligned(part(result.means_after, k))),
-            Column("contribution", aligned(shown), strengths=(shown / scale).tolist()),
+            Column("before", align_numbers(part(result.means_before, k))),
+            Column("after", align_numbers(part(result.means_after, k))),
+            Column("contribution", align_numbers(shown), strengths=(shown / scale).tolist()),
         ]
         if result.p_features is not None:
             for title, p_values in zip(("mean", "distribution"), result.p_features, strict=True):

@@ -44,9 +44,9 @@ def _of_feature(result: Attribution, feature: int, alpha: float) -> list[Change]
     adjusted = result.p_univariate_adjusted
     if adjusted is not None and adjusted[feature] > alpha:
         pairs = [_pair(result, column) for column in columns]
-        found: list[Change] = [pair for pair in pairs if pair is not None]
-        if found:
-            return found[:_GROUP]
+        related: list[Change] = [pair for pair in pairs if pair is not None]
+        if related:
+            return related[:_GROUP]
     return [_column(result, column) for column in columns[:_GROUP]]
 
 
@@ -84,8 +84,8 @@ def headline(result: Attribution, alpha: float, changes: tuple[Change, ...]) -> 
     for name in names[:_NAMED]:
         feature = result.feature_names.index(name)
         columns = [result.column_names[j] for j in result.feature_groups[feature]]
-        said = [one.headline for one in changes if one.columns[0] in columns and one.headline]
-        parts.append(f"{name} ({said[0]})" if said else name)
+        headlines = [one.headline for one in changes if one.columns[0] in columns and one.headline]
+        parts.append(f"{name} ({headlines[0]})" if headlines else name)
     if not names:
         return "Drift detected in the features jointly"
     if len(names) > _NAMED:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pkex._util.cells import format_cell
 from pkex._util.words import pluralise
-from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, titled
+from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, title_of
 
 if TYPE_CHECKING:
     from pkex.results.effects import Effects
@@ -32,7 +32,7 @@ def effects(result: Effects, count: int) -> View:
     """Return the ends of the grids and of the curves, of the first outputs."""
     n_outputs = len(result.output_names)
     shown = result.response if result.response != "prediction" else ""
-    headline = titled(
+    headline = title_of(
         "Effects",
         KIND_NAMES[result.kind],
         *count_effects(result),

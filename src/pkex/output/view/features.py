@@ -18,7 +18,7 @@ from pkex.output.spread import (
     interval_words,
 )
 from pkex.output.text import value_name
-from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, titled
+from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, title_of
 
 if TYPE_CHECKING:
     from pkex.results.importance import Importance
@@ -45,7 +45,7 @@ def importance(result: Importance, count: int | None = None) -> View:
     outputs = [more(hidden, "output", "to_frame()")] if hidden > 0 else []
     over_rows = f"{mean_size(result)} over rows"
     return View(
-        titled("Importance", pluralise(n_features, "feature"), result.meaning or over_rows),
+        title_of("Importance", pluralise(n_features, "feature"), result.meaning or over_rows),
         tables=tables,
         more=more(n_features - len(tables[0].names), where="to_frame()"),
         remarks=[*outputs, *importance_notes(result)],
@@ -94,7 +94,7 @@ def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -
     if n_outputs is not None and (hidden or len(tables) > n_outputs):
         hidden = "and more; see to_frame()"
     return View(
-        titled("Sensitivity", pluralise(n_inputs, "input"), facts),
+        title_of("Sensitivity", pluralise(n_inputs, "input"), facts),
         notes=[f"inputs: {result.inputs}, independent of each other", *interval_words(result)],
         tables=tables[:n_outputs],
         more=hidden,
@@ -171,7 +171,7 @@ def _headline(result: Interactions) -> str:
     sizes = [pluralise(len(result), "sample"), pluralise(len(result.feature_names), "feature")]
     if result.explained != "prediction":
         sizes[0] = f"{result.explained} = {float(result.predictions[0]):.4g}"
-    return titled(
+    return title_of(
         "Interactions",
         result.index + (f" of order {result.max_order}" if chosen is None else ""),
         (" x " if result.explained == "prediction" else ", ").join(sizes),

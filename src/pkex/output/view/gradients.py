@@ -8,7 +8,7 @@ from pkex._util.types import Floats, Indices
 from pkex._util.words import pluralise
 from pkex.models.classes import describe_output
 from pkex.output.spread import POSTERIOR
-from pkex.output.view import OUTPUTS, Column, TableView, View, more, titled
+from pkex.output.view import OUTPUTS, Column, TableView, View, more, title_of
 
 __all__ = ["gradient_table"]
 
@@ -29,7 +29,7 @@ def gradient_table(result: Any) -> View:
     hidden = values.shape[2] - OUTPUTS
     what = describe_output(result)
     return View(
-        titled("Gradients", " x ".join(map(pluralise, sizes, ("sample", "feature", "output")))),
+        title_of("Gradients", " x ".join(map(pluralise, sizes, ("sample", "feature", "output")))),
         [] if what is None else [what],
         [POSTERIOR] if result.std is not None and len(result) == 1 else [],
         tables=tables,

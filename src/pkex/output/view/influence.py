@@ -10,7 +10,7 @@ from pkex._util.cells import format_cell
 from pkex._util.types import Floats
 from pkex._util.words import pluralise
 from pkex.output.text import most_important, value_name
-from pkex.output.view import Column, TableView, View, more, number_column, titled
+from pkex.output.view import Column, TableView, View, more, number_column, title_of
 
 if TYPE_CHECKING:
     from pkex.results.influence import Influence
@@ -79,7 +79,7 @@ def influence(result: Influence) -> View:
     table = TableView("row", [one.row_names[row] for row, _ in lines], columns)
     shown = result.values.shape[1]
     of = "" if shown == result.n_train else f"{shown} of "
-    headline = titled(
+    headline = title_of(
         "Influence",
         f"{pluralise(len(result), 'sample')} x {of}{count_lines(result)}",
         result.kind,
@@ -111,7 +111,7 @@ def leave_one_out(result: LeaveOneOut) -> View:
         columns.append(number_column("log density", one.log_density[rows]))
     table = TableView("training row", [one.row_names[row] for row in rows], columns)
     several = result.residuals.ndim == 2
-    headline = titled(
+    headline = title_of(
         "LeaveOneOut",
         pluralise(len(result), "training row"),
         pluralise(result.residuals.shape[1], "output") if several else "",

@@ -18,7 +18,7 @@ from pkex._util.words import NOISE, pluralise
 from pkex.models.classes import describe_disagreement, describe_output, largest_output_class
 from pkex.output.spread import POSTERIOR, describe_error
 from pkex.output.text import cut, feature_text, leaves_out, most_important, value_name
-from pkex.output.view import Chip, Column, TableView, View, more, titled
+from pkex.output.view import Chip, Column, TableView, View, more, title_of
 
 __all__ = ["REST", "explanation_notes", "row_sums", "row_table"]
 
@@ -164,7 +164,7 @@ def _view(explanation: Any, **shown: Any) -> View:
         values = explanation.with_output_axis[0][0]
         stored = f"{values.nnz / max(1, len(explanation)):.1f} stored per row"
     error = None if explanation.error_bound is None else explanation.error_bound.max(initial=0.0)
-    headline = titled(
+    headline = title_of(
         type(explanation).__name__,
         " x ".join(map(pluralise, sizes, ("sample", "feature", "output"))),
         stored,

@@ -63,7 +63,7 @@ def origins(transformer: Any, names: Sequence[str]) -> list[int] | None:
         several = transformer.target_type_ == "multiclass"
         return _repeat([len(transformer.classes_) if several else 1] * n_columns)
     if kind == "SimpleImputer":
-        return _imputed(transformer)
+        return _imputed_columns(transformer)
     if kind == "MissingIndicator":
         return [int(i) for i in transformer.features_]
     if getattr(cls, "transform", None) is SelectorMixin.transform:  # also somebody else's selector
@@ -94,7 +94,7 @@ def _repeat(counts: Sequence[int]) -> list[int]:
     return [column for column, count in enumerate(counts) for _ in range(int(count))]
 
 
-def _imputed(imputer: Any) -> list[int]:
+def _imputed_columns(imputer: Any) -> list[int]:
     empty = [value is None or value != value for value in imputer.statistics_]  # NaN is not itself
     kept = [i for i, none in enumerate(empty) if imputer.keep_empty_features or not none]
     indicated = imputer.indicator_.features_ if imputer.add_indicator else []

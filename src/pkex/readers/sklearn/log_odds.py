@@ -45,7 +45,7 @@ def binary(reading: Reading, slope: float, shift: float) -> Reading:
     assert reading.classes is not None
     names = reading.expansion.output_names
     classes = replace(reading.classes, number=LOG_ODDS)
-    return _mapped(reading, np.array([[slope]]), shift, names or (), classes)
+    return _map_reading(reading, np.array([[slope]]), shift, names or (), classes)
 
 
 def softmax(reading: Reading, slope: float) -> Reading:
@@ -59,7 +59,7 @@ def softmax(reading: Reading, slope: float) -> Reading:
         sides=tuple((name, None) for name in names),
         number=f"mean {LOG_ODDS} of each class against each other class",
     )
-    return _mapped(reading, weights, 0.0, names, classes)
+    return _map_reading(reading, weights, 0.0, names, classes)
 
 
 def platt_scaled(model: Any, reading: Reading, given: Given) -> Reading:
@@ -79,7 +79,7 @@ def platt_scaled(model: Any, reading: Reading, given: Given) -> Reading:
     return replace(reading, classes=replace(reading.classes, number=number), choices=(LOG_ODDS,))
 
 
-def _mapped(
+def _map_reading(
     reading: Reading, weights: Floats, shift: float, names: Sequence[str], classes: Classes
 ) -> Reading:
     return replace(

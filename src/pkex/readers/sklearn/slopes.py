@@ -85,7 +85,7 @@ def _differentiate(step: Any, X: Any, names: Sequence[str]) -> Slopes:
     if kind == "FunctionTransformer":
         return _function(step, X, names)
     if kind in ("SimpleImputer", "MissingIndicator"):
-        return _imputed(step, X, names)
+        return _imputer_slopes(step, X, names)
     if hasattr(step, "get_support"):
         return Slopes(np.repeat(ones, int(step.get_support().sum()), axis=1))
     if kind == "Pipeline":
@@ -141,7 +141,7 @@ def _function(step: Any, X: Any, names: Sequence[str]) -> Slopes:
     return Slopes(slopes, (f"FunctionTransformer({step.func.__name__})",))
 
 
-def _imputed(step: Any, X: Any, names: Sequence[str]) -> Slopes:
+def _imputer_slopes(step: Any, X: Any, names: Sequence[str]) -> Slopes:
     """Return the derivatives of an imputer: NaN where a value is missing."""
     columns = origins(step, names)
     assert columns is not None

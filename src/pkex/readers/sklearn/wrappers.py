@@ -89,7 +89,7 @@ def pipeline(model: Any, given: Given) -> Reading:
         )
     mixing = (Steps(steps[:cut]), inputs, texts) if cut else (None, None, None)
     parts = [
-        _prepared(part, Steps(steps[cut:]), names, columns, *mixing)
+        _prepend_steps(part, Steps(steps[cut:]), names, columns, *mixing)
         for part in inner.expansion.parts
     ]
     expansion = add_expansions(parts)
@@ -178,7 +178,7 @@ def one_vs_rest(model: Any, given: Given) -> Reading:
     if len(model.estimators_) == 1:
         return two_classes(reading, classes, number, predict)
     if model.multilabel_:
-        predict = Chain(predict, partial(_joined, tuple(titles)))
+        predict = Chain(predict, partial(_join_labels, tuple(titles)))
     return against_the_rest(reading, classes, number, predict)
 
 
@@ -238,7 +238,7 @@ def _predict(model: Any, given: Given, X: Any) -> Any:
     return model.predict(rows)
 
 
-def _joined(labels: tuple[str, ...], indicators: Any) -> Any:
+def _join_labels(labels: tuple[str, ...], indicators: Any) -> Any:
     """Return the labels of each row of a matrix of zeros and ones, as text."""
     dense = indicators.toarray() if hasattr(indicators, "toarray") else np.asarray(indicators)
     chosen = [[label for label, has in zip(labels, row, strict=True) if has] for row in dense]
@@ -285,7 +285,7 @@ def _rename(expansion: KernelExpansion, model: Any, given: Given) -> KernelExpan
     return evolve(expansion, feature_names=names)
 
 
-def _prepared(
+def _prepend_steps(
     part: KernelExpansion,
     steps: Steps,
     names: Sequence[str],
