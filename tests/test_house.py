@@ -126,9 +126,26 @@ def test_a_walk_goes_through_files_of_the_library_alone():
     assert walk(lambda: [is_number(1), pluralise(1, "row"), is_number(2)]) == (2, 3)
 
 
+def test_files_of_later_capabilities_are_told_from_shared_ones():
+    doors = {f"pkex.{name}" for names in HOUSE["LATER"].values() for name in names}
+    known = HOUSE["modules"]()
+    assert doors <= set(known)
+    later = HOUSE["later_modules"](HOUSE["imports"]())
+    assert doors < later < set(known)
+    assert "pkex.explain.effect_sums" in later  # imported by effects alone
+    assert "pkex.explain.compared_tables" in later
+    assert not later & {"pkex.explain.explainer", "pkex.explain.interactions", "pkex.results.base"}
+
+
 def test_the_script_prints_all_of_it():
     report = HOUSE["report"]()
-    for words in ("package", "modules at the root", "cycles of modules", "files over 450 lines"):
+    for words in (
+        "package",
+        "alone; others: ",
+        "modules at the root",
+        "cycles of modules",
+        "files over 450 lines",
+    ):
         assert words in report
     for call in ("explainer(X)", "explainer.interactions(X)", "mmd(X, Z", "sensitivity(model, X)"):
         assert call in report
