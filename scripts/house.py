@@ -134,7 +134,8 @@ def later_modules(graph: Graph) -> set[str]:
         for target in targets:
             users.setdefault(target, set()).add(module)
     for node in ast.walk(ast.parse(modules()["pkex"].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant):  # `pkex` imports the homes of its names by their paths
+        # `pkex` imports the homes of its names by their paths
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
             users.setdefault(f"pkex.{node.value}", set()).add("pkex")
     while more := {name for name, by in users.items() if by <= later} - later:
         later |= more

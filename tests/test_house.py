@@ -110,6 +110,7 @@ def test_no_file_is_too_long():
     """Docstrings, comments and blanks are lines as well."""
     assert HOUSE["long_files"]() == {}
     paths = HOUSE["modules"]().values()
+    paths = [*paths, *Path(__file__).parent.rglob("*.py")]
     longest = max(len(path.read_text(encoding="utf-8").split("\n")) - 1 for path in paths)
     assert longest <= HOUSE["LONGEST"] == 450
 

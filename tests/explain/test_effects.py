@@ -9,23 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, is_classifier, is_regressor
-from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_diabetes, load_iris
-from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern
 from sklearn.inspection import partial_dependence
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, SVR
 
 import pkex
 from pkex._util.cells import is_missing
 from pkex.models.grids import column_cells
 from pkex.models.preparation import combine_columns, select_columns
+from tests._support.effect_models import TABLE, TARGET, diabetes_machine, diabetes_process
 from tests._support.models import MODELS
 
-_X, _Y = load_diabetes(return_X_y=True, as_frame=True)
 _CLOSE = 1e-10  # of the range, as scikit-learn's own sums round differently
 
 
@@ -132,13 +127,9 @@ def test_probabilities_are_averaged_after_the_link(case):
     assert np.abs(effects.average[0].reshape(average.shape) - average).max() <= limit
 
 
-def _diabetes():
-    return SVR(C=50.0).fit(_X, _Y), _X[:40]
-
-
 @pytest.mark.parametrize("features", ["bmi", "sex", ("bmi", "s5"), ("sex", "bp")], ids=str)
 def test_grid_and_curves_are_those_of_scikit_learn(features):
-    model, rows = _diabetes()
+    model, rows = diabetes_machine()
     names = [features] if isinstance(features, str) else list(features)
     effects = pkex.Explainer(model, rows).effects([features], kind="both", grid_resolution=9)
     theirs = partial_dependence(model, rows, names, kind="both", method="brute", grid_resolution=9)
@@ -151,7 +142,7 @@ def test_grid_and_curves_are_those_of_scikit_learn(features):
 
 
 def test_weights_of_the_background_count():
-    model, rows = _diabetes()
+    model, rows = diabetes_machine()
     weights = np.arange(1.0, 41.0)
     explainer = pkex.Explainer(model, rows, background_weights=weights)
     average = explainer.effects("bmi", grid_resolution=5).average[0]
@@ -162,7 +153,7 @@ def test_weights_of_the_background_count():
 
 
 def test_partial_dependence_is_the_moebius_value_of_a_feature_plus_the_base_value():
-    model, rows = _diabetes()
+    model, rows = diabetes_machine()
     explainer = pkex.Explainer(model, rows)
     effects = explainer.effects("bmi", grid_resolution=5)
     table = pd.concat([rows[:1]] * 5, ignore_index=True).assign(bmi=effects.grid[0])
@@ -190,20 +181,14 @@ def _brute_ale(predict, rows, column, edges, weights):
 @pytest.mark.parametrize("kernel", [RBF(0.2), Matern(0.2, nu=1.5), RBF(0.2) + DotProduct(0.1)])
 @pytest.mark.parametrize("percentiles", [(0.0, 1.0), (0.1, 0.9)])
 def test_ale_is_its_definition(kernel, percentiles):
-    X = _X.to_numpy()
-    model = GaussianProcessRegressor(kernel, alpha=0.3, optimizer=None).fit(X[:60], _Y[:60])
+    X = TABLE.to_numpy()
+    model = GaussianProcessRegressor(kernel, alpha=0.3, optimizer=None).fit(X[:60], TARGET[:60])
     rows, weights = X[:50], np.linspace(1.0, 2.0, 50)
     explainer = pkex.Explainer(model, rows, background_weights=weights)
     effects = explainer.effects([2], kind="ale", grid_resolution=8, percentiles=percentiles)
     ale = _brute_ale(model.predict, rows, 2, effects.grid[0], weights)
     assert np.abs(effects.average[0] - ale).max() <= 1e-10 * np.ptp(ale)
     assert len(effects.grid[0]) == 8
-
-
-def _process(kernel):
-    X = _X.to_numpy()[:70] / 0.05
-    model = GaussianProcessRegressor(kernel, alpha=0.3, optimizer=None, normalize_y=True)
-    return model.fit(X, _Y[:70]), X[:20]
 
 
 def _brute_covariance(model, rows, columns, grid):
@@ -222,7 +207,7 @@ _KERNELS = [RBF(3.0), 2.0 * Matern(3.0, nu=1.5) + RBF(np.linspace(1, 4, 10)), Do
 
 @pytest.mark.parametrize("kernel", _KERNELS, ids=str)
 def test_covariances_are_those_of_the_posterior(kernel):
-    model, rows = _process(kernel)
+    model, rows = diabetes_process(kernel)
     explainer = pkex.Explainer(model, rows)
     effects = explainer.effects([2, (2, 8)], grid_resolution=4, return_std=True)
     cov = _brute_covariance(model, rows, [2], effects.grid[0][:, None])
@@ -236,8 +221,8 @@ def test_covariances_are_those_of_the_posterior(kernel):
 
 
 def test_every_output_has_its_covariances():
-    X = _X.to_numpy()[:40] / 0.05
-    Y = np.column_stack([_Y[:40], X[:, 2] - X[:, 8]])
+    X = TABLE.to_numpy()[:40] / 0.05
+    Y = np.column_stack([TARGET[:40], X[:, 2] - X[:, 8]])
     model = GaussianProcessRegressor(RBF(3.0), alpha=0.3, optimizer=None, normalize_y=True)
     model.fit(X, Y)
     effects = pkex.Explainer(model, X[:8]).effects([2], grid_resolution=3, return_std=True)
@@ -248,7 +233,7 @@ def test_every_output_has_its_covariances():
 
 
 def test_covariances_of_centred_curves_and_of_ale():
-    model, rows = _process(RBF(3.0))
+    model, rows = diabetes_process(RBF(3.0))
     explainer = pkex.Explainer(model, rows)
     effects = explainer.effects([2], grid_resolution=4, return_std=True)
     centred = effects.centered()
@@ -303,14 +288,14 @@ def _brute_h(predict, rows):
 
 @pytest.mark.parametrize("kernel", [RBF(3.0), Matern(3.0, nu=2.5)], ids=str)
 def test_h_statistic_is_that_of_brute_partial_dependence(kernel):
-    model, rows = _process(kernel)
+    model, rows = diabetes_process(kernel)
     effects = pkex.Explainer(model, rows).effects([2, (2, 8)], grid_resolution=3)
     np.testing.assert_allclose(effects.h_statistic(), _brute_h(model.predict, rows), rtol=1e-8)
 
 
 def test_h_statistic_of_probabilities_is_not_that_of_log_odds():
-    rows = _X.to_numpy()[:12]
-    model = LogisticRegression(C=1e4).fit(_X.to_numpy(), _Y > 140.0)
+    rows = TABLE.to_numpy()[:12]
+    model = LogisticRegression(C=1e4).fit(TABLE.to_numpy(), TARGET > 140.0)
     explainer = pkex.Explainer(model, rows, outputs="log-odds")
     options: dict[str, Any] = {"grid_resolution": 3, "response_method": "predict_proba"}
     effects = explainer.effects([2, (2, 8)], **options)
@@ -321,7 +306,7 @@ def test_h_statistic_of_probabilities_is_not_that_of_log_odds():
 
 
 def test_an_additive_model_has_no_interactions():
-    X = _X.to_numpy()[:50]
+    X = TABLE.to_numpy()[:50]
     kernel = pkex.kernels.RBF(0.1).on(0) + pkex.kernels.RBF(0.1).on(1)
     f = pkex.KernelExpansion(X, np.linspace(-1.0, 1.0, 50), kernel)
     h = pkex.Explainer(f, X).effects([0, (0, 1)]).h_statistic()
@@ -329,7 +314,7 @@ def test_an_additive_model_has_no_interactions():
 
 
 def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
-    model, rows = _process(2.0 * RBF(3.0) + Matern(3.0))
+    model, rows = diabetes_process(2.0 * RBF(3.0) + Matern(3.0))
     monkeypatch.setattr("pkex.explain.effect_sums._ENTRIES", 2000)
     options: dict[str, Any] = {"kind": "both", "grid_resolution": 5, "return_std": True}
     one, two = (
@@ -339,136 +324,6 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
         for a, b in zip(getattr(one, name), getattr(two, name), strict=True):
             np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(one.h_statistic(), two.h_statistic())
-
-
-def test_grid_through_a_pipeline_has_the_units_of_the_input():
-    model = make_pipeline(StandardScaler(), SVR(C=10.0)).fit(_X * 100.0, _Y)
-    rows = _X[:30] * 100.0
-    effects = pkex.Explainer(model, rows).effects(["bmi"], grid_resolution=6)
-    theirs = partial_dependence(model, rows, ["bmi"], method="brute", grid_resolution=6)
-    np.testing.assert_array_equal(effects.grid[0], theirs["grid_values"][0])
-    np.testing.assert_allclose(effects.average[0], theirs["average"][0], rtol=1e-12)
-
-
-def test_integers_and_groups_have_places_that_occur():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 300, 200), rng.normal(size=200), rng.normal(size=200)])
-    f = pkex.KernelExpansion(X[:30], rng.normal(size=30), pkex.kernels.RBF([50.0, 1.0, 1.0]))
-    explainer = pkex.Explainer(f, X, groups={"both": ["x1", "x2"]})
-    effects = explainer.effects(["x0", "both"], grid_resolution=40)
-    assert (effects.grid[0] == np.round(effects.grid[0])).all()
-    assert effects.grid[1].shape == (40, 2)
-    table = X.copy()
-    table[:, 1:] = effects.grid[1][3]
-    assert effects.average[1][3] == pytest.approx(f.predict(table).mean(), rel=1e-12)
-
-
-def test_a_grid_has_no_absolute_scale():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([1.7e9 + 1e4 * rng.random(40), 1e-10 * rng.normal(size=40)])
-    model = make_pipeline(StandardScaler(), SVR()).fit(X, X[:, 1] * 1e10)
-    effects = pkex.Explainer(model, X).effects([0, 1], grid_resolution=5)
-    for grid in effects.grid:
-        np.testing.assert_allclose(np.diff(grid), np.ptp(grid) / 4, rtol=1e-6)
-
-
-def test_bins_are_numbers_and_codes_are_not():
-    X = pd.DataFrame({"number": np.linspace(0.0, 1.0, 40) ** 2, "code": np.arange(40) % 7})
-    encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=6)
-    bins = KBinsDiscretizer(4, strategy="uniform")
-    steps = make_column_transformer((bins, ["number"]), (encoder, ["code"]))
-    model = make_pipeline(steps, SVR()).fit(X, X["number"] + X["code"])
-    explainer = pkex.Explainer(model, X)
-    effects = explainer.effects(["number", "code"], grid_resolution=5)
-    assert [len(grid) for grid in effects.grid] == [5, 7]
-    assert explainer.effects(kind="ale").features == (("number",),)
-
-
-def test_by_default_ale_is_of_columns_that_have_it():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.normal(size=20), "kind": list("xy") * 10, "same": 1.0, "b": 0.0})
-    X["b"] = rng.normal(size=20)
-    steps = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
-    model = make_pipeline(steps, SVR()).fit(X, X["a"] + (X["kind"] == "x"))
-    effects = pkex.Explainer(model, X).effects(kind="ale", grid_resolution=4)
-    assert {name for names in effects.features for name in names} == {"a", "b"}
-    explainer = pkex.Explainer(model, X, groups={"numbers": ["a", "b", "same"]})
-    with pytest.raises(ValueError, match="no feature has accumulated local effects"):
-        explainer.effects(kind="ale")
-
-
-def test_h_of_what_does_not_vary_is_nan():
-    X = _X[["bmi", "bp"]].assign(one=0.1, two=0.7)[:30]
-    explainer = pkex.Explainer(SVR().fit(X, _Y[:30]), X)
-    h = explainer.effects([("one", "two"), ("bmi", "one")], grid_resolution=3).h_statistic()
-    assert np.isnan(h[0])
-    assert h[1] < 1e-20
-
-
-@pytest.mark.parametrize("removal", [None, "neutral"])
-def test_without_a_background_the_points_are_one(removal):
-    model, _ = _diabetes()
-    effects = pkex.Explainer(model, removal=removal).effects("bmi", grid_resolution=5)
-    vectors = pd.DataFrame(model.support_vectors_, columns=_X.columns)
-    theirs = partial_dependence(model, vectors, ["bmi"], method="brute", grid_resolution=5)
-    np.testing.assert_allclose(effects.average[0], theirs["average"][0], rtol=1e-10)
-    assert "no background was passed" in effects.background_info
-
-
-def test_by_default_the_features_that_vary_most_come_first():
-    f = pkex.KernelExpansion(np.eye(8), np.ones(8), pkex.kernels.RBF([1, 9, 2, 9, 3, 9, 4, 5]))
-    rows = np.random.default_rng(0).normal(size=(30, 8))
-    effects = pkex.Explainer(f, rows).effects(grid_resolution=5)
-    assert len(effects) == 6
-    assert effects.features[0] == ("x0",)
-
-
-_BAD = {
-    "kind": ({"kind": "pdp"}, ValueError, "kind must be one of average"),
-    "resolution": ({"grid_resolution": 1}, ValueError, "at least 2"),
-    "percentiles": ({"percentiles": (0.9, 0.1)}, ValueError, "two ascending numbers"),
-    "name": ({"features": ["none"]}, KeyError, "none"),
-    "triple": ({"features": [("bmi", "bp", "s5")]}, ValueError, "make them a group"),
-    "twice": ({"features": [("bmi", "bmi")]}, ValueError, "two different features"),
-    "number": ({"features": 2.5}, TypeError, "names, numbers and pairs"),
-    "empty": ({"features": []}, ValueError, "empty"),
-    "std": ({"return_std": True}, pkex.UnsupportedModelError, "needs the posterior"),
-    "ale pair": ({"features": [("bmi", "bp")], "kind": "ale"}, ValueError, "of one column"),
-    "response": ({"response_method": "predict"}, ValueError, "predict_proba"),
-    "link": ({"response_method": "predict_proba"}, pkex.UnsupportedModelError, "log-odds"),
-}
-
-
-@pytest.mark.parametrize(("options", "error", "words"), _BAD.values(), ids=_BAD)
-def test_bad_arguments_are_refused(options, error, words):
-    model, rows = _diabetes()
-    with pytest.raises(error, match=words):
-        pkex.Explainer(model, rows).effects(**options)
-
-
-def test_what_has_no_meaning_is_refused():
-    model, rows = _process(RBF(3.0))
-    with pytest.raises(ValueError, match="kind='both'"):
-        pkex.Explainer(model, rows).effects(kind="individual", return_std=True)
-    pipeline = make_pipeline(StandardScaler(), SVR()).fit(_X, _Y)
-    with pytest.raises(ValueError, match="pass rows as the background"):
-        pkex.Explainer(pipeline).effects()
-    classifier = GaussianProcessClassifier(RBF(3.0), optimizer=None).fit(rows, rows[:, 2] > 0)
-    with pytest.raises(pkex.UnsupportedModelError, match="not a known function"):
-        pkex.Explainer(classifier, rows).effects(response_method="predict_proba")
-    explainer = pkex.Explainer(LogisticRegression().fit(rows, rows[:, 2] > 0), rows)
-    with pytest.raises(ValueError, match="log-odds only"):
-        explainer.effects(kind="ale", response_method="predict_proba")
-
-
-def test_several_outputs_are_the_last_axis():
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    effects = pkex.Explainer(SVC().fit(X, y), X[::5]).effects([0, (0, 1)], grid_resolution=4)
-    assert effects.average[0].shape == (4, 3)
-    assert effects.average[1].shape == (4, 4, 3)
-    one = effects.select_output("1", "plot")
-    np.testing.assert_array_equal(one.average[1], effects.average[1][..., 1])
-    np.testing.assert_array_equal(one.h_statistic(), effects.h_statistic()[:, 1])
 
 
 def test_bands_cover_the_true_curve_at_their_level():
