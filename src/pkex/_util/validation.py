@@ -25,6 +25,7 @@ __all__ = [
     "as_matrix",
     "brief",
     "check_columns",
+    "check_count",
     "check_n_jobs",
     "check_number",
     "check_positive",
@@ -250,6 +251,13 @@ def brief(value: object) -> str:
 def is_index(value: object) -> bool:
     """Tell whether `value` can serve as an integer index (a bool cannot)."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
+def check_count(value: Any, name: str, least: int) -> int:
+    """Return `value` as an integer; refuse another, or a small one."""
+    if not is_index(value) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {brief(value)}.")
+    return int(value)
 
 
 def check_n_jobs(n_jobs: int | None) -> None:

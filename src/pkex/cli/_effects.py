@@ -12,7 +12,6 @@ from pkex.cli._options import EffectsOptions, FileOptions, Output, split_names
 from pkex.cli._session import Session
 from pkex.output.terminal import LINES, draw
 from pkex.output.view.effects import effects as effects_view
-from pkex.tables import selection
 
 __all__ = ["effects"]
 
@@ -22,10 +21,7 @@ def effects(options: EffectsOptions, reading: FileOptions, output: Output) -> in
     dialect, session = reading.dialect(), Session(**vars(output))
     with session.noting_warnings():
         model = LoadedModel(options, dialect)
-        table = model.take_columns(selection.read_table(options.data, dialect))
-        table = selection.handle_missing(table, options.missing)
-        session.describe(table)
-        session.note(*model.note_order(table))
+        table = model.read_table(options.data, session)
         with model.explaining_errors():
             explainer = pkex.Explainer(
                 model.model,

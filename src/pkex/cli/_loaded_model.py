@@ -13,9 +13,11 @@ from pkex.cli._options import (
     SensitivityOptions,
     split_names,
 )
+from pkex.cli._session import Session
 from pkex.cli._summary import ModelFacts
 from pkex.readers.model_files import load_model
 from pkex.readers.table_model import TableModel
+from pkex.tables import selection
 from pkex.tables.files import Dialect, FileTable
 from pkex.tables.groups import read_groups, read_hierarchy
 
@@ -43,6 +45,17 @@ class LoadedModel(TableModel):
         """Return the model and its tables as the report has them."""
         model = f"{self.options.model} ({class_name(self.model)})"
         return {"Model": model, **{title: str(path) for title, path in tables.items()}}
+
+    def read_table(self, path: Path, session: Session) -> FileTable:
+        """Return the columns of the model in a table, as the options have missing values handled.
+
+        The session describes the table and notes what is remarkable about it.
+        """
+        table = self.take_columns(selection.read_table(path, self.dialect))
+        table = selection.handle_missing(table, self.options.missing)
+        session.describe(table)
+        session.note(*self.note_order(table))
+        return table
 
     def groups(self, table: FileTable) -> Any:
         """Return the groups of ``--groups``."""

@@ -126,7 +126,19 @@ _out = partial(
 )
 _force = partial(flag, "Overwrite the results in DIR.", panel=_OUTPUT)
 _as_json = partial(flag, "Print the summary as JSON and nothing else.", "--json", panel=_OUTPUT)
+_hierarchy = partial(
+    option,
+    "FILE",
+    'Owen and Winter values: JSON of nested groups, {"blood": ["s1", "s2"]}, or "correlation" '
+    "to cluster the columns of the background.",
+)
 _OVO = "one output per class (the default) or per pair of classes (ovo)"
+_outputs = partial(
+    option,
+    "classes|ovo|log-odds",
+    f"Outputs of a classifier: for an SVC with three or more classes {_OVO}; log-odds of a "
+    "classifier with probabilities.",
+)
 
 
 @dataclass(frozen=True)
@@ -157,16 +169,8 @@ class ExplainOptions:
     rows: str | None = option("ROWS", "Rows to explain, counted from 0, e.g. 0:10,15.")
     columns: str | None = _columns_of_model()
     groups: Path | None = _groups()
-    hierarchy: Path | None = option(
-        "FILE",
-        'Owen and Winter values: JSON of nested groups, {"blood": ["s1", "s2"]}, or "correlation" '
-        "to cluster the columns of the background.",
-    )
-    outputs: Literal["classes", "ovo", "log-odds"] | None = option(
-        "classes|ovo|log-odds",
-        f"Outputs of a classifier: for an SVC with three or more classes {_OVO}; log-odds of a "
-        "classifier with probabilities.",
-    )
+    hierarchy: Path | None = _hierarchy()
+    outputs: Literal["classes", "ovo", "log-odds"] | None = _outputs()
     output: str | None = option("NAME", "Explain one output only, by name or number.")
     id: str | None = option("COLUMN", "Column of DATA with row names; the model does not get it.")
     tol: float | None = option("ERROR", "Relative error to accept for speed, e.g. 1e-6.")
@@ -269,16 +273,8 @@ class ChangeOptions:
     )
     columns: str | None = _columns_of_model()
     groups: Path | None = _groups()
-    hierarchy: Path | None = option(
-        "FILE",
-        'Owen and Winter values: JSON of nested groups, {"blood": ["s1", "s2"]}, or "correlation" '
-        "to cluster the columns of the background.",
-    )
-    outputs: Literal["classes", "ovo", "log-odds"] | None = option(
-        "classes|ovo|log-odds",
-        f"Outputs of a classifier: for an SVC with three or more classes {_OVO}; log-odds of a "
-        "classifier with probabilities.",
-    )
+    hierarchy: Path | None = _hierarchy()
+    outputs: Literal["classes", "ovo", "log-odds"] | None = _outputs()
     n_jobs: int = _n_jobs()
     alpha: float = test_option("ALPHA", "Significance level.", 0.05)
     permutations: int = test_option("N", "Number of permutations.", 999, least=0)

@@ -15,7 +15,6 @@ from pkex.cli._session import Session
 from pkex.output.terminal import LINES, bars, draw
 from pkex.output.view import OUTPUTS, View, more
 from pkex.output.view.features import sensitivity_remarks, sensitivity_tables
-from pkex.tables import selection
 
 __all__ = ["sensitivity"]
 
@@ -25,10 +24,7 @@ def sensitivity(options: SensitivityOptions, reading: FileOptions, output: Outpu
     dialect, session = reading.dialect(), Session(**vars(output))
     with session.noting_warnings():
         model = LoadedModel(options, dialect)
-        table = model.take_columns(selection.read_table(options.data, dialect))
-        table = selection.handle_missing(table, options.missing)
-        session.describe(table)
-        session.note(*model.note_order(table))
+        table = model.read_table(options.data, session)
         groups = model.groups(table)
         with model.explaining_errors():
             result = pkex.sensitivity(

@@ -16,9 +16,9 @@ from pkex._util.types import Floats
 from pkex._util.validation import (
     as_floats,
     brief,
+    check_count,
     check_number,
     column_names,
-    is_index,
     refuse_dask,
 )
 from pkex._util.words import pluralise
@@ -66,14 +66,11 @@ def check_tables(model: Any, tables: Sequence[Any]) -> None:
 
 def check_test(n_permutations: Any, alpha: Any) -> tuple[int, float]:
     """Return the number of permutations and the significance level, or raise."""
-    if not is_index(n_permutations) or n_permutations < 0:
-        raise ValueError(
-            f"n_permutations must be an integer of at least 0, got {brief(n_permutations)}."
-        )
+    count = check_count(n_permutations, "n_permutations", 0)
     level = check_number(alpha, "alpha")
     if not 0.0 < level < 1.0:
         raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
-    return int(n_permutations), level
+    return count, level
 
 
 def check_targets(targets: Sequence[Any], counts: Sequence[int]) -> list[Floats]:

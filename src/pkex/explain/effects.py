@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex._util.validation import brief, is_index
+from pkex._util.validation import brief, check_count, is_index
 from pkex.errors import UnsupportedModelError
 from pkex.explain.effect_background import EffectBackground, effect_background
 from pkex.explain.effect_bands import centre_ale, covariances
@@ -111,10 +111,7 @@ def explain_effects(
 def _check_options(kind: Any, resolution: Any, percentiles: Any) -> _Options:
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {brief(kind)}.")
-    if not is_index(resolution) or resolution < 2:
-        raise ValueError(
-            f"grid_resolution must be an integer of at least 2, got {brief(resolution)}."
-        )
+    resolution = check_count(resolution, "grid_resolution", 2)
     try:
         low, high = (float(each) for each in percentiles)
     except (TypeError, ValueError):

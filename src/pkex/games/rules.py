@@ -71,7 +71,7 @@ from typing import Any
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex._util.validation import brief, check_tolerance, is_index
+from pkex._util.validation import check_count, check_tolerance
 from pkex.games.gauss import gauss_legendre
 
 __all__ = [
@@ -207,7 +207,7 @@ def exact(n_players: int) -> Rule:
     >>> rules.exact(9)
     Rule(gauss-legendre, 5 nodes, players <= 10, relative error <= 4.4e-16)
     """
-    size = (_count(n_players, "n_players") + 1) // 2
+    size = (check_count(n_players, "n_players", 1) + 1) // 2
     nodes, weights = gauss_legendre(size)
     return Rule("gauss-legendre", nodes, weights, 2 * size, math.inf, True, _NODE_ROUNDING)
 
@@ -228,7 +228,7 @@ def few_node(size: int, tol: float | None = None) -> Rule:
     """
     level = _level(tol)
     table = _data()["lam_max"][repr(level)]
-    if not 1 <= _count(size, "size") <= len(table):
+    if not 1 <= check_count(size, "size", 1) <= len(table):
         raise ValueError(f"few-node rules have 1 to {len(table)} nodes, got {size}.")
     nodes, weights = gauss_legendre(size)
     error = level + _NODE_ROUNDING if level == _TIGHTEST else level
@@ -245,7 +245,7 @@ def log_chebyshev(n_players: int, tol: float | None = None) -> Rule | None:
     >>> rules.log_chebyshev(1000)
     Rule(log-chebyshev, 34 nodes, players <= 1166, relative error <= 1.6e-16)
     """
-    _count(n_players, "n_players")
+    check_count(n_players, "n_players", 1)
     for entry in _data()["log_chebyshev"][repr(_level(tol))]:
         if entry["max_players"] >= n_players:
             nodes, weights = np.array(entry["nodes"]), np.array(entry["weights"])
@@ -293,7 +293,7 @@ def ellipse(size: int, n_players: int, tol: float | None = None) -> Rule:
     """
     tol = check_tolerance(tol, FULL_PRECISION)
     accepted = _TIGHTEST
-    limit = _ellipse_limit(_count(size, "size"), _TIGHTEST)
+    limit = _ellipse_limit(check_count(size, "size", 1), _TIGHTEST)
     if tol is not None:  # the rounding of the nodes, which grows with lam, takes the other half
         within = min(_ellipse_limit(size, tol / 2.0), tol / _TIGHTEST - 2.0)
         if within > limit:  # else that rounding alone exceeds tol, and so it does in every rule
@@ -329,7 +329,7 @@ def general_ladder(n_players: int, tol: float | None = None) -> Ladder:
     >>> [rule.size for rule in rules.general_ladder(50).rules][-3:]
     [19, 22, 25]
     """
-    largest = (_count(n_players, "n_players") + 1) // 2  # nodes, of the exact rule
+    largest = (check_count(n_players, "n_players", 1) + 1) // 2  # nodes, of the exact rule
     most = 2.0 * n_players * (1.0 + 2.0**-40)  # lam of any game, with the slack of its factors
     rules: list[Rule] = []
     size = 1
@@ -341,12 +341,6 @@ def general_ladder(n_players: int, tol: float | None = None) -> Ladder:
         rules.append(replace(exact(n_players), relative_error=error))
     limits = np.array([rule.max_lam for rule in rules[:-1]] + [math.inf])
     return Ladder(tuple(rules), limits, n_players, -1.0)
-
-
-def _count(value: int, name: str) -> int:
-    if not is_index(value) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {brief(value)}.")
-    return int(value)
 
 
 def _level(tol: float | None) -> float:

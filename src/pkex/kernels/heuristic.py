@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState
 from pkex._util.types import Floats
-from pkex._util.validation import as_matrix, brief, column_names, is_index
+from pkex._util.validation import as_matrix, check_count, column_names
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.bandwidth import median_distance, median_distances
 from pkex.kernels.columns import RBF, Categorical
@@ -194,8 +194,7 @@ def median_rbf(
     """
     x = as_matrix(X, "X")
     check_widths(x, "X", column_names(X))
-    if not is_index(max_rows) or max_rows < 2:
-        raise ValueError(f"max_rows must be an integer of at least 2, got {brief(max_rows)}.")
+    check_count(max_rows, "max_rows", 2)
     kernel = Heuristic(
         x,
         (False,) * x.shape[1],

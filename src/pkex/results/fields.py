@@ -62,37 +62,33 @@ class Deferred:
         instance.__dict__[self.name] = value
 
 
-class AboutField(property, Generic[Value]):
+class _TypedProperty(property, Generic[Value]):
+    """A property whose type is a parameter."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: type, /) -> Self: ...
+        @overload
+        def __get__(self, instance: Any, owner: type | None = None, /) -> Value: ...
+        def __get__(self, instance: Any, owner: type | None = None, /) -> Any: ...
+
+
+class AboutField(_TypedProperty[Value]):
     """A property of a result: the field of the same name of what it is about, and its text."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         super().__init__(attrgetter(f"about.{name}"))
         self.__doc__ = _DOCS.get(name)
 
-    if TYPE_CHECKING:
 
-        @overload
-        def __get__(self, instance: None, owner: type, /) -> Self: ...
-        @overload
-        def __get__(self, instance: Any, owner: type | None = None, /) -> Value: ...
-        def __get__(self, instance: Any, owner: type | None = None, /) -> Any: ...
-
-
-class PlotField(property, Generic[Value]):
+class PlotField(_TypedProperty[Value]):
     """The property `plot` of a result: the plots that there are of it, and their text."""
 
     def __init__(self, plots: Callable[[Any], Value]) -> None:
         super().__init__(plots)
         text = cleandoc(plots.__doc__ or "")
         self.__doc__ = re.sub(r"Parameters\n-+\n(.+\n)+\n", "", text) + "\n"  # of the result
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __get__(self, instance: None, owner: type, /) -> Self: ...
-        @overload
-        def __get__(self, instance: Any, owner: type | None = None, /) -> Value: ...
-        def __get__(self, instance: Any, owner: type | None = None, /) -> Any: ...
 
 
 _DOCS = {

@@ -9,6 +9,7 @@ import numpy as np
 from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState, as_generator
 from pkex._util.types import Indices
+from pkex._util.validation import check_count
 from pkex.games.players import Groups
 from pkex.kernels import Categorical, Kernel
 from pkex.results.attribution import Attribution
@@ -21,7 +22,7 @@ from pkex.statistics.attribution import (
 )
 from pkex.statistics.block_mean import Part
 from pkex.statistics.missing import Encoded, encode
-from pkex.statistics.options import Options, check_count, document
+from pkex.statistics.options import Options, document
 from pkex.statistics.target_weights import HSICWeights
 from pkex.tables.frames import as_table, drop_missing
 

@@ -10,6 +10,7 @@ import numpy as np
 from pkex._util.floats import default_errstate
 from pkex._util.random import RandomState, as_generator
 from pkex._util.types import Indices
+from pkex._util.validation import check_count
 from pkex.games.backend import game_class
 from pkex.games.players import Groups, parse_groups
 from pkex.kernels import Kernel
@@ -17,7 +18,7 @@ from pkex.results.attribution import Attribution
 from pkex.results.family import verdict_of
 from pkex.statistics.attribution import attribute_statistic, check_rows, make_source
 from pkex.statistics.block_mean import Part
-from pkex.statistics.options import Options, check_count, document
+from pkex.statistics.options import Options, document
 from pkex.statistics.pair_weights import MMDWeights
 from pkex.tables.frames import (
     Table,

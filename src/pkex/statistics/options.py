@@ -13,13 +13,13 @@ from string import Template
 from typing import Any, TypeVar
 
 from pkex._util.random import RandomState
-from pkex._util.validation import brief, check_n_jobs, check_tolerance, is_index
+from pkex._util.validation import brief, check_count, check_n_jobs, check_tolerance
 from pkex.games.players import Groups
 from pkex.games.rules import FULL_PRECISION
 from pkex.kernels import Kernel
 from pkex.statistics.missing import MISSING
 
-__all__ = ["Options", "check_choice", "check_count", "document", "shared_options"]
+__all__ = ["Options", "check_choice", "document", "shared_options"]
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])
 
@@ -103,13 +103,6 @@ def document(documented: Documented) -> Documented:
         text = Template(cleandoc(documented.__doc__))
         documented.__doc__ = text.safe_substitute(PARAMETERS) + "\n"
     return documented
-
-
-def check_count(value: Any, name: str, least: int) -> int:
-    """Refuse what is no integer, or a small one."""
-    if not is_index(value) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {brief(value)}.")
-    return int(value)
 
 
 def check_choice(value: object, name: str, options: tuple[str, ...], other: str = "") -> None:

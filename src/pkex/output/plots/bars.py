@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex._util.validation import is_index
+from pkex._util.validation import check_count, is_index
 from pkex.output import palette
 from pkex.output.columns import is_constant
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas, check_at_least, draw_columns
+from pkex.output.plots.drawing import Axes, Canvas, draw_columns
 from pkex.output.plots.labels import WIDE, entry, letters_in, literal, of_all, room_for, short
 from pkex.output.spread import LEVEL, importance_words, posterior_words
 from pkex.output.text import align_numbers, value_name
@@ -55,7 +55,7 @@ class ImportanceDisplay(Display):
         ax, max_display
             As for every plot.
         """
-        check_at_least(max_display, "max_display", 1)
+        check_count(max_display, "max_display", 1)
         importance, shown = self.result, self.result.ranking[:max_display]
         names = [importance.feature_names[i] for i in shown]
         canvas = self._lanes(ax, names, 6.4, max(2.0, 1.1 + 0.29 * len(shown)))
@@ -151,8 +151,8 @@ class AttributionDisplay(Display):
         AttributionDisplay
             The display, with ``ax_``, ``figure_`` and ``marginal_axes_``.
         """
-        check_at_least(max_display, "max_display", 1)
-        check_at_least(marginals, "marginals", 0)
+        check_count(max_display, "max_display", 1)
+        check_count(marginals, "marginals", 0)
         attribution, shown = self.result, self.result.ranking[:max_display]
         columns = _first_columns(attribution, shown, marginals) if ax is None else []
         self.marginal_axes_ = []
@@ -260,7 +260,7 @@ class MarginalsDisplay(Display):
         attribution = self.result
         attribution.recomputation("the plot of a column")
         if is_index(columns):
-            check_at_least(columns, "columns", 1)
+            check_count(columns, "columns", 1)
             chosen = _first_columns(attribution, attribution.ranking, int(cast("int", columns)))
             if not chosen:
                 raise ValueError("every column is constant, so there is nothing to draw.")

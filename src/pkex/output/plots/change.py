@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, check_at_least
+from pkex.output.plots.drawing import Axes
 from pkex.output.plots.labels import entry
 from pkex.output.text import align_numbers
 from pkex.output.view.change import difference
@@ -50,7 +51,7 @@ class ChangeDisplay(Display):
             As for every plot.
         """
         change = self.result
-        check_at_least(max_display, "max_display", 1)
+        check_count(max_display, "max_display", 1)
         if output is None and len(change.output_names) - change.has_loss == 1:
             output = 0  # beside which there are losses alone
         number = change.output_number(output, "plot")

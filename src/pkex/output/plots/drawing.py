@@ -7,12 +7,11 @@ them, unless a layout engine makes room.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.columns import Boxes, Points, Shares, picture
 from pkex.output.plots.labels import LETTER, MINUS, entry, letters_in, literal, short, wrap_label
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 else:
     Axes = Any  # of an extra, which annotations alone do not need
 
-__all__ = ["THIN", "Axes", "Canvas", "check_at_least", "draw_columns", "jitter"]
+__all__ = ["THIN", "Axes", "Canvas", "draw_columns", "jitter"]
 
 _NUMBER = 0.48  # width in inches of a number below an axis, with some room
 _LINE = 0.19  # height in inches of a line of a legend
@@ -296,9 +295,3 @@ def _draw_boxes(canvas: Canvas, data: Boxes) -> None:
 def _name_categories(canvas: Canvas, categories: Sequence[str]) -> None:
     canvas.name_lanes(categories, 20)
     canvas.ax.invert_yaxis()  # the first on top
-
-
-def check_at_least(value: object, name: str, least: int) -> None:
-    """Refuse what is no integer of at least `least`."""
-    if not is_index(value) or cast("int", value) < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {brief(value)}.")

@@ -8,9 +8,10 @@ import numpy as np
 
 from pkex._util.cells import format_cell, is_missing
 from pkex._util.types import Floats
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas, check_at_least
+from pkex.output.plots.drawing import Axes, Canvas
 from pkex.output.plots.labels import literal, short
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ class EffectsDisplay(Display):
         n_lines : int, default 50
             Largest number of individual curves, evenly spaced among the background rows.
         """
-        check_at_least(max_display, "max_display", 1)
-        check_at_least(n_lines, "n_lines", 1)
+        check_count(max_display, "max_display", 1)
+        check_count(n_lines, "n_lines", 1)
         effects = self.result.select_output(output, "plot")
         count = min(len(effects), max_display)
         if ax is not None and len(effects) > 1:

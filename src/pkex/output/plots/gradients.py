@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, check_at_least, jitter
+from pkex.output.plots.drawing import Axes, jitter
 from pkex.output.plots.labels import of_all
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class GradientsDisplay(Display):
             As for every plot.
         """
         gradients = self.result.select_output(output, "plot")
-        check_at_least(max_display, "max_display", 1)
+        check_count(max_display, "max_display", 1)
         self._check_rows()
         values = gradients.values
         shown = gradients.ranking[:max_display]

@@ -8,10 +8,10 @@ import numpy as np
 
 from pkex._util.cells import format_cell
 from pkex._util.types import Indices
-from pkex._util.validation import brief, is_index
+from pkex._util.validation import brief, check_count, is_index
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, check_at_least
+from pkex.output.plots.drawing import Axes
 from pkex.output.plots.labels import MINUS, literal, short
 from pkex.output.text import cut, most_important, value_name
 from pkex.output.view.influence import largest_lines, line_noun, target_text
@@ -63,8 +63,8 @@ class InfluenceDisplay(Display):
         ax : matplotlib.axes.Axes, optional
             What to draw in; by default a new figure.
         """
-        check_at_least(max_rows, "max_rows", 1)
-        check_at_least(max_features, "max_features", 1)
+        check_count(max_rows, "max_rows", 1)
+        check_count(max_features, "max_features", 1)
         self._check_rows()
         one, count = self.result.select_output(output, "plot"), len(self.result)
         if not is_index(row) or not -count <= row < count:

@@ -10,10 +10,10 @@ import numpy as np
 from pkex._util.cells import format_cell
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex._util.validation import brief, is_index
+from pkex._util.validation import brief, check_count, is_index
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, check_at_least, jitter
+from pkex.output.plots.drawing import Axes, jitter
 from pkex.output.plots.labels import literal, short
 from pkex.output.plots.shades import FeatureValues, as_numbers
 
@@ -82,7 +82,7 @@ class _AllPairsDisplay(PairTableDisplay):
 
         Numbers are the means of absolute values, or the values of a row, which have signs.
         """
-        check_at_least(max_display, "max_display", 2)
+        check_count(max_display, "max_display", 2)
         _ = self.result.sizes  # refuses what has no pairs
         interactions, count = self.result.select_output(output, "plot"), len(self.result)
         if row is None and count == 1:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, check_at_least
+from pkex.output.plots.drawing import Axes
 from pkex.output.plots.labels import literal, short
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class LeaveOneOutDisplay(Display):
         output
             As for every plot.
         """
-        check_at_least(max_names, "max_names", 0)
+        check_count(max_names, "max_names", 0)
         self._check_rows()
         one = self.result.select_output(output, "plot")
         canvas = self._canvas(ax, 5.2, 4.4)

@@ -13,10 +13,10 @@ from pkex._util.days import day_text
 from pkex._util.extras import import_optional
 from pkex._util.indexing import Axis, select
 from pkex._util.types import Floats
-from pkex._util.validation import brief
+from pkex._util.validation import brief, check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas, check_at_least
+from pkex.output.plots.drawing import Axes, Canvas
 from pkex.output.plots.labels import LETTERS, MINUS, WIDE, literal, room_for, short, wrap_label
 from pkex.output.plots.shades import FeatureValues
 from pkex.output.spread import others_std, others_words
@@ -71,7 +71,7 @@ class ExplanationDisplay(Display):
         self, rows: Explanation, ax: Axes | None, output: Output, max_display: int = 1
     ) -> Self:
         """Draw these rows of the result, in one panel for each output."""
-        check_at_least(max_display, "max_display", 1)
+        check_count(max_display, "max_display", 1)
         if len(rows) == 0:
             raise ValueError("the explanation has no rows, so there is nothing to draw.")
         self._rows, self._max_display = rows, max_display

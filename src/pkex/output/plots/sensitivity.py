@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pkex._util.validation import check_count
 from pkex.output import palette
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, check_at_least
+from pkex.output.plots.drawing import Axes
 from pkex.output.plots.interactions import PairTableDisplay
 from pkex.output.plots.labels import literal, of_all
 from pkex.output.spread import LEVEL, has_intervals, interval_words
@@ -50,7 +51,7 @@ class SensitivityDisplay(Display):
             As for every plot.
         """
         sensitivity = self.result.select_output(output, "plot")
-        check_at_least(max_display, "max_display", 1)
+        check_count(max_display, "max_display", 1)
         shown = np.argsort(-sensitivity.shapley, kind="stable")[:max_display]
         names = [sensitivity.feature_names[i] for i in shown]
         canvas = self._lanes(ax, names, 6.4, max(2.2, 1.5 + 0.3 * len(shown)))
@@ -108,7 +109,7 @@ class PairsDisplay(PairTableDisplay):
         if self.result.second_order is None:
             raise ValueError("second-order indices were not computed; pass order=2 to sensitivity.")
         sensitivity = self.result.select_output(output, "plot")
-        check_at_least(max_display, "max_display", 1)
+        check_count(max_display, "max_display", 1)
         shown = np.argsort(-sensitivity.total_order, kind="stable")[:max_display]
         pairs = np.asarray(sensitivity.second_order)[np.ix_(shown, shown)]
         self._draw_table(
