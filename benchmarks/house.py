@@ -65,6 +65,7 @@ def measured() -> dict[str, float]:
 def measured_in(tree: Path) -> dict[str, float]:
     """Return the times of a tree, with that of its import, measured in new processes."""
     environment = {**os.environ, "PYTHONPATH": str(tree)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or imports would compile in every turn
     runs = [sys.executable, "-m", "benchmarks.house"], [sys.executable, "-X", "importtime", "-c"]
     output = subprocess.run(runs[0], env=environment, stdout=subprocess.PIPE, check=True).stdout
     log = subprocess.run(
