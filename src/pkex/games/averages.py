@@ -83,7 +83,7 @@ class AveragedAtoms:
         squares = np.stack([np.einsum("ra,ra->a", short, short) for short in self.short])
         norms = np.sqrt(self.means.values**2 + squares)
         sizes = np.maximum(here.values, norms[:, None]).prod(axis=0)  # (rows, atoms)
-        coefficients = np.array([term.coefficient for term in self.atoms.plan.terms])
+        coefficients = np.array([abs(term.coefficient) for term in self.atoms.plan.terms])
         by_point = np.tensordot(
             coefficients, sizes.reshape(len(sizes), len(coefficients), -1), (0, 1)
         )
