@@ -10,7 +10,9 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.svm import SVR
 
 import pkex
+from pkex._util import progress as _progress
 from pkex.explain.importance import joint_covariances
+from pkex.games import covariance
 from tests._support.cases import alone, assert_close, sample, scales
 from tests._support.posterior_games import functional, latent_covariance
 from tests._support.removal_games import CASES, GAMES
@@ -214,18 +216,74 @@ def test_intervals_in_text_frame_plot_and_file(tmp_path):
     assert (high < wide[1]).all()
     top = importance.ranking[0]
     assert f"[{low[top]:.3g}, {high[top]:.3g}]" in repr(importance)
-    assert "90 % interval: posterior, of 256 draws" in repr(importance)
+    assert "90 % credible intervals from 256 posterior draws" in repr(importance)
     frame = importance.to_frame()
     assert_close(frame[["low", "high"]].to_numpy()[0], [low[top], high[top]], 0.0)
     display = importance.plot()
     lines = display.ax_.collections[0].get_segments()
     assert_close(lines[0][:, 0], [low[top], high[top]], 1e-12)
-    assert "posterior" in display.ax_.get_xlabel()
+    assert "whiskers: 90 % credible intervals from 256" in display.ax_.get_xlabel()
     importance.save(tmp_path / "importance.npz")
     np.testing.assert_array_equal(
         pkex.Importance.load(tmp_path / "importance.npz").draws, importance.draws
     )
     with pytest.raises(ValueError, match="level must be between 0 and 1, got 90"):
         importance.interval(90)
+    with pytest.raises(
+        ValueError, match=r"256 draws have intervals up to level 0\.992, got 0\.999"
+    ):
+        importance.interval(0.999)
     with pytest.raises(ValueError, match="there are no draws"):
         explainer(process(), "interventional")(ROWS).importance().interval()
+
+
+def test_few_draws_have_no_interval_that_is_shown():
+    few = explainer(process(), "interventional").importance(ROWS, n_draws=9, random_state=0)
+    assert "interval" not in repr(few)
+    assert "low" not in few.to_frame()
+    assert "standard error" in few.plot().ax_.get_xlabel()
+    with pytest.raises(ValueError, match=r"9 draws have intervals up to level 0\.8, got 0\.9"):
+        few.interval(0.9)
+    low, high = few.interval(0.8)
+    assert_close(low, few.draws.min(axis=0), 1e-12)
+    assert_close(high, few.draws.max(axis=0), 1e-12)
+
+
+def test_draws_do_not_depend_on_the_basis_of_equal_variances(monkeypatch):
+    """Rows that are alike, or far from each other, have eigenvalues that are nearly equal."""
+    rows = np.concatenate([ROWS, ROWS, ROWS + 50.0])
+    explain = explainer(process(), "product-of-marginals")
+    one = explain.importance(rows, random_state=3)
+    solve = np.linalg.eigh
+
+    def turned(matrix):
+        levels, vectors = solve(matrix[::-1, ::-1])  # as another LAPACK might have them
+        return levels, -vectors[::-1]
+
+    monkeypatch.setattr(np.linalg, "eigh", turned)
+    other = explain.importance(rows, random_state=3)
+    # roots of eigenvalues that are 0 up to rounding: 1e-8 of the largest
+    assert_close(one.draws, other.draws, 1e-6)
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1])
+def test_threads_do_not_change_the_draws(n_jobs):
+    one, other = (
+        pkex.Explainer(process(), BACKGROUND, n_jobs=jobs).importance(ROWS, random_state=0)
+        for jobs in (1, n_jobs)
+    )
+    np.testing.assert_array_equal(one.draws, other.draws)
+
+
+def test_a_background_is_cut_into_strips(monkeypatch):
+    explain = explainer(process(), "interventional")
+    whole = found_covariances(explain, ROWS)
+    monkeypatch.setattr(covariance, "_PAIRS", D * len(BACKGROUND))  # one row for each strip
+    assert_close(found_covariances(explain, ROWS), whole, 1e-14)
+
+
+def test_draws_that_take_long_say_so(monkeypatch):
+    seconds = iter(range(0, 10**9, 1000))
+    monkeypatch.setattr(_progress.time, "perf_counter", lambda: float(next(seconds)))
+    with pytest.warns(pkex.PerformanceWarning, match=r"joint over 4 rows will take about .* n_dr"):
+        explainer(process(), "interventional").importance(ROWS, random_state=0)

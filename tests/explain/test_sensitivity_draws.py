@@ -196,7 +196,7 @@ def test_intervals_are_order_statistics():
         found.interval("second_order")
     with pytest.raises(ValueError, match=r"199 draws have intervals up to level 0\.99"):
         found.interval("shapley", 0.995)
-    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
         found.interval("shapley", -0.5)
     with pytest.raises(ValueError, match="pass n_draws=199"):
         pkex.sensitivity(fit(KERNELS[0]), X).interval()
@@ -226,14 +226,14 @@ def test_text_frame_plot_and_file(tmp_path):
     found = pkex.sensitivity(fit(KERNELS[0]), X, n_draws=39, random_state=0)
     low, high = found.interval("shapley")
     best = found.ranking[0]
-    assert "90% credible intervals from 39 posterior draws" in str(found)
+    assert "90 % credible intervals from 39 posterior draws" in str(found)
     assert f"{found.shapley[best]:.4f} [{low[best]:.3f}, {high[best]:.3f}]" in str(found)
     frame = found.to_frame()
     np.testing.assert_array_equal(frame["shapley_low"], low[found.ranking])
     means = found.draws["total_order"].mean(axis=0)
     np.testing.assert_array_equal(frame["total_order_mean"], means[found.ranking])
     display = found.plot()
-    assert "90% credible intervals" in display.ax_.get_xlabel()
+    assert "90 % credible intervals" in display.ax_.get_xlabel()
     [whiskers] = [one for one in display.ax_.collections if hasattr(one, "get_segments")]
     ends = np.array([segment[:, 0] for segment in whiskers.get_segments()])
     np.testing.assert_allclose(ends, np.column_stack([low, high])[found.ranking])

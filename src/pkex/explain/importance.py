@@ -10,16 +10,19 @@ in the words of `pkex.games.covariance`. Each feature has a matrix over the rows
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pkex._util.progress import Forecast
 from pkex._util.random import RandomState, as_generator
 from pkex._util.sparse import is_sparse
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
-from pkex._util.words import pluralise
+from pkex._util.words import format_duration, pluralise
+from pkex.errors import PerformanceWarning
 from pkex.explain.posterior import check_digits, check_posteriors, refuse_mixtures
 from pkex.explain.problem import PreparedRows, Problem
 from pkex.explain.unsupported import refuse_hierarchy
@@ -31,6 +34,7 @@ from pkex.games.points import WeightedPoints
 from pkex.models.posterior import Posterior
 from pkex.models.posterior_moments import UNIT
 from pkex.models.products import as_products
+from pkex.readers.reading import outer_stack_level
 from pkex.results.importance import Importance
 
 __all__ = ["explain_importance", "joint_covariances"]
@@ -90,13 +94,17 @@ def joint_covariances(
     _check_room(problem, n_rows)
     shape = (len(problem.feature_groups), expansion.n_outputs, n_rows, n_rows)
     total, off = np.zeros(shape), np.zeros((shape[0], shape[1], n_rows))
+    uncertain = []
     for games, part, rows in zip(problem.games, expansion.parts, prepared.parts, strict=True):
         posterior = part.posterior
         assert posterior is not None  # `check_posteriors` has seen to it
-        if not posterior.scales.any():
-            continue
-        points = as_products(games, part)
-        prior, _ = run_reduction(JointCovariance(points, rows), n_jobs=n_jobs, progress=progress)
+        if posterior.scales.any():
+            points = as_products(games, part)
+            uncertain.append((points, posterior, rows, JointCovariance(points, rows)))
+    forecast = _forecast([reduction for *_, reduction in uncertain], n_rows, progress)
+    options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "forecast": forecast}
+    for points, posterior, rows, reduction in uncertain:
+        prior, _ = run_reduction(reduction, **options)
         error = _subtract_explained(points, posterior, rows, prior)
         total += prior[:, None] * posterior.scales[:, None, None]
         off += error[:, None] * posterior.scales[:, None]
@@ -122,6 +130,28 @@ def _subtract_explained(
     return cost
 
 
+def _forecast(reductions: list[JointCovariance], n_rows: int, progress: bool) -> Forecast:
+    """Return what warns of draws that take long: all pairs of rows with pairs of the background."""
+    tasks = [task for reduction in reductions for task in reduction.tasks()]
+    work = sum(
+        (task.rows.stop - task.rows.start) * (task.points.stop - task.points.start)
+        for task in tasks
+    )
+    bar = "" if progress else " progress=True shows a progress bar."
+
+    def announce(seconds: float) -> None:
+        warnings.warn(
+            f"posterior draws that are joint over {pluralise(n_rows, 'row')} will take about "
+            f"{format_duration(seconds)}: they need all pairs of rows with all pairs of "
+            "background rows. Fewer rows, fewer background rows or "
+            f"removal='product-of-marginals' take less; n_draws=0 draws nothing.{bar}",
+            PerformanceWarning,
+            stacklevel=outer_stack_level(),
+        )
+
+    return Forecast(work, announce)
+
+
 def _check_room(problem: Problem, n_rows: int) -> None:
     """Refuse more rows than there is room for."""
     n_features, expansion = len(problem.feature_groups), problem.expansion
@@ -141,14 +171,15 @@ def _draw_means(
     """Return draws of the mean absolute values, (draws, features, outputs).
 
     A covariance of rows that resemble each other is singular up to rounding, so its root is found
-    by eigenvalues.
+    by eigenvalues. The symmetric root is a continuous function of the covariance, so draws of one
+    state do not depend on how eigenvectors of nearly equal eigenvalues come out.
     """
     n_rows, n_features, n_outputs = values.shape
     draws = np.empty((n_draws, n_features, n_outputs))
     for j in range(n_features):
         for k in range(n_outputs):
             levels, vectors = np.linalg.eigh(cov[j, k])
-            root = vectors * np.sqrt(np.maximum(levels, 0.0))
+            root = (vectors * np.sqrt(np.maximum(levels, 0.0))) @ vectors.T
             normal = generator.standard_normal((n_draws, n_rows))
-            draws[:, j, k] = np.abs(values[:, j, k] + normal @ root.T).mean(axis=1)
+            draws[:, j, k] = np.abs(values[:, j, k] + normal @ root).mean(axis=1)
     return draws
