@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 from sklearn.multioutput import MultiOutputRegressor
@@ -13,6 +14,8 @@ import pkex
 from pkex._util import progress as _progress
 from pkex.explain.importance import joint_covariances
 from pkex.games import covariance
+from pkex.models.posterior import SampleMixture
+from pkex.models.sums import add_expansions
 from tests._support.cases import alone, assert_close, sample, scales
 from tests._support.posterior_games import functional, latent_covariance
 from tests._support.removal_games import CASES, GAMES
@@ -287,3 +290,29 @@ def test_draws_that_take_long_say_so(monkeypatch):
     monkeypatch.setattr(_progress.time, "perf_counter", lambda: float(next(seconds)))
     with pytest.warns(pkex.PerformanceWarning, match=r"joint over 4 rows will take about .* n_dr"):
         explainer(process(), "interventional").importance(ROWS, random_state=0)
+
+
+def test_a_mixture_draws_each_time_from_one_sample():
+    """``E|v|`` of a normal value is that of a folded normal, averaged over rows and samples."""
+    mixture, samples, processes = SampleMixture(2), [], []
+    for number, scale in enumerate((0.7, 2.0)):
+        kernel = pkex.kernels.RBF(scale)
+        cholesky = np.linalg.cholesky(kernel(X) + 0.2 * np.eye(len(X)))
+        alpha = np.linalg.solve(cholesky @ cholesky.T, Y)
+        posterior = pkex.Posterior(cholesky)
+        processes.append(pkex.KernelExpansion(X, alpha, kernel, posterior=posterior))
+        posterior = pkex.Posterior(cholesky, np.full((1, 1), 0.5), mixture=mixture, sample=number)
+        samples.append(pkex.KernelExpansion(X, alpha / 2, kernel, posterior=posterior))
+    explain, n_draws = pkex.Explainer(add_expansions(samples), BACKGROUND), 20_000
+    found = explain.importance(ROWS, n_draws=n_draws, random_state=0)
+    expected = []
+    for process in processes:
+        one = pkex.Explainer(process, BACKGROUND)(ROWS, return_std=True)
+        sizes = one.std * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * (one.values / one.std) ** 2)
+        sizes += one.values * special.erf(one.values / one.std / np.sqrt(2.0))
+        expected.append(sizes.mean(axis=0))
+    assert np.abs(expected[0] - expected[1]).max() > 0.1  # the samples differ
+    error = found.draws.std(axis=0) / n_draws**0.5
+    assert (np.abs(found.draws.mean(axis=0) - np.mean(expected, axis=0)) < 5.0 * error).all()
+    assert_close(found.values, explain(ROWS).importance().values, 1e-12)
+    assert "90 % credible intervals" in repr(found)
