@@ -95,8 +95,9 @@ def sensitivity(
     n_draws : int, default 0
         Of a Gaussian process: how many functions are drawn from its posterior for credible
         intervals of the indices, such as 199. See `Sensitivity.draws` and `Sensitivity.interval`.
-        The hyperparameters are taken as known. Kernels may be sums and products of RBF, Matern,
-        rational quadratic, Laplacian, Cauchy and constant kernels.
+        The hyperparameters are taken as known; of a fully Bayesian model or an ensemble each draw
+        takes one sample. Kernels may be sums and products of RBF, Matern, rational quadratic,
+        Laplacian, Cauchy and constant kernels.
     random_state : int, Generator, RandomState or None
         Seed of the draws.
     n_jobs : int or None, default -1
