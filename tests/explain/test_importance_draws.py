@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.svm import SVR
 
 import pkex
+from pkex._util import progress as _progress
 from pkex.explain.importance import joint_covariances
+from pkex.games import covariance
+from pkex.models.posterior import SampleMixture
+from pkex.models.sums import add_expansions
 from tests._support.cases import alone, assert_close, sample, scales
 from tests._support.posterior_games import functional, latent_covariance
 from tests._support.removal_games import CASES, GAMES
@@ -214,18 +219,100 @@ def test_intervals_in_text_frame_plot_and_file(tmp_path):
     assert (high < wide[1]).all()
     top = importance.ranking[0]
     assert f"[{low[top]:.3g}, {high[top]:.3g}]" in repr(importance)
-    assert "90 % interval: posterior, of 256 draws" in repr(importance)
+    assert "90 % credible intervals from 256 posterior draws" in repr(importance)
     frame = importance.to_frame()
     assert_close(frame[["low", "high"]].to_numpy()[0], [low[top], high[top]], 0.0)
     display = importance.plot()
     lines = display.ax_.collections[0].get_segments()
     assert_close(lines[0][:, 0], [low[top], high[top]], 1e-12)
-    assert "posterior" in display.ax_.get_xlabel()
+    assert "whiskers: 90 % credible intervals from 256" in display.ax_.get_xlabel()
     importance.save(tmp_path / "importance.npz")
     np.testing.assert_array_equal(
         pkex.Importance.load(tmp_path / "importance.npz").draws, importance.draws
     )
     with pytest.raises(ValueError, match="level must be between 0 and 1, got 90"):
         importance.interval(90)
+    with pytest.raises(
+        ValueError, match=r"256 draws have intervals up to level 0\.992, got 0\.999"
+    ):
+        importance.interval(0.999)
     with pytest.raises(ValueError, match="there are no draws"):
         explainer(process(), "interventional")(ROWS).importance().interval()
+
+
+def test_few_draws_have_no_interval_that_is_shown():
+    few = explainer(process(), "interventional").importance(ROWS, n_draws=9, random_state=0)
+    assert "interval" not in repr(few)
+    assert "low" not in few.to_frame()
+    assert "standard error" in few.plot().ax_.get_xlabel()
+    with pytest.raises(ValueError, match=r"9 draws have intervals up to level 0\.8, got 0\.9"):
+        few.interval(0.9)
+    low, high = few.interval(0.8)
+    assert_close(low, few.draws.min(axis=0), 1e-12)
+    assert_close(high, few.draws.max(axis=0), 1e-12)
+
+
+def test_draws_do_not_depend_on_the_basis_of_equal_variances(monkeypatch):
+    """Rows that are alike, or far from each other, have eigenvalues that are nearly equal."""
+    rows = np.concatenate([ROWS, ROWS, ROWS + 50.0])
+    explain = explainer(process(), "product-of-marginals")
+    one = explain.importance(rows, random_state=3)
+    solve = np.linalg.eigh
+
+    def turned(matrix):
+        levels, vectors = solve(matrix[::-1, ::-1])  # as another LAPACK might have them
+        return levels, -vectors[::-1]
+
+    monkeypatch.setattr(np.linalg, "eigh", turned)
+    other = explain.importance(rows, random_state=3)
+    # roots of eigenvalues that are 0 up to rounding: 1e-8 of the largest
+    assert_close(one.draws, other.draws, 1e-6)
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1])
+def test_threads_do_not_change_the_draws(n_jobs):
+    one, other = (
+        pkex.Explainer(process(), BACKGROUND, n_jobs=jobs).importance(ROWS, random_state=0)
+        for jobs in (1, n_jobs)
+    )
+    np.testing.assert_array_equal(one.draws, other.draws)
+
+
+def test_a_background_is_cut_into_strips(monkeypatch):
+    explain = explainer(process(), "interventional")
+    whole = found_covariances(explain, ROWS)
+    monkeypatch.setattr(covariance, "_PAIRS", D * len(BACKGROUND))  # one row for each strip
+    assert_close(found_covariances(explain, ROWS), whole, 1e-14)
+
+
+def test_draws_that_take_long_say_so(monkeypatch):
+    seconds = iter(range(0, 10**9, 1000))
+    monkeypatch.setattr(_progress.time, "perf_counter", lambda: float(next(seconds)))
+    with pytest.warns(pkex.PerformanceWarning, match=r"joint over 4 rows will take about .* n_dr"):
+        explainer(process(), "interventional").importance(ROWS, random_state=0)
+
+
+def test_a_mixture_draws_each_time_from_one_sample():
+    """``E|v|`` of a normal value is that of a folded normal, averaged over rows and samples."""
+    mixture, samples, processes = SampleMixture(2), [], []
+    for number, scale in enumerate((0.7, 2.0)):
+        kernel = pkex.kernels.RBF(scale)
+        cholesky = np.linalg.cholesky(kernel(X) + 0.2 * np.eye(len(X)))
+        alpha = np.linalg.solve(cholesky @ cholesky.T, Y)
+        posterior = pkex.Posterior(cholesky)
+        processes.append(pkex.KernelExpansion(X, alpha, kernel, posterior=posterior))
+        posterior = pkex.Posterior(cholesky, np.full((1, 1), 0.5), mixture=mixture, sample=number)
+        samples.append(pkex.KernelExpansion(X, alpha / 2, kernel, posterior=posterior))
+    explain, n_draws = pkex.Explainer(add_expansions(samples), BACKGROUND), 20_000
+    found = explain.importance(ROWS, n_draws=n_draws, random_state=0)
+    expected = []
+    for process in processes:
+        one = pkex.Explainer(process, BACKGROUND)(ROWS, return_std=True)
+        sizes = one.std * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * (one.values / one.std) ** 2)
+        sizes += one.values * special.erf(one.values / one.std / np.sqrt(2.0))
+        expected.append(sizes.mean(axis=0))
+    assert np.abs(expected[0] - expected[1]).max() > 0.1  # the samples differ
+    error = found.draws.std(axis=0) / n_draws**0.5
+    assert (np.abs(found.draws.mean(axis=0) - np.mean(expected, axis=0)) < 5.0 * error).all()
+    assert_close(found.values, explain(ROWS).importance().values, 1e-12)
+    assert "90 % credible intervals" in repr(found)

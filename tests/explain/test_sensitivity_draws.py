@@ -18,6 +18,8 @@ from pkex.explain import posterior_draws
 from pkex.explain.problem import Problem, read_model
 from pkex.games.players import parse_groups
 from pkex.kernels.spectral import draw_frequencies
+from pkex.models.posterior import SampleMixture
+from pkex.models.sums import add_expansions
 from tests._support.unchecked import unchecked
 
 RNG = np.random.default_rng(36)
@@ -102,6 +104,112 @@ def test_the_indices_of_a_draw_are_those_of_its_function(kernel, groups, monkeyp
                 # Matern: a sum of Gaussian kernels up to 1e-7, times coefficients
                 got = found.draws[kind][draw, ..., output]
                 np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
+
+
+def condition(kernel, noise=0.01, **options):
+    """Return an exact process with some noise."""
+    cholesky = np.linalg.cholesky(kernel(X) + noise * np.eye(len(X)))
+    alpha = np.linalg.solve(cholesky @ cholesky.T, Y)
+    n_samples = options["mixture"].n_samples if "mixture" in options else 1
+    posterior = pkex.Posterior(cholesky, np.full((1, 1), 1.0 / n_samples), **options)
+    return pkex.KernelExpansion(X, alpha / n_samples, kernel, posterior=posterior)
+
+
+def slope(rate, **options):
+    """Return a prior mean, which is known."""
+    posterior = pkex.Posterior(np.ones((1, 1)), np.zeros((1, 1)), **options)
+    n_samples = options["mixture"].n_samples if "mixture" in options else 1
+    weights = np.full(1, 1.0 / n_samples)
+    points = np.full((1, 3), rate)
+    return pkex.KernelExpansion(points, weights, kernels.Linear(), posterior=posterior)
+
+
+def test_draws_of_a_mixture_are_of_one_sample_each(monkeypatch):
+    """With a slope of the prior mean each; a part beside the mixture is in all draws."""
+    mixture = SampleMixture(3)
+    processes = [
+        condition(kernels.RBF(scale), 0.05, mixture=mixture, sample=number)
+        for number, scale in enumerate((0.6, 1.0, 2.0))
+    ]
+    slopes = [slope(0.3 * number, mixture=mixture, sample=number) for number in range(3)]
+    other = condition(0.5 * kernels.Matern(1.5, nu=2.5))
+    divided, drawn = [], []
+    divide, draw_part = posterior_draws.divide_draws, posterior_draws._draw_part
+
+    def record_places(*args):
+        divided.extend(divide(*args))
+        return divided
+
+    def record(*args):
+        found = draw_part(*args)
+        drawn.append(found[0])
+        return found
+
+    monkeypatch.setattr(posterior_draws, "divide_draws", record_places)
+    monkeypatch.setattr(posterior_draws, "_draw_part", record)
+    f = add_expansions([other, *processes, *slopes])
+    found = pkex.sensitivity(f, X, order=2, n_draws=5, random_state=2)
+    grid = np.stack(np.meshgrid(*X.T, indexing="ij"), axis=-1).reshape(-1, 3)
+    values = np.zeros((len(grid), 5))
+    for part, places, one in zip(f.parts[:4], divided[:4], drawn, strict=True):
+        waves = (np.exp(1j * (grid @ one.waves.rates.T)) @ one.wave_weights).real
+        values[:, places] += waves + part.kernel(grid, X) @ one.point_weights
+    for number, places in enumerate(divided[4:]):
+        np.testing.assert_array_equal(places, divided[1 + number])
+        values[:, places] += 0.3 * number * grid.sum(axis=1)[:, None]
+    assert sorted(map(len, divided[1:4])) == [1, 2, 2]
+    np.testing.assert_array_equal(np.sort(np.concatenate(divided[1:4])), np.arange(5))
+    kinds = ("first_order", "total_order", "shapley", "second_order", "variance")
+    for draw in range(5):
+        expected = enumerate_indices(values[:, draw].reshape((len(X),) * 3))
+        for kind, one in zip(kinds, expected, strict=True):
+            np.testing.assert_allclose(found.draws[kind][draw], one, rtol=1e-6, atol=1e-6)
+
+
+def test_a_mixture_of_equal_samples_has_the_draws_of_its_process():
+    """In distribution: means of the draws agree, and samples add no variance that is not there."""
+    mixture, kernel = SampleMixture(4), kernels.RBF([0.7, 0.9, 1.5])
+    same = [condition(kernel, mixture=mixture, sample=number) for number in range(4)]
+    options = {"n_draws": 400, "random_state": 0}
+    one, other = (
+        pkex.sensitivity(f, X, **options).draws["variance"]
+        for f in (condition(kernel), add_expansions(same))
+    )
+    error = np.sqrt((one.var() + other.var()) / 400)
+    assert abs(one.mean() - other.mean()) < 4.0 * error
+    assert 0.7 < one.std() / other.std() < 1.4
+
+
+def test_draws_of_a_variational_process_have_its_moments(monkeypatch):
+    """Values at its points are less certain than with a core of 1; the jitter is noise."""
+    random = np.random.default_rng(1)
+    kernel, n_draws = kernels.RBF([0.7, 0.9, 1.5]), 5_000
+    cholesky = np.linalg.cholesky(kernel(X) + 1e-6 * np.eye(len(X)))
+    half = 0.4 * random.normal(size=(len(X), len(X)))
+    core = np.eye(len(X)) - half @ half.T
+    posterior = pkex.Posterior(cholesky, core=core)
+    f = pkex.KernelExpansion(X, random.normal(size=len(X)), kernel, posterior=posterior)
+    rows = X[:3] + 0.2
+    monkeypatch.setattr(posterior_draws, "_FEATURES", (1024, 1024))
+    drawn, error = posterior_draws._draw_part(f, rows, n_draws, random)
+    values = (np.exp(1j * (rows @ drawn.waves.rates.T)) @ drawn.wave_weights).real
+    values += kernel(rows, X) @ drawn.point_weights
+    white = np.linalg.solve(cholesky, kernel(X, rows))
+    cov = kernel(rows) - white.T @ core @ white
+    scale = np.sqrt(np.diag(cov))
+    gaps = (np.cov(values) - cov) / np.outer(scale, scale)
+    assert np.abs(gaps).max() < 4.0 * (2.0 / n_draws) ** 0.5 + 0.05
+    mean = kernel(rows, X) @ f.alpha[:, 0]
+    np.testing.assert_allclose(values.mean(axis=1), mean, atol=4.0 * scale.max() / n_draws**0.5)
+    assert 0.0 < error < 0.05
+    assert pkex.sensitivity(f, X, n_draws=19, random_state=0).draws["shapley"].shape == (19, 3)
+
+
+def test_a_constant_takes_no_waves_from_the_others():
+    kernel = kernels.RBF() + kernels.Constant(1e6)
+    waves = draw_frequencies(kernel, 2, 512, np.random.default_rng(0))
+    assert np.count_nonzero(waves.rates.any(axis=1)) == 512
+    assert waves.variances.sum() == pytest.approx(1e6 + 1.0)
 
 
 def test_distributions_with_groups_are_integrated():
@@ -196,7 +304,7 @@ def test_intervals_are_order_statistics():
         found.interval("second_order")
     with pytest.raises(ValueError, match=r"199 draws have intervals up to level 0\.99"):
         found.interval("shapley", 0.995)
-    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="level must be between 0 and 1"):
         found.interval("shapley", -0.5)
     with pytest.raises(ValueError, match="pass n_draws=199"):
         pkex.sensitivity(fit(KERNELS[0]), X).interval()
@@ -226,14 +334,14 @@ def test_text_frame_plot_and_file(tmp_path):
     found = pkex.sensitivity(fit(KERNELS[0]), X, n_draws=39, random_state=0)
     low, high = found.interval("shapley")
     best = found.ranking[0]
-    assert "90% credible intervals from 39 posterior draws" in str(found)
+    assert "90 % credible intervals from 39 posterior draws" in str(found)
     assert f"{found.shapley[best]:.4f} [{low[best]:.3f}, {high[best]:.3f}]" in str(found)
     frame = found.to_frame()
     np.testing.assert_array_equal(frame["shapley_low"], low[found.ranking])
     means = found.draws["total_order"].mean(axis=0)
     np.testing.assert_array_equal(frame["total_order_mean"], means[found.ranking])
     display = found.plot()
-    assert "90% credible intervals" in display.ax_.get_xlabel()
+    assert "90 % credible intervals" in display.ax_.get_xlabel()
     [whiskers] = [one for one in display.ax_.collections if hasattr(one, "get_segments")]
     ends = np.array([segment[:, 0] for segment in whiskers.get_segments()])
     np.testing.assert_allclose(ends, np.column_stack([low, high])[found.ranking])

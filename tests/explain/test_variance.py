@@ -70,6 +70,28 @@ def test_values_add_up_away_from_the_training_points(name, removal):
                 assert_close(found.base_values[i], base, found.error_bound[i] + atol)
 
 
+@every_game
+@pytest.mark.parametrize("scale", [1.0, 10.0])
+def test_a_column_times_a_radial_kernel(scale, removal):
+    """Factors of both signs, and larger than 1: so is what a sum of products lacks of them."""
+    rng = np.random.default_rng(36)
+    X, background = scale * rng.normal(size=(12, 3)), scale * rng.normal(size=(4, 3))
+    kernel = gp.Matern(1.5 * scale, nu=1.5) * gp.DotProduct(1.0)
+    y = np.sin(X[:, 0]) * X[:, 1]
+    model = GaussianProcessRegressor(kernel, alpha=5.0, optimizer=None).fit(X, y)
+    rows = scale * rng.normal(size=(2, 3))
+    found = Explainer(model, background, removal=removal, n_jobs=1).explain_variance(rows)
+
+    def predicted(at):
+        return model.predict(at, return_std=True)[1] ** 2
+
+    for i, row in enumerate(rows):
+        values, base = ORACLES[removal](predicted, row, background, np.full(4, 0.25), alone(3))
+        assert_close(found.values[i], values, found.error_bound[i])
+        assert_close(found.base_values[i], base, found.error_bound[i])
+    assert (found.error_bound < 1e-4 * np.abs(found.predictions).max()).all()
+
+
 def test_the_error_bound_has_what_the_prior_is_rounded_by():
     """Base value and prediction are near 1e6, and can be no nearer than a rounding of that."""
     model, rows, background = far_problem(1e6 * gp.RBF(0.02), 0)

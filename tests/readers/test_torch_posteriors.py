@@ -146,3 +146,35 @@ def test_explainers_with_such_a_posterior_pickle(case):
     again = pickle.loads(pickle.dumps(explain))
     rows = case.table[:1]
     assert np.array_equal(again(rows, return_std=True).std, explain(rows, return_std=True).std)
+
+
+@pytest.mark.filterwarnings("ignore:Data")  # of BoTorch, about the scale of data
+@one_output
+def test_indices_of_draws_have_the_variance_of_the_models_own_posterior(case):
+    """``E Var f = Var m + mean of the posterior variance - variance of the mean``, by rows."""
+    rows = case.table[:3]
+    try:
+        found = pkex.sensitivity(case.model(), rows, n_draws=400, random_state=0)
+    except UnsupportedModelError as error:
+        assert "known random features" in str(error)  # noqa: PT017
+        assert "Linear" in case.name
+        return
+    grid = np.stack(np.meshgrid(*rows.T, indexing="ij"), axis=-1).reshape(-1, rows.shape[1])
+    with torch.no_grad():
+        cov = posterior_covariance(case.model(), grid) - case.jitter * np.eye(len(grid))
+    expected = found.variance + np.diag(cov).mean() - cov.mean()
+    drawn = found.draws["variance"]
+    allowed = 5.0 * drawn.std() / len(drawn) ** 0.5
+    allowed += found.draws_error * (expected - found.variance)
+    assert abs(drawn.mean() - expected) < allowed
+    assert found.interval("shapley")[0].shape == (rows.shape[1],)
+
+
+@mixtures
+def test_the_importance_of_a_mixture_has_intervals(case):
+    explain = Explainer(case.model(), case.table[3:9])
+    found = explain.importance(case.table[:4], n_draws=99, random_state=0)
+    again = explain.importance(case.table[:4], n_draws=99, random_state=0)
+    np.testing.assert_array_equal(found.draws, again.draws)
+    low, high = found.interval(0.9)
+    assert (low < high).all()

@@ -10,17 +10,22 @@ in the words of `pkex.games.covariance`. Each feature has a matrix over the rows
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pkex._util.progress import Forecast
 from pkex._util.random import RandomState, as_generator
 from pkex._util.sparse import is_sparse
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex._util.validation import brief, is_index
-from pkex._util.words import pluralise
-from pkex.explain.posterior import check_digits, check_posteriors, refuse_mixtures
+from pkex._util.words import format_duration, pluralise
+from pkex.errors import PerformanceWarning
+from pkex.explain.posterior import check_digits, check_posteriors
+from pkex.explain.posterior_draws import divide_draws
 from pkex.explain.problem import PreparedRows, Problem
 from pkex.explain.unsupported import refuse_hierarchy
 from pkex.explain.values import explain_rows
@@ -31,6 +36,7 @@ from pkex.games.points import WeightedPoints
 from pkex.models.posterior import Posterior
 from pkex.models.posterior_moments import UNIT
 from pkex.models.products import as_products
+from pkex.readers.reading import outer_stack_level
 from pkex.results.importance import Importance
 
 __all__ = ["explain_importance", "joint_covariances"]
@@ -57,30 +63,35 @@ def explain_importance(
         asked = f"n_draws={n_draws}"
         check_posteriors(problem, asked)
         refuse_hierarchy(problem, asked)
-        refuse_mixtures(problem, asked, "Pass n_draws=0 for the importance without intervals.")
         X = X.toarray() if is_sparse(X) else X
-        cov = joint_covariances(problem, problem.prepare(X), n_jobs=n_jobs, progress=progress)
+        options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+        draws = _draw_means(problem, problem.prepare(X), int(n_draws), generator, **options)
     explanation = explain_rows(problem, X, n_jobs=n_jobs, progress=progress)
     importance: Importance = explanation.importance()
     if not n_draws:
         return importance
-    values = explanation.values
-    draws = _draw_means(values.reshape(*values.shape[:2], -1), cov, int(n_draws), generator)
-    return replace(importance, has_std=True, draws=draws.reshape(int(n_draws), *values.shape[1:]))
+    draws = draws.reshape(int(n_draws), *explanation.values.shape[1:])
+    return replace(importance, has_std=True, draws=draws)
 
 
 def _has_draws(problem: Problem) -> bool:
     """Return whether the values have a posterior covariance that pkex computes."""
-    posteriors = [part.posterior for part in problem.expansion.parts]
-    known = all(each is not None and each.mixture is None for each in posteriors)
+    known = all(part.posterior is not None for part in problem.expansion.parts)
     ordered = isinstance(problem.measure, Hierarchy)
     return known and not ordered and problem.removal not in ("neutral", "conditional")
 
 
 def joint_covariances(
-    problem: Problem, prepared: PreparedRows, *, n_jobs: int | None, progress: bool
+    problem: Problem,
+    prepared: PreparedRows,
+    chosen: Sequence[int] | None = None,
+    *,
+    n_jobs: int | None,
+    progress: bool,
 ) -> Floats:
     """Return the posterior covariances of each feature's values in all pairs of rows.
+
+    Of chosen parts of the model, which are independent; by default of all of them.
 
     Returns
     -------
@@ -90,13 +101,18 @@ def joint_covariances(
     _check_room(problem, n_rows)
     shape = (len(problem.feature_groups), expansion.n_outputs, n_rows, n_rows)
     total, off = np.zeros(shape), np.zeros((shape[0], shape[1], n_rows))
-    for games, part, rows in zip(problem.games, expansion.parts, prepared.parts, strict=True):
+    uncertain = []
+    for number in range(len(expansion.parts)) if chosen is None else chosen:
+        games, part, rows = problem.games[number], expansion.parts[number], prepared.parts[number]
         posterior = part.posterior
         assert posterior is not None  # `check_posteriors` has seen to it
-        if not posterior.scales.any():
-            continue
-        points = as_products(games, part)
-        prior, _ = run_reduction(JointCovariance(points, rows), n_jobs=n_jobs, progress=progress)
+        if posterior.scales.any():
+            points = as_products(games, part)
+            uncertain.append((points, posterior, rows, JointCovariance(points, rows)))
+    forecast = _forecast([reduction for *_, reduction in uncertain], n_rows, progress)
+    options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "forecast": forecast}
+    for points, posterior, rows, reduction in uncertain:
+        prior, _ = run_reduction(reduction, **options)
         error = _subtract_explained(points, posterior, rows, prior)
         total += prior[:, None] * posterior.scales[:, None, None]
         off += error[:, None] * posterior.scales[:, None]
@@ -122,11 +138,34 @@ def _subtract_explained(
     return cost
 
 
-def _check_room(problem: Problem, n_rows: int) -> None:
+def _forecast(reductions: list[JointCovariance], n_rows: int, progress: bool) -> Forecast:
+    """Return what warns of draws that take long: all pairs of rows with pairs of the background."""
+    tasks = [task for reduction in reductions for task in reduction.tasks()]
+    work = sum(
+        (task.rows.stop - task.rows.start) * (task.points.stop - task.points.start)
+        for task in tasks
+    )
+    bar = "" if progress else " progress=True shows a progress bar."
+
+    def announce(seconds: float) -> None:
+        warnings.warn(
+            f"posterior draws that are joint over {pluralise(n_rows, 'row')} will take about "
+            f"{format_duration(seconds)}: they need all pairs of rows with all pairs of "
+            "background rows. Fewer rows, fewer background rows or "
+            f"removal='product-of-marginals' take less; n_draws=0 draws nothing.{bar}",
+            PerformanceWarning,
+            stacklevel=outer_stack_level(),
+        )
+
+    return Forecast(work, announce)
+
+
+def _check_room(problem: Problem, n_rows: int, n_draws: int = 0) -> None:
     """Refuse more rows than there is room for."""
     n_features, expansion = len(problem.feature_groups), problem.expansion
     longest = max(len(part.points) for part in expansion.parts)
-    size = 8 * n_features * n_rows * max(longest, n_rows * expansion.n_outputs)
+    most = max(longest, max(n_rows, n_draws) * expansion.n_outputs)
+    size = 8 * n_features * n_rows * most
     if size > _ROOM:
         raise ValueError(
             f"draws of {pluralise(n_features, 'feature')} that are joint over "
@@ -136,19 +175,58 @@ def _check_room(problem: Problem, n_rows: int) -> None:
 
 
 def _draw_means(
-    values: Floats, cov: Floats, n_draws: int, generator: np.random.Generator
+    problem: Problem,
+    prepared: PreparedRows,
+    n_draws: int,
+    generator: np.random.Generator,
+    **options: Any,
 ) -> Floats:
     """Return draws of the mean absolute values, (draws, features, outputs).
 
-    A covariance of rows that resemble each other is singular up to rounding, so its root is found
-    by eigenvalues.
+    A draw from a mixture is one of a single sample, of which the model has a share: its values
+    are times the number of samples, and its covariances those of an average over the samples.
     """
-    n_rows, n_features, n_outputs = values.shape
-    draws = np.empty((n_draws, n_features, n_outputs))
-    for j in range(n_features):
-        for k in range(n_outputs):
-            levels, vectors = np.linalg.eigh(cov[j, k])
-            root = vectors * np.sqrt(np.maximum(levels, 0.0))
-            normal = generator.standard_normal((n_draws, n_rows))
-            draws[:, j, k] = np.abs(values[:, j, k] + normal @ root.T).mean(axis=1)
+    expansion, n_rows = problem.expansion, len(prepared.parts[0])
+    _check_room(problem, n_rows, n_draws)
+    values = np.zeros((n_draws, len(problem.feature_groups), expansion.n_outputs, n_rows))
+    for numbers, places, count in _processes(problem, n_draws, generator):
+        mean: Any = sum(
+            problem.games[i].explain(prepared.parts[i], n_jobs=options["n_jobs"]).values
+            for i in numbers
+        )
+        values[places] += count * np.moveaxis(mean, 0, -1)
+        cov = joint_covariances(problem, prepared, numbers, **options)
+        for j, k in np.ndindex(*cov.shape[:2]):
+            values[places, j, k] += _draw(count * cov[j, k], len(places), generator)
+    return np.abs(values, out=values).mean(axis=-1)
+
+
+def _processes(
+    problem: Problem, n_draws: int, generator: np.random.Generator
+) -> Iterator[tuple[list[int], Indices, int]]:
+    """Yield the parts of each sample, its draws, and how many samples there are.
+
+    Parts that belong to no mixture are in all draws.
+    """
+    posteriors = [part.posterior for part in problem.expansion.parts if part.posterior is not None]
+    by_process: dict[Any, list[int]] = {}
+    for number, posterior in enumerate(posteriors):
+        key = None if posterior.mixture is None else (posterior.mixture, posterior.sample)
+        by_process.setdefault(key, []).append(number)
+    every = divide_draws(posteriors, n_draws, generator)
+    for key, numbers in by_process.items():
+        if len(every[numbers[0]]):
+            yield numbers, every[numbers[0]], 1 if key is None else key[0].n_samples
+
+
+def _draw(cov: Floats, n_draws: int, generator: np.random.Generator) -> Floats:
+    """Return draws from a normal distribution, shape (draws, rows).
+
+    A covariance of rows that resemble each other is singular up to rounding, so its root is found
+    by eigenvalues. The symmetric root is a continuous function of the covariance, so draws of one
+    state do not depend on how eigenvectors of nearly equal eigenvalues come out.
+    """
+    levels, vectors = np.linalg.eigh(cov)
+    root = (vectors * np.sqrt(np.maximum(levels, 0.0))) @ vectors.T
+    draws: Floats = generator.standard_normal((n_draws, len(cov))) @ root
     return draws

@@ -205,9 +205,9 @@ def _sum_variances(
     """
     sums = Accumulator()
     residual, digits, efficient = 0.0, math.inf, True
-    games = [_shortest_products(points, part) for points, part, _ in parts]
+    games, missed = zip(*(_shortest_products(*part) for part in parts), strict=True)
     forecast = _forecast(games, len(parts[0][2]), progress)
-    for points, (_, part, rows), level in zip(games, parts, levels, strict=True):
+    for points, gap, (_, part, rows), level in zip(games, missed, parts, levels, strict=True):
         posterior = _posterior(part)
         options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "forecast": forecast}
         of_part, form, constant = explain_latent_variance(points, posterior, rows, **options)
@@ -216,7 +216,7 @@ def _sum_variances(
         digits = min(digits, _digits(of_part.totals[:, 0] + constant, noise))
         scales, constant = posterior.scales, constant + level
         rate = 2.0 * of_part.rules[0].relative_error + form.roundings * UNIT
-        error = rate * of_part.magnitudes + bound_mixture_error(points, posterior)[0]
+        error = rate * of_part.magnitudes + gap
         error = error + np.reshape(form.bound_averages(), (-1, 1))
         error = error + (12.0 + len(parts)) * UNIT * constant  # in bases and totals
         if of_part.efficient:
@@ -243,14 +243,19 @@ def _sum_variances(
     return arrays, facts
 
 
-def _shortest_products(points: WeightedPoints, part: KernelExpansion) -> WeightedPoints:
-    """Return the games as sums of products, of the fewest whose error bound is small enough."""
+def _shortest_products(
+    points: WeightedPoints, part: KernelExpansion, rows: Floats
+) -> tuple[WeightedPoints, float]:
+    """Return the games as sums of products, of the fewest that are close enough, and their error.
+
+    That is what a value of the variance may be off by.
+    """
     for tol in _MIXTURES:
         games = as_products(points, part, tol)
-        error, prior = bound_mixture_error(games, _posterior(part))
+        error, prior = bound_mixture_error(games, _posterior(part), rows)
         if error <= _ACCURACY * prior:
             break
-    return games
+    return games, error
 
 
 def _forecast(games: Sequence[WeightedPoints], n_rows: int, progress: bool) -> Forecast:

@@ -5,10 +5,14 @@ By pathwise conditioning (Matheron's rule; Wilson et al. 2021), with ``A = K + n
     f(x) = f_prior(x) + sum_i v_i k(x, x_i),      v = A^-1 (y - f_prior(points) - eps),
 
 is a draw from the posterior where f_prior is one from the prior and eps one of the noise. Of the
-model ``alpha = A^-1 y`` is known, so ``v = alpha - A^-1 (f_prior(points) + eps)``. Here f_prior is
-a sum of random waves (`pkex.kernels.spectral`), which a draw shares with the others but for their
-weights. Waves and kernels are products over columns, so the indices of every draw are exact: see
-`pkex.games.draw_moments`.
+model ``alpha = A^-1 y`` is known, so ``v = alpha - A^-1 (f_prior(points) + eps)``. A variational
+process with the core C (`pkex.Posterior`) has values at its points that are uncertain by ``I - C``
+when whitened: it adds ``L^-T (I - C)^1/2 z`` with independent normal z. A mixture divides the draws
+evenly among its samples, at random.
+
+Here f_prior is a sum of random waves (`pkex.kernels.spectral`), which a draw shares with the others
+but for their weights. Waves and kernels are products over columns, so the indices of every draw are
+exact: see `pkex.games.draw_moments`.
 
 *Error of the waves.* Finitely many have a covariance near that of the kernel. A function
 ``l_x(f) = f(x) - k_x' A^-1 f(points)`` has the variance ``sum_m v_m |l_x(wave m)|^2`` under the
@@ -20,6 +24,8 @@ square of the difference is below 10 % of the mean variance, or there are 2048.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -27,9 +33,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.types import Floats, Players
+from pkex._util.types import Floats, Indices, Players
 from pkex.errors import UnsupportedModelError
-from pkex.explain.posterior import refuse_mixtures, require_posteriors
+from pkex.explain.posterior import require_posteriors
 from pkex.explain.problem import Problem
 from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
@@ -49,10 +55,10 @@ from pkex.kernels.bounded import within
 from pkex.kernels.spectral import Frequencies, draw_frequencies
 from pkex.models.expansion import KernelExpansion
 from pkex.models.inputs import Inputs, bundle_inputs
-from pkex.models.posterior import Posterior
+from pkex.models.posterior import Posterior, SampleMixture
 from pkex.models.preparation import prepare_groups
 
-__all__ = ["check_drawable", "draw_indices", "wave_blocks"]
+__all__ = ["check_drawable", "divide_draws", "draw_indices", "wave_blocks"]
 
 _FEATURES = (256, 2048)  # waves of a part, at first and at most
 _CLOSE = 0.1  # error of the posterior variance at which more waves are not needed
@@ -64,16 +70,10 @@ _TILE = 2**16  # factors of a tile of pairs of atoms
 
 def check_drawable(problem: Problem) -> None:
     """Raise where there is no posterior, or a kernel without random features."""
-    asked = "sensitivity with n_draws"
-    require_posteriors(problem, asked)
-    refuse_mixtures(problem, asked, "Leave out n_draws for the indices of the posterior mean.")
+    require_posteriors(problem, "sensitivity with n_draws")
     for part in problem.expansion.parts:
-        if part.posterior is not None and part.posterior.core is not None:
-            raise UnsupportedModelError(
-                f"{asked} supports exact Gaussian processes, and the posterior of this one is "
-                "variational. Leave out n_draws for the indices of the posterior mean."
-            )
-        draw_frequencies(part.kernel, part.shape[1], 1, np.random.default_rng(0))
+        if part.posterior is not None and part.posterior.mixing.any():
+            draw_frequencies(part.kernel, part.shape[1], 1, np.random.default_rng(0))
 
 
 def draw_indices(
@@ -91,15 +91,25 @@ def draw_indices(
     columns, bundles = bundle_inputs(inputs, problem.feature_groups)
     side = max(16, math.isqrt(_TILE // bundles.weights.shape[1]))
     blocks: list[DrawBlock] = []
-    error = 0.0
-    for part, rows in zip(problem.expansion.parts, inputs.rows, strict=True):
+    error, n_outputs = 0.0, problem.expansion.n_outputs
+    parts = [part for part in problem.expansion.parts if part.posterior is not None]
+    places = divide_draws([part.posterior for part in parts], n_draws, random)
+    for part, rows, of_part in zip(parts, inputs.rows, places, strict=True):
+        if not len(of_part):
+            continue
         inside = prepare_groups(part, columns)
-        drawn, off = _draw_part(part, _pick_rows(rows, inside, bundles, random), n_draws, random)
-        blocks += wave_blocks(rows, inside, bundles, drawn.waves, drawn.wave_weights, side)
-        blocks += _kernel_blocks(part, rows, inside, bundles, drawn.point_weights, side)
+        numbers = (of_part[:, None] * n_outputs + np.arange(n_outputs)).ravel()
+        if not part.posterior.mixing.any():
+            blocks.append(_known_block(part, rows, inside, bundles, numbers))
+            continue
+        picked = _pick_rows(rows, inside, bundles, random)
+        drawn, off = _draw_part(part, picked, len(of_part), random)
+        waves = wave_blocks(rows, inside, bundles, drawn.waves, drawn.wave_weights, side)
+        waves += _kernel_blocks(part, rows, inside, bundles, drawn.point_weights, side)
+        blocks += [replace(block, draws=numbers) for block in waves]
         error = max(error, off)
     with single_blas():
-        game = DrawGame(blocks, bundles, pairs=order == 2)
+        game = DrawGame(blocks, bundles, pairs=order == 2, n_draws=n_draws * n_outputs)
         sums: DrawSums = run_reduction(game, n_jobs=n_jobs)
     return _fractions(sums, n_draws) | {"draws_error": error}
 
@@ -128,12 +138,41 @@ def _draw_part(
     prior = np.tensordot(at_points, omega, 1).real
     prior += random.normal(size=(len(points), *shape)) * np.sqrt(noise)[:, None, None]
     whitened = posterior.whiten(prior.reshape(len(points), -1))
-    update = posterior.coefficients(whitened).reshape(prior.shape)
+    if posterior.core is not None:
+        whitened -= _root_of_rest(posterior.core) @ random.normal(size=whitened.shape)
+    update = replace(posterior, core=None).coefficients(whitened).reshape(prior.shape)
     mixed, updates = (np.einsum("mrs,ro->mso", one, posterior.mixing) for one in (omega, update))
-    point_weights = part.alpha[:, None, :] - updates
+    # a part of a mixture has a share of its process
+    count = 1 if posterior.mixture is None else posterior.mixture.n_samples
+    mixed, point_weights = count * mixed, count * (part.alpha[:, None, :] - updates)
     width = n_draws * n_outputs
     drawn = _Drawn(waves, mixed.reshape(-1, width), point_weights.reshape(-1, width))
     return drawn, error
+
+
+def divide_draws(
+    posteriors: Sequence[Posterior], n_draws: int, random: np.random.Generator
+) -> list[Indices]:
+    """Return the numbers of the draws that have each process: all, or as many as each sample."""
+    samples: dict[SampleMixture, Indices] = {}
+    places = []
+    for posterior in posteriors:
+        mixture = posterior.mixture
+        if mixture is None:
+            places.append(np.arange(n_draws))
+            continue
+        if mixture not in samples:
+            chosen = random.permutation(mixture.n_samples)
+            samples[mixture] = chosen[np.arange(n_draws) % mixture.n_samples]
+        places.append(np.flatnonzero(samples[mixture] == posterior.sample))
+    return places
+
+
+def _root_of_rest(core: Floats) -> Floats:
+    """Return a root of what the core leaves of the unit matrix, which is a covariance."""
+    levels, vectors = np.linalg.eigh(np.eye(len(core)) - core)
+    root: Floats = (vectors * np.sqrt(np.maximum(levels, 0.0))) @ vectors.T
+    return root
 
 
 def _noise(part: KernelExpansion, posterior: Posterior) -> Floats:
@@ -164,11 +203,11 @@ def _choose_waves(
     points, n_columns = part.points, part.shape[1]
     count, most = _FEATURES
     waves = draw_frequencies(part.kernel, n_columns, count, random)  # refuses kernels without any
-    crossed = part.kernel.matrix(points, rows)
-    betas = posterior.coefficients(posterior.whiten(crossed))
+    white = posterior.whiten(part.kernel.matrix(points, rows))
+    betas = replace(posterior, core=None).coefficients(white)
     variance = float(waves.variances.sum())  # of a stationary kernel, everywhere
-    exact = variance - np.einsum("ij,ij->j", crossed, betas)
-    of_noise = noise @ (betas * betas)
+    exact = variance - (white * posterior.weigh(white)).sum(axis=0)
+    of_noise = noise @ (betas * betas) + (white * (white - posterior.weigh(white))).sum(axis=0)
     while True:
         left = np.exp(1j * (rows @ waves.rates.T))
         left -= betas.T @ np.exp(1j * (points @ waves.rates.T))
@@ -243,6 +282,24 @@ def _kernel_blocks(
         DrawBlock([(c, partial(centre, begin, some)) for c, begin in starts], weights[some])
         for some in _slices(n_points, side)
     ]
+
+
+def _known_block(
+    part: KernelExpansion, rows: Floats, inside: Players, bundles: Bundles, numbers: Indices
+) -> DrawBlock:
+    """Return a part that is the same in all draws, such as the slope of a prior mean."""
+    terms = part.kernel.terms(part.points.shape[1], _MIXTURE)
+    atoms = Atoms(Plan.of(terms, inside, general=True), as_column_major(part.points))
+    posterior = part.posterior
+    count = 1 if posterior is None or posterior.mixture is None else posterior.mixture.n_samples
+    weights = count * atoms.spread(part.alpha)
+    columns = as_column_major(rows)
+
+    def centre() -> Centred:
+        return centre_kernel(atoms.factors(columns), bundles)
+
+    n_draws = len(numbers) // weights.shape[1]
+    return DrawBlock([(1.0, centre)], np.tile(weights, (1, n_draws)), numbers)
 
 
 def _slices(count: int, side: int) -> list[slice]:

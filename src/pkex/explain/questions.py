@@ -222,7 +222,8 @@ class Questions(EffectQuestions):
 
         Draws are there for Gaussian processes. Each is the mean absolute value of a function drawn
         from the posterior, with the exact covariance of a feature's Shapley values between all
-        rows of `X`. Features are drawn independently of each other, and so are outputs.
+        rows of `X`. Features are drawn independently of each other, and so are outputs. Of a fully
+        Bayesian model or an ensemble each draw takes one sample.
 
         Parameters
         ----------
@@ -253,7 +254,7 @@ class Questions(EffectQuestions):
 
         See Also
         --------
-        pkex.Importance.interval : Posterior intervals.
+        pkex.Importance.interval : Credible intervals.
         pkex.Explanation.importance : Means of values that were computed before, without draws.
 
         Examples

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -38,8 +38,7 @@ from pkex.games.moments import AtomFactors, VarianceGame, VarianceSums
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
 from pkex.kernels.bounded import within
-from pkex.kernels.columns import RBF
-from pkex.kernels.normal_form import Term, leaf_values
+from pkex.kernels.normal_form import bound_gap
 from pkex.models.inputs import Inputs, bundle_inputs, from_distributions, from_table, names_in
 from pkex.models.preparation import prepare_groups
 from pkex.models.ranges import categorical_columns, notes_on
@@ -102,8 +101,9 @@ def sensitivity(
     n_draws : int, default 0
         Of a Gaussian process: how many functions are drawn from its posterior for credible
         intervals of the indices, such as 199. See `Sensitivity.draws` and `Sensitivity.interval`.
-        The hyperparameters are taken as known. Kernels may be sums and products of RBF, Matern,
-        rational quadratic, Laplacian, Cauchy and constant kernels.
+        The hyperparameters are taken as known; of a fully Bayesian model or an ensemble each draw
+        takes one sample. Kernels may be sums and products of RBF, Matern, rational quadratic,
+        Laplacian, Cauchy and constant kernels.
     random_state : int, Generator, RandomState or None
         Seed of the draws.
     n_jobs : int or None, default -1
@@ -198,8 +198,7 @@ def _sum_variance(
         alpha, (_, n_columns) = part.alpha, part.shape
         inside = prepare_groups(part, columns_of)
         terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
-        if any(term.error for term in terms):
-            missed += _mixture_gap(terms, rows, part.points) * np.abs(alpha).sum(axis=0)
+        missed += bound_gap(terms, rows, part.points) * np.abs(alpha).sum(axis=0)
         columns, points = as_column_major(rows), as_column_major(part.points)
         atoms = Atoms(Plan.of(terms, inside, general=True), points)
         parts.append((atoms, columns))
@@ -210,19 +209,6 @@ def _sum_variance(
         game = VarianceGame(every, factors, pairs=order == 2)
         sums: VarianceSums = run_reduction(game, n_jobs=n_jobs)
     return sums._replace(mean=sums.mean + intercept), missed
-
-
-def _mixture_gap(terms: Iterable[Term], rows: Floats, points: Floats) -> float:
-    """Return how far the terms may be from the kernel: their errors times their other factors."""
-    gap = 0.0
-    for term in terms:
-        size = 1.0
-        for leaf in term.leaves if term.error else ():
-            if not isinstance(leaf, RBF):
-                factors = leaf_values(leaf, leaf.factors, rows, points)
-                size *= float(np.abs(factors).max(axis=(0, 1)).prod())
-        gap += term.error * size
-    return gap
 
 
 def _refine_nodes(

@@ -56,10 +56,14 @@ class AveragedAtoms:
 
     @staticmethod
     def suit(atoms: Atoms, background: Background) -> bool:
-        """Return whether they can be taken: for sums that have errors, which are absolute."""
+        """Return whether they can be taken: for sums that have errors, which are absolute.
+
+        Factors must lie in [0, 1], unlike those of a column times a radial kernel.
+        """
         plan = atoms.plan
         radial = any(term.error > 0.0 for term in plan.terms)
-        return background.marginal and radial and not plan.singles
+        unit = all(leaf.unit for term in plan.terms for leaf in term.leaves)
+        return background.marginal and radial and unit and not plan.singles
 
     def multiply(self, first: slice, second: slice) -> Factors:
         """Return the means of products of pairs of atoms, shape (players, pairs)."""
@@ -79,7 +83,7 @@ class AveragedAtoms:
         squares = np.stack([np.einsum("ra,ra->a", short, short) for short in self.short])
         norms = np.sqrt(self.means.values**2 + squares)
         sizes = np.maximum(here.values, norms[:, None]).prod(axis=0)  # (rows, atoms)
-        coefficients = np.array([term.coefficient for term in self.atoms.plan.terms])
+        coefficients = np.array([abs(term.coefficient) for term in self.atoms.plan.terms])
         by_point = np.tensordot(
             coefficients, sizes.reshape(len(sizes), len(coefficients), -1), (0, 1)
         )

@@ -234,13 +234,15 @@ class JointCovariance(PriorCovariance):
 
     def tasks(self) -> Sequence[Task]:
         """Return some rows for each term, each with all rows from the first of them on."""
-        n_rows, everything = len(self.x), slice(0, len(self.background.rows))
+        n_rows, work = len(self.x), self.plan.n_players * len(self.x)
         if self.background.marginal:
             _ = self._means_of_pairs
-        most = max(1, _PAIRS // (self.plan.n_players * n_rows))
+        else:
+            work = max(work, n_rows * len(self.background.rows) ** 2)
+        most = max(1, _PAIRS // work)
         blocks = [rows for rows, _ in rectangle(n_rows, 1, min(most, -(-n_rows // _BLOCKS)))]
         terms = range(len(self.games))
-        return [Task(rows, everything, term) for term in terms for rows in blocks]
+        return [Task(some, slice(some.start, n_rows), term) for term in terms for some in blocks]
 
     def run(self, task: Task) -> tuple[slice, Floats, Floats]:
         """Return the covariances of some rows with all from the first of them on, and no error."""
@@ -293,19 +295,21 @@ class JointCovariance(PriorCovariance):
     ) -> Floats:
         """Return the same for each pair of background rows, averaged."""
         rows, shares = self.background.rows, self.background.weights
-        beside, none = game.factors(x, rows).deficits, game.factors(rows, rows).deficits
-        none, weights = none.reshape(len(none), -1), np.outer(shares, shares).ravel()
-        b, c = np.divmod(np.arange(len(weights)), len(rows))
-        covariances = np.empty(both.shape)
-        for pair, (i, k) in enumerate(zip(first, second, strict=True)):
-            raise_if_cancelled()
-            corners = Corners(
-                np.broadcast_to(both[:, pair : pair + 1], none.shape),
-                beside[:, i][:, c],
-                beside[:, k][:, b],
-                none,
-            )
-            covariances[:, pair], _ = self._integrals(game.ladder, corners, weights)
+        beside, covariances = game.factors(x, rows).deficits, np.zeros(both.shape)
+        for strip, _ in rectangle(len(rows), 1, max(1, _PAIRS // (len(both) * len(rows)))):
+            none = game.factors(rows[strip], rows).deficits.reshape(len(both), -1)
+            weights = np.outer(shares[strip], shares).ravel()
+            b, c = np.divmod(np.arange(len(weights)), len(rows))
+            b += strip.start
+            for pair, (i, k) in enumerate(zip(first, second, strict=True)):
+                raise_if_cancelled()
+                corners = Corners(
+                    np.broadcast_to(both[:, pair : pair + 1], none.shape),
+                    beside[:, i][:, c],
+                    beside[:, k][:, b],
+                    none,
+                )
+                covariances[:, pair] += self._integrals(game.ladder, corners, weights)[0]
         return covariances
 
     def _single(self, single: SinglePlayer) -> Floats:

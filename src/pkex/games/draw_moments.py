@@ -12,7 +12,8 @@ with the products of two factors and with those of a factor and a conjugate one,
 
 and one of the two is enough where an atom is real. The indices of a pair, P and Q for each player,
 are found once, and contracted with the weights of all draws by matrix products. Atoms that have the
-same weights, such as those of one point under the terms of a kernel, are added up before.
+same weights, such as those of one point under the terms of a kernel, are added up before. Some
+atoms are of some functions alone, as draws from a mixture have the atoms of one process each.
 
 The Shapley effects of a pair are integrals over t of polynomials of degree d - 1, for which a Gauss
 rule with ``ceil(d / 2)`` nodes is exact, whatever the factors are.
@@ -28,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex.games.accumulator import Accumulator
 from pkex.games.gauss import gauss_legendre
 from pkex.games.moments import Bundles
@@ -62,10 +63,13 @@ class DrawBlock:
         A coefficient, and what returns the `Centred` factors of the atoms.
     weights : array of shape (atoms, draws)
         Those of waves are complex.
+    draws : array of int, optional
+        The numbers of the draws that have the atoms, in order; by default all of them.
     """
 
     families: Sequence[tuple[float, Callable[[], Centred]]]
     weights: Numbers
+    draws: Indices | None = None
 
 
 class DrawSums(NamedTuple):
@@ -113,13 +117,23 @@ class DrawGame:
     bundles : Bundles
     pairs : bool
         Whether the parts of two players are wanted.
+    n_draws : int, optional
+        Number of draws; by default as many as the first block has.
     """
 
-    def __init__(self, blocks: Sequence[DrawBlock], bundles: Bundles, *, pairs: bool) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[DrawBlock],
+        bundles: Bundles,
+        *,
+        pairs: bool,
+        n_draws: int | None = None,
+    ) -> None:
         self.blocks, self.bundles, self.pairs = blocks, bundles, pairs
         d = bundles.n_players
         self.rule = gauss_legendre(max(1, math.ceil(d / 2)))
-        n_draws = blocks[0].weights.shape[1]
+        n_draws = blocks[0].weights.shape[1] if n_draws is None else n_draws
+        self.every = np.arange(n_draws)
         shapes: dict[str, tuple[int, ...]] = {"indices": (3, d, n_draws)}
         if pairs:
             shapes["pairs"] = (d, d, n_draws)
@@ -131,26 +145,40 @@ class DrawGame:
         self.kept: dict[tuple[int, int], Centred] = {}
 
     def tasks(self) -> Sequence[Task]:
-        """Return pairs of blocks, each unordered pair once."""
+        """Return pairs of blocks that share draws, each unordered pair once."""
         n = len(self.blocks)
-        return [Task(slice(i, i + 1), slice(j, j + 1)) for i in range(n) for j in range(i, n)]
+        pairs = ((i, j) for i in range(n) for j in range(i, n))
+        return [
+            Task(slice(i, i + 1), slice(j, j + 1)) for i, j in pairs if len(self._shared(i, j)[0])
+        ]
 
     def run(self, task: Task) -> dict[str, Floats]:
         """Return the sums of a tile for each index, and those of pairs of players."""
         i, j = task.rows.start, task.points.start
-        left, right = self.blocks[i].weights, self.blocks[j].weights
+        draws, of_left, of_right = self._shared(i, j)
+        left, right = self.blocks[i].weights[:, of_left], self.blocks[j].weights[:, of_right]
         matrices = self._indices(i, j)
         twice = 1.0 if i == j else 2.0
-        totals = [twice * _contract(matrices[:, k], left, right) for k in range(matrices.shape[1])]
+        sums = np.zeros((matrices.shape[1], len(self.every)))
+        for k, of_index in enumerate(sums):
+            of_index[draws] = twice * _contract(matrices[:, k], left, right)
         d = self.bundles.n_players
-        result = {"indices": np.reshape(totals[: 3 * d], (3, d, -1))}
+        result = {"indices": sums[: 3 * d].reshape(3, d, -1)}
         if self.pairs:
-            table = np.zeros((d, d, result["indices"].shape[2]))
+            table = np.zeros((d, d, sums.shape[1]))
             first, second = np.triu_indices(d, 1)
             if d > 1:
-                table[first, second] = table[second, first] = np.array(totals[3 * d :])
+                table[first, second] = table[second, first] = sums[3 * d :]
             result["pairs"] = table
         return result
+
+    def _shared(self, i: int, j: int) -> tuple[Indices | slice, ...]:
+        """Return the draws that two blocks share, and their places in both."""
+        left, right = self.blocks[i].draws, self.blocks[j].draws
+        if left is None and right is None:
+            return self.every, slice(None), slice(None)
+        of_left, of_right = (self.every if one is None else one for one in (left, right))
+        return np.intersect1d(of_left, of_right, assume_unique=True, return_indices=True)
 
     def add(self, part: dict[str, Floats]) -> None:
         """Add the sums of a tile."""

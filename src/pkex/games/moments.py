@@ -189,7 +189,7 @@ class AtomFactors:
         atoms = task.points
         width = atoms.stop - atoms.start
         sums, unit = np.zeros((2, self.n_bundles, width)), True
-        centred = np.empty((self.n_bundles, self.n_rows, width)) if self.keep else None
+        kept = np.empty((2, self.n_bundles, self.n_rows, width)) if self.keep else None
         step = max(1, _STEP // (self.n_bundles * width))
         for start in range(0, self.n_rows, step):
             if start:
@@ -200,12 +200,15 @@ class AtomFactors:
             unit &= bool(factors.deficits.min() >= 0.0 and factors.deficits.max() <= 1.0)
             for total, part in zip(sums, factors, strict=True):
                 total += (shares @ part)[:, 0]
-            if centred is not None:
-                centred[:, rows] = factors.deficits
-        if centred is not None:
-            np.subtract(sums[1][:, None], centred, out=centred)
-            centred *= self.roots
-        return atoms, sums, unit, centred
+            if kept is not None:
+                kept[:, :, rows] = factors
+        if kept is None:
+            return atoms, sums, unit, None
+        # from deficits where factors are near 1, else from values: each has its own roundings
+        np.subtract(kept[0], sums[0][:, None], out=kept[0])
+        np.subtract(sums[1][:, None], kept[1], out=kept[1], where=_are_near_one(sums[1])[:, None])
+        np.copyto(kept[1], kept[0], where=~_are_near_one(sums[1])[:, None])
+        return atoms, sums, unit, kept[1] * self.roots
 
     def add(self, part: tuple[slice, Floats, bool, Floats | None]) -> None:
         """Take in what a task returned."""
@@ -218,7 +221,7 @@ class AtomFactors:
     def result(self) -> CentredFactors:
         """Return the means and the centred factors."""
         values, lacks = self.sums
-        values = np.where(np.abs(lacks) < 0.5, 1.0 - lacks, values)
+        values = np.where(_are_near_one(lacks), 1.0 - lacks, values)
         deficits = lacks.copy()
         single = np.concatenate([atoms.single for atoms, _ in self.parts])
         alone = np.flatnonzero(single >= 0)
@@ -351,6 +354,12 @@ class VarianceGame:
                 sums_of_j = twice * (inner * (left * w[first])).sum(axis=1)
                 sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = sums_of_j
         return sums
+
+
+def _are_near_one(lacks: Floats) -> NDArray[np.bool_]:
+    """Return whether mean factors have more digits as mean deficits."""
+    near: NDArray[np.bool_] = np.abs(lacks) < 0.5
+    return near
 
 
 def multiply_centred(centred: Sequence[Floats], first: slice, second: slice, out: Floats) -> Floats:

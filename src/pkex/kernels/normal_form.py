@@ -7,7 +7,7 @@ explained term by term.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,10 +29,13 @@ __all__ = [
     "Summand",
     "Term",
     "as_real",
+    "bound_gap",
     "leaf_values",
 ]
 
 Expansion = list["Summand"]
+
+_VALUES = 2**22  # factors of pairs of rows that are held at once
 
 
 class Power(NamedTuple):
@@ -158,6 +161,33 @@ class Term:
         if not np.isfinite(result).all():
             raise not_finite(self)
         return result
+
+
+def bound_gap(terms: Iterable[Term], x: Floats, z: Floats | None = None) -> float:
+    """Return how far terms may be from what they stand for, at rows `x` and points `z`.
+
+    Their errors are times the factors that are not known to lie in [0, 1]. Entries of different
+    rows may be combined; without points, of a row that is compared with itself.
+    """
+    gap = 0.0
+    for term in terms:
+        size = term.error
+        for leaf in term.leaves if term.error else ():
+            size *= 1.0 if leaf.unit else _largest_product(leaf, x, z)
+        gap += size
+    return gap
+
+
+def _largest_product(leaf: ColumnKernel, x: Floats, z: Floats | None) -> float:
+    """Return a bound on the product of the factors of all columns, whatever their rows."""
+    if z is None:
+        own = x if leaf.columns is None else x[:, list(leaf.columns)]
+        return float(np.abs(as_real(leaf.factors(own, own), leaf)).max(axis=0).prod())
+    largest, step = np.zeros(1), max(1, _VALUES // z.size)
+    for start in range(0, len(x), step):
+        factors = leaf_values(leaf, leaf.factors, x[start : start + step], z)
+        largest = np.maximum(largest, np.abs(factors).max(axis=(0, 1)))
+    return float(largest.prod())
 
 
 def leaf_values(leaf: ColumnKernel, method: Any, x: Floats, z: Floats) -> Floats:

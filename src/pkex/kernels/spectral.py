@@ -86,7 +86,7 @@ def draw_frequencies(
     (array([1.  , 0.25]), 2.0)
     """
     summands = list(_summands(kernel))
-    total = sum(variance for variance, _ in summands)
+    total = sum(variance for variance, leaves in summands if leaves)  # a constant has one wave
     rates, variances = [], []
     for variance, leaves in summands:
         size = max(_FEWEST, round(count * variance / total)) if leaves else 1

@@ -333,13 +333,9 @@ class Posterior:
         symmetric: Floats = 0.5 * (matrix + matrix.T)
         return symmetric
 
-    def size(self) -> float:
-        """Return the largest absolute row sum of ``K + noise``.
-
-        Returns
-        -------
-        float
-            A bound on its largest eigenvalue.
+    @lazy
+    def inverse_norm(self) -> float:
+        """The largest eigenvalue of ``(K + noise)^-1``, without the core.
 
         See Also
         --------
@@ -349,11 +345,10 @@ class Posterior:
         --------
         >>> import numpy as np, pkex
         >>> posterior = pkex.Posterior(2.0 * np.eye(2))
-        >>> posterior.size()
-        4.0
+        >>> float(posterior.inverse_norm)
+        0.25
         """
-        matrix = self.cholesky @ self.cholesky.T
-        return float(np.abs(matrix).sum(axis=1).max())
+        return float(np.linalg.eigvalsh(invert_cholesky(self.cholesky))[-1])
 
     def bound_rounding(self, whitened: Floats) -> Floats:
         """Return what rounding may move explained variances by, in units of rounding.

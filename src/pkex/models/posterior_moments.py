@@ -23,7 +23,8 @@ from pkex.games.points import WeightedPoints
 from pkex.games.quadratic import QuadraticGame, explain_diagonal
 from pkex.games.sums import GameSums
 from pkex.games.threads import run_in_order
-from pkex.models.posterior import Posterior, invert_cholesky
+from pkex.kernels.normal_form import bound_gap
+from pkex.models.posterior import Posterior
 
 __all__ = [
     "UNIT",
@@ -107,32 +108,34 @@ def explain_latent_variance(
     return explained.scaled(-1.0) + diagonal, form, constant
 
 
-def bound_mixture_error(points: WeightedPoints, posterior: Posterior) -> tuple[float, float]:
+def bound_mixture_error(
+    points: WeightedPoints, posterior: Posterior, rows: Floats
+) -> tuple[float, float]:
     """Return what a value of the variance is off by where a kernel is a sum up to an error eps.
 
-    The largest prior variance of a background row comes with it; both in the units of the kernel.
+    The largest prior variance comes with it; both in the units of the kernel.
 
     Kernel values that are off by eps move ``k' A^-1 k`` by at most ``2 eps |A^-1 k|_1 + n eps^2
     |A^-1|``, and ``|A^-1 k|_1 <= sqrt(n) |L^-1| |L^-1 k| <= sqrt(n |A^-1| k(h, h))``, as a variance
     is not negative. A core C multiplies both by at most ``|C|``. A value is a mean of differences
-    of two such numbers.
+    of two such numbers, where h has entries of a row and of rows of the background.
     """
-    terms = [*points.plan.terms, *(single.term for single in points.plan.singles)]
-    eps = sum(term.error for term in terms)
-    if eps == 0.0:
+    plan, z = points.plan, points.z
+    terms = [*plan.terms, *(single.term for single in plan.singles)]
+    if not any(term.error for term in terms):
         return 0.0, 0.0
     assert points.background is not None
-    rows = points.background.rows
-    diagonal = sum(
-        term.coefficient * diagonal_factors(term, points.plan.players, rows).values.prod(axis=0)
+    mixed = np.concatenate([points.background.rows, rows])
+    prior = sum(
+        abs(term.coefficient)
+        * float(np.abs(diagonal_factors(term, plan.players, mixed).values).max(axis=1).prod())
         for term in terms
     )
-    inverse = invert_cholesky(posterior.cholesky)
-    n_points, largest = len(points.z), float(np.linalg.eigvalsh(inverse)[-1])
+    eps, of_rows = bound_gap(terms, mixed, z), bound_gap(terms, mixed)
     core = 1.0 if posterior.core is None else float(np.linalg.norm(posterior.core, 2))
-    prior = float(np.max(diagonal))
-    spread = eps * math.sqrt(n_points * largest * prior)
-    return 2.0 * (eps + core * (2.0 * spread + n_points * eps * eps * largest)), prior
+    spread = eps * math.sqrt(len(z) * posterior.inverse_norm * prior)
+    squares = len(z) * eps * eps * posterior.inverse_norm
+    return 2.0 * (of_rows + core * (2.0 * spread + squares)), prior
 
 
 def find_inverse_norms(points: WeightedPoints, posterior: Posterior, rows: Floats) -> Floats:

@@ -103,7 +103,7 @@ def importance(result: Importance, _totals: bool) -> Any:
         "centred": result.centred if result.neutral else None,
         "importance_std": result.importances_std,
     }
-    if result.draws is not None:
+    if has_intervals(result.draws):
         low, high = result.interval(LEVEL)
         columns |= {"low": low, "high": high}
     return _feature_frame(result, columns)
@@ -116,7 +116,7 @@ def sensitivity(result: Sensitivity, _totals: bool) -> Any:
         columns[kind] = getattr(result, kind)
         if result.draws:
             columns[f"{kind}_mean"] = result.draws[kind].mean(axis=0)
-        if has_intervals(result):
+        if has_intervals(result.shapley_draws):
             columns[f"{kind}_low"], columns[f"{kind}_high"] = result.interval(kind, LEVEL)
     return _feature_frame(result, columns)
 

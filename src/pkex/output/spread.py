@@ -19,7 +19,6 @@ from pkex._util.words import pluralise
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
     from pkex.results.importance import Importance
-    from pkex.results.sensitivity import Sensitivity
 
 __all__ = [
     "BOXES",
@@ -35,7 +34,6 @@ __all__ = [
     "others_std",
     "others_words",
     "posterior_interval",
-    "posterior_words",
     "std_of_sums",
 ]
 
@@ -46,18 +44,16 @@ BOXES = "box: IQR, whiskers: 5 to 95 %, line:\u00a0median"
 _FEWEST = 19  # draws that have such an interval: the smallest and the largest
 
 
-def has_intervals(sensitivity: Sensitivity) -> bool:
+def has_intervals(draws: Floats | None) -> bool:
     """Tell whether there are enough posterior draws for the intervals that are shown."""
-    return len(sensitivity.draws.get("shapley", ())) >= _FEWEST
+    return draws is not None and len(draws) >= _FEWEST
 
 
-def interval_words(sensitivity: Sensitivity) -> list[str]:
-    """Return what the intervals of a sensitivity are, in a line; none where there are no such."""
-    if not has_intervals(sensitivity):
+def interval_words(draws: Floats | None) -> list[str]:
+    """Return what the intervals of draws are, in a line; none where there are no such."""
+    if draws is None or not has_intervals(draws):
         return []
-    return [
-        f"{LEVEL:.0%} credible intervals from {len(sensitivity.draws['shapley'])} posterior draws"
-    ]
+    return [f"{100.0 * LEVEL:.0f} % credible intervals from {len(draws)} posterior draws"]
 
 
 def std_of_sums(cov: Floats, members: ArrayLike) -> Floats:
@@ -120,25 +116,18 @@ def importance_words(importance: Importance) -> str:
 
 def importance_notes(importance: Importance) -> list[str]:
     """Return a line for tables of an importance on what follows "±", if it has errors."""
-    notes = [] if importance.draws is None else [posterior_words(importance)]
+    notes = interval_words(importance.draws)
     if np.isnan(importance.standard_errors).all():
         return notes
     words = importance_words(importance) + ("" if importance.has_std else ", with this model")
     return [words, *notes]
 
 
-def posterior_words(importance: Importance) -> str:
-    """Return what the intervals of an importance with draws are."""
-    assert importance.draws is not None
-    return (
-        f"{100.0 * LEVEL:.0f} % interval: posterior, of {pluralise(len(importance.draws), 'draw')}"
-    )
-
-
-def posterior_interval(draws: Floats | None, level: Any) -> tuple[Floats, Floats]:
+def posterior_interval(draws: Floats, level: Any) -> tuple[Floats, Floats]:
     """Return the ends of the equal-tailed intervals of draws along the first axis.
 
-    Of 199 draws these are the 10th and the 190th at the level 0.9.
+    Of 199 draws these are the 10th and the 190th at the level 0.9. Few draws have no interval of a
+    high level.
 
     Examples
     --------
@@ -146,14 +135,14 @@ def posterior_interval(draws: Floats | None, level: Any) -> tuple[Floats, Floats
     >>> float(low.round(9)), float(high.round(9))
     (10.0, 190.0)
     """
-    if draws is None:
-        raise ValueError(
-            "there are no draws. Those of a Gaussian process are made by "
-            "explainer.importance(X, n_draws=256)."
-        )
     if not is_number(level) or not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1, got {brief(level)}.")
-    tail = 0.5 * (1.0 - level)
+    tail, count = 0.5 * (1.0 - level), len(draws)
+    if (count + 1) * tail < 1.0 - 1e-9:
+        raise ValueError(
+            f"{pluralise(count, 'draw')} have intervals up to level {1.0 - 2.0 / (count + 1):.3g}, "
+            f"got {level:g}. Pass a larger n_draws for a higher level."
+        )
     low, high = np.quantile(draws, [tail, 1.0 - tail], axis=0, method="weibull")
     return low, high
 

@@ -132,7 +132,7 @@ class Importance(Result):
         return (("draw", 0 if self.draws is None else len(self.draws)),)
 
     def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Return the posterior interval of each importance, from its draws.
+        """Return the credible interval of each importance, from its posterior draws.
 
         Between its ends lies the fraction `level` of the draws, as many are below as above. The
         mean of ``|value|`` grows with the uncertainty of the value, so the interval may lie above
@@ -153,7 +153,7 @@ class Importance(Result):
         Raises
         ------
         ValueError
-            When there are no draws.
+            When there are no draws, or too few for the level.
 
         See Also
         --------
@@ -170,6 +170,11 @@ class Importance(Result):
         >>> bool((low < high).all())
         True
         """
+        if self.draws is None:
+            raise ValueError(
+                "there are no draws. Those of a Gaussian process are made by "
+                "explainer.importance(X, n_draws=256)."
+            )
         return posterior_interval(self.draws, level)
 
     @classmethod

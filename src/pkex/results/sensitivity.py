@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pkex._util.types import Floats, Indices
-from pkex._util.validation import check_number
 from pkex._util.words import join_names
 from pkex.output import frames, html, text
 from pkex.output.files.codec import ABOUT, Codec, Content, Entries, FloatArrays
@@ -23,6 +22,7 @@ from pkex.output.files.header import (
     to_json,
 )
 from pkex.output.plots.accessors import SensitivityPlots
+from pkex.output.spread import posterior_interval
 from pkex.output.view import features
 from pkex.results.base import Result
 from pkex.results.fields import PlotField
@@ -282,18 +282,7 @@ class Sensitivity(Result):
         if kind not in self.draws:
             more = " (order=2 adds second_order)" * ("second_order" not in self.draws)
             raise ValueError(f"kind must be one of {', '.join(self.draws)}{more}; got {kind!r}.")
-        level = check_number(level, "level")
-        array = self.draws[kind]
-        rank = (len(array) + 1) * (1.0 - level) / 2.0
-        if not (0.0 < level < 1.0 and rank > 1.0 - 1e-9):
-            raise ValueError(
-                f"level must lie between 0 and 1, and {len(array)} draws have intervals up to "
-                f"level {max(0.0, 1.0 - 2.0 / (len(array) + 1)):.3g}; got {level:g}. Pass a larger "
-                "n_draws to sensitivity for a higher level."
-            )
-        edges = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
-        low, high = np.quantile(array, edges, axis=0, method="weibull")
-        return low, high
+        return posterior_interval(self.draws[kind], level)
 
     @property
     def interaction_fraction(self) -> Any:

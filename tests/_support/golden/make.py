@@ -174,7 +174,7 @@ RESULTS = {
     ),
     "importance": lambda: explained(classes(), 5, removal="neutral").importance(),
     "importance_draws": lambda: explained(
-        process(), 4, call=lambda explainer, X: explainer.importance(X, n_draws=9, random_state=0)
+        process(), 4, call=lambda explainer, X: explainer.importance(X, n_draws=19, random_state=0)
     ),
     "attribution_mmd": lambda: pkex.mmd(
         *samples(), n_permutations=19, groups={"both": ["b", "town"]}, random_state=0, n_jobs=1

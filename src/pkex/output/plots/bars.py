@@ -18,7 +18,7 @@ from pkex.output.columns import is_constant
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, draw_columns
 from pkex.output.plots.labels import WIDE, entry, letters_in, literal, of_all, room_for, short
-from pkex.output.spread import LEVEL, importance_words, posterior_words
+from pkex.output.spread import LEVEL, has_intervals, importance_words, interval_words
 from pkex.output.text import align_numbers, value_name
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class ImportanceDisplay(Display):
     def plot(self, ax: Axes | None = None, *, max_display: int = 20) -> ImportanceDisplay:
         """Draw the most important features as bars with whiskers.
 
-        Whiskers are 90 % posterior intervals where there are draws, else standard errors over
-        rows.
+        Whiskers are 90 % credible intervals where there are at least 19 posterior draws, else
+        standard errors over rows.
 
         Parameters
         ----------
@@ -70,10 +70,10 @@ class ImportanceDisplay(Display):
         errors, note = importance.standard_errors.reshape(len(importance.values), -1)[shown, 0], ""
         if len(series) > 1:  # stacked bars, where error bars would not be readable
             canvas.legend()
-        elif importance.draws is not None:
+        elif has_intervals(importance.draws):
             low, high = (end.reshape(len(end), -1)[shown, 0] for end in importance.interval(LEVEL))
             canvas.whiskers(0.5 * (low + high), places, 0.5 * (high - low))
-            note = f"whiskers: {posterior_words(importance)}"
+            note = f"whiskers: {interval_words(importance.draws)[0]}"
         elif not np.isnan(errors).any():
             canvas.whiskers(left, places, errors)
             note = f"whiskers: {importance_words(importance)}"

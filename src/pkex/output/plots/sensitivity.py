@@ -63,13 +63,13 @@ class SensitivityDisplay(Display):
         canvas.bars(places, np.maximum(total - first, 0.0), 0.62, left=first, **style)
         style = {"color": canvas.theme(palette.INK), "markersize": 4.5, "zorder": 4}
         canvas.ax.plot(shapley, places, "D", label="Shapley effect", **style)
-        if has_intervals(sensitivity):
+        if has_intervals(sensitivity.shapley_draws):
             low, high = (end[shown] for end in sensitivity.interval("shapley", LEVEL))
             # an index of the posterior mean may lie outside of what the draws say
             middle = 0.5 * (low + high)
             canvas.whiskers(middle, places, 0.5 * (high - low))
         label = of_all("fraction of the variance", len(shown), len(sensitivity.feature_names))
-        notes = [f"whiskers: {one}" for one in interval_words(sensitivity)]
+        notes = [f"whiskers: {one}" for one in interval_words(sensitivity.shapley_draws)]
         for note in sensitivity.notes if self._new_figure else ():  # others may lack the room
             notes += wrap(note, _LETTERS_OF_A_NOTE)
         canvas.ax.set_xlabel(literal("\n".join([label, *notes])))

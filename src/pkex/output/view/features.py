@@ -72,7 +72,7 @@ def importance_tables(
         spreads = ["" if np.isnan(error) else f"± {error:.2g}" for error in errors[:, k]]
         columns = [number_column(title, means[:, k], scale=scale, spreads=spreads)]
         columns += [number_column("centred", centred[:, k])] if result.neutral else []
-        if result.draws is not None:
+        if has_intervals(result.draws):
             ends = [end.reshape(len(end), -1)[order, k] for end in result.interval(LEVEL)]
             cells = [f"[{low:.3g}, {high:.3g}]" for low, high in zip(*ends, strict=True)]
             columns.append(Column(f"{100.0 * LEVEL:.0f} % interval", cells))
@@ -95,7 +95,10 @@ def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -
         hidden = "and more; see to_frame()"
     return View(
         title_of("Sensitivity", pluralise(n_inputs, "input"), facts),
-        notes=[f"inputs: {result.inputs}, independent of each other", *interval_words(result)],
+        notes=[
+            f"inputs: {result.inputs}, independent of each other",
+            *interval_words(result.shapley_draws),
+        ],
         tables=tables[:n_outputs],
         more=hidden,
         remarks=sensitivity_remarks(result),
@@ -123,7 +126,7 @@ def sensitivity_tables(result: Sensitivity, outputs: Sequence[str], count: int) 
 
 def _intervals(result: Sensitivity, kind: str, order: Indices) -> list[list[str]]:
     """Return the intervals of an index as text, for each output; none without enough draws."""
-    if not has_intervals(result):
+    if not has_intervals(result.shapley_draws):
         return []
     ends = [end.reshape(len(end), -1)[order].T for end in result.interval(kind, LEVEL)]
     outputs = zip(*ends, strict=True)
