@@ -11,7 +11,6 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.svm import SVR
 
 import pkex
-from pkex._util import progress as _progress
 from pkex.explain.importance import joint_covariances
 from pkex.games import covariance
 from pkex.models.posterior import SampleMixture
@@ -287,7 +286,7 @@ def test_a_background_is_cut_into_strips(monkeypatch):
 
 def test_draws_that_take_long_say_so(monkeypatch):
     seconds = iter(range(0, 10**9, 1000))
-    monkeypatch.setattr(_progress.time, "perf_counter", lambda: float(next(seconds)))
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(seconds)))
     with pytest.warns(pkex.PerformanceWarning, match=r"joint over 4 rows will take about .* n_dr"):
         explainer(process(), "interventional").importance(ROWS, random_state=0)
 

@@ -170,9 +170,8 @@ def test_a_mixture_of_equal_samples_has_the_draws_of_its_process():
     """In distribution: means of the draws agree, and samples add no variance that is not there."""
     mixture, kernel = SampleMixture(4), kernels.RBF([0.7, 0.9, 1.5])
     same = [condition(kernel, mixture=mixture, sample=number) for number in range(4)]
-    options = {"n_draws": 400, "random_state": 0}
     one, other = (
-        pkex.sensitivity(f, X, **options).draws["variance"]
+        pkex.sensitivity(f, X, n_draws=400, random_state=0).draws["variance"]
         for f in (condition(kernel), add_expansions(same))
     )
     error = np.sqrt((one.var() + other.var()) / 400)

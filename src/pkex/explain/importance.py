@@ -198,7 +198,8 @@ def _draw_means(
         cov = joint_covariances(problem, prepared, numbers, **options)
         for j, k in np.ndindex(*cov.shape[:2]):
             values[places, j, k] += _draw(count * cov[j, k], len(places), generator)
-    return np.abs(values, out=values).mean(axis=-1)
+    means: Floats = np.abs(values, out=values).mean(axis=-1)
+    return means
 
 
 def _processes(

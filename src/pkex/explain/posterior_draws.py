@@ -92,14 +92,16 @@ def draw_indices(
     side = max(16, math.isqrt(_TILE // bundles.weights.shape[1]))
     blocks: list[DrawBlock] = []
     error, n_outputs = 0.0, problem.expansion.n_outputs
-    parts = [part for part in problem.expansion.parts if part.posterior is not None]
-    places = divide_draws([part.posterior for part in parts], n_draws, random)
-    for part, rows, of_part in zip(parts, inputs.rows, places, strict=True):
+    parts = problem.expansion.parts
+    posteriors = [part.posterior for part in parts if part.posterior is not None]
+    places = divide_draws(posteriors, n_draws, random)
+    every = zip(parts, posteriors, inputs.rows, places, strict=True)
+    for part, posterior, rows, of_part in every:
         if not len(of_part):
             continue
         inside = prepare_groups(part, columns)
         numbers = (of_part[:, None] * n_outputs + np.arange(n_outputs)).ravel()
-        if not part.posterior.mixing.any():
+        if not posterior.mixing.any():
             blocks.append(_known_block(part, rows, inside, bundles, numbers))
             continue
         picked = _pick_rows(rows, inside, bundles, random)

@@ -149,7 +149,7 @@ class DrawGame:
         n = len(self.blocks)
         pairs = ((i, j) for i in range(n) for j in range(i, n))
         return [
-            Task(slice(i, i + 1), slice(j, j + 1)) for i, j in pairs if len(self._shared(i, j)[0])
+            Task(slice(i, i + 1), slice(j, j + 1)) for i, j in pairs if self._shared(i, j)[0].size
         ]
 
     def run(self, task: Task) -> dict[str, Floats]:
@@ -172,13 +172,14 @@ class DrawGame:
             result["pairs"] = table
         return result
 
-    def _shared(self, i: int, j: int) -> tuple[Indices | slice, ...]:
+    def _shared(self, i: int, j: int) -> tuple[Indices, Indices | slice, Indices | slice]:
         """Return the draws that two blocks share, and their places in both."""
         left, right = self.blocks[i].draws, self.blocks[j].draws
         if left is None and right is None:
             return self.every, slice(None), slice(None)
         of_left, of_right = (self.every if one is None else one for one in (left, right))
-        return np.intersect1d(of_left, of_right, assume_unique=True, return_indices=True)
+        draws, *places = np.intersect1d(of_left, of_right, assume_unique=True, return_indices=True)
+        return draws, places[0], places[1]
 
     def add(self, part: dict[str, Floats]) -> None:
         """Add the sums of a tile."""
