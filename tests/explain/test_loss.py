@@ -227,19 +227,25 @@ def test_what_is_refused(ask, error, words):
 # ------------------------------------------------------------------------------------------ SAGE
 
 
-def test_sage_is_the_mean_of_enumerated_losses():
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 5.0]])
+@pytest.mark.parametrize("groups", [None, {"both": [0, 2]}])
+def test_sage_is_the_mean_of_enumerated_losses(groups, weights):
     rows, y, background = X[30:34], Y[30:34], X[:3]
-    importance = pkex.sage(SVM, rows, y, background=background, n_jobs=1)
-    shares = np.full(3, 1.0 / 3.0)
+    importance = pkex.sage(
+        SVM, rows, y, background=background, background_weights=weights, groups=groups, n_jobs=1
+    )
+    shares = np.full(3, 1.0 / 3.0) if weights is None else np.array(weights) / 8.0
+    players = alone(3) if groups is None else [(0, 2), (1,)]
     each = np.array(
         [
-            of_mean(SVM.predict, row, background, shares, alone(3), target)[0]
+            of_mean(SVM.predict, row, background, shares, players, target)[0]
             for row, target in zip(rows, y, strict=True)
         ]
     )
     assert_close(importance.values, -each.mean(axis=0), 1e-12)
     assert_close(importance.standard_errors, each.std(axis=0, ddof=1) / 2.0, 1e-12)
-    losses = Explainer(SVM, background, removal="product-of-marginals").loss(rows, y)
+    options: dict[str, Any] = {"background_weights": weights, "groups": groups}
+    losses = Explainer(SVM, background, removal="product-of-marginals", **options).loss(rows, y)
     gain = losses.base_values.mean() - ((y - SVM.predict(rows)) ** 2).mean()
     assert_close(importance.values.sum(), gain, 1e-12)
 

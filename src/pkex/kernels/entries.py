@@ -108,11 +108,11 @@ def _at(leaf: ColumnKernel, columns: Indices) -> ColumnKernel:
     return changed
 
 
-def kernel_matrix(kernel: Kernel, x: Any, z: Any, tol: float | None = None) -> Floats:
+def kernel_matrix(kernel: Kernel, x: Any, z: Any) -> Floats:
     """Return the kernel matrix of the rows of two CSR arrays."""
     matrix = np.zeros((x.shape[0], z.shape[0]))
     by_column = z.tocsc()
-    for term in kernel.terms(z.shape[1], tol):
+    for term in kernel.terms(z.shape[1]):
         matrix += term.coefficient * np.exp(-_sums(term, x, by_column)[0])
     return matrix
 

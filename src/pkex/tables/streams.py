@@ -10,7 +10,7 @@ if the file were read whole by `read_file`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -105,12 +105,10 @@ class FileStream:
             file,
         )
 
-    def chunks(self, n_rows: int, columns: Sequence[str] | None = None) -> Iterator[FileTable]:
+    def chunks(self, n_rows: int) -> Iterator[FileTable]:
         """Yield the table in chunks of so many rows, numbered as in the file."""
         dialect, start = self._file.dialect, 0
         for table, labels in _regroup(self._file.tables(), n_rows):
-            if columns is not None:
-                table = table.select(list(columns))
             chunk = classify_columns(self.path, table, labels, dialect.categorical)
             frame = chunk.frame
             for name, column in frame.items():
