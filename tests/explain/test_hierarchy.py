@@ -364,8 +364,13 @@ def test_one_feature_has_its_value():
     one = KernelExpansion([[0.0], [1.0]], [1.0, 2.0], RBF())
     grouped = Explainer(one, hierarchy=[["x0"]])([[0.5]])
     assert_array_equal(grouped.values, Explainer(one)([[0.5]]).values)
-    with pytest.raises(ValueError, match="at least two features"):
-        Explainer(one, np.arange(20.0)[:, None], hierarchy="correlation")
+    background = np.arange(20.0)[:, None]
+    for hierarchy in ("correlation", np.empty((0, 4))):
+        clustered = Explainer(one, background, hierarchy=hierarchy)([[0.5]])
+        assert_array_equal(clustered.values, Explainer(one, background)([[0.5]]).values)
+        assert clustered.index == "SV"
+    with pytest.raises(ValueError, match=r"linkage matrix of 1 feature has the shape \(0, 4\)"):
+        Explainer(one, background, hierarchy=np.empty((1, 4)))
 
 
 # ----------------------------------------------------------------------------------- the note
