@@ -128,9 +128,7 @@ ROWS = {
     "other kernels that factor over features (Laplacian, Linear, ...)": with_kernel(
         kernels.Laplacian(2.0), kernels.Linear()
     ),
-    "these, where no features depend on each other": with_kernel(
-        kernels.Laplacian(2.0), blocks=[]
-    ),
+    "these, where no features depend on each other": with_kernel(kernels.Laplacian(2.0), blocks=[]),
     "Polynomial kernels": with_kernel(kernels.Polynomial(3)),
     "Polynomial kernels, where no features depend on each other": with_kernel(
         kernels.Polynomial(3), blocks=[]
@@ -191,7 +189,7 @@ def test_a_cell_is_true(row, column, tmp_path):
         values = kept(way, tmp_path)
     elif cell == "no":
         refused = ValueError, UnsupportedModelError
-        with pytest.raises(refused, match="support|[Uu]se |[Ll]eave out") as caught:
+        with pytest.raises(refused, match=r"support|[Uu]se |[Ll]eave out") as caught:
             call(way)
         assert len(str(caught.value)) > 60  # a sentence, with what to do
         return
