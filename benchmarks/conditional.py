@@ -2,6 +2,8 @@
 
     python -m benchmarks.conditional
 
+`python -m benchmarks.correlated` runs it after its own part.
+
 450 points, 50 columns, RBF kernel, one thread: a Markov chain of 50 lags, and blocks of 5 columns.
 Times are CPU times, the shortest of several. NumPy's times are those of the same calls with
 ``PKEX_BACKEND=numpy``, in units of the compiled neutral row. shapiq estimates the worth of every

@@ -1,4 +1,4 @@
-"""Hierarchies: a row of Owen and Winter values beside one of Shapley values, and beside shap.
+"""Hierarchies beside Shapley values and shap, then conditional values beside shapiq.
 
     python -m benchmarks.correlated
 
@@ -6,7 +6,7 @@ An expansion of 450 points, RBF kernel, one thread, CPU time. A binary hierarchy
 compared with Shapley values under each removal, for two widths of the kernel: the default of
 scikit-learn's `gamma="scale"`, and one three times as narrow. shap's Partition explainer has the
 same clustering, 10 columns and 10 background rows, with its default number of evaluations and
-with enough of them to be exact.
+with enough of them to be exact. `benchmarks.conditional` has the second part.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from scipy.cluster.hierarchy import linkage
 from threadpoolctl import threadpool_limits
 
 import pkex
+from benchmarks import conditional
 from pkex.kernels import RBF
 
 __all__ = ["main"]
@@ -58,6 +59,7 @@ def hierarchies(backend: str) -> None:
     n_rows = N_ROWS if backend == "native" else 10
     print(f"{backend}: {N_POINTS} points, {N_COLUMNS} columns, {n_rows} rows")
     for scale in (7.1, 2.4):
+        neutral = 0.0
         model = pkex.KernelExpansion(X, alpha, RBF(scale))
         for removal in ("neutral", "product-of-marginals", "interventional"):
             rows = X[:N_BACKGROUND] if removal == "interventional" else None
@@ -67,9 +69,11 @@ def hierarchies(backend: str) -> None:
             calls = [partial(explainer, X[:n_rows]) for explainer in (plain, grouped)]
             times = cpu_seconds(*calls, repeats=REPEATS[backend])
             shapley, winter = (1e6 * seconds / n_rows for seconds in times)
+            neutral = neutral or shapley
             print(
                 f"  length scale {scale}, {removal}: Shapley {shapley:.0f} us a row, "
-                f"hierarchy {winter:.0f} us, {winter / shapley:.2f} times"
+                f"hierarchy {winter:.0f} us, {winter / shapley:.2f} times, "
+                f"{winter / neutral:.2f} neutral Shapley rows"
             )
 
 
@@ -103,6 +107,8 @@ def main() -> None:
         for backend in ("native", "numpy"):
             hierarchies(backend)
         beside_shap()
+        os.environ.pop("PKEX_BACKEND", None)
+        conditional.main()
 
 
 if __name__ == "__main__":

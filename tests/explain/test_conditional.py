@@ -217,6 +217,25 @@ def test_independent_columns_have_values_of_product_of_marginals():
         assert_allclose(conditional.values, product.values, rtol=0, atol=0)
 
 
+def test_notes_where_no_block_is_left():
+    """They do not say that nothing depends where the user asked for independence, or it is weak."""
+    rows = correlated(500, 3)
+    f = expansion(rows[:20], np.full(3, 5.0))
+    for blocks in ([], [[0]]):
+        asked = pkex.Explainer(f, rows, removal="conditional", blocks=blocks)(rows[:1])
+        assert asked.notes[0].startswith("blocks= has no block of two features")
+        assert "All features are treated as independent; the largest corr" in asked.notes[1]
+    weak = RNG.normal(size=(2000, 3))
+    weak[:, 1] += 0.2 * weak[:, 0]
+    found = pkex.Explainer(f, weak, removal="conditional")(weak[:1])
+    assert found.blocks == ()
+    assert found.notes[0].startswith("No two features have a correlation that is significant and")
+    assert found.notes[1].endswith("(x0 and x1)")
+    one = pkex.KernelExpansion(rows[:9, :1], np.ones(9), kernels.RBF())
+    alone = pkex.Explainer(one, rows[:, :1], removal="conditional")(rows[:1, :1])
+    assert len(alone.notes) == 1
+
+
 def test_single_columns_beside_a_block_take_any_kernel():
     """The factor of a column that stands alone is its mean over the background."""
     rows = correlated(60, 3)

@@ -117,12 +117,34 @@ def test_to_shap_carries_the_clustering():
     shap = pytest.importorskip("shap")
     explanation = Explainer(MODEL, X[:7], hierarchy=binary())(FRAME[:3])
     carried = explanation.to_shap()
-    assert_allclose(carried.clustering[:, :2], binary()[:, :2])
+    assert_allclose(carried.clustering, np.stack([binary()] * 3))
     assert isinstance(carried, shap.Explanation)
+    theirs = shap.explainers.Exact(
+        lambda rows: MODEL.predict(as_frame(rows)),
+        shap.maskers.Partition(X[:7], clustering=binary()),
+    )(X[:3])
+    assert_allclose(carried.clustering, theirs.clustering)
     nested = Explainer(MODEL, X[:7], hierarchy=[["a", "b", "c"], ["d", "e"]])(FRAME[:3])
     assert not hasattr(nested.to_shap(), "clustering") or nested.to_shap().clustering is None
     with pytest.raises(ValueError, match="no index for Winter values"):
         explanation.to_shapiq(0)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_bar_plot_of_shap_draws_the_clustering(several):
+    """The lines of the tree are drawn in grey beside the bars, of several rows and of one."""
+    shap, plt = pytest.importorskip("shap"), pytest.importorskip("matplotlib.pyplot")
+    heights = binary()
+    heights[:, 2] /= heights[:, 2].max()  # between 0 and 1, as shap's cutoff is
+    carried = Explainer(MODEL, X[:7], hierarchy=heights)(FRAME[:3]).to_shap()
+    counts = []
+    for clustering in (None, False):  # that of the explanation, and none
+        figure = plt.figure()
+        one = carried if several else carried[0]
+        shap.plots.bar(one, clustering=clustering, clustering_cutoff=1.1, show=False)
+        counts.append(len(figure.gca().lines))
+        plt.close(figure)
+    assert counts[0] >= counts[1] + 4
 
 
 @pytest.mark.parametrize("removal", [None, "interventional", "neutral"])
@@ -364,8 +386,13 @@ def test_one_feature_has_its_value():
     one = KernelExpansion([[0.0], [1.0]], [1.0, 2.0], RBF())
     grouped = Explainer(one, hierarchy=[["x0"]])([[0.5]])
     assert_array_equal(grouped.values, Explainer(one)([[0.5]]).values)
-    with pytest.raises(ValueError, match="at least two features"):
-        Explainer(one, np.arange(20.0)[:, None], hierarchy="correlation")
+    background = np.arange(20.0)[:, None]
+    for hierarchy in ("correlation", np.empty((0, 4))):
+        clustered = Explainer(one, background, hierarchy=hierarchy)([[0.5]])
+        assert_array_equal(clustered.values, Explainer(one, background)([[0.5]]).values)
+        assert clustered.index == "SV"
+    with pytest.raises(ValueError, match=r"linkage matrix of 1 feature has the shape \(0, 4\)"):
+        Explainer(one, background, hierarchy=np.empty((1, 4)))
 
 
 # ----------------------------------------------------------------------------------- the note

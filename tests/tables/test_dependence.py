@@ -90,7 +90,9 @@ def test_p_values_are_those_of_scipy(p_value):
     }
     if p_value == "spearman":
         [(_, found)] = module._of_numbers(ranks)
-        expected = stats.spearmanr(frame["a"], frame["b"]).pvalue
+        r = abs(stats.spearmanr(frame["a"], frame["b"]).statistic)
+        freedom = len(frame) - 4  # two fewer than scipy has, which are too many for few rows
+        expected = 2.0 * stats.t.sf(r * (freedom / (1.0 - r * r)) ** 0.5, freedom)
     elif p_value == "kruskal":
         found = module._of_both({0: ranks[0]}, {2: codes[2]})[0][1]
         expected = stats.kruskal(*[part["a"] for _, part in frame.groupby(codes[2])]).pvalue
@@ -160,3 +162,43 @@ def test_many_columns_are_bounded():
     wide = shared + np.zeros((20, 600))
     found = Dependence(wide).pairs
     assert max(max(pair[:2]) for pair in found) == 499
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "share"),
+    [(10, 30, None), (25, 6, None), (100, 12, None), (10, 6, 0.3), (60, 20, 0.05)],
+)
+def test_independent_columns_are_rarely_said_to_depend(n_rows, n_columns, share):
+    """One table in twenty at most; with that, 18 or more of 200 have a chance of 1 %.
+
+    With Student's t of n - 2 degrees of freedom one in eight tables of 10 rows and 30 columns had a
+    pair, and three in ten of the last kind, as columns of few ones are alike by chance.
+    """
+    rng, count = np.random.default_rng(0), 0
+    for _ in range(200):
+        table = rng.normal(size=(n_rows, n_columns))
+        if share is not None:
+            table = (rng.random((n_rows, n_columns)) < share).astype(float)
+        count += bool(Dependence(table).pairs)
+    assert count <= 17
+
+
+def test_rare_values_depend_where_they_occur_together():
+    rng = np.random.default_rng(0)
+    column = (rng.random(500) < 0.04).astype(float)
+    other = np.where(rng.random(500) < 0.01, 1.0 - column, column)
+    table = np.column_stack([column, other, np.roll(column, 1)])
+    assert [(pair.first, pair.second) for pair in Dependence(table).pairs] == [(0, 1)]
+    lonely = np.zeros((500, 2))
+    lonely[7] = 1.0  # equal, but in one table of 500 by chance: not significant among 21 pairs
+    noise = rng.normal(size=(500, 5))
+    assert Dependence(np.column_stack([lonely, noise])).pairs == ()
+
+
+def test_rare_categories_are_taken_together():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 2, size=(400, 2)).astype(object)
+    codes[5] = "rare"  # one row of each, the same one
+    assert Dependence(codes, None, [0, 1]).pairs == ()
+    codes[:, 1] = codes[:, 0]
+    assert len(Dependence(codes, None, [0, 1]).pairs) == 1

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pkex._util.validation import brief, is_index
+from pkex._util.words import pluralise
 from pkex.games.hierarchy import Hierarchy, Ordered
 
 __all__ = ["CORRELATION", "check_hierarchy", "from_linkage", "parse_hierarchy"]
@@ -62,11 +63,13 @@ def from_linkage(matrix: Any, names: Sequence[str]) -> Hierarchy:
     """Return the tree of a linkage matrix as `scipy.cluster.hierarchy.linkage` makes them."""
     n_features = len(names)
     rows = np.asarray(matrix, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape != (n_features - 1, 4) or n_features < 2:
+    if rows.shape != (n_features - 1, 4):
         raise ValueError(
-            f"hierarchy is an array of shape {rows.shape}; a linkage matrix of {n_features} "
-            f"features has the shape ({max(1, n_features - 1)}, 4)."
+            f"hierarchy is an array of shape {rows.shape}; a linkage matrix of "
+            f"{pluralise(n_features, 'feature')} has the shape ({n_features - 1}, 4)."
         )
+    if n_features == 1:  # which is merged with nothing
+        return Hierarchy(1, ((0,),), ("all",), (False,))
     pairs = rows[:, :2]
     limits = n_features + np.arange(len(rows))
     if not (np.isfinite(rows).all() and (pairs == np.floor(pairs)).all() and (pairs >= 0.0).all()):

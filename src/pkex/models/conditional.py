@@ -50,6 +50,13 @@ _BASE = (
     "The base value is the mean prediction under the conditional model, not the mean over the "
     "background rows"
 )
+_NONE_DEPEND = (
+    "No two features have a correlation that is significant and at least 0.3, so conditional "
+    "values are product-of-marginals values"
+)
+_ASKED_FOR_NONE = (
+    "blocks= has no block of two features, so conditional values are product-of-marginals values"
+)
 
 
 class ConditionalModel(NamedTuple):
@@ -138,12 +145,11 @@ def make_conditional(
     for block in members:
         _check_size(block, names)
     categories = _category_blocks(expansion, feature_groups, names, table, members)
+    left_out = _note_left_out(plain, groups, members, names)
     if not members:
-        note = "No features depend on each other by more than chance, so conditional values are "
+        independent = _ASKED_FOR_NONE if blocks is not None else _NONE_DEPEND
         text = f"{rows}, features treated as independent"
-        return ConditionalModel(
-            text, list(plain), kind, (), (note + "product-of-marginals values",)
-        )
+        return ConditionalModel(text, list(plain), kind, (), (independent, *left_out))
     backgrounds: list[Background] = []
     curious: dict[str, None] = {}
     for part, background, prepared in zip(expansion.parts, plain, groups, strict=True):
@@ -162,7 +168,7 @@ def make_conditional(
             ConditionalBackground(background.rows, background.weights, False, *facts)
         )
     named = tuple(tuple(names[player] for player in block) for block in members)
-    notes = [_BASE, *_note_curious(list(curious)), *_note_left_out(plain, groups, members, names)]
+    notes = [_BASE, *_note_curious(list(curious)), *left_out]
     shown = "; ".join(join_names(block) for block in named)
     text = f"{rows}, Gaussian within blocks of dependent features ({shown})"
     if len(categories) == len(members):
@@ -411,7 +417,7 @@ def _note_left_out(
         if n_rows < _FEWEST or len(names) > MAX_COLUMNS:
             continue
         _, _, correlation = standardise(background.rows, background.weights)
-        bound = np.tanh(_quantile(len(names) ** 2 // 2) / np.sqrt(n_rows - 3))
+        bound = np.tanh(_quantile(max(1, len(names) ** 2 // 2)) / np.sqrt(n_rows - 3))
         sizes = np.abs(correlation)
         for i, j in combinations(range(len(names)), 2):
             if owner.get(i, -1) != owner.get(j, -2):
@@ -422,6 +428,7 @@ def _note_left_out(
         return []
     size, i, j = largest
     return [
-        "Features of different blocks are treated as independent; the largest correlation left "
+        f"{'Features of different blocks' if blocks else 'All features'} are treated as "
+        "independent; the largest correlation left "
         f"out is {size:.2f} ({names[i]} and {names[j]})"
     ]

@@ -42,10 +42,13 @@ def to_shap(explanation: Explanation) -> Any:
 
 
 def _clustering(explanation: Explanation) -> dict[str, Floats]:
-    """Return the hierarchy as shap's bar plot draws it, where all groups have two members."""
+    """Return the hierarchy as shap's bar plot draws it, where all groups have two members.
+
+    shap has one linkage matrix for each row, and the bar plot takes it where they are equal.
+    """
     hierarchy = explanation.hierarchy
     linkage = None if hierarchy is None else hierarchy.linkage()
-    return {} if linkage is None else {"clustering": linkage}
+    return {} if linkage is None else {"clustering": np.stack([linkage] * len(explanation))}
 
 
 def _feature_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:

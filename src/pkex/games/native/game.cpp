@@ -111,7 +111,7 @@ void Game::plant(const std::vector<Index>& members, const std::vector<Index>& si
             "the groups of a hierarchy must make up a tree of all players.");
     tree_ = {groups_.data(), Index(count), widest};
     program_.tree = &tree_;
-    program_.near_one = program_.ratios = false;  // whose series are those of rules
+    program_.near_one = false;  // whose series are those of rules
 }
 
 void Game::take_factors(const Parts& parts) {

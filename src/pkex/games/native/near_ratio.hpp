@@ -20,6 +20,7 @@
 #include "near_one.hpp"
 #include "pairs.hpp"
 #include "signed_exponents.hpp"
+#include "tree.hpp"
 
 namespace PKEX_NAMESPACE {
 
@@ -188,7 +189,11 @@ private:
     void sweep(int vector, Vec scale, const Take& take) const {
         const Players<false> players = {exponents(vector), nullptr, nullptr, program_.n_players};
         const Vec part = (-2.0 * scale) * normal_exponential(-absent_[vector]);
-        ::PKEX_NAMESPACE::solve(players, *rung_, centred_, part, space_, take);
+        if (program_.tree) {
+            solve_tree(players, *program_.tree, part, space_.tree, take);
+        } else {
+            ::PKEX_NAMESPACE::solve(players, *rung_, centred_, part, space_, take);
+        }
     }
 
     template <int Terms, int Vectors>
