@@ -86,7 +86,8 @@ lowest: $(LOWEST)/.installed
 # Models of GPyTorch, BoTorch and optimisers, and the pages about them. These packages use what torch deprecates.
 torch: $(TORCH)/.installed
 	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning \
-	  tests/readers/test_torch.py tests/readers/test_torch_posteriors.py tests/readers/test_optimisers.py
+	  tests/readers/test_torch.py tests/readers/test_torch_posteriors.py tests/readers/test_torch_compare.py \
+	  tests/readers/test_optimisers.py
 	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/guide/bayesian_optimisation.md \
 	  docs/howto/optimisers.md
 

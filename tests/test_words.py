@@ -115,6 +115,7 @@ def test_what_results_print(name: str) -> None:
 WITHOUT_REPORT = (
     "leave_one_out",
     "gradients",
+    "comparison",
     "interactions",
 )  # interactions are a section of other reports
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         UnsupportedModelError,
     )
     from pkex.explain.change import change
+    from pkex.explain.compare import compare
     from pkex.explain.explainer import Explainer
     from pkex.explain.permutation import permutation_importance
     from pkex.explain.sage import sage
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pkex.readers import as_expansion
     from pkex.results.attribution import Attribution
     from pkex.results.change import Change
+    from pkex.results.comparison import Comparison
     from pkex.results.effects import Effects
     from pkex.results.explanation import Explanation
     from pkex.results.gradients import Gradients
@@ -50,6 +52,7 @@ __all__ = [
     "AdditivityError",
     "Attribution",
     "Change",
+    "Comparison",
     "Effects",
     "Explainer",
     "Explanation",
@@ -70,6 +73,7 @@ __all__ = [
     "UnsupportedModelError",
     "as_expansion",
     "change",
+    "compare",
     "errors",
     "games",
     "hsic",
@@ -88,6 +92,7 @@ _HOMES = {  # the module of a name, imported when the name is first used
     "AdditivityError": "errors",
     "Attribution": "results.attribution",
     "Change": "results.change",
+    "Comparison": "results.comparison",
     "Effects": "results.effects",
     "Explainer": "explain.explainer",
     "Explanation": "results.explanation",
@@ -108,6 +113,7 @@ _HOMES = {  # the module of a name, imported when the name is first used
     "UnsupportedModelError": "errors",
     "as_expansion": "readers",
     "change": "explain.change",
+    "compare": "explain.compare",
     "hsic": "statistics.hsic",
     "mmd": "statistics.mmd",
     "permutation_importance": "explain.permutation",

@@ -3,6 +3,7 @@
 from pkex.output.plots.accessors import (
     AttributionPlots,
     ChangePlots,
+    ComparisonPlots,
     EffectsPlots,
     ExplanationPlots,
     GradientsPlots,
@@ -16,6 +17,7 @@ from pkex.output.plots.bars import AttributionDisplay, ImportanceDisplay, Margin
 from pkex.output.plots.beeswarm import BeeswarmDisplay
 from pkex.output.plots.change import ChangeDisplay
 from pkex.output.plots.cohorts import CohortsDisplay
+from pkex.output.plots.comparison import ComparisonDisplay
 from pkex.output.plots.dependence import DependenceDisplay
 from pkex.output.plots.display import Display
 from pkex.output.plots.effects import EffectsDisplay
@@ -37,6 +39,8 @@ __all__ = [
     "ChangeDisplay",
     "ChangePlots",
     "CohortsDisplay",
+    "ComparisonDisplay",
+    "ComparisonPlots",
     "DecisionDisplay",
     "DependenceDisplay",
     "Display",

@@ -367,7 +367,7 @@ def test_a_progress_bar_moves_and_counts_rows(call, n_rows, removal, monkeypatch
     monkeypatch.setattr(uncertainty, "_PAIRS", 2**9)
     monkeypatch.setattr(quadratic, "_FACTORS", 2**12)
     model = GaussianProcessRegressor(gp.Matern(1.2, nu=1.5), alpha=0.1, optimizer=None)
-    explain = Explainer(model.fit(X[:8], Y[:8]), X[4:6], removal=removal)
+    explain = Explainer(model.fit(X[:8], Y[:8]), X[2:8], removal=removal)
     rows = np.random.default_rng(2).normal(size=(n_rows, 3))
     if call == "variance":
         explain.explain_variance(rows, progress=True)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from scipy.sparse import csr_array
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
 
 import pkex
@@ -24,6 +25,7 @@ mpl.use("Agg")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(8, 3))
 MODEL = pkex.KernelExpansion(X, RNG.normal(size=8), pkex.kernels.RBF(2.0))
+PROCESS = GaussianProcessRegressor(alpha=0.1, optimizer=None).fit(X, X[:, 0])
 ONE = pkex.Explainer(MODEL)(X)
 SPARSE = pkex.KernelExpansion(csr_array(X), RNG.normal(size=8), pkex.kernels.RBF(2.0))
 EXPLAINED = {
@@ -77,6 +79,10 @@ KINDS: list[tuple[Any, dict[str, Any]]] = [
             "bar": plots.SensitivityDisplay,
             "pairs": plots.PairsDisplay,
         },
+    ),
+    (
+        pkex.compare(PROCESS, X[0], X[1]),
+        {"": plots.ComparisonDisplay, "bars": plots.ComparisonDisplay},
     ),
     (
         pkex.change(MODEL, X, X + 1.0, n_permutations=0),

@@ -22,19 +22,19 @@ from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelEr
 from pkex.explain.problem import PreparedRows, Problem
 from pkex.explain.unsupported import refuse_conditional
 from pkex.games.accumulator import Accumulator
-from pkex.games.atoms import Atoms
 from pkex.games.covariance import PriorCovariance
 from pkex.games.engine import run_reduction
 from pkex.games.points import WeightedPoints
-from pkex.games.quadratic import pairs_of, tiles_of
 from pkex.games.sums import sort_rules
 from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import Posterior, SampleMixture
 from pkex.models.posterior_moments import (
     UNIT,
     bound_mixture_error,
+    count_work,
     explain_latent_variance,
     find_inverse_norms,
+    has_few_coalitions,
     subtract_explained,
 )
 from pkex.models.products import as_products
@@ -206,7 +206,7 @@ def _sum_variances(
     sums = Accumulator()
     residual, digits, efficient = 0.0, math.inf, True
     games, missed = zip(*(_shortest_products(*part) for part in parts), strict=True)
-    forecast = _forecast(games, len(parts[0][2]), progress)
+    forecast = _forecast(games, [rows for _, _, rows in parts], progress)
     for points, gap, (_, part, rows), level in zip(games, missed, parts, levels, strict=True):
         posterior = _posterior(part)
         options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "forecast": forecast}
@@ -248,18 +248,22 @@ def _shortest_products(
 ) -> tuple[WeightedPoints, float]:
     """Return the games as sums of products, of the fewest that are close enough, and their error.
 
-    That is what a value of the variance may be off by.
+    That is what a value of the variance may be off by. Where coalitions are taken one by one, the
+    number of products matters little, and the games have all.
     """
     for tol in _MIXTURES:
         games = as_products(points, part, tol)
         error, prior = bound_mixture_error(games, _posterior(part), rows)
         if error <= _ACCURACY * prior:
             break
+    if has_few_coalitions(games, rows):
+        games = as_products(points, part)
+        error, _ = bound_mixture_error(games, _posterior(part), rows)
     return games, error
 
 
-def _forecast(games: Sequence[WeightedPoints], n_rows: int, progress: bool) -> Forecast:
-    """Return what warns of a variance that takes long: all pairs of atoms for every row."""
+def _forecast(games: Sequence[WeightedPoints], rows: Sequence[Floats], progress: bool) -> Forecast:
+    """Return what warns of a variance that takes long, by what every row needs."""
     n_points = max(len(points.z) for points in games)
     n_products = max(len(points.plan.terms) for points in games)
     products = f" times {n_products} products that the kernel is a sum of" * (n_products > 1)
@@ -269,19 +273,19 @@ def _forecast(games: Sequence[WeightedPoints], n_rows: int, progress: bool) -> F
     assert background is not None
     each = "" if background.marginal else ", for each background row"
     fewer = "rows or" if background.marginal else "rows, background rows or"
+    few = all(has_few_coalitions(*pair) for pair in zip(games, rows, strict=True))
+    needed = "sets of features at" if few else "pairs of"
 
     def announce(seconds: float) -> None:
         warnings.warn(
-            f"the variance of {pluralise(n_rows, 'row')} will take about "
-            f"{format_duration(seconds)}: a row needs all pairs of {n_points} training "
+            f"the variance of {pluralise(len(rows[0]), 'row')} will take about "
+            f"{format_duration(seconds)}: a row needs all {needed} {n_points} training "
             f"points{products}{each}. Fewer {fewer} training points take less{other}.{bar}",
             PerformanceWarning,
             stacklevel=outer_stack_level(),
         )
 
-    atoms = [Atoms(points.plan, points.z) for points in games]
-    tiles = [tile for each in atoms for tile in tiles_of(each.plan.n_players, each.count)]
-    return Forecast(n_rows * sum(map(pairs_of, tiles)), announce)
+    return Forecast(sum(map(count_work, games, rows)), announce)
 
 
 def _uncertain_parts(problem: Problem, prepared: PreparedRows) -> Sequence[Part]:

@@ -219,7 +219,8 @@ def _refine_nodes(
     before: VarianceSums | None = None
     while True:
         inputs = from_distributions(problem.model.expansion, X, size, has_names=has_names)
-        sums, missed = _sum_variance(problem, inputs, order, n_jobs)
+        # pairs are not compared, so the first sums, which are never the last, go without
+        sums, missed = _sum_variance(problem, inputs, 1 if before is None else order, n_jobs)
         if before is not None:
             difference = _largest_difference(before, sums)
             if difference <= _SETTLED or 2 * size > most:

@@ -2,8 +2,8 @@
 
 Where removed features are averaged independently (product of marginals), pairs of atoms have the
 factors ``E[g_aj g_cj] = E[g_aj] E[g_cj] + C_ac`` with the covariances of `pkex.games.moments`.
-These are products of short vectors (`pkex.games.compression`), where sums over all rows of the
-background would be most of the work.
+These are products of short vectors (`pkex.games.compression`), and with the means in front of the
+vectors so are the means of products. Sums over all rows of the background would take longest.
 
 *Rounding.* Such a mean is off by at most ``c u |g_a| |g_c|``, in the norm of the root of the mean
 square, with ``c = 3 R + 64`` units for R rows: R for each of both vectors, R for their product, as
@@ -21,7 +21,7 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex.games.atoms import Atoms
 from pkex.games.engine import run_reduction
-from pkex.games.moments import AtomFactors, Bundles, multiply_centred, multiply_means
+from pkex.games.moments import AtomFactors, Bundles, multiply_centred
 from pkex.games.points import Background
 from pkex.games.protocols import Factors
 from pkex.games.threads import workspace
@@ -51,8 +51,9 @@ class AveragedAtoms:
         )
         factors = run_reduction(every, n_jobs=n_jobs)
         self.atoms, self.n_rows = atoms, len(background.rows)
-        self.means: Factors = factors.means
-        self.short: list[Floats] = factors.centred
+        means: Floats = factors.means.values
+        pairs = zip(means, factors.centred, strict=True)
+        self.short = [np.concatenate([mean[None], centred]) for mean, centred in pairs]
 
     @staticmethod
     def suit(atoms: Atoms, background: Background) -> bool:
@@ -69,10 +70,9 @@ class AveragedAtoms:
         """Return the means of products of pairs of atoms, shape (players, pairs)."""
         widths = first.stop - first.start, second.stop - second.start
         room = workspace("covariances", len(self.short), *widths)
-        covariances = multiply_centred(self.short, first, second, room)
-        values, deficits = multiply_means(self.means, covariances, first, second)[0]
-        np.maximum(values, 0.0, out=values)  # which rounding may miss
-        np.minimum(deficits, 1.0, out=deficits)
+        values = multiply_centred(self.short, first, second, room)
+        np.clip(values, 0.0, 1.0, out=values)  # which rounding may miss
+        deficits = np.subtract(1.0, values, out=workspace("absent_deficits", *values.shape))
         return Factors(*(part.reshape(len(part), -1) for part in (values, deficits)))
 
     def bound_rounding(self, weights: Floats, here: Factors) -> Floats:
@@ -80,8 +80,7 @@ class AveragedAtoms:
 
         `weights` are those of points, and `here` the factors of atoms at the rows.
         """
-        squares = np.stack([np.einsum("ra,ra->a", short, short) for short in self.short])
-        norms = np.sqrt(self.means.values**2 + squares)
+        norms = np.sqrt([np.einsum("ra,ra->a", short, short) for short in self.short])
         sizes = np.maximum(here.values, norms[:, None]).prod(axis=0)  # (rows, atoms)
         coefficients = np.array([abs(term.coefficient) for term in self.atoms.plan.terms])
         by_point = np.tensordot(

@@ -11,7 +11,8 @@ is orthogonal to Q, so that
 Here ``|e_a| <= 1e-8 |c_a|`` for every atom, which is computed and not estimated. So a covariance is
 off by less than a rounding, 1.1e-16, of the product of two standard deviations, which is what a
 matrix product over all rows is off by as well. Q is found from combinations of the columns with
-random coefficients (Halko, Martinsson and Tropp 2011), drawn from a fixed seed.
+random coefficients (Halko, Martinsson and Tropp 2011), drawn from a fixed seed; a few at a time, of
+what the ones before leave.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = ["compress"]
 
 
 _LEFT = 1e-8  # of the size of a column, which no part outside of the basis has more of
-_FIRST = 24  # combinations at first
+_STEP = 16  # combinations at a time
 _WORTH = 0.6  # of the rows: a basis that is larger saves too little
 
 
@@ -38,27 +39,34 @@ def compress(blocks: Sequence[Floats]) -> list[Floats]:
     blocks : sequence of arrays of shape (bundles, rows, atoms of a block)
         Centred factors, times the roots of the weights of the rows.
     """
+    rng, drawn = np.random.default_rng(0), list[Floats]()
     bundles = range(len(blocks[0]))
-    return [_shorten(np.concatenate([block[j] for block in blocks], axis=1)) for j in bundles]
+    columns = (np.concatenate([block[j] for block in blocks], axis=1) for j in bundles)
+    return [_shorten(one, rng, drawn) for one in columns]
 
 
-def _shorten(columns: Floats) -> Floats:
-    """Return a matrix of fewer rows with the same products of columns, or the matrix itself."""
+def _shorten(columns: Floats, rng: np.random.Generator, drawn: list[Floats]) -> Floats:
+    """Return a matrix of fewer rows with the same products of columns, or the matrix itself.
+
+    Random coefficients that were `drawn` for other columns are taken again.
+    """
     n_rows, n_atoms = columns.shape
-    size, most = _FIRST, int(_WORTH * n_rows)
+    most = int(_WORTH * n_rows)
     sizes = np.sqrt(np.einsum("ra,ra->a", columns, columns))
-    scaled = columns / np.where(sizes > 0.0, sizes, 1.0)
-    rng = np.random.default_rng(0)
-    sketch = np.empty((n_rows, 0))
-    while size <= most:
-        more = scaled @ rng.standard_normal((n_atoms, size - sketch.shape[1]))
-        sketch = np.concatenate([sketch, more], axis=1)
-        basis, _ = np.linalg.qr(sketch)
-        inside = basis.T @ scaled
-        outside = scaled - basis @ inside
+    outside = columns / np.where(sizes > 0.0, sizes, 1.0)
+    basis, inside = np.empty((n_rows, 0)), list[Floats]()
+    while basis.shape[1] + _STEP <= most:
+        if len(drawn) == len(inside):
+            drawn.append(rng.standard_normal((n_atoms, _STEP)))
+        sketch = outside @ drawn[len(inside)]
+        for _ in range(2):  # once leaves roundings of what was there before
+            sketch -= basis @ (basis.T @ sketch)
+            sketch, _ = np.linalg.qr(sketch)
+        inside.append(sketch.T @ outside)
+        outside -= sketch @ inside[-1]
+        basis = np.concatenate([basis, sketch], axis=1)
         left = np.einsum("ra,ra->a", outside, outside).max(initial=0.0)
         if left <= _LEFT**2:
-            inside *= sizes
-            return inside
-        size = size + size // 2
+            short: Floats = np.concatenate(inside) * sizes
+            return short
     return columns

@@ -17,10 +17,11 @@ from pkex.games.atoms import Atoms, diagonal_factors
 from pkex.games.averages import AveragedAtoms
 from pkex.games.blas import single_blas
 from pkex.games.blocks import balance, even_step, rectangle
+from pkex.games.coalitions import CoalitionForm
 from pkex.games.engine import run_reduction
 from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints
-from pkex.games.quadratic import QuadraticGame, explain_diagonal
+from pkex.games.quadratic import QuadraticGame, explain_diagonal, pairs_of, tiles_of
 from pkex.games.sums import GameSums
 from pkex.games.threads import run_in_order
 from pkex.kernels.normal_form import bound_gap
@@ -29,8 +30,10 @@ from pkex.models.posterior import Posterior
 __all__ = [
     "UNIT",
     "bound_mixture_error",
+    "count_work",
     "explain_latent_variance",
     "find_inverse_norms",
+    "has_few_coalitions",
     "subtract_explained",
 ]
 
@@ -90,7 +93,7 @@ def explain_latent_variance(
     posterior: Posterior,
     rows: Floats,
     **options: Any,
-) -> tuple[GameSums, QuadraticGame, float]:
+) -> tuple[GameSums, QuadraticGame | CoalitionForm, float]:
     """Return the values of the variance of the latent function, in the units of the kernel.
 
     The variance at a row h is ``k(h, h) - k_h' (K + noise)^-1 k_h``: the worth of the kernel of a
@@ -101,11 +104,32 @@ def explain_latent_variance(
     assert background is not None
     atoms = Atoms(points.plan, points.z)
     inverse = posterior.inverse()
-    averages = AveragedAtoms(atoms, background) if AveragedAtoms.suit(atoms, background) else None
-    form = QuadraticGame(atoms, inverse, as_column_major(rows), background, averages)
-    explained: GameSums = run_reduction(form, **options)
+    form: QuadraticGame | CoalitionForm
+    with single_blas():
+        if has_few_coalitions(points, rows):
+            form = CoalitionForm(atoms, inverse, as_column_major(rows), background)
+        else:
+            averaged = AveragedAtoms.suit(atoms, background)
+            averages = AveragedAtoms(atoms, background) if averaged else None
+            form = QuadraticGame(atoms, inverse, as_column_major(rows), background, averages)
+        explained: GameSums = run_reduction(form, **options)
     diagonal, constant = explain_diagonal(points.plan, as_column_major(rows), background)
     return explained.scaled(-1.0) + diagonal, form, constant
+
+
+def has_few_coalitions(points: WeightedPoints, rows: Floats) -> bool:
+    """Return whether the variance at rows is found for all coalitions one by one."""
+    assert points.background is not None
+    return CoalitionForm.suit(Atoms(points.plan, points.z), rows, points.background)
+
+
+def count_work(points: WeightedPoints, rows: Floats) -> float:
+    """Return how much the forecast of a variance counts, as the form that is taken does."""
+    assert points.background is not None
+    atoms, n_rows = Atoms(points.plan, points.z), len(rows)
+    if has_few_coalitions(points, rows):
+        return float(n_rows * len(points.background.rows) * atoms.count)
+    return float(n_rows * sum(map(pairs_of, tiles_of(points.plan.n_players, atoms.count))))
 
 
 def bound_mixture_error(

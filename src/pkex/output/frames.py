@@ -19,6 +19,7 @@ from pkex.output.view.rows import REST
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
     from pkex.results.change import Change
+    from pkex.results.comparison import Comparison
     from pkex.results.explanation import Explanation
     from pkex.results.gradients import Gradients
     from pkex.results.importance import Importance
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "attribution",
     "change",
+    "comparison",
     "explanation",
     "gradients",
     "importance",
@@ -91,6 +93,16 @@ def change(result: Change, _totals: bool) -> Any:
         "distance": result.distances,
         "p_mean": p_mean,
         "p_distribution": p_distribution,
+    }
+    return _feature_frame(result, columns)
+
+
+def comparison(result: Comparison, _totals: bool) -> Any:
+    """Return a line for each feature: its value, how certain it is, and that of the variance."""
+    columns = {
+        "value": result.values,
+        "std": result.std,
+        "variance_value": result.variance_values,
     }
     return _feature_frame(result, columns)
 

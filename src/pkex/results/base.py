@@ -165,6 +165,8 @@ class Result(ArrayResult):
         - `Change`: a line for each feature. Columns ``before`` and ``after``, the mean values;
           ``contribution``, their difference; ``distance``, the energy distance; with permutations
           ``p_mean`` and ``p_distribution``, adjusted.
+        - `Comparison`: a line for each feature, the largest value first. Columns ``value`` and
+          ``std``, of the mean; ``variance_value``.
         - `Effects`: a line for each place of an average curve. Columns ``output``, where there are
           several; ``feature``, ``with`` (the second of a pair), ``value``, ``with_value``,
           ``average``, ``std``. Individual curves are not in it.
@@ -208,7 +210,8 @@ class Result(ArrayResult):
     def report(self, path: PathLike, *, title: str | None = None, details: Details = None) -> None:
         """Write a report that opens in a browser: one HTML file, written whole or not at all.
 
-        Gradients and left out rows have none. That of interactions is a part of other reports.
+        Gradients, left out rows and comparisons have none. That of interactions is a part of other
+        reports.
 
         Parameters
         ----------

@@ -54,6 +54,7 @@ RENAMED: dict[str, dict[str, str]] = {
     "LeaveOneOut": {},
     "Sensitivity": _SHARED | {"interactions": "interaction_fraction"},
     "Change": {},
+    "Comparison": {},
 }
 
 SELECTIONS = {
@@ -84,6 +85,7 @@ SELECTIONS = {
         "verdict": lambda c: c.verdict(0.2),
         "the last output": lambda c: c.select_output(len(c.output_names) - 1, "plot"),
     },
+    pkex.Comparison: {},
     pkex.Gradients: {
         "the last column of the first row": lambda g: g[0, -1],
         "all rows, and the first again": lambda g: pkex.Gradients.concat([g, g[:1]]),

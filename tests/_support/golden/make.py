@@ -32,6 +32,7 @@ KINDS = (
     pkex.Attribution,
     pkex.Sensitivity,
     pkex.Change,
+    pkex.Comparison,
     pkex.Gradients,
     pkex.Effects,
 )
@@ -200,6 +201,9 @@ RESULTS = {
         classes()[1] + 0.5,
         classes()[1] - 0.5,
         n_permutations=0,
+    ),
+    "comparison": lambda: pkex.compare(
+        process()[0], process()[1][:1], {"a": 0.5, "b": float(process()[1]["b"].iloc[0])}, n_jobs=1
     ),
     "effects": lambda: pkex.Explainer(process()[0], process()[1], n_jobs=1).effects(
         ["a", ("a", "b")], kind="both", grid_resolution=4, return_std=True

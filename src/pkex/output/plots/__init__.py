@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pkex.output.plots import beeswarm as beeswarm
     from pkex.output.plots import change as change
     from pkex.output.plots import cohorts as cohorts
+    from pkex.output.plots import comparison as comparison
     from pkex.output.plots import dependence as dependence
     from pkex.output.plots import effects as effects
     from pkex.output.plots import gradients as gradients

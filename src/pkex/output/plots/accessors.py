@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AttributionPlots",
     "ChangePlots",
+    "ComparisonPlots",
     "EffectsPlots",
     "ExplanationPlots",
     "GradientsPlots",
@@ -418,3 +419,32 @@ class ChangePlots(Plots):
     _title = "a Change"
 
     __call__ = boxes = Plot(lambda: plots.change.ChangeDisplay)
+
+
+class ComparisonPlots(Plots):
+    """The plots of a `Comparison`: ``comparison.plot()``, which is ``comparison.plot.bars()``.
+
+    Of several outputs one has to be chosen with ``output=``.
+
+    Parameters
+    ----------
+    result : Comparison
+        The result to draw.
+
+    See Also
+    --------
+    Comparison.to_frame : The same numbers as a table.
+
+    Examples
+    --------
+    >>> import pkex
+    >>> from sklearn.gaussian_process import GaussianProcessRegressor
+    >>> model = GaussianProcessRegressor(alpha=0.1).fit([[0.0, 0.0], [1.0, 2.0]], [0.0, 1.0])
+    >>> comparison = pkex.compare(model, [1.0, 0.0], [0.0, 0.0])
+    >>> [ax.get_xlabel() for ax in comparison.plot().axes_]
+    ['Shapley value...', 'Shapley value of the variance']
+    """
+
+    _title = "a Comparison"
+
+    __call__ = bars = Plot(lambda: plots.comparison.ComparisonDisplay)
