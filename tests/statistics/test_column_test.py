@@ -11,15 +11,10 @@ import pkex
 from pkex.games.backend import game_class
 from pkex.games.plan import Plan
 from pkex.kernels import RBF, Categorical, Laplacian
-from pkex.statistics import block_mean, column_test
-from pkex.statistics.column_test import (
-    HalfMatrix,
-    QuadraticForm,
-    forms_of,
-    p_value,
-    weighted_integrals,
-)
+from pkex.statistics import block_mean, quadratic_forms
+from pkex.statistics.column_test import forms_of, p_value, weighted_integrals
 from pkex.statistics.pair_weights import MMDWeights
+from pkex.statistics.quadratic_forms import HalfMatrix, QuadraticForm
 from pkex.statistics.target_weights import HSICWeights
 from tests._support.cases import KERNELS, assert_close, pair_game, pair_source, sample, scales
 from tests._support.unchecked import unchecked
@@ -75,7 +70,7 @@ def test_a_form_is_the_share_of_a_permuted_column(case, which):
 @pytest.mark.parametrize("kernel", [RBF(1.0), Laplacian(1.0), Categorical(0.5)], ids=str)
 @pytest.mark.parametrize("n", [1, 5, 40, 300])
 def test_low_rank_and_looking_up_agree(monkeypatch, kernel, n):
-    monkeypatch.setattr(column_test, "_STRIP", 90)
+    monkeypatch.setattr(quadratic_forms, "STRIP", 90)
     rng = np.random.default_rng(n)
     x = rng.integers(4, size=(n, 1)).astype(float) if n == 40 else rng.normal(size=(n, 1))
     weights = rng.normal(size=(n, n))
