@@ -11,8 +11,8 @@
 #include <stdexcept>
 
 #include "checks.hpp"
-#include "game.hpp"
 #include "distance_binding.hpp"
+#include "game.hpp"
 #include "lookup_binding.hpp"
 #include "memory.hpp"
 #include "ratio_binding.hpp"
