@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "conditional_data.hpp"
-#include "kinds.hpp"
 #include "distance_data.hpp"
+#include "kinds.hpp"
 #include "lookup_data.hpp"
 #include "ratio_data.hpp"
 #include "signed_series.hpp"
