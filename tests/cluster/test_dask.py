@@ -83,6 +83,18 @@ def test_mmd_and_hsic_with_permutations(dask, counted, monkeypatch, block_size):
         np.testing.assert_array_equal(mine.values, other.values)
         np.testing.assert_array_equal(mine.p_values, other.p_values)
         np.testing.assert_array_equal(mine.univariate, other.univariate)
+        np.testing.assert_array_equal(mine.null_values, other.null_values)
+        np.testing.assert_array_equal(mine.univariate_null_values, other.univariate_null_values)
+        np.testing.assert_array_equal(mine.member_null_values, other.member_null_values)
+
+
+def test_drift_is_detected_as_in_one_process(dask, counted, monkeypatch):
+    monkeypatch.setattr("pkex.statistics.attribution._LARGE", 0)
+    drift = pkex.MMDDrift(n_permutations=99, random_state=0).fit(X[:300])
+    found = drift.detect(X[300:] + 0.1)
+    assert counted
+    with joblib.parallel_config(backend="threading", n_jobs=1):
+        assert drift.detect(X[300:] + 0.1) == found
 
 
 def slow(task):

@@ -11,15 +11,10 @@ import pkex
 from pkex.games.backend import game_class
 from pkex.games.plan import Plan
 from pkex.kernels import RBF, Categorical, Laplacian
-from pkex.statistics import block_mean, column_test
-from pkex.statistics.column_test import (
-    HalfMatrix,
-    QuadraticForm,
-    forms_of,
-    p_value,
-    weighted_integrals,
-)
+from pkex.statistics import block_mean, quadratic_forms
+from pkex.statistics.column_test import forms_of, p_value, weighted_integrals
 from pkex.statistics.pair_weights import MMDWeights
+from pkex.statistics.quadratic_forms import HalfMatrix, QuadraticForm
 from pkex.statistics.target_weights import HSICWeights
 from tests._support.cases import KERNELS, assert_close, pair_game, pair_source, sample, scales
 from tests._support.unchecked import unchecked
@@ -75,7 +70,7 @@ def test_a_form_is_the_share_of_a_permuted_column(case, which):
 @pytest.mark.parametrize("kernel", [RBF(1.0), Laplacian(1.0), Categorical(0.5)], ids=str)
 @pytest.mark.parametrize("n", [1, 5, 40, 300])
 def test_low_rank_and_looking_up_agree(monkeypatch, kernel, n):
-    monkeypatch.setattr(column_test, "_STRIP", 90)
+    monkeypatch.setattr(quadratic_forms, "STRIP", 90)
     rng = np.random.default_rng(n)
     x = rng.integers(4, size=(n, 1)).astype(float) if n == 40 else rng.normal(size=(n, 1))
     weights = rng.normal(size=(n, n))
@@ -220,3 +215,62 @@ def test_alone_is_the_statistic_of_one_player(which):
             single = call(X[:, columns], other(list(columns)), **options)
             assert_close(found.univariate[player], single.statistic, 1e-14)
             assert found.p_univariate[player] == single.p_statistic
+
+
+def wide_form(kernel, n=700, seed=0):
+    """Return a form of many rows, so that single precision is used where it has a root."""
+    rng = np.random.default_rng(seed)
+    x, weights = rng.normal(size=(n, 1)), rng.normal(size=(n, n)) * 1e-9
+    return QuadraticForm.of(HalfMatrix.of(weights + weights.T), kernel(x))
+
+
+@pytest.mark.parametrize("count", [None, 0, 1, 3])
+def test_rough_values_are_within_their_bounds(count):
+    rng = np.random.default_rng(1)
+    for form in (wide_form(RBF(1.0)), wide_form(RBF(1.0), n=60), wide_form(Categorical(0.5))):
+        orders = np.array([rng.permutation(len(form.weights)) for _ in range(20)])
+        if form.root is None:
+            np.testing.assert_array_equal(form.rough_values(orders), form.values(orders))
+            assert form.rough_bounds == 0.0
+            continue
+        off = np.abs(form.rough_values(orders, count) - form.values(orders)).max()
+        bound = form.rough_bounds[-1 if count is None else count]
+        assert off <= bound + form.error
+        # a bound that is not far from what decides: the standard deviation under permutations
+        assert count is not None or bound < 0.2 * form.values(orders).std()
+        if count is None and len(form.weights) > 512:
+            assert off > 0.0  # single precision it is
+
+
+def test_weights_that_cannot_be_scaled_stay_in_double_precision():
+    form = wide_form(RBF(1.0))
+    tiny = HalfMatrix([1e-290 * strip for strip in form.weights.strips])
+    form = QuadraticForm.of_root(tiny, form.root, 1.0)
+    order = np.arange(len(form.root))[None]
+    np.testing.assert_array_equal(form.rough_values(order), form.values(order))
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.02, 1.0], ids=["chance", "some", "clear"])
+def test_rough_values_give_the_p_values_of_full_ones(monkeypatch, shift):
+    """A root in single precision and a matrix that is looked up, added up: every count the same."""
+    forms = [wide_form(RBF(1.0)), wide_form(Laplacian(1.0), seed=2)]
+    rng = np.random.default_rng(0)
+    root = forms[0].root
+    push = shift * 1e-9 * root[:, :1] @ root[:, :1].T  # what makes the observed value large
+    weights = HalfMatrix.of(push)
+    strips = [a + b for a, b in zip(forms[0].weights.strips, weights.strips, strict=True)]
+    forms[0] = QuadraticForm.of_root(HalfMatrix(strips), root, 1.0)
+    assert forms[0].root is not None
+    assert forms[1].root is None
+    n = 150
+    orders = np.array([rng.permutation(len(root)) for _ in range(n)])
+    null = forms[0].values(orders) + forms[1].values(orders)
+    itself = np.arange(len(root))[None]
+    observed = float((forms[0].values(itself) + forms[1].values(itself))[0])
+    reached = null >= observed - forms[0].error - forms[1].error
+    expected = (reached.sum() + 1) / (n + 1)
+    if reached.sum() >= 20:
+        expected = 20 / (int(np.flatnonzero(np.cumsum(reached) == 20)[0]) + 1)
+    for allowed in (0.2, 3.0):  # the second leaves most of them open
+        monkeypatch.setattr("pkex.statistics.column_test._OPEN", allowed)
+        assert p_value([forms], n, np.random.default_rng(0)) == expected

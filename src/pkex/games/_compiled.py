@@ -15,6 +15,7 @@ __all__ = [
     "config",
     "contract_looked_up",
     "integrate_sparse",
+    "measure_distances",
     "sum_blocks",
     "sum_chain",
 ]
@@ -31,6 +32,8 @@ sum_chain: Any = None
 """That of `pkex.games.conditional_chain`."""
 integrate_sparse: Any = None
 """That of `pkex.games.sparse_integrals`, or None."""
+measure_distances: Any = None
+"""That of `pkex.games.distances`, or None."""
 
 
 def config() -> dict[str, str | list[str]]:
@@ -44,6 +47,7 @@ try:
         config,
         contract_looked_up,
         integrate_sparse,
+        measure_distances,
         sum_blocks,
         sum_chain,
     )

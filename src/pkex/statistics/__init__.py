@@ -11,6 +11,7 @@ weighted sum of the values of product games. The files, in the order in which a 
   those of the columns one by one, under permuted weights;
 - `low_rank`: each column by itself under permuted weights, without a pass over the pairs;
 - `column_test`: is the contribution of a column that is independent of the others significant?
+  `quadratic_forms` has what it permutes;
 - `bounds`: error bounds of a statistic; `interactions`: those of its features;
 - `duration`: how long a statistic will take;
 - `selector` and `drift`: estimators of scikit-learn; `reference`: files of the latter. The result

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.types import Floats
+from pkex.games.distances import measure_distances
 from pkex.games.protocols import Added
 from pkex.kernels import Kernel
 from pkex.kernels.heuristic import Heuristic
@@ -93,45 +94,48 @@ class SeveralKernels:
         """Return the kernels for the table of a heuristic."""
         widths, flags = heuristic.widths, np.array(heuristic.categorical)
         numeric, categorical = np.flatnonzero(~flags).tolist(), np.flatnonzero(flags).tolist()
-        scales = []
-        for column in numeric:
-            cells = heuristic.numbers[:, column]
-            scales.append(_spread(cells if observed is None else cells[observed[:, column]]))
+        scales = _spreads(heuristic.numbers[:, numeric])
+        for place, column in enumerate(numeric):
+            if observed is not None and not observed[:, column].all():
+                scales[place] = _spreads(heuristic.numbers[observed[:, column], column, None])[0]
         exponents = -np.log(widths[categorical])
-        return cls(numeric, widths[numeric], np.array(scales), categorical, exponents)
+        return cls(numeric, widths[numeric], scales, categorical, exponents)
 
     def add(self, x: Floats, z: Floats, values: Floats) -> None:
         """Add the three kernels."""
-        from scipy.spatial.distance import cdist
-
         count = len(self.numeric) + len(self.categorical)
-        squares, sums, distances = (np.zeros((len(x), len(z))) for _ in range(3))
         if self.numeric:
-            left, right = x[:, self.numeric], z[:, self.numeric]
-            squares = 0.5 * cdist(left / self.widths, right / self.widths, "sqeuclidean")
-            root = np.sqrt(count) * self.widths
-            sums = cdist(left / root, right / root, "cityblock")
-            distances = cdist(left / self.scales, right / self.scales, "sqeuclidean")
+            left, right = (t[:, self.numeric] if self.categorical else t for t in (x, z))
+            scales = np.stack([self.widths, np.sqrt(count) * self.widths, self.scales])
+            squares, sums, distances = measure_distances(left, right, scales)
+            squares *= 0.5
+        else:
+            squares, sums, distances = np.zeros((3, len(x), len(z)))
         for column, exponent in zip(self.categorical, self.exponents, strict=True):
             differ = x[:, column][:, None] != z[:, column]
             squares += exponent * differ
             sums += exponent * differ
             distances += _DIFFERENT * differ
-        power = np.exp(squares / -_WIDEST)
+        squares /= -_WIDEST
+        power = np.exp(squares, out=squares)
         for width in range(4):  # from the widest to the narrowest, a fourth power each
             values[0] += 0.25 * power
             if width < 3:
                 power *= power
                 power *= power
-        values[1] += np.exp(-sums)
-        values[2] -= np.sqrt(distances)
+        values[1] += np.exp(np.negative(sums, out=sums), out=sums)
+        values[2] -= np.sqrt(distances, out=distances)
 
 
-def _spread(cells: Floats) -> float:
-    """Return the interquartile range of a column, or its standard deviation, or 1."""
-    low, high = np.quantile(cells, [0.25, 0.75]) if len(cells) else (0.0, 0.0)
-    spread = float(high - low) or float(cells.std() if len(cells) else 0.0)
-    return spread if 0.0 < spread < np.inf else 1.0
+def _spreads(cells: Floats) -> Floats:
+    """Return the interquartile range of each column, or its standard deviation, or 1."""
+    if not cells.size:
+        return np.ones(cells.shape[1])
+    low, high = np.quantile(cells, [0.25, 0.75], axis=0)
+    spreads = high - low
+    spreads = np.where(spreads == 0.0, cells.std(axis=0), spreads)
+    result: Floats = np.where((spreads > 0.0) & (spreads < np.inf), spreads, 1.0)
+    return result
 
 
 @dataclass(frozen=True, eq=False)

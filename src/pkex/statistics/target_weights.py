@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -46,13 +47,13 @@ class _Strip(NamedTuple):
 
 
 def _subtract_means(
-    entries: Floats, scale: float, left: Floats, right: Floats, mean: float
+    entries: Floats, scale: float, left: Floats, right: Floats, mean: float, out: Floats
 ) -> None:
-    """Turn entries of a kernel matrix into weights: see `Centring`."""
-    entries -= left[:, None]
-    entries -= right
-    entries += mean
-    entries *= scale
+    """Write the weights for entries of a kernel matrix to `out`: see `Centring`."""
+    np.subtract(entries, left[:, None], out=out)
+    out -= right
+    out += mean
+    out *= scale
 
 
 class HSICWeights(Weights):
@@ -114,8 +115,9 @@ class HSICWeights(Weights):
             strips = list(run_in_order(self._evaluate_strip, self._strips(), here))
             # as an attribute it is found in place of the lazy one
             self.__dict__.setdefault("_centring", self._centre([strip.sums for strip in strips]))
-            list(run_in_order(self._centre_strip, strips, here))
-            self._matrix = np.concatenate([strip.entries for strip in strips])
+            matrix = np.empty((count, count))
+            list(run_in_order(partial(self._centre_strip, matrix), strips, here))
+            self._matrix = matrix
         try:
             yield
         finally:
@@ -135,16 +137,16 @@ class HSICWeights(Weights):
             sums[0] -= entries[np.arange(len(entries)), np.arange(some.start, some.stop)]
         return _Strip(some, entries, sums)
 
-    def _centre_strip(self, strip: _Strip) -> None:
-        """Turn the kernel of some targets with all into weights."""
+    def _centre_strip(self, matrix: Floats, strip: _Strip) -> None:
+        """Write the weights of some targets with all to their rows of a matrix."""
         scale, a, b, _ = self._centring
-        _subtract_means(strip.entries, scale, a[strip.targets], a, b)
+        _subtract_means(strip.entries, scale, a[strip.targets], a, b, matrix[strip.targets])
 
     def _evaluate(self, left: Indices, right: Indices, out: Floats) -> None:
         """Write the weights of some pairs of targets to `out`."""
         scale, a, b, _ = self._centring
         out[...] = self.kernel(self.targets[left], self.targets[right])
-        _subtract_means(out, scale, a[left], a[right], b)
+        _subtract_means(out, scale, a[left], a[right], b, out)
 
     def at(self, left: Indices, right: Indices, out: Floats) -> None:
         """Write the weights of pairs of targets, by their numbers, to `out`."""

@@ -39,6 +39,7 @@ __all__ = [
     "config",
     "contract_looked_up",
     "integrate_sparse",
+    "measure_distances",
     "sum_blocks",
     "sum_chain",
 ]
@@ -57,6 +58,8 @@ config = _kernel.config
 """Return the compiler, the instruction set in use, its number of lanes, and those there are."""
 contract_looked_up = _kernel.contract_looked_up
 """The loop of `pkex.games.lookup`, for contiguous arrays."""
+measure_distances = _kernel.measure_distances
+"""The loop of `pkex.games.distances`."""
 sum_blocks, sum_chain = _kernel.sum_blocks, _kernel.sum_chain
 """The loops of conditional games."""
 integrate_sparse = _kernel.integrate_sparse

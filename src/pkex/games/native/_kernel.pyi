@@ -89,6 +89,7 @@ def contract_looked_up(
     sums: Floats,
     isa: str = "",
 ) -> None: ...
+def measure_distances(x: Floats, z: Floats, scales: Floats, to: Floats, isa: str = "") -> None: ...
 def integrate_sparse(
     nodes: Floats,
     shares: Floats,

@@ -4,6 +4,7 @@
 #include "block.hpp"
 #include "block_sums.hpp"
 #include "conditional_kernel.hpp"
+#include "distance_kernel.hpp"
 #include "lookup_kernel.hpp"
 #include "means.hpp"
 #include "ratio_kernel.hpp"
@@ -95,6 +96,7 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                sum_chain,
                                lookup_workspace,
                                contract_looked_up,
+                               measure_distances,
                                function,
                                multiply_add};
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "checks.hpp"
+#include "distance_binding.hpp"
 #include "game.hpp"
 #include "lookup_binding.hpp"
 #include "memory.hpp"
@@ -394,6 +395,7 @@ NB_MODULE(_kernel, module) {
     pkex::bind_series(module);
     pkex::bind_trees(module);
     pkex::bind_lookup(module);
+    pkex::bind_distances(module);
     pkex::bind_sparse(module);
     module.def("kinds", &kinds);
     module.def("config", &config);

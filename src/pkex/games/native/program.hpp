@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "conditional_data.hpp"
+#include "distance_data.hpp"
 #include "kinds.hpp"
 #include "lookup_data.hpp"
 #include "ratio_data.hpp"
@@ -157,6 +158,7 @@ struct Backend {
     void (*sum_chain)(const ConditionalChain&, double* workspace);
     Index (*lookup_workspace)(const LookedUp&);
     void (*contract_looked_up)(const LookedUp&, double* workspace);
+    void (*measure_distances)(const Distances&);
     void (*function)(int which, const double* from, double* to, Index count);
     double (*multiply_add)(Index steps);
 };
