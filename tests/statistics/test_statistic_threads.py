@@ -58,8 +58,7 @@ def test_drift():
     reference, batch = tables()
     answers = []
     for n_jobs in (1, 2, 3):
-        how = {"n_permutations": 70, "random_state": 0, "n_jobs": n_jobs}
-        drift = pkex.MMDDrift(**how).fit(reference)
+        drift = pkex.MMDDrift(n_permutations=70, random_state=0, n_jobs=n_jobs).fit(reference)
         detected, explained = drift.detect(batch), drift.explain(batch)
         answers.append((detected, explained.p_value, *explained.values, *explained.p_values))
     assert answers[0] == answers[1] == answers[2]

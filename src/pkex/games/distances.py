@@ -1,6 +1,6 @@
 """Three distances of the rows of two tables at once: what a family of kernels is made of.
 
-SciPy has them one by one, and takes as long for each as the compiled loop for all.
+SciPy has them one by one; the compiled loop reads the tables once for all three.
 """
 
 from __future__ import annotations
@@ -44,5 +44,6 @@ def measure_distances(x: Floats, z: Floats, scales: Floats) -> Floats:
         return distances
     from scipy.spatial.distance import cdist
 
-    kinds = ("sqeuclidean", "cityblock", "sqeuclidean")
-    return np.stack([cdist(x / s, z / s, kind) for s, kind in zip(scales, kinds, strict=True)])
+    a, b, c = scales
+    squares, others = (cdist(x / s, z / s, "sqeuclidean") for s in (a, c))
+    return np.stack([squares, cdist(x / b, z / b, "cityblock"), others])
