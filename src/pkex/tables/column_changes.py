@@ -118,6 +118,21 @@ class ColumnChange:
 
 
 @dataclass(frozen=True)
+class _Style:
+    """How the numbers of a column are written, and what follows them."""
+
+    write: Callable[[float], str]
+    unit: str
+    is_date: bool
+
+    def deviations(self, facts: Sequence[NumberFacts]) -> str:
+        """Return the standard deviations, from and to; those of dates are days."""
+        stds = [one.std or 0.0 for one in facts]
+        texts = [f"{std:.0f}" if 100.0 <= std < 1e9 else f"{std:.3g}" for std in stds]
+        return " to ".join(texts) + (" days" if self.is_date else self.unit)
+
+
+@dataclass(frozen=True)
 class _Sentence:
     """One difference: its standardised size, and what is said of it."""
 
@@ -127,7 +142,11 @@ class _Sentence:
 
 
 def describe_column(
-    name: str, before: Cells, after: Cells, kind: Literal["numeric", "date", "categorical"]
+    name: str,
+    before: Cells,
+    after: Cells,
+    kind: Literal["numeric", "date", "categorical"],
+    unit: str = "",
 ) -> ColumnChange:
     """Return how a column differs between two tables.
 
@@ -137,6 +156,8 @@ def describe_column(
     before, after : arrays of cells
         Of the column in each table; None and NaN are missing. Dates are days since 1970.
     kind : {"numeric", "date", "categorical"}
+    unit : str
+        Of numbers, where it is known; sentences have it after the numbers.
 
     Examples
     --------
@@ -150,7 +171,7 @@ def describe_column(
     """
     if kind == "categorical":
         return _describe_categories(name, before, after)
-    return _describe_numbers(name, _floats(before), _floats(after), kind)
+    return _describe_numbers(name, _floats(before), _floats(after), kind, unit)
 
 
 def _floats(cells: Cells) -> Floats:
@@ -161,20 +182,20 @@ def _floats(cells: Cells) -> Floats:
 
 
 def _describe_numbers(
-    name: str, before: Floats, after: Floats, kind: Literal["numeric", "date"]
+    name: str, before: Floats, after: Floats, kind: Literal["numeric", "date"], unit: str
 ) -> ColumnChange:
     facts = _number_facts(before), _number_facts(after)
     known = before[~np.isnan(before)], after[~np.isnan(after)]
     parts = _missing_part(before, after)
     rest: list[str] = []
     if len(known[0]) and len(known[1]):
-        write = _writer(known, kind)
-        parts += _number_parts(known, facts, write)
-        means = [write(column.mean()) for column in known]
+        style = _Style(_writer(known, kind), f" {unit}" if unit else "", kind == "date")
+        parts += _number_parts(known, facts, style)
+        means = [style.write(column.mean()) for column in known]
         ends = [np.quantile(column, _SHOWN) for column in known]
-        shown = [", ".join(map(write, quantiles)) for quantiles in ends]
-        rest.append(f"mean from {means[0]} to {means[1]}")
-        rest.append(f"quantiles (5, 50, 95 %) from {shown[0]} to {shown[1]}")
+        shown = [", ".join(map(style.write, quantiles)) for quantiles in ends]
+        rest.append(f"mean from {means[0]} to {means[1]}{style.unit}")
+        rest.append(f"quantiles (5, 50, 95 %) from {shown[0]} to {shown[1]}{style.unit}")
     clear = sorted((p for p in parts if p.size >= _CLEAR), key=lambda part: -part.size)
     texts = [part.text for part in clear]
     gaps = [p.text for p in _missing_part(before, after) if p not in clear]
@@ -187,12 +208,13 @@ def _describe_numbers(
 def _number_parts(
     known: tuple[Floats, Floats],
     facts: tuple[NumberFacts, NumberFacts],
-    write: Callable[[float], str],
+    style: _Style,
 ) -> list[_Sentence]:
     """Return what is said of location or spread, whichever changed more, or of the range."""
     from scipy.special import ndtri
 
     before, after = known
+    write, unit = style.write, style.unit
     n, m = len(before), len(after)
     error = math.sqrt((n + m + 1) / (3.0 * n * m))
     location = _superiority(before, after)
@@ -212,17 +234,18 @@ def _number_parts(
         share = percent(outside)
         text = (
             f"{share} of values outside the reference range of {write(low)} to {write(high)}, "
-            f"as far as {write(far)}"
+            f"as far as {write(far)}{unit}"
         )
         return [_Sentence(excess, f"{share} outside the reference range", text)]
     parts = []
     if abs(location) >= abs(spread):
         word = "higher" if location > 0.0 else "lower"
         medians = " to ".join(write(float(np.median(column))) for column in known)
-        parts.append(_Sentence(abs(location) / error, f"median {medians}", f"{word} values"))
+        headline = f"median {medians}{unit}"
+        parts.append(_Sentence(abs(location) / error, headline, f"{word} values"))
     else:
         word = "wider" if spread > 0.0 else "narrower"
-        stds = " to ".join(f"{one.std or 0.0:.3g}" for one in facts)
+        stds = style.deviations(facts)
         text = f"{word} spread, standard deviation from {stds}"
         parts.append(_Sentence(abs(spread) / error, f"standard deviation {stds}", text))
     return parts
@@ -256,9 +279,12 @@ def _writer(known: Sequence[Floats], kind: str) -> Callable[[float], str]:
     if not 1e-4 <= width < 1e9:
         return lambda number: f"{number:.4g}"
     decimals = max(0, 2 - math.floor(math.log10(width)))
+    integers = all((column == np.floor(column)).all() for column in known)
 
     def write(number: float) -> str:
-        return format_number(number) if abs(number) >= 1e9 else f"{number:.{decimals}f}"
+        if abs(number) >= 1e9:
+            return format_number(number)
+        return f"{number:z.{0 if integers and number == round(number) else decimals}f}"
 
     return write
 
@@ -320,11 +346,11 @@ def _category_parts(every: Sequence[_Category]) -> list[_Sentence]:
         if others:
             together = (sum(one.shares[k] for one in others) for k in (0, 1))
             listed.append(f"{pluralise(len(others), 'other')} (together {_from_to(*together)})")
-        summary = headline.format(some[0].name)
+        short = headline.format(some[0].name)
         if len(some) > 1 and "categor" in title:
-            summary = f"{len(some)} {title}"
+            short = f"{len(some)} {title}"
         size = abs(some[0].size) + (_NAMED if "categor" in title else 0.0)
-        parts.append(_Sentence(size, summary, f"{title}: {', '.join(listed)}"))
+        parts.append(_Sentence(size, short, f"{title}: {', '.join(listed)}"))
     return parts
 
 

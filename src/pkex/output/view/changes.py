@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from pkex.tables.column_changes import ColumnChange, describe_column
-from pkex.tables.dates import SINCE
+from pkex.tables.dates import DAYS, SINCE
 from pkex.tables.pair_changes import PairChange, largest_pair_change
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def _of_feature(result: Attribution, feature: int, alpha: float) -> list[Change]
     adjusted = result.p_univariate_adjusted
     if adjusted is not None and adjusted[feature] > alpha:
         pairs = [_pair(result, column) for column in columns]
-        related: list[Change] = [pair for pair in pairs if pair is not None]
-        if related:
-            return related[:_GROUP]
+        changes: list[Change] = [pair for pair in pairs if pair is not None]
+        if changes:
+            return changes[:_GROUP]
     return [_column(result, column) for column in columns[:_GROUP]]
 
 
@@ -57,7 +57,8 @@ def _column(result: Attribution, column: int) -> ColumnChange:
     if result.categorical[column]:
         kind = "categorical"
     before, after = (sample[:, column] for sample in result.samples)
-    return describe_column(result.column_names[column], before, after, kind)
+    shown = DAYS if unit == DAYS else ""  # dates are written as dates
+    return describe_column(result.column_names[column], before, after, kind, shown)
 
 
 def _pair(result: Attribution, column: int) -> PairChange | None:
@@ -84,12 +85,11 @@ def headline(result: Attribution, alpha: float, changes: tuple[Change, ...]) -> 
     for name in names[:_NAMED]:
         feature = result.feature_names.index(name)
         columns = [result.column_names[j] for j in result.feature_groups[feature]]
-        headlines = [one.headline for one in changes if one.columns[0] in columns and one.headline]
-        parts.append(f"{name} ({headlines[0]})" if headlines else name)
+        short = [one.headline for one in changes if one.columns[0] in columns and one.headline]
+        parts.append(f"{name} ({short[0]})" if short else name)
     if not names:
         return "Drift detected in the features jointly"
     if len(names) > _NAMED:
         parts.append(f"{len(names) - _NAMED} more")
-    return (
-        f"Drift detected: {' and '.join([*[', '.join(parts[:-1])][: len(parts) > 1], parts[-1]])}"
-    )
+    *first, last = parts
+    return f"Drift detected: {', '.join(first)} and {last}" if first else f"Drift detected: {last}"
