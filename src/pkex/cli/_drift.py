@@ -83,10 +83,10 @@ def _finish(
     assert result.p_statistic is not None
     detected, alpha = bool(result.detected()), result.alpha
     changes = describe_changes(result, alpha)
-    summary = headline(result, alpha, changes)
+    verdict = headline(result, alpha, changes)
     facts = _summary.DriftResult(
         drift=detected,
-        headline=summary,
+        headline=verdict,
         statistic_name="MMD^2",
         p_value=result.p_value,
         p_statistic=result.p_statistic,
@@ -99,8 +99,8 @@ def _finish(
     details = {"Reference": before["path"], "Current": after["path"]}
     report = {"details": details, "sample_names": ("reference", "current")}
     session.finish("drift", inputs, facts, values_frame(result), grid, result, pairs, **report)
-    monitor.report(inputs, facts, summary)
-    session.log_result(f"{summary}, p = {result.p_value:.3g} (alpha = {alpha:g}).", detected)
+    monitor.report(inputs, facts, verdict)
+    session.log_result(f"{verdict}, p = {result.p_value:.3g} (alpha = {alpha:g}).", detected)
     return _DRIFT if detected else 0
 
 

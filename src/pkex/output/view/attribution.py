@@ -9,8 +9,8 @@ import numpy as np
 from pkex._util.p_values import needed_permutations, smallest_adjusted_p_value
 from pkex._util.types import Floats
 from pkex._util.words import join_names, pluralise
-from pkex.output.text import aligned
-from pkex.output.view import Column, TableView, View, more, number_column, titled
+from pkex.output.text import align_numbers
+from pkex.output.view import Column, TableView, View, more, number_column, title_of
 from pkex.output.view.changes import describe_changes, differing_columns
 
 if TYPE_CHECKING:

@@ -60,9 +60,9 @@ def _of_feature(result: Attribution, feature: int, alpha: float) -> list[Change]
         if differing:
             return list(differing[:_GROUP])
         pairs = [_pair(result, column) for column in columns]
-        changes: list[Change] = [pair for pair in pairs if pair is not None]
-        if changes:
-            return changes[:_GROUP]
+        related: list[Change] = [pair for pair in pairs if pair is not None]
+        if related:
+            return related[:_GROUP]
     return [_column(result, column) for column in columns[:_GROUP]]
 
 
@@ -122,8 +122,8 @@ def headline(result: Attribution, alpha: float, changes: tuple[Change, ...]) -> 
     for name in names[:_NAMED]:
         feature = result.feature_names.index(name)
         columns = [result.column_names[j] for j in result.feature_groups[feature]]
-        short = [one.headline for one in changes if one.columns[0] in columns and one.headline]
-        parts.append(f"{name} ({short[0]})" if short else name)
+        headlines = [one.headline for one in changes if one.columns[0] in columns and one.headline]
+        parts.append(f"{name} ({headlines[0]})" if headlines else name)
     if not names and changes:
         first = changes[0]
         return f"Drift detected, most clearly in {first.columns[0]} ({first.headline})"
