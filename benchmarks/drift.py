@@ -28,7 +28,7 @@ from benchmarks.timing import peak_memory
 Floats = NDArray[np.float64]
 
 REFERENCE, COLUMNS = 5000, 20
-BATCHES = (50, 200, 500, 1000)
+BATCHES = (50, 200, 500, 1000, 5000)
 WIDE_ROWS, WIDE_COLUMNS = 3000, 300
 
 

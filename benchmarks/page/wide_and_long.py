@@ -1,9 +1,10 @@
-"""docs/wide_and_long.md, from the results of wide_and_long, texts, streaming and cluster."""
+"""docs/wide_and_long.md, from the results of wide_and_long, texts, streaming, drift and cluster."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.drift import COLUMNS, REFERENCE, WIDE_COLUMNS, WIDE_ROWS
 from benchmarks.page._format import distinct, machine, on_machine
 from benchmarks.record import load
 
@@ -57,6 +58,21 @@ sample, drawn evenly from all rows, and prints a note. `--block-size`, or `block
 `hsic`, takes blocks of all rows, in proportion to their number, with standard errors.
 """
 
+KEPT = """\
+## Drift against a kept reference
+
+`detect` of [`MMDDrift`](guide/drift.md), with 999 permutations, against {reference} rows of
+{columns} columns, of one thread: a smaller batch does not take longer.
+
+| rows of the batch | time of `detect` |
+|---:|---:|
+{lines}
+
+Loading the reference takes {load}, `detect` of 200 rows {memory:.0f} MB besides the data. `explain`
+of 200 rows takes {explain}, and {changed} more for every column that changed. `detect` of {rows} +
+{rows} rows of {wide} columns takes {many} (`python -m benchmarks.drift`).
+"""
+
 FILES = """\
 ## Long files
 
@@ -74,7 +90,7 @@ rows with the default removal, which take a second, nor for a single row, whose 
 after the other in memory. On one machine threads, the default, do without the sending.
 """
 
-FILES_OF_RESULTS = ("wide_and_long", "texts", "streaming", "cluster")
+FILES_OF_RESULTS = ("wide_and_long", "texts", "streaming", "drift", "cluster")
 NAMES = {"points": "200 000 points", "columns": "10 000 columns", "rows": "10^6 rows"}
 WORK = {
     "interventional": "values with 100 background rows: 2048 rows, 1000 points, 20 columns",
@@ -85,11 +101,12 @@ WORK = {
 
 def page() -> str:
     """Return the page."""
-    sizes, texts, streaming, cluster = map(load, FILES_OF_RESULTS)
+    sizes, texts, streaming, drift, cluster = map(load, FILES_OF_RESULTS)
     sections = (
         ("wide_and_long", SIZES + _sizes(sizes["sizes"]) + _law(sizes["sizes"])),
         ("texts", _sparse(texts)),
         ("streaming", STATISTICS + _drift(streaming)),
+        ("drift", _kept(drift)),
         ("streaming", FILES + _explain(streaming["explain"])),
         ("cluster", CLUSTER + _workers(cluster["work"])),
     )
@@ -152,6 +169,23 @@ def _drift(found: dict[str, Any]) -> str:
         f"permutations, took {parquet['seconds']:.0f} s from Parquet and {csv['seconds']:.0f} s "
         "from CSV on two cores (`python -m benchmarks.streaming`).\n"
     ).replace(",000", " 000")
+
+
+def _kept(found: dict[str, Any]) -> str:
+    batches = found["batches"]
+    lines = [f"| {rows} | {_time(seconds)} |" for rows, seconds in batches["detect"].items()]
+    return KEPT.format(
+        reference=REFERENCE,
+        columns=COLUMNS,
+        lines="\n".join(lines),
+        load=_time(batches["load"]),
+        memory=batches["memory"],
+        explain=_time(batches["explain"]),
+        changed=_time(batches["explain, a changed column"]),
+        rows=WIDE_ROWS,
+        wide=WIDE_COLUMNS,
+        many=_time(found["wide"]["detect"]),
+    )
 
 
 def _explain(found: dict[str, Any]) -> str:

@@ -151,6 +151,32 @@ def test_the_history_has_a_line_a_run_and_survives_a_broken_one():
     assert page.data["names"] == ["a"]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"p_value": None},
+        {"p_value": 0},
+        {"alpha": "0.05"},
+        {"significant": "a"},
+        {"significant": [1]},
+        {"time": 5},
+        {"headline": None},
+        {"changes": None},
+    ],
+)
+def test_a_run_that_the_page_cannot_draw_counts_as_unreadable(wrong):
+    args = [*DRIFT, "--history", "runs.jsonl", "--quiet"]
+    assert main(args) == 1
+    [run] = read_history(Path("runs.jsonl"))[0]
+    with Path("runs.jsonl").open("a") as file:
+        file.write(json.dumps(run | wrong) + "\n")
+    assert main(args) == 1
+    runs, unreadable = read_history(Path("runs.jsonl"))
+    assert (len(runs), unreadable) == (2, 1)
+    facts = {fact["label"]: fact["value"] for fact in Page(Path("runs.html")).data["facts"]}
+    assert facts["Lines that are not runs"] == "1"
+
+
 def test_metrics_escape_names_and_replace_the_file():
     for name in ("old.csv", "new.csv"):
         pd.read_csv(name).rename(columns={"b": 'b\\"x'}).to_csv(name, index=False)

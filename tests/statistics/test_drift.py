@@ -140,6 +140,22 @@ def test_other_columns_are_refused():
         MMDDrift(Chi2()).fit(np.abs(REFERENCE)).score(NEW)
 
 
+def test_a_column_without_any_cell_in_either_table_changes_nothing():
+    """The others are tested as before; where it gets cells, that is a change."""
+    old, new = (pd.DataFrame(rows, columns=list("abc")) for rows in (REFERENCE, NEW))
+    empty = [table.assign(d=np.nan) for table in (old, new)]
+    drift = MMDDrift(n_permutations=99, random_state=0).fit(empty[0])
+    attribution = drift.explain(empty[1])
+    assert drift.detect(empty[1]) is True
+    assert attribution.values[3] == 0.0
+    assert attribution.p_univariate_adjusted[3] == 1.0
+    assert attribution.significant() == ("c",)
+    assert drift.explain(new.assign(d=1.0)).significant() == ("d", "c")
+    nothing = [table[["d"]] for table in empty]
+    with pytest.raises(ValueError, match="all columns are constant"):
+        MMDDrift(n_permutations=99).fit(nothing[0]).detect(nothing[1])
+
+
 def test_columns_are_taken_by_name():
     drift = MMDDrift(n_permutations=19, random_state=0).fit(frame(0, 30))
     new = frame(1, 20, "uvw")

@@ -14,6 +14,7 @@ import pytest
 
 import pkex
 from pkex.cli import main
+from pkex.output.view.changes import differing_columns, headline
 from tests._support.openmetrics import read_openmetrics
 from tests._support.stored import FILES
 from tests._support.written import Page, results
@@ -183,3 +184,65 @@ def test_a_name_at_the_head_of_a_sentence_stays_as_it_is(tmp_path):
     page = Page(tmp_path / "report.html")
     assert page.data["remarks"] == [remark]
     assert "toUpperCase" not in page.text
+
+
+def with_wrong_unit(rng, count):
+    """Return two samples whose columns x0 and x1 are correlated; some of x1 has a wrong unit."""
+    X, Z = rng.normal(size=(2, 400, 3))
+    for sample in (X, Z):
+        sample[:, 1] = 5.0 + 0.7 * sample[:, 0] + 0.7 * sample[:, 1]
+    Z[:count, 1] *= 100.0
+    return X, Z
+
+
+def test_a_wrong_unit_in_some_rows_is_not_called_a_change_of_dependence():
+    """Its univariate statistic is not significant, and its correlation fell, but not by itself."""
+    rng = np.random.default_rng(3)
+    found = pkex.mmd(*with_wrong_unit(rng, 16), n_permutations=199, random_state=0)
+    # as if labels had been clear: with more rows they are
+    found = replace(found, test_p_values=np.array([1.0, 0.001, 1.0]), values=found.values * 9.0)
+    assert found.significant() == ("x1",)
+    assert found.p_univariate_adjusted[1] > 0.05
+    [change] = found.changes()
+    assert change.columns == ("x1",)
+    assert change.headline.endswith("% outside the reference range")
+    [remark] = [text for text in found.remarks() if text.startswith("x1: ")]
+    assert "a clear difference of the column itself" in remark
+    assert "dependence" not in remark
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_wrong_unit_in_some_rows_is_described_whether_the_feature_is_significant_or_not(seed):
+    rng = np.random.default_rng(seed)
+    found = pkex.mmd(*with_wrong_unit(rng, 16), n_permutations=199, random_state=0)
+    assert found.detected()
+    [change] = [one for one in found.changes() if one.columns == ("x1",)]
+    assert "% outside the reference range" in change.headline
+    assert float(change.sentence.split("as far as ")[1].split(";")[0]) > 400.0
+    if not found.significant():
+        assert headline(found, 0.05, found.changes()) == (
+            f"Drift detected, most clearly in x1 ({change.headline})"
+        )
+    assert change.sentence in repr(found)
+
+
+def test_no_column_is_said_to_differ_clearly_where_none_does():
+    """For any column the chance is about alpha; many categories and small samples included."""
+    named = 0
+    for seed in range(200):
+        rng = np.random.default_rng([5, seed])
+        sizes = (rng.integers(3, 200), rng.integers(3, 200))
+        frames = [
+            pd.DataFrame(
+                {
+                    "x": rng.lognormal(size=n),
+                    "count": rng.poisson(0.3, n),
+                    "rare": rng.choice([f"c{k}" for k in range(60)], n),
+                    "gaps": np.where(rng.random(n) < 0.03, np.nan, rng.normal(size=n)),
+                }
+            )
+            for n in sizes
+        ]
+        found = pkex.mmd(*frames, random_state=0)
+        named += any(differing_columns(found, feature, 0.05) for feature in range(4))
+    assert named <= 10 + 3.0 * 3.1  # three standard deviations of 200 draws of 0.05

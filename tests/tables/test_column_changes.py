@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import pkex
 from pkex.tables.column_changes import describe_column, percent
 from pkex.tables.pair_changes import largest_pair_change
 
@@ -131,6 +132,45 @@ def test_numbers_have_the_digits_of_their_unit(factor):
     said = change.sentence.split("mean from ")[1].split(";")[0].split(" to ")
     means = [factor * before.mean(), factor * after.mean()]
     np.testing.assert_allclose([float(one) for one in said], means, rtol=0.01)
+
+
+def test_integers_have_no_decimals_and_zero_has_no_sign():
+    before, after = RNG.integers(0, 5, N), RNG.integers(1, 6, N)
+    change = describe_column("stars", before, after, "numeric")
+    assert change.headline == f"median {np.median(before):.0f} to {np.median(after):.0f}"
+    assert change.sentence.endswith("quantiles (5, 50, 95 %) from 0, 2, 4 to 1, 3, 5.")
+    assert f"mean from {before.mean():.2f} to {after.mean():.2f};" in change.sentence
+    half = describe_column("x", before, np.append(after, 2.5), "numeric")
+    assert "from 0.00, 2.00, 4.00 to" in half.sentence
+    symmetric = np.linspace(-2.0, 2.0, 101) - 1e-9
+    assert "-0.00" not in describe_column("x", symmetric, symmetric, "numeric").sentence
+
+
+def test_durations_have_their_unit_and_deviations_of_dates_are_days():
+    short = RNG.uniform(0.0, 30.0, N)
+    change = describe_column("wait", short, short + 9.0, "numeric", "days")
+    lower, upper = np.median(short), np.median(short + 9.0)
+    assert change.headline == f"median {lower:.1f} to {upper:.1f} days"
+    assert f"mean from {short.mean():.1f} to {short.mean() + 9.0:.1f} days;" in change.sentence
+    assert change.sentence.endswith(" days.")
+    spread = describe_column("wait", short, 15.0 + 0.3 * (short - 15.0), "numeric", "days")
+    assert spread.headline.startswith("standard deviation ")
+    assert spread.headline.endswith(" days")
+    days = 20000.0 + np.arange(N) % 100
+    wider = describe_column("day", days, 3.0 * (days - 20050.0) + 20050.0, "date")
+    stds = days.std(ddof=1), 3.0 * days.std(ddof=1)
+    assert wider.headline == f"standard deviation {stds[0]:.3g} to {stds[1]:.3g} days"
+    frames = [pd.DataFrame({"wait": pd.to_timedelta(x, "D")}) for x in (short, short + 9.0)]
+    [change] = pkex.mmd(*frames, n_permutations=99, random_state=0).changes()
+    assert change.headline == f"median {lower:.1f} to {upper:.1f} days"
+
+
+def test_large_deviations_are_written_out():
+    incomes = RNG.normal(50_000.0, 10_000.0, N)
+    wider = 50_000.0 + 2.0 * (incomes - 50_000.0)
+    change = describe_column("income", incomes, wider, "numeric")
+    stds = incomes.std(ddof=1), wider.std(ddof=1)
+    assert change.headline == f"standard deviation {stds[0]:.0f} to {stds[1]:.0f}"
 
 
 @pytest.mark.parametrize("share", [0.0, 1e-5, 0.004, 0.05, 0.5, 0.95, 0.9999, 1.0])

@@ -23,7 +23,15 @@ from pkex.cli._options import DriftOptions
 __all__ = ["Monitor", "openmetrics", "read_history"]
 
 _FORMAT = "pkex.history"
-_FIELDS = {"format", "version", "time", "drift", "p_value", "alpha", "significant"}
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "time": str,
+    "drift": bool,
+    "p_value": (int, float),
+    "alpha": (int, float),
+    "significant": list,
+    "headline": str,
+}
+"""What every run has, and the page of the history needs."""
 
 
 class Monitor:
@@ -126,13 +134,26 @@ def read_history(path: Path) -> tuple[list[dict[str, Any]], int]:
             run = json.loads(line)
         except ValueError:
             run = None
-        if isinstance(run, dict) and run.get("format") == _FORMAT and run.keys() >= _FIELDS:
+        if _is_run(run):
             runs.append(run)
         else:
             unreadable += bool(line.strip())
     if unreadable and not runs:
         raise ValueError(f"{path} is not a history of pkex: none of its lines is a run.")
     return runs, unreadable
+
+
+def _is_run(run: Any) -> bool:
+    """Return whether a line of a history is a run that its page can draw."""
+    return (
+        isinstance(run, dict)
+        and run.get("format") == _FORMAT
+        and all(isinstance(run.get(name), kind) for name, kind in _FIELDS.items())
+        and 0.0 < run["p_value"] <= 1.0
+        and 0.0 < run["alpha"] < 1.0
+        and isinstance(run.get("changes", []), list)
+        and all(isinstance(name, str) for name in run["significant"])
+    )
 
 
 def openmetrics(

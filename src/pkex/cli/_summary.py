@@ -267,7 +267,8 @@ class DriftResult(StatisticFacts):
     p_statistic: Annotated[float, "p-value of the statistic of all features jointly."]
     changes: Annotated[
         list[ColumnChangeFacts],
-        "What happened to the columns of the significant features, largest contribution first.",
+        "What happened to the columns of the significant features, largest contribution first, and "
+        "to others that clearly differ.",
     ]
 
 

@@ -79,7 +79,8 @@ class Heuristic:
         if per_column and observed is not None:
             for column in np.flatnonzero(is_number & ~observed.all(axis=0)).tolist():
                 known = numbers[:, [column]][observed[:, column]]
-                self._distances[column] = median_distances(known, max_rows, random_state)[0]
+                if len(known):
+                    self._distances[column] = median_distances(known, max_rows, random_state)[0]
         for j in np.flatnonzero(~is_number):
             shares = np.unique(numbers[:, j], return_counts=True)[1] / len(numbers)
             self._mismatches[j] = 1.0 - (shares**2).sum()

@@ -44,12 +44,13 @@ class Recomputed(Tested):
     source: Recomputation | None
 
     def changes(self, alpha: float | None = None) -> tuple[Change, ...]:
-        """Return what happened to the significant columns of two samples, in words and numbers.
+        """Return what happened to the columns of two samples that drifted, in words and numbers.
 
         A column that changed by itself is described in its units: mean and quantiles, missing
         cells, categories that are new, gone, more or less frequent. For a column that changed only
-        jointly it is the pair whose correlation changed most, if one clearly did. These describe
-        what the test detected; they are not tests.
+        jointly it is the pair whose correlation changed most, if one clearly did. Columns whose
+        features are not significant follow if they clearly differ, by a few extreme values for
+        example. These describe what the test detected; they are not tests.
 
         Parameters
         ----------
@@ -62,7 +63,7 @@ class Recomputed(Tested):
             The largest contribution first. Each has `columns`, `kind` ("numeric", "date",
             "categorical" or "pair"), `headline`, `sentence`, `reference` and `current`, and
             `as_dict` for JSON. Empty for HSIC, for an attribution that was loaded, and where no
-            feature is significant.
+            drift is detected.
 
         See Also
         --------

@@ -2,12 +2,8 @@
 
 A sentence begins with the largest difference: values that are higher or lower, wider or narrower,
 outside the range of the first table, or missing; categories that are new, gone, more or less
-frequent. Mean and quantiles of numbers follow. Differences are compared by their standardised size:
-
-- shares, of missing cells or of a category, by the difference over its standard error;
-- location by ``2 P(x < z) - 1``, Mann and Whitney's statistic, which few wild numbers do not move;
-- spread by the same of the distances from the median of both tables;
-- numbers outside the range of the first table by the chance of so many where nothing changed.
+frequent. Mean and quantiles of numbers follow. Differences are compared by their standardised size
+(`pkex.tables.differences`).
 
 They describe what a test has detected; they are not tests.
 """
@@ -27,6 +23,7 @@ from pkex._util.cells import format_cell, format_number, is_missing
 from pkex._util.days import day_text
 from pkex._util.types import Floats
 from pkex._util.words import pluralise
+from pkex.tables.differences import adjust_size, outside_size, share_size, superiority
 
 __all__ = [
     "CategoryFacts",
@@ -41,7 +38,7 @@ _CLEAR = 2.0  # standard errors
 _LISTED = 3  # categories of a kind in a sentence
 _SHOWN = (0.05, 0.5, 0.95)
 _KEPT = 20  # categories whose shares are kept
-_NAMED = 3.0  # what a new or lost category counts more
+_NAMED = 3.0  # what a new or lost category counts more in the order of a sentence
 
 Cells = NDArray[Any]
 
@@ -96,6 +93,8 @@ class ColumnChange:
         All of it, with the name of the column.
     reference, current : NumberFacts or CategoryFacts
         The column in each of the tables.
+    size : float
+        The standardised size of the largest difference; of many categories as if there was one.
     """
 
     columns: tuple[str, ...]
@@ -104,6 +103,7 @@ class ColumnChange:
     sentence: str
     reference: NumberFacts | CategoryFacts
     current: NumberFacts | CategoryFacts
+    size: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the change as plain data, for JSON."""
@@ -118,16 +118,41 @@ class ColumnChange:
 
 
 @dataclass(frozen=True)
+class _Style:
+    """How the numbers of a column are written, and what follows them."""
+
+    write: Callable[[float], str]
+    unit: str
+    is_date: bool
+
+    def deviations(self, facts: Sequence[NumberFacts]) -> str:
+        """Return the standard deviations, from and to; those of dates are days."""
+        stds = [one.std or 0.0 for one in facts]
+        texts = [f"{std:.0f}" if 100.0 <= std < 1e9 else f"{std:.3g}" for std in stds]
+        return " to ".join(texts) + (" days" if self.is_date else self.unit)
+
+
+@dataclass(frozen=True)
 class _Sentence:
     """One difference: its standardised size, and what is said of it."""
 
     size: float
     headline: str
     text: str
+    extra: float = 0.0  # what it counts more in the order
+
+    @property
+    def rank(self) -> float:
+        """The sort key: what comes first in a sentence."""
+        return -self.size - self.extra
 
 
 def describe_column(
-    name: str, before: Cells, after: Cells, kind: Literal["numeric", "date", "categorical"]
+    name: str,
+    before: Cells,
+    after: Cells,
+    kind: Literal["numeric", "date", "categorical"],
+    unit: str = "",
 ) -> ColumnChange:
     """Return how a column differs between two tables.
 
@@ -137,6 +162,8 @@ def describe_column(
     before, after : arrays of cells
         Of the column in each table; None and NaN are missing. Dates are days since 1970.
     kind : {"numeric", "date", "categorical"}
+    unit : str
+        Of numbers, where it is known; sentences have it after the numbers.
 
     Examples
     --------
@@ -150,7 +177,7 @@ def describe_column(
     """
     if kind == "categorical":
         return _describe_categories(name, before, after)
-    return _describe_numbers(name, _floats(before), _floats(after), kind)
+    return _describe_numbers(name, _floats(before), _floats(after), kind, unit)
 
 
 def _floats(cells: Cells) -> Floats:
@@ -161,78 +188,70 @@ def _floats(cells: Cells) -> Floats:
 
 
 def _describe_numbers(
-    name: str, before: Floats, after: Floats, kind: Literal["numeric", "date"]
+    name: str, before: Floats, after: Floats, kind: Literal["numeric", "date"], unit: str
 ) -> ColumnChange:
     facts = _number_facts(before), _number_facts(after)
     known = before[~np.isnan(before)], after[~np.isnan(after)]
     parts = _missing_part(before, after)
     rest: list[str] = []
     if len(known[0]) and len(known[1]):
-        write = _writer(known, kind)
-        parts += _number_parts(known, facts, write)
-        means = [write(column.mean()) for column in known]
+        style = _Style(_writer(known, kind), f" {unit}" if unit else "", kind == "date")
+        parts += _number_parts(known, facts, style)
+        means = [style.write(column.mean()) for column in known]
         ends = [np.quantile(column, _SHOWN) for column in known]
-        shown = [", ".join(map(write, quantiles)) for quantiles in ends]
-        rest.append(f"mean from {means[0]} to {means[1]}")
-        rest.append(f"quantiles (5, 50, 95 %) from {shown[0]} to {shown[1]}")
-    clear = sorted((p for p in parts if p.size >= _CLEAR), key=lambda part: -part.size)
+        shown = [", ".join(map(style.write, quantiles)) for quantiles in ends]
+        rest.append(f"mean from {means[0]} to {means[1]}{style.unit}")
+        rest.append(f"quantiles (5, 50, 95 %) from {shown[0]} to {shown[1]}{style.unit}")
+    clear = sorted((p for p in parts if p.size >= _CLEAR), key=lambda part: part.rank)
     texts = [part.text for part in clear]
     gaps = [p.text for p in _missing_part(before, after) if p not in clear]
-    headline = clear[0].headline if clear else ""
-    return ColumnChange(
-        (name,), kind, headline, f"{name}: {'; '.join(texts + rest + gaps)}.", *facts
-    )
+    headline, size = (clear[0].headline, clear[0].size) if clear else ("", 0.0)
+    sentence = f"{name}: {'; '.join(texts + rest + gaps)}."
+    return ColumnChange((name,), kind, headline, sentence, *facts, size)
 
 
 def _number_parts(
     known: tuple[Floats, Floats],
     facts: tuple[NumberFacts, NumberFacts],
-    write: Callable[[float], str],
+    style: _Style,
 ) -> list[_Sentence]:
     """Return what is said of location or spread, whichever changed more, or of the range."""
-    from scipy.special import ndtri
-
     before, after = known
+    write, unit = style.write, style.unit
     n, m = len(before), len(after)
     error = math.sqrt((n + m + 1) / (3.0 * n * m))
-    location = _superiority(before, after)
+    location = superiority(before, after)
     middle = np.median(np.concatenate(known))
-    spread = _superiority(np.abs(before - middle), np.abs(after - middle))
+    spread = superiority(np.abs(before - middle), np.abs(after - middle))
     low, high = before.min(), before.max()
-    count = int(np.sum((after < low) | (after > high)))
-    outside, draw = count / m, m / (n + m)
-    # in random order, k or more numbers come before the first and after the last of `before`
-    p_value = draw**count * (1.0 + count * (1.0 - draw))
-    excess = -float(ndtri(max(p_value, 1e-300))) if count else 0.0
+    beyond = np.maximum(after - high, low - after)
+    count, wild = int(np.sum(beyond > 0.0)), int(np.sum(beyond > high - low))
+    outside, excess = count / m, outside_size(count, m / (n + m))
     effect = max(abs(location), abs(spread))
-    # a change of location or spread also takes numbers out of the range, but fewer than it moves
+    # a change of location or spread also takes numbers out of the range, but fewer than it moves,
+    # and hardly any as far again as the range is wide
     few = effect < 3.0 * error or outside >= 0.8 * effect
+    few |= 2 * wild >= count and outside_size(wild, m / (n + m)) >= _CLEAR
     if excess >= _CLEAR and few and outside < 0.5:
-        far = after[np.argmax(np.maximum(after - high, low - after))]
+        far = after[np.argmax(beyond)]
         share = percent(outside)
         text = (
             f"{share} of values outside the reference range of {write(low)} to {write(high)}, "
-            f"as far as {write(far)}"
+            f"as far as {write(far)}{unit}"
         )
         return [_Sentence(excess, f"{share} outside the reference range", text)]
     parts = []
     if abs(location) >= abs(spread):
         word = "higher" if location > 0.0 else "lower"
         medians = " to ".join(write(float(np.median(column))) for column in known)
-        parts.append(_Sentence(abs(location) / error, f"median {medians}", f"{word} values"))
+        headline = f"median {medians}{unit}"
+        parts.append(_Sentence(abs(location) / error, headline, f"{word} values"))
     else:
         word = "wider" if spread > 0.0 else "narrower"
-        stds = " to ".join(f"{one.std or 0.0:.3g}" for one in facts)
+        stds = style.deviations(facts)
         text = f"{word} spread, standard deviation from {stds}"
         parts.append(_Sentence(abs(spread) / error, f"standard deviation {stds}", text))
     return parts
-
-
-def _superiority(before: Floats, after: Floats) -> float:
-    """Return how much more often a number of `after` is the larger one than the smaller one."""
-    ordered = np.sort(before)
-    below = np.searchsorted(ordered, after, "left") + np.searchsorted(ordered, after, "right")
-    return float(below.mean() / len(before) - 1.0)
 
 
 def _number_facts(column: Floats) -> NumberFacts:
@@ -256,9 +275,12 @@ def _writer(known: Sequence[Floats], kind: str) -> Callable[[float], str]:
     if not 1e-4 <= width < 1e9:
         return lambda number: f"{number:.4g}"
     decimals = max(0, 2 - math.floor(math.log10(width)))
+    integers = all((column == np.floor(column)).all() for column in known)
 
     def write(number: float) -> str:
-        return format_number(number) if abs(number) >= 1e9 else f"{number:.{decimals}f}"
+        if abs(number) >= 1e9:
+            return format_number(number)
+        return f"{number:z.{0 if integers and number == round(number) else decimals}f}"
 
     return write
 
@@ -273,10 +295,10 @@ def _describe_categories(name: str, before: Cells, after: Cells) -> ColumnChange
     for category in sorted(counts[0] | counts[1]):
         pair = counts[0][category], counts[1][category]
         shares = [k / max(1, total) for k, total in zip(pair, totals, strict=True)]
-        every.append(_Category(category, shares[0], shares[1], _standardise(pair, totals)))
+        every.append(_Category(category, shares[0], shares[1], share_size(pair, totals)))
     every.sort(key=lambda one: -abs(one.size))
     parts = _category_parts(every) + _missing_part(before, after)
-    parts.sort(key=lambda part: -part.size)
+    parts.sort(key=lambda part: part.rank)
     facts = [
         CategoryFacts(
             _gaps(cells) / len(cells), tuple((one.name, one.shares[k]) for one in every[:_KEPT])
@@ -285,7 +307,8 @@ def _describe_categories(name: str, before: Cells, after: Cells) -> ColumnChange
     ]
     sentence = "; ".join(part.text for part in parts) or "the same frequencies"
     headline = parts[0].headline if parts else ""
-    return ColumnChange((name,), "categorical", headline, f"{name}: {sentence}.", *facts)
+    size = adjust_size(max((part.size for part in parts), default=0.0), len(every) + 1)
+    return ColumnChange((name,), "categorical", headline, f"{name}: {sentence}.", *facts, size)
 
 
 @dataclass(frozen=True)
@@ -320,11 +343,11 @@ def _category_parts(every: Sequence[_Category]) -> list[_Sentence]:
         if others:
             together = (sum(one.shares[k] for one in others) for k in (0, 1))
             listed.append(f"{pluralise(len(others), 'other')} (together {_from_to(*together)})")
-        summary = headline.format(some[0].name)
+        short = headline.format(some[0].name)
         if len(some) > 1 and "categor" in title:
-            summary = f"{len(some)} {title}"
-        size = abs(some[0].size) + (_NAMED if "categor" in title else 0.0)
-        parts.append(_Sentence(size, summary, f"{title}: {', '.join(listed)}"))
+            short = f"{len(some)} {title}"
+        extra = _NAMED if "categor" in title else 0.0
+        parts.append(_Sentence(abs(some[0].size), short, f"{title}: {', '.join(listed)}", extra))
     return parts
 
 
@@ -345,18 +368,8 @@ def _missing_part(before: Cells, after: Cells) -> list[_Sentence]:
     if not any(counts):
         return []
     change = _from_to(*(count / total for count, total in zip(counts, totals, strict=True)))
-    size = abs(_standardise(counts, totals))
+    size = abs(share_size(counts, totals))
     return [_Sentence(size, f"missing cells {change}", f"missing cells from {change}")]
-
-
-def _standardise(counts: Sequence[int], totals: Sequence[int]) -> float:
-    """Return the difference of two shares over its standard error if they were equal."""
-    if not all(totals):
-        return 0.0
-    pooled = sum(counts) / sum(totals)
-    error = math.sqrt(pooled * (1.0 - pooled) * sum(1.0 / total for total in totals))
-    difference = counts[1] / totals[1] - counts[0] / totals[0]
-    return difference / error if error else 0.0
 
 
 def _from_to(before: float, after: float) -> str:

@@ -194,7 +194,7 @@ if (report.marginals.length) {
   const what = report.two_samples ? "change" : "dependence";
   const { body } = section("table", "All features", "Table",
     `${report.univariate ? `Univariate: ${statistic} of the feature by itself. A significant contribution without a univariate ${what} means that ${
-      report.two_samples ? "the dependence of the feature on others changed" : "the target depends on the feature jointly with others"}. A feature with a univariate ${what} can, rarely, have a negative contribution.` : "Univariate statistics were not computed before the attribution was saved."}${
+      report.two_samples ? "the dependence of the feature on others changed, or a few extreme values of it" : "the target depends on the feature jointly with others"}. A feature with a univariate ${what} can, rarely, have a negative contribution.` : "Univariate statistics were not computed before the attribution was saved."}${
       tested ? ` p-values are one-sided and adjusted for the number of features, which bounds the family-wise error rate. Bold: at most ${alpha}.${coarse}` : ""}`);
   const cell = (p) => h("td", { class: p <= alpha ? "significant" : null }, pText(p, 4));
   body.append(table(`Contributions to ${statistic}, largest first`,

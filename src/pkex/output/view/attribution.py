@@ -11,7 +11,7 @@ from pkex._util.types import Floats
 from pkex._util.words import join_names, pluralise
 from pkex.output.text import align_numbers
 from pkex.output.view import Column, TableView, View, more, number_column, title_of
-from pkex.output.view.changes import describe_changes
+from pkex.output.view.changes import describe_changes, differing_columns
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -50,6 +50,10 @@ _NEUTRAL = (
     'use removal="product-of-marginals".'
 )
 _JOINT = "significant contribution without a univariate {effect}: the {joint}."
+_EXTREME = (
+    "significant contribution, and a clear difference of the column itself, though the univariate "
+    "test is not significant: it hardly depends on a few extreme values."
+)
 _WEAK = (
     "significant contribution, inconclusive univariate test: a weak {effect}, or one {weak} other "
     "columns."
@@ -151,9 +155,14 @@ def remarks(result: Attribution, alpha: float) -> list[str]:
                 _DILUTED.format(**words, p=overall, member=words_of_member, least=least)
             )
         significant, univariate = p_adjusted <= alpha, p_univariate <= alpha
+        jointly = significant & ~univariate
+        extreme = np.zeros_like(jointly)
+        for feature in np.flatnonzero(jointly).tolist():
+            extreme[feature] = bool(differing_columns(result, feature, alpha))
         for chosen, sentence in (
-            (significant & ~univariate & (plain > _CLEARLY), _JOINT),
-            (significant & ~univariate & (plain <= _CLEARLY), _WEAK),
+            (jointly & ~extreme & (plain > _CLEARLY), _JOINT),
+            (jointly & ~extreme & (plain <= _CLEARLY), _WEAK),
+            (extreme, _EXTREME),
             (univariate & (result.values < 0.0), _NEGATIVE),
         ):
             if averaged and chosen.any():
