@@ -34,7 +34,7 @@ from pkex.games.protocols import Measure
 from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import RowSums
 from pkex.kernels.algebra import Kernel
-from pkex.models.classes import OUTPUTS, Classes, check_choice
+from pkex.models.classes import Classes, check_choice
 from pkex.models.conditional import check_conditional, make_conditional
 from pkex.models.expansion import KernelExpansion
 from pkex.models.noise import Noise
@@ -43,7 +43,12 @@ from pkex.models.removal import check_removal, make_backgrounds, normalise_weigh
 from pkex.models.shap_background import from_shap, hierarchy_from_shap
 from pkex.models.sums import add_base_values, result_names, with_names
 from pkex.readers import Given, read
-from pkex.readers.reading import check_agreement, outer_stack_level, without_name_warning
+from pkex.readers.reading import (
+    check_agreement,
+    check_task,
+    outer_stack_level,
+    without_name_warning,
+)
 from pkex.results.about import About
 
 if TYPE_CHECKING:
@@ -78,6 +83,8 @@ class FittedModel(NamedTuple):
         How far these may be from those of the expansion, as in `Reading`.
     classes : Classes, optional
         For a classifier: what its outputs say about the classes.
+    notes : tuple of str
+        What a reader of a result should know about the outputs.
     """
 
     title: str
@@ -85,18 +92,21 @@ class FittedModel(NamedTuple):
     predict: Callable[[Any], Any] | None = None
     tol: float = 0.0
     classes: Classes | None = None
+    notes: tuple[str, ...] = ()
 
 
-def read_model(model: Any, outputs: str | None) -> FittedModel:
-    """Return what is read of a model, or raise where it has no such outputs."""
+def read_model(model: Any, outputs: str | None, task: float | None = None) -> FittedModel:
+    """Return what is read of a model, or raise where it has no such outputs or tasks."""
     title = class_name(model)
     if isinstance(model, KernelExpansion):
         check_choice(outputs, (), model)
+        check_task(task, (), model)
         return FittedModel(title, model)
-    check_choice(outputs, OUTPUTS, model)
-    reading = read(model, Given(outputs=outputs))
+    reading = read(model, Given(outputs=outputs, task=task))
     check_choice(outputs, reading.choices, model)
-    return FittedModel(title, reading.expansion, reading.predict, reading.tol, reading.classes)
+    check_task(task, reading.tasks, model)
+    facts = (reading.predict, reading.tol, reading.classes, reading.notes)
+    return FittedModel(title, reading.expansion, *facts)
 
 
 class PreparedRows(NamedTuple):
@@ -280,6 +290,7 @@ class Problem:
             classes=None if classes is None else classes.labels,
             output_classes=None if classes is None else classes.sides,
             output_kind=None if classes is None else classes.number,
+            model_notes=self.model.notes,
             **({} if self.conditional is None else self.conditional.facts),
             hierarchy=self.hierarchy,
             background_dependence=dependence_of(self),
@@ -389,6 +400,7 @@ def make_problem(
     background_weights: ArrayLike | None,
     groups: Groups | None,
     outputs: str | None,
+    task: float | None,
     index: str | Measure,
     tol: float | None,
     conditional_model: str | None = None,
@@ -398,7 +410,7 @@ def make_problem(
     """Return the problem of an `Explainer` with these arguments, with its games prepared."""
     hierarchy = hierarchy_from_shap(background, hierarchy)
     background, background_weights = from_shap(background, background_weights)
-    fitted = read_model(model, outputs)
+    fitted = read_model(model, outputs, task)
     expansion = with_names(fitted.expansion, column_names(background, "background"))
     feature_groups, feature_names = parse_groups(groups, expansion.feature_names)
     measure, tol = parse_measure(index), check_tolerance(tol, FULL_PRECISION)
