@@ -12,10 +12,8 @@ import subprocess
 import sys
 
 PACKAGES = [
-    "gpytorch>=1.15.2",
-    "botorch[fully-bayesian]>=0.18.1",
-    "baybe>=0.15",
-    "ax-platform>=1.3.1",
+    *("gpytorch>=1.15.2", "botorch[fully-bayesian]>=0.18.1"),
+    *("baybe>=0.15", "ax-platform>=1.3.1"),
 ]
 
 

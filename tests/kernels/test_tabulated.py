@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tests._support.naive import shapley_by_enumeration
 
 RNG = np.random.default_rng(0)
 ROOT = RNG.normal(size=(3, 2))
-MATRIX = ROOT @ ROOT.T + 0.1 * np.eye(3)
+MATRIX: Any = ROOT @ ROOT.T + 0.1 * np.eye(3)
 CODES = (1.0, 4.0, 2.0)
 KERNEL = RBF(0.8, columns=(0, 2)) * Tabulated(MATRIX, CODES, columns=(1,))
 POINTS = np.column_stack([RNG.normal(size=9), np.tile(CODES, 3), RNG.normal(size=9)])
@@ -116,5 +117,5 @@ def test_factors_of_fidelities_and_their_derivatives(kernel, formula):
 
 
 def test_a_fidelity_beyond_its_target_is_refused():
-    with pytest.raises(ValueError, match="goes up to 1.5"):
+    with pytest.raises(ValueError, match=r"goes up to 1\.5"):
         Downsampling().check_values(np.array([[0.2], [1.5]]), "X")

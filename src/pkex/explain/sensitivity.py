@@ -28,8 +28,9 @@ from pkex._util.validation import (
     refuse_dask,
 )
 from pkex.errors import PrecisionWarning
+from pkex.explain.fitted import read_model
 from pkex.explain.posterior_draws import check_drawable, draw_indices
-from pkex.explain.problem import Problem, read_model
+from pkex.explain.problem import Problem
 from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
 from pkex.games.engine import run_reduction

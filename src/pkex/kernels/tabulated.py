@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex._util.validation import as_matrix, brief
 from pkex.kernels.leaves import ColumnKernel
 
@@ -22,7 +22,7 @@ class Tabulated(ColumnKernel):
 
     Parameters
     ----------
-    matrix : array of shape (n_codes, n_codes)
+    covariance : array of shape (n_codes, n_codes)
         Symmetric and positive semi-definite; entries may be negative.
     codes : sequence of float, optional
         The codes of its rows and columns; 0, 1, 2 ... by default. Data may have no others.
@@ -40,22 +40,22 @@ class Tabulated(ColumnKernel):
     array([[1. , 0.5]])
     """
 
-    matrix: Sequence[Sequence[float]] = ((1.0,),)
+    covariance: Sequence[Sequence[float]] = ((1.0,),)
     codes: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        matrix = as_matrix(self.matrix, "Tabulated matrix")
+        matrix = as_matrix(self.covariance, "Tabulated covariance")
         count, size = len(matrix), float(np.abs(matrix).max(initial=0.0))
         if matrix.shape != (count, count) or np.abs(matrix - matrix.T).max() > 1e-12 * size:
             raise ValueError(
-                "Tabulated matrix must be symmetric, a row and a column for each code; got "
-                f"{brief(self.matrix)}."
+                "Tabulated covariance must be symmetric, a row and a column for each code; got "
+                f"{brief(self.covariance)}."
             )
         matrix = 0.5 * (matrix + matrix.T)
         if np.linalg.eigvalsh(matrix)[0] < -1e-10 * count * size:
             raise ValueError(
-                "Tabulated matrix must be positive semi-definite, but it has the eigenvalue "
+                "Tabulated covariance must be positive semi-definite, but it has the eigenvalue "
                 f"{np.linalg.eigvalsh(matrix)[0]:.3g}; a covariance matrix of the codes is."
             )
         codes = tuple(map(float, range(count) if self.codes is None else self.codes))
@@ -64,7 +64,7 @@ class Tabulated(ColumnKernel):
                 f"Tabulated codes must be {count} different finite numbers, one for each row of "
                 f"the matrix; got {brief(self.codes)}."
             )
-        object.__setattr__(self, "matrix", tuple(map(tuple, matrix.tolist())))
+        object.__setattr__(self, "covariance", tuple(map(tuple, matrix.tolist())))
         object.__setattr__(self, "codes", codes)
 
     def check_width(self, n_columns: int) -> None:
@@ -81,13 +81,13 @@ class Tabulated(ColumnKernel):
             )
 
     def factors(self, x: Floats, z: Floats) -> Floats:
-        entries: Floats = np.asarray(self.matrix)[self._places(x), self._places(z)]
+        entries: Floats = np.asarray(self.covariance)[self._places(x), self._places(z)]
         return entries
 
-    def _places(self, values: Floats) -> Floats:
+    def _places(self, values: Floats) -> Indices:
         """Return the row of the matrix for each value."""
         codes = np.asarray(self.codes)
         order = np.argsort(codes)
         places = np.searchsorted(codes[order], values)
-        found: Floats = order[np.minimum(places, len(codes) - 1)]
+        found: Indices = order[np.minimum(places, len(codes) - 1)]
         return found

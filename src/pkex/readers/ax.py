@@ -122,7 +122,8 @@ def _arms(model: Any) -> list[Any]:
     """Return the parameters of some arms that the adapter was fitted to."""
     frame = model.get_training_data().arm_data
     columns = [name for name in frame.columns if name in model.model_space.parameters]
-    return frame[columns].iloc[:5].to_dict("records")
+    arms: list[Any] = frame[columns].iloc[:5].to_dict("records")
+    return arms
 
 
 def _rows(arms: Sequence[dict[str, Any]], names: Sequence[str]) -> Any:

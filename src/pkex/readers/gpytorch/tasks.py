@@ -238,8 +238,8 @@ class _TaskProcess:
             others = tuple(j for j in range(self.points.shape[1]) if j != self.column)
             anchors[:, others] = slopes
             linear = Sum(tuple(Dot(columns=(j,)) for j in others)) * indicator
-            known = {"posterior": _certain(len(sloping))}
-            parts.append(expand(anchors[sloping], np.ones(len(sloping)), linear, **known))
+            known, ones = _certain(len(sloping)), np.ones(len(sloping))
+            parts.append(expand(anchors[sloping], ones, linear, posterior=known))
         return add_expansions(parts)
 
     def at_task(self, task: float) -> KernelExpansion:
@@ -254,7 +254,7 @@ class _TaskProcess:
                 f"the task {task:g} of this {type(self.model).__name__} depends on no data: its "
                 "covariance with all tasks that have some is 0. Explain another task."
             )
-        root = self.root
+        root: Any = self.root
         if len(kept) < len(ratios):  # the inverse of a block of the inverse
             half = np.linalg.inv(root)
             root = np.linalg.cholesky(np.linalg.inv((half.T @ half)[np.ix_(kept, kept)]))
@@ -301,7 +301,7 @@ class _TaskProcess:
                 "background of rows of one task: the task of rows like these has the value 0."
             )
         kernel = others[0] if len(others) == 1 else Product(tuple(others))
-        covariances = np.prod([np.asarray(table.matrix)[number] for table in tables], axis=0)
+        covariances = np.prod([np.asarray(table.covariance)[number] for table in tables], axis=0)
         scale = np.prod([part.factor for part in _scales(self.kernel)])
         return map_leaves(float(scale) * kernel, self._without_column), covariances
 
