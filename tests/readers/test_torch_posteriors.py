@@ -19,7 +19,7 @@ from pkex import Explainer, UnsupportedModelError
 from tests._support import torch_models as models
 from tests._support.cases import alone
 from tests._support.posterior_games import functional
-from tests._support.torch_models.cases import UNIT, sampled, single
+from tests._support.torch_models.cases import UNIT, posterior_covariance, sampled, single
 
 pytestmark = [
     pytest.mark.torch,
