@@ -83,11 +83,11 @@ lowest: WITHOUT := docs experiments rules digits
 lowest: $(LOWEST)/.installed
 	$(LOWEST)/bin/python -m pytest -n auto -W ignore::DeprecationWarning $(MARKED) tests src/pkex
 
-# Models of GPyTorch, BoTorch and optimisers, and the pages about them. These packages use what torch deprecates.
+# Models of GPyTorch, BoTorch, BayBE, Ax and other optimisers, and the pages about them. These packages use what torch deprecates.
 torch: $(TORCH)/.installed
 	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -n auto -m torch -W ignore::DeprecationWarning \
 	  tests/readers/test_torch.py tests/readers/test_torch_posteriors.py tests/readers/test_torch_compare.py \
-	  tests/readers/test_optimisers.py
+	  tests/readers/test_optimisers.py tests/readers/test_search_spaces.py
 	OMP_NUM_THREADS=1 $(TORCH)/bin/python -m pytest -W ignore::DeprecationWarning docs/guide/bayesian_optimisation.md \
 	  docs/howto/optimisers.md
 

@@ -1,4 +1,4 @@
-"""Install torch, GPyTorch and BoTorch into the environment of the Python that runs this.
+"""Install torch, GPyTorch, BoTorch, BayBE and Ax into the environment of the Python that runs this.
 
     python scripts/install_torch.py
 
@@ -11,7 +11,10 @@ import re
 import subprocess
 import sys
 
-PACKAGES = ["gpytorch>=1.15.2", "botorch[fully-bayesian]>=0.18.1"]
+PACKAGES = [
+    *("gpytorch>=1.15.2", "botorch[fully-bayesian]>=0.18.1"),
+    *("baybe>=0.15", "ax-platform>=1.3.1"),
+]
 
 
 def main() -> None:

@@ -145,6 +145,30 @@ FAMILIES = (
         uncertain="yes",
     ),
     _Family(
+        "`MultiTaskGP`, `KroneckerMultiTaskGP`, `PairwiseGP` of BoTorch",
+        (
+            "botorch.models.multitask.MultiTaskGP",
+            "botorch.models.multitask.KroneckerMultiTaskGP",
+            "botorch.models.pairwise_gp.PairwiseGP",
+        ),
+        "posterior mean; of preferences the latent utility",
+        "the task is a feature, or fixed by `task=`",
+        uncertain="yes",
+    ),
+    _Family(
+        "campaigns and Gaussian processes of BayBE, clients and adapters of Ax",
+        (
+            "baybe.campaign.Campaign",
+            "baybe.surrogates.gaussian_process.core.GaussianProcessSurrogate",
+            "baybe.surrogates.composite.CompositeSurrogate",
+            "ax.api.client.Client",
+            "ax.adapter.torch.TorchAdapter",
+        ),
+        "posterior mean of every objective",
+        "[parameters of the search space](howto/optimisers.md)",
+        uncertain="yes",
+    ),
+    _Family(
         "variational, fully Bayesian and ensemble processes of GPyTorch and BoTorch",
         (
             "gpytorch.models.approximate_gp.ApproximateGP",
@@ -205,8 +229,8 @@ FAMILIES = (
     ),
 )
 UNSUPPORTED = {  # registered for their message
-    "botorch.models.multitask.KroneckerMultiTaskGP",
-    "botorch.models.multitask.MultiTaskGP",
+    "ax.adapter.base.Adapter",
+    "baybe.surrogates.base.Surrogate",
 }
 
 DETAILS_HEAD = """\

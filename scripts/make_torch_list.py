@@ -3,8 +3,8 @@
     build/torch/bin/python scripts/make_torch_list.py
 
 The page of support is made where there is no torch, and no optimiser. What it says of GPyTorch,
-BoTorch, scikit-optimize and bayes_opt is asked of the code here, where they are, and a test of
-`make torch` compares the list with what this script makes.
+BoTorch, scikit-optimize, bayes_opt, BayBE and Ax is asked of the code here, where they are, and a
+test of `make torch` compares the list with what this script makes.
 """
 
 import json
@@ -22,7 +22,7 @@ from pkex._util.files import write_atomically
 ROOT = Path(__file__).parent.parent
 LIST = ROOT / "tests" / "_support" / "torch_models" / "listed.json"
 
-_LIBRARIES = ("gpytorch.", "botorch.", "skopt.", "bayes_opt.")
+_LIBRARIES = ("gpytorch.", "botorch.", "skopt.", "bayes_opt.", "baybe.", "ax.")
 _PACKAGES = ("gpytorch.kernels", "botorch.models.kernels", "botorch.models.transforms")
 
 
@@ -36,7 +36,7 @@ def made() -> str:
     """Return the list as text."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    folders = ("torch_models", "optimiser_models")
+    folders = ("torch_models", "optimiser_models", "search_space_models")
     lists = [import_module(f"tests._support.{folder}") for folder in folders]
     names = [name for name in readers.supported() if name.startswith(_LIBRARIES)]
     cases: dict[str, list[str]] = {name: [] for name in names}

@@ -15,7 +15,8 @@ import pkex
 from pkex import kernels
 from pkex.errors import UnsupportedModelError
 from pkex.explain import posterior_draws
-from pkex.explain.problem import Problem, read_model
+from pkex.explain.fitted import read_model
+from pkex.explain.problem import Problem
 from pkex.games.players import parse_groups
 from pkex.kernels.spectral import draw_frequencies
 from pkex.models.posterior import SampleMixture

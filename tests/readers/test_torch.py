@@ -50,7 +50,7 @@ def size(case):
 def test_base_and_values_sum_to_the_models_own_mean(case):
     rows = case.table[:8]
     for rest in ((), (background(case),)) if case.own_data else ((background(case),),):
-        explanation = Explainer(case.model(), *rest)(rows)
+        explanation = case.explain(*rest)(rows)
         total = explanation.base_values + explanation.values.sum(axis=1)
         apart = np.abs(total.reshape(len(rows), -1) - case.own(rows))
         assert (apart <= case.tol * size(case)).all()
@@ -60,7 +60,7 @@ def test_base_and_values_sum_to_the_models_own_mean(case):
 # differences of float32 have few digits
 @pytest.mark.parametrize("case", [case for case in models.MODELS if case.tol <= 1e-8], ids=str)
 def test_gradients_are_differences_of_the_models_own_mean(case):
-    rows, explain = case.table[:2], Explainer(case.model(), background(case))
+    rows, explain = case.table[:2], case.explain(background(case))
     if "warped" in case.name:  # a warp is steep at the ends of its range, and flat beyond them
         rows = 0.05 + 0.9 * rows
     try:
@@ -77,7 +77,7 @@ def test_gradients_are_differences_of_the_models_own_mean(case):
 @all_models
 def test_values_are_those_of_brute_force_over_hybrids(case):
     row, rows = case.table[-1], background(case)
-    explanation = Explainer(case.model(), rows)(row[None])
+    explanation = case.explain(rows)(row[None])
 
     def value(present):
         hybrids = rows.copy()
@@ -94,7 +94,7 @@ def test_values_are_those_of_brute_force_over_hybrids(case):
 def test_the_uncertainty_of_values_is_that_of_the_models_own_posterior(case):
     """Values are weighted sums of predictions at hybrids, whose covariance the model has."""
     row, rows = case.table[-1], case.table[3:6]
-    found = Explainer(case.model(), rows)(row[None], return_std=True).std[0]
+    found = case.explain(rows)(row[None], return_std=True).std[0]
     assert found.shape == (len(row), case.n_outputs)[: found.ndim]
     if case.n_outputs > 1:
         return
@@ -111,7 +111,7 @@ def test_the_uncertainty_of_values_is_that_of_the_models_own_posterior(case):
             tables.append(spliced)
             weights.append(np.tile(share / len(rows), (len(rows), 1)))
     a, hybrids = np.concatenate(weights), np.concatenate(tables)
-    covariance = a.T @ models.cases.posterior_covariance(case.model(), hybrids) @ a
+    covariance = a.T @ case.covariance(hybrids) @ a
     covariance -= case.jitter * (a.T @ a)  # which is noise of each hybrid
     expected = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     # the root of a variance has half of its digits; a float32 model has fewer to begin with
@@ -122,14 +122,14 @@ def test_the_uncertainty_of_values_is_that_of_the_models_own_posterior(case):
 def test_bands_of_effects_are_those_of_the_models_own_posterior(case):
     """The covariance of a partial dependence is that of means of predictions over the rows."""
     rows = case.table[3:7]
-    effects = Explainer(case.model(), rows).effects([0], grid_resolution=3, return_std=True)
+    effects = case.explain(rows).effects([0], grid_resolution=3, return_std=True)
     grid = effects.grid[0]
     assert effects.cov[0].shape[:2] == (len(grid), len(grid))
     if case.n_outputs > 1:
         return
     table = np.tile(rows, (len(grid), 1))
     table[:, 0] = np.repeat(grid, len(rows))
-    full = models.cases.posterior_covariance(case.model(), table) - case.jitter * np.eye(len(table))
+    full = case.covariance(table) - case.jitter * np.eye(len(table))
     expected = full.reshape(len(grid), len(rows), len(grid), len(rows)).mean(axis=(1, 3))
     # a difference of prior and data; GPyTorch finds distances as |x|^2 + |z|^2 - 2 x z, and a
     # float32 model has fewer digits
@@ -139,7 +139,7 @@ def test_bands_of_effects_are_those_of_the_models_own_posterior(case):
 @pytest.mark.parametrize("case", [c for c in models.MODELS if not c.is_mixture], ids=str)
 def test_the_variance_is_the_models_own_with_and_without_noise(case):
     """`posterior(X, observation_noise=...)` of BoTorch, and a likelihood of GPyTorch."""
-    rows, explain = case.table[-2:], Explainer(case.model(), case.table[3:5])
+    rows, explain = case.table[-2:], case.explain(case.table[3:5])
 
     def apart(option, expected):
         """How far it is from what is expected, beyond its error bound."""
@@ -148,12 +148,12 @@ def test_the_variance_is_the_models_own_with_and_without_noise(case):
         gap = np.abs(found.predictions.reshape(shape) - expected) - found.error_bound.reshape(shape)
         return gap.max()
 
-    own = models.cases.own_variances(case.model(), rows, False)
+    own = case.variances(rows, False)
     # GPyTorch finds distances as |x|^2 + |z|^2 - 2 x z; float32 models have fewer digits
     atol = 10.0 * max(1e-7, case.tol) * own.max()
     assert apart(None, own) <= atol
     assert apart(False, own - case.jitter) <= atol
-    if case.name == "ExactGP fixed noise":  # one for each training row
+    if case.noise_differs:  # one for each training row
         with pytest.raises(UnsupportedModelError, match="differs from row to row"):
             apart(True, own)
         return
@@ -161,7 +161,7 @@ def test_the_variance_is_the_models_own_with_and_without_noise(case):
         with pytest.raises(UnsupportedModelError, match="noise of this model is unknown"):
             apart(True, own)
         return
-    noisy = models.cases.own_variances(case.model(), rows, True)
+    noisy = case.variances(rows, True)
     assert apart(True, noisy) <= atol
     assert (noisy > own + 10.0 * atol).all()  # there is noise to see
 
@@ -169,7 +169,7 @@ def test_the_variance_is_the_models_own_with_and_without_noise(case):
 @all_models
 def test_rows_as_tensors_arrays_and_frames(case):
     rows = case.table[:3]
-    explain = Explainer(case.model(), torch.tensor(background(case)))
+    explain = case.explain(torch.tensor(background(case)))
     expected = explain(rows).values
     frame = pd.DataFrame(rows, columns=[f"p{j}" for j in range(rows.shape[1])])
     tensor = torch.tensor(rows, requires_grad=True)
@@ -180,17 +180,17 @@ def test_rows_as_tensors_arrays_and_frames(case):
 @all_models
 def test_points_are_data_or_a_background_is_asked_for(case):
     if case.own_data:
-        explain = Explainer(case.model())
+        explain = case.explain()
         assert explain.removal == "product-of-marginals"
         assert "training points" in explain.background_info
     else:
         with pytest.raises(ValueError, match=r"finds none in this model.*pass some rows"):
-            Explainer(case.model())
+            case.explain()
 
 
 @all_models
 def test_explainers_pickle(case):
-    explain = Explainer(case.model(), background(case))
+    explain = case.explain(background(case))
     again = pickle.loads(pickle.dumps(explain))
     assert np.array_equal(again(case.table[:2]).values, explain(case.table[:2]).values)
 
@@ -242,12 +242,12 @@ def test_a_model_that_has_predicted_is_read_with_its_caches():
     model = pickle.loads(pickle.dumps(case.model())).eval()
     model(torch.tensor(case.table[:2]))  # leaves tensors with a history
     values = Explainer(model)(case.table[:2]).values
-    np.testing.assert_allclose(values, Explainer(case.model())(case.table[:2]).values, rtol=1e-12)
+    np.testing.assert_allclose(values, case.explain()(case.table[:2]).values, rtol=1e-12)
 
 
 def test_float32_models_are_explained_in_float64():
     [case] = [case for case in models.MODELS if case.name == "ExactGP in float32"]
-    explanation = Explainer(case.model())(torch.tensor(case.table[:2], dtype=torch.float32))
+    explanation = case.explain()(torch.tensor(case.table[:2], dtype=torch.float32))
     assert explanation.values.dtype == np.float64
     assert explanation.additivity_error < 1e-12
 
@@ -264,9 +264,7 @@ def test_nothing_of_torch_is_imported_before_such_a_model_is_passed():
 
 def test_groups_and_neutral_removal_go_with_them():
     case = models.MODELS[1]
-    explanation = Explainer(case.model(), groups={"both": [0, 1]}, removal="neutral")(
-        case.table[:2]
-    )
+    explanation = case.explain(groups={"both": [0, 1]}, removal="neutral")(case.table[:2])
     assert explanation.feature_names == ("both", "x2", "x3")
     assert pkex.as_expansion(case.model()).points.shape == (30, 4)
 
@@ -285,7 +283,7 @@ def test_sensitivity_takes_the_names_of_a_frame_and_of_a_mapping():
     found = pkex.sensitivity(case.model(), ranges)
     assert found.feature_names == tuple("abcd")
     assert "in the order of the mapping" in found.inputs
-    assert Explainer(case.model())(frame[:2]).feature_names == tuple("abcd")
+    assert case.explain()(frame[:2]).feature_names == tuple("abcd")
 
 
 def test_leaving_out_a_row_changes_what_a_refit_with_everything_held_does():

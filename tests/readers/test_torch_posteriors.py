@@ -42,13 +42,13 @@ def named(name):
 @one_output
 def test_covariances_are_those_of_the_models_own_posterior(case, removal):
     rows, background, shares = case.table[-2:], case.table[3:5], np.array([0.3, 0.7])
-    explain = Explainer(case.model(), background, background_weights=shares, removal=removal)
+    explain = case.explain(background, background_weights=shares, removal=removal)
     found = explain(rows, return_std=True, return_cov=True)
     for i, row in enumerate(rows):
         hybrids, weights = functional(row, background, shares, alone(len(row)), removal)
         places, inverse = np.unique(hybrids, axis=0, return_inverse=True)
         weights = np.stack([np.bincount(inverse.ravel(), w, len(places)) for w in weights])
-        own = posterior_covariance(case.model(), places) - case.jitter * np.eye(len(places))
+        own = case.covariance(places) - case.jitter * np.eye(len(places))
         expected = weights @ own @ weights.T
         size = np.diagonal(expected).max()
         np.testing.assert_allclose(found.cov[i], expected, rtol=0.0, atol=1e-10 * size)
@@ -66,7 +66,7 @@ def test_a_matrix_that_is_not_positive_is_there():
 def test_outputs_of_a_batch_have_the_covariances_of_their_process():
     case = named("ApproximateGP, 2 outputs")
     row, background = case.table[-1], case.table[3:5]
-    found = Explainer(case.model(), background)(row[None], return_cov=True).cov[0]
+    found = case.explain(background)(row[None], return_cov=True).cov[0]
     hybrids, weights = functional(row, background, np.full(2, 0.5), alone(4), "interventional")
     with torch.no_grad():
         base = case.model().variational_strategy.base_variational_strategy
@@ -81,7 +81,7 @@ def test_outputs_of_a_batch_have_the_covariances_of_their_process():
 def test_a_mixture_has_the_covariances_and_the_spread_of_its_processes(case):
     """The law of total covariance, with the explanation of each process by itself."""
     rows, background = case.table[-2:], case.table[3:9]
-    found = Explainer(case.model(), background)(rows, return_cov=True)
+    found = case.explain(background)(rows, return_cov=True)
     parts = pkex.as_expansion(case.model()).parts
     n_samples = parts[0].posterior.mixture.n_samples
     assert len(parts) == n_samples > 1
@@ -110,10 +110,10 @@ def test_a_mixture_has_the_covariances_and_the_spread_of_its_processes(case):
                                   and "warped" not in c.name], ids=str)  # fmt: skip
 def test_gradients_of_a_mixture_by_differences_of_its_own_covariance(case):
     row, step = 0.1 + 0.8 * case.table[5], 1e-3
-    std = Explainer(case.model(), case.table[3:9]).gradients(row[None], return_std=True).std[0]
+    std = case.explain(case.table[3:9]).gradients(row[None], return_std=True).std[0]
     for column in range(len(row)):
         around = row + step * np.outer([-1.0, 1.0], np.arange(len(row)) == column)
-        own = posterior_covariance(case.model(), around)
+        own = case.covariance(around)
         expected = np.sqrt(own[0, 0] + own[1, 1] - 2.0 * own[0, 1]) / (2.0 * step)
         assert std[column] == pytest.approx(expected, rel=1e-3)
 
@@ -130,7 +130,7 @@ def test_models_of_a_list_keep_their_mixtures_apart():
 
 @mixtures
 def test_what_has_no_formula_for_a_mixture_says_so(case):
-    explain = Explainer(case.model(), case.table[3:9])
+    explain = case.explain(case.table[3:9])
     with pytest.raises(UnsupportedModelError, match=r"explain_variance does not support mixtures"):
         explain.explain_variance(case.table[:1])
     with pytest.raises(UnsupportedModelError, match=r"effects does not support mixtures"):
@@ -142,7 +142,7 @@ def test_what_has_no_formula_for_a_mixture_says_so(case):
 
 @pytest.mark.parametrize("case", APPROXIMATE, ids=str)
 def test_explainers_with_such_a_posterior_pickle(case):
-    explain = Explainer(case.model(), case.table[3:6])
+    explain = case.explain(case.table[3:6])
     again = pickle.loads(pickle.dumps(explain))
     rows = case.table[:1]
     assert np.array_equal(again(rows, return_std=True).std, explain(rows, return_std=True).std)

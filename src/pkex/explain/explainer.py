@@ -69,7 +69,10 @@ class Explainer(Questions):
         as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
         where it pushes towards the class. "ovo": the function of each pair. "log-odds", the default
         for a calibrated classifier: the logarithm of the ratio of its probabilities, where that
-        is an expansion.
+        is an expansion. Also the name of an objective of an optimiser that has several.
+    task : number, optional
+        The task at which to explain a process of several tasks, such as BoTorch's `MultiTaskGP`:
+        rows and background then lack the task column. By default the task is a feature.
     index : {"SV", "BV"} or semivalue, default "SV"
         Which values: Shapley's, Banzhaf's, or those of a semivalue such as
         ``pkex.games.BetaShapley(16, 1)``. Only Shapley values add up to prediction minus base
@@ -120,6 +123,7 @@ class Explainer(Questions):
         background_weights: ArrayLike | None = None,
         groups: Groups | None = None,
         outputs: str | None = None,
+        task: float | None = None,
         index: str | Measure = "SV",
         hierarchy: Any = None,
         tol: float | None = None,
@@ -136,6 +140,7 @@ class Explainer(Questions):
             background_weights=background_weights,
             groups=groups,
             outputs=outputs,
+            task=task,
             index=index,
             tol=tol,
             hierarchy=hierarchy,

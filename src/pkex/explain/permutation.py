@@ -25,7 +25,8 @@ from pkex._util.types import Floats, TableLike
 from pkex._util.validation import check_n_jobs, column_names, refuse_dask
 from pkex._util.words import format_duration
 from pkex.errors import PerformanceWarning, UnsupportedModelError
-from pkex.explain.problem import FittedModel, PreparedRows, Problem
+from pkex.explain.fitted import FittedModel
+from pkex.explain.problem import PreparedRows, Problem
 from pkex.explain.replaced import Replaced
 from pkex.explain.samples import draw_rows, take_rows
 from pkex.explain.scoring import Score, check_scoring, make_score, read_scored_model

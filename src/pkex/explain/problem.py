@@ -8,7 +8,7 @@ backend is not a part of it: plans find that of the process they are in, by its 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,9 +20,9 @@ from pkex._util.lazy import lazy
 from pkex._util.sparse import is_sparse
 from pkex._util.types import Floats, Players
 from pkex._util.validation import check_tolerance, column_names, first_rows
-from pkex._util.words import class_name
 from pkex.errors import PrecisionWarning
 from pkex.explain.background_columns import choose_measure, dependence_of, hierarchy_of
+from pkex.explain.fitted import FittedModel, read_model
 from pkex.explain.unsupported import refuse_conditional_hierarchy
 from pkex.games.conditional_points import ConditionalBackground, ConditionalPoints
 from pkex.games.hierarchy import Hierarchy
@@ -34,7 +34,6 @@ from pkex.games.protocols import Measure
 from pkex.games.rules import FULL_PRECISION
 from pkex.games.sums import RowSums
 from pkex.kernels.algebra import Kernel
-from pkex.models.classes import OUTPUTS, Classes, check_choice
 from pkex.models.conditional import check_conditional, make_conditional
 from pkex.models.expansion import KernelExpansion
 from pkex.models.noise import Noise
@@ -42,7 +41,6 @@ from pkex.models.preparation import combine_columns, prepare_groups, select_colu
 from pkex.models.removal import check_removal, make_backgrounds, normalise_weights
 from pkex.models.shap_background import from_shap, hierarchy_from_shap
 from pkex.models.sums import add_base_values, result_names, with_names
-from pkex.readers import Given, read
 from pkex.readers.reading import check_agreement, outer_stack_level, without_name_warning
 from pkex.results.about import About
 
@@ -62,41 +60,6 @@ __all__ = [
 
 _SHAPLEY = Shapley()
 _CHECKED = 5  # rows of every call whose prediction is compared with the model's own
-
-
-class FittedModel(NamedTuple):
-    """What was read of a model.
-
-    Attributes
-    ----------
-    title : str
-        The name of its class.
-    expansion : KernelExpansion
-    predict : callable, optional
-        Takes rows as the model does and returns its own predictions.
-    tol : float
-        How far these may be from those of the expansion, as in `Reading`.
-    classes : Classes, optional
-        For a classifier: what its outputs say about the classes.
-    """
-
-    title: str
-    expansion: KernelExpansion
-    predict: Callable[[Any], Any] | None = None
-    tol: float = 0.0
-    classes: Classes | None = None
-
-
-def read_model(model: Any, outputs: str | None) -> FittedModel:
-    """Return what is read of a model, or raise where it has no such outputs."""
-    title = class_name(model)
-    if isinstance(model, KernelExpansion):
-        check_choice(outputs, (), model)
-        return FittedModel(title, model)
-    check_choice(outputs, OUTPUTS, model)
-    reading = read(model, Given(outputs=outputs))
-    check_choice(outputs, reading.choices, model)
-    return FittedModel(title, reading.expansion, reading.predict, reading.tol, reading.classes)
 
 
 class PreparedRows(NamedTuple):
@@ -280,6 +243,7 @@ class Problem:
             classes=None if classes is None else classes.labels,
             output_classes=None if classes is None else classes.sides,
             output_kind=None if classes is None else classes.number,
+            model_notes=self.model.notes,
             **({} if self.conditional is None else self.conditional.facts),
             hierarchy=self.hierarchy,
             background_dependence=dependence_of(self),
@@ -391,6 +355,7 @@ def make_problem(
     outputs: str | None,
     index: str | Measure,
     tol: float | None,
+    task: float | None = None,
     conditional_model: str | None = None,
     blocks: Any = None,
     hierarchy: Any = None,
@@ -398,7 +363,7 @@ def make_problem(
     """Return the problem of an `Explainer` with these arguments, with its games prepared."""
     hierarchy = hierarchy_from_shap(background, hierarchy)
     background, background_weights = from_shap(background, background_weights)
-    fitted = read_model(model, outputs)
+    fitted = read_model(model, outputs, task)
     expansion = with_names(fitted.expansion, column_names(background, "background"))
     feature_groups, feature_names = parse_groups(groups, expansion.feature_names)
     measure, tol = parse_measure(index), check_tolerance(tol, FULL_PRECISION)

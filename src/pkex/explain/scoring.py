@@ -18,7 +18,7 @@ from sklearn import metrics
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats, brief
 from pkex.errors import UnsupportedModelError
-from pkex.explain.problem import FittedModel, read_model
+from pkex.explain.fitted import FittedModel, read_model
 from pkex.models.classes import LOG_ODDS
 
 __all__ = ["Score", "check_scoring", "make_score", "read_scored_model"]

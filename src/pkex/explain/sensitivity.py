@@ -28,8 +28,9 @@ from pkex._util.validation import (
     refuse_dask,
 )
 from pkex.errors import PrecisionWarning
+from pkex.explain.fitted import read_model
 from pkex.explain.posterior_draws import check_drawable, draw_indices
-from pkex.explain.problem import Problem, read_model
+from pkex.explain.problem import Problem
 from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
 from pkex.games.engine import run_reduction
@@ -68,6 +69,7 @@ def sensitivity(
     groups: Groups | None = None,
     order: int = 1,
     outputs: str | None = None,
+    task: float | None = None,
     n_draws: int = 0,
     random_state: RandomState = None,
     n_jobs: int | None = -1,
@@ -97,7 +99,9 @@ def sensitivity(
     order : {1, 2}, default 1
         With 2 the indices of all pairs of inputs are computed as well.
     outputs : {"classes", "ovo", "log-odds"}, optional
-        What to analyse of a classifier, as in `Explainer`.
+        What to analyse of a classifier, or the name of an objective, as in `Explainer`.
+    task : number, optional
+        The task at which a process of several tasks is analysed, as in `Explainer`.
     n_draws : int, default 0
         Of a Gaussian process: how many functions are drawn from its posterior for credible
         intervals of the indices, such as 199. See `Sensitivity.draws` and `Sensitivity.interval`.
@@ -145,7 +149,7 @@ def sensitivity(
     if not is_index(n_draws) or n_draws < 0:
         raise ValueError(f"n_draws must be a non-negative integer, got {brief(n_draws)}.")
     random = as_generator(random_state)
-    fitted = read_model(model, outputs)
+    fitted = read_model(model, outputs, task)
     known = fitted.expansion.feature_names
     names = names_in(fitted.expansion, X) if isinstance(X, Mapping) else column_names(X)
     expansion = with_names(fitted.expansion, names)

@@ -9,7 +9,8 @@ column kernel to some columns, and the columns it leaves out have the factor 1:
 2.0 * RBF(length_scale=0.5, columns=(0, 1, 2, 3)) * Categorical(mismatch=0.0, columns=(4,))
 
 `normal_form` is what the engine works on, `algebra` has the nodes, `leaves` the base of column
-kernels and `columns` those that there are. `heuristic` chooses a kernel for given data, from the
+kernels and `columns` those that there are; `tabulated` is that of codes with a matrix, `fidelity`
+has factors of multi-fidelity models. `heuristic` chooses a kernel for given data, from the
 median distances that `bandwidth` finds. `derivatives` differentiates kernels, `paths` integrates
 that along straight lines, by `gaussian_paths` or `path_rules`, and `splitting` separates columns.
 `data` turns kernels into data for files and back. None of them knows of games.
@@ -33,6 +34,7 @@ from pkex.kernels.leaves import ColumnKernel, Custom
 from pkex.kernels.polynomial import Linear, Polynomial
 from pkex.kernels.product_matern import ProductMatern
 from pkex.kernels.radial import Matern, RationalQuadratic
+from pkex.kernels.tabulated import Tabulated
 
 __all__ = [
     "RBF",
@@ -53,6 +55,7 @@ __all__ = [
     "RationalQuadratic",
     "Scale",
     "Sum",
+    "Tabulated",
     "median_rbf",
 ]
 

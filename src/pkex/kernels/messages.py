@@ -46,7 +46,7 @@ def no_derivative(kernel: Any, method: str = "slopes") -> UnsupportedModelError:
     """Return the error for a kernel that does not differentiate itself."""
     title = type(kernel).__name__
     reason, advice = f"it has no method `{method}`", f"write a ColumnKernel with `{method}`"
-    if title == "Categorical":
+    if title in ("Categorical", "Tabulated"):
         reason, advice = "categories have no values between them", "use Shapley values"
     return UnsupportedModelError(
         f"gradients are not available for {brief(kernel)}: {reason}. The kernels of pkex for "

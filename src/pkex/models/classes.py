@@ -141,10 +141,13 @@ def check_choice(outputs: object, choices: Sequence[str], model: Any) -> None:
     if outputs is None:
         return
     title = type(model).__name__
+    if isinstance(outputs, str) and outputs in choices:
+        return
+    if choices and not set(choices) <= set(OUTPUTS):
+        names = ", ".join(map(repr, choices))
+        raise ValueError(f"this {title} has the objectives {names}; got outputs={brief(outputs)}.")
     if not isinstance(outputs, str) or outputs not in OUTPUTS:
         raise ValueError(f"outputs must be 'classes', 'ovo' or 'log-odds', got {brief(outputs)}.")
-    if outputs in choices:
-        return
     if outputs == LOG_ODDS:
         raise ValueError(
             f"this {title} has no probabilities whose log-odds are affine in a kernel expansion, "

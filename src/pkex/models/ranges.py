@@ -15,6 +15,7 @@ from pkex._util.types import Floats
 from pkex._util.validation import brief
 from pkex._util.words import join_names
 from pkex.kernels.columns import Categorical
+from pkex.kernels.tabulated import Tabulated
 from pkex.models.expansion import KernelExpansion
 from pkex.models.grids import column_cells, replace_column
 
@@ -130,7 +131,7 @@ def _categories(part: KernelExpansion) -> dict[int, list[int]]:
     compared: set[int] = set()
     for term in part.form.terms:
         for leaf in term.leaves:
-            if isinstance(leaf, Categorical):
+            if isinstance(leaf, Categorical | Tabulated):
                 compared.update(range(n_columns) if leaf.columns is None else leaf.columns)
     categories = {}
     for origin, block in _blocks(part).items():

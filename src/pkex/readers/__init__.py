@@ -28,10 +28,10 @@ from numpy.typing import ArrayLike
 from pkex._util.floats import default_errstate
 from pkex.errors import UnsupportedModelError
 from pkex.kernels.algebra import Kernel
-from pkex.models.classes import OUTPUTS, Classes, check_choice
+from pkex.models.classes import Classes, check_choice
 from pkex.models.expansion import KernelExpansion
 from pkex.readers._guard import BOTORCH, GPYTORCH, SKLEARN, Guard
-from pkex.readers.reading import Given, Reader, Reading, check_reading
+from pkex.readers.reading import Given, Reader, Reading, check_reading, check_task
 
 __all__ = [
     "Classes",
@@ -137,6 +137,7 @@ def as_expansion(
     kernel: Kernel | None = None,
     points: ArrayLike | None = None,
     outputs: str | None = None,
+    task: float | None = None,
 ) -> KernelExpansion:
     """Convert a fitted model to a kernel expansion.
 
@@ -158,7 +159,10 @@ def as_expansion(
         as `SVC`. "classes", the default: for each class the mean of its pair functions, positive
         where it pushes towards the class. "ovo": the function of each pair. "log-odds", the default
         for a calibrated classifier: the logarithm of the ratio of its probabilities, where that
-        is an expansion.
+        is an expansion. Also the name of an objective of an optimiser that has several.
+    task : number, optional
+        The task at which to explain a process of several tasks, such as BoTorch's `MultiTaskGP`;
+        its rows then lack the task column. By default the task is a feature.
 
     Returns
     -------
@@ -188,10 +192,11 @@ def as_expansion(
                 "points=."
             )
         check_choice(outputs, (), model)
+        check_task(task, (), model)
         return model
-    check_choice(outputs, OUTPUTS, model)
-    reading = read(model, Given(kernel=kernel, points=points, outputs=outputs))
+    reading = read(model, Given(kernel=kernel, points=points, outputs=outputs, task=task))
     check_choice(outputs, reading.choices, model)
+    check_task(task, reading.tasks, model)
     return reading.expansion
 
 
@@ -234,13 +239,30 @@ def read(model: Any, given: Given | None = None) -> Reading:
             entry.guard.check(model, cls)
             return check_reading(reader(model, given or Given()))
     raise UnsupportedModelError(
-        f"{type(model).__name__} is not a supported model. pkex converts scikit-learn's support "
-        "vector machines, kernel ridge regression, Gaussian processes, kernel PCA and density, "
-        "linear models, pipelines, searches and other wrappers around them "
-        "(pkex.readers.supported() lists all); another model f(x) = sum_i alpha_i k(x, x_i) + "
-        "intercept can be passed as pkex.KernelExpansion(points, coefficients, kernel, "
+        f"{type(model).__name__} is not a supported model. {_nearest(model)}pkex converts "
+        "scikit-learn's support vector machines, kernel ridge regression, Gaussian processes, "
+        "kernel PCA and density, linear models, pipelines, searches and other wrappers around "
+        "them (pkex.readers.supported() lists all); another model f(x) = sum_i alpha_i k(x, x_i) "
+        "+ intercept can be passed as pkex.KernelExpansion(points, coefficients, kernel, "
         "intercept)."
     )
+
+
+_HOLDERS = ("model", "surrogate", "estimator", "gp", "generator", "generation_strategy", "adapter")
+
+
+def _nearest(model: Any) -> str:
+    """Return a sentence that names what is supported nearest to a model: inside, or beside it."""
+    for name in (*_HOLDERS, *(f"_{name}" for name in _HOLDERS)):
+        inside = getattr(model, "__dict__", {}).get(name)
+        names = [_public_name(cls) for cls in type(inside).__mro__]
+        if any(each in _readers for each in names):
+            return f"Its attribute {name!r}, a {type(inside).__name__}, is supported: pass that. "
+    library = type(model).__module__.partition(".")[0]
+    kinds = [name.rpartition(".")[2] for name in _readers if name.startswith(f"{library}.")]
+    if library != "sklearn" and kinds:
+        return f"Of {library} it converts {', '.join(sorted(kinds))}. "
+    return ""
 
 
 def _public_name(cls: type) -> str:
@@ -293,9 +315,12 @@ _TORCH = {
         "botorch.models.gp_regression.SingleTaskGP": "exact_process",
         "botorch.models.fully_bayesian.AbstractFullyBayesianSingleTaskGP": "sampled_process",
         "botorch.models.map_saas.EnsembleMapSaasSingleTaskGP": "ensemble_process",
-        "botorch.models.multitask.MultiTaskGP": "multi_task",
-        "botorch.models.multitask.KroneckerMultiTaskGP": "multi_task",
     },
+    "tasks": {
+        "botorch.models.multitask.MultiTaskGP": "multi_task",
+        "botorch.models.multitask.KroneckerMultiTaskGP": "kronecker_tasks",
+    },
+    "preferences": {"botorch.models.pairwise_gp.PairwiseGP": "pairwise_process"},
     "variational": {
         "gpytorch.models.approximate_gp.ApproximateGP": "approximate_process",
         "botorch.models.approximate_gp.SingleTaskVariationalGP": "variational_model",
@@ -313,3 +338,16 @@ _readers[_SKOPT] = _Entry("pkex.readers.sklearn.models:gaussian_process", Guard(
 _BAYES_OPT = "bayes_opt.bayesian_optimization.BayesianOptimization"
 _HOLDER = Guard(outputs=["predict"], free=["*"])
 _readers[_BAYES_OPT] = _Entry("pkex.readers.bayes_opt:optimiser", _HOLDER)
+_OPTIMISERS = {
+    "baybe.campaign.Campaign": "campaign",
+    "baybe.surrogates.gaussian_process.core.GaussianProcessSurrogate": "gaussian_surrogate",
+    "baybe.surrogates.composite.CompositeSurrogate": "composite_surrogate",
+    "baybe.surrogates.base.Surrogate": "other_surrogate",
+    "ax.api.client.Client": "client",
+    "ax.adapter.torch.TorchAdapter": "torch_adapter",
+    "ax.adapter.base.Adapter": "other_adapter",
+}
+for _name, _function in _OPTIMISERS.items():
+    _library = _name.partition(".")[0]
+    _guard = Guard(outputs=["predict", "posterior"], free=["*"], library=_library)
+    _readers[_name] = _Entry(f"pkex.readers.{_library}:{_function}", _guard)

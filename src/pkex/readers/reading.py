@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from pkex._util.types import Floats
+from pkex._util.validation import brief
+from pkex._util.words import class_name, join_names
 from pkex.errors import AdditivityError
 from pkex.kernels.algebra import Kernel
 from pkex.kernels.entries import matrix_rounding
@@ -28,6 +30,7 @@ __all__ = [
     "Reading",
     "check_agreement",
     "check_reading",
+    "check_task",
     "outer_stack_level",
     "prediction_bound",
     "refuse_given",
@@ -71,6 +74,10 @@ class Reading:
         For a classifier: what its outputs say about the classes, and how it predicts one.
     choices : tuple of str, default ()
         The values of ``outputs=`` that the reader heeds; empty where the model leaves no choice.
+    tasks : tuple of float, default ()
+        The values of ``task=`` that the reader heeds, for a model of several tasks.
+    notes : tuple of str, default ()
+        What results should say about the outputs, such as that they are logarithms.
 
     See Also
     --------
@@ -91,6 +98,8 @@ class Reading:
     tol: float = TOL
     classes: Classes | None = None
     choices: tuple[str, ...] = ()
+    tasks: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if any(data is not None and data.kind == "points" for data in self.background):
@@ -133,6 +142,8 @@ class Given:
         The training points, where the kernel is precomputed.
     outputs : {"classes", "ovo", "log-odds"}, optional
         Which outputs of a classifier to read, for readers that have a choice.
+    task : float, optional
+        The task at which to read a model of several tasks.
 
     See Also
     --------
@@ -154,6 +165,7 @@ class Given:
     kernel: Kernel | None = None
     points: Any = None
     outputs: str | None = None
+    task: float | None = None
 
 
 Reader = Callable[[Any, Given], Reading]
@@ -166,6 +178,20 @@ def refuse_given(given: Given, model: Any) -> None:
             f"this {type(model).__name__} has its own kernel and points; leave out kernel= and "
             "points=, which are for models with a callable or precomputed kernel."
         )
+
+
+def check_task(task: object, tasks: tuple[float, ...], model: Any) -> None:
+    """Refuse what is not a task of a model, and any task where the model has none."""
+    if task is None or any(task == each for each in tasks if not isinstance(task, bool)):
+        return
+    title = class_name(model)
+    if not tasks:
+        raise ValueError(
+            f"this {title} has no tasks, so task={brief(task)} is not supported; task= fixes the "
+            "task of a process of several tasks, such as BoTorch's MultiTaskGP. Leave it out."
+        )
+    known = join_names([f"{each:g}" for each in tasks])
+    raise ValueError(f"this {title} has the tasks {known}; got task={brief(task)}.")
 
 
 def check_agreement(

@@ -61,6 +61,8 @@ class About:
         Of conditional removal: the features of each block of dependent ones.
     dependence_notes : tuple of str
         What a reader should know about the model of dependence.
+    model_notes : tuple of str
+        What a reader should know about the outputs, such as that they are logarithms.
     hierarchy : Hierarchy or None
         The groups of features that Owen and Winter values go by.
     background_dependence : Dependence or None
@@ -84,6 +86,7 @@ class About:
     conditional_model: str | None = None
     blocks: tuple[tuple[str, ...], ...] | None = None
     dependence_notes: tuple[str, ...] = ()
+    model_notes: tuple[str, ...] = ()
     hierarchy: Hierarchy | None = None
     background_dependence: Any = field(default=None, compare=False)
     shapes: dict[Any, tuple[tuple[str, tuple[int, ...]], ...]] = field(

@@ -113,7 +113,7 @@ class AboutAttributes:
         []
         """
         neutral = [NEUTRAL_NOTE] if self.about.removal == "neutral" else []
-        return [*neutral, *self.about.dependence_notes]
+        return [*self.about.model_notes, *neutral, *self.about.dependence_notes]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

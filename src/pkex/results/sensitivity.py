@@ -343,7 +343,7 @@ class Sensitivity(Result):
         >>> print(*pkex.sensitivity(f, np.column_stack([x, x**2])).notes)
         Features are correlated (x0, x1): indices assume independence. Group them
         """
-        notes = list(self.input_notes)
+        notes = [*self.about.model_notes, *self.input_notes]
         names = list(dict.fromkeys(name for pair in self.correlated for name in pair))
         if names:
             notes.append(

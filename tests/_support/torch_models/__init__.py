@@ -4,7 +4,9 @@ These need torch and are run by `make torch`, in an environment of their own. Wh
 with is the models' own posterior mean, at rows that are put together from a row and a background.
 """
 
-from tests._support.torch_models.cases import MODELS
+from tests._support.torch_models import cases, optimisation
 from tests._support.torch_models.refusals import REFUSALS
 
 __all__ = ["MODELS", "REFUSALS"]
+
+MODELS = [*cases.MODELS, *optimisation.MODELS]

@@ -12,6 +12,7 @@ import gpytorch
 import numpy as np
 import torch
 from botorch.models import (
+    KroneckerMultiTaskGP,
     MixedSingleTaskGP,
     ModelListGP,
     SingleTaskGP,
@@ -24,6 +25,7 @@ from botorch.models.fully_bayesian import (
 from botorch.models.gpytorch import GPyTorchModel
 from botorch.models.kernels import CategoricalKernel
 from botorch.models.map_saas import EnsembleMapSaasSingleTaskGP
+from botorch.models.pairwise_gp import PairwiseGP
 from botorch.models.transforms.input import (
     ChainedInputTransform,
     FilterFeatures,
@@ -33,7 +35,8 @@ from botorch.models.transforms.input import (
     Round,
     Warp,
 )
-from botorch.models.transforms.outcome import Standardize
+from botorch.models.transforms.outcome import Log, Standardize
+from botorch.posteriors import PosteriorList
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.kernels import (
     ConstantKernel,
@@ -59,6 +62,8 @@ from gpytorch.variational import (
 )
 from sklearn.datasets import load_diabetes
 
+from pkex import Explainer
+
 Array = Any
 
 
@@ -73,6 +78,7 @@ MIXED = torch.cat([X[:, :3], CODES], dim=1)
 TWO = torch.stack([Y, X[:, 0] * X[:, 1] - Y], dim=1)
 BOUNDS = torch.stack([X.min(0).values, X.max(0).values])
 UNIT = (X - BOUNDS[0]) / (BOUNDS[1] - BOUNDS[0])
+TASK_COLUMN = 2  # of models of several tasks
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,8 @@ class TorchCase:
     own_data: bool = True
     jitter: float = 0.0  # of the prior, which the model's own covariance has on its diagonal
     tol: float = 1e-9  # relative to the spread of the predictions: float32 models have fewer digits
+    task: float | None = None  # rows lack its column then
+    noise_differs: bool = False  # from row to row
 
     def __str__(self) -> str:
         return self.name
@@ -106,11 +114,36 @@ class TorchCase:
     @property
     def has_noise(self) -> bool:
         """Whether it has a likelihood, whose noise observations have."""
-        return "Approximate" not in self.name
+        return "Approximate" not in self.name and "Pairwise" not in self.name
+
+    def explain(self, *background: Any, **options: Any) -> Explainer:
+        """Return an explainer of the model."""
+        return Explainer(self.model(), *background, task=self.task, **options)
+
+    def complete(self, rows: Array) -> Array:
+        """Return rows with the task, where it is fixed."""
+        return rows if self.task is None else np.insert(rows, TASK_COLUMN, self.task, axis=1)
 
     def own(self, rows: Array) -> Array:
         """Return the model's own posterior mean, shape (n_rows, n_outputs)."""
-        return posterior_mean(self.model(), rows)
+        return posterior_mean(self.model(), self.complete(rows))
+
+    def covariance(self, rows: Array) -> Array:
+        """Return the model's own posterior covariance between rows, for one output."""
+        return posterior_covariance(self.model(), self.complete(rows))
+
+    def variances(self, rows: Array, observation_noise: bool) -> Array:
+        """Return the variances of the model's own predictions, shape (n_rows, n_outputs)."""
+        return own_variances(self.model(), self.complete(rows), observation_noise)
+
+
+def on_log_scale(model: Any, posterior: Any) -> Any:
+    """Return the distribution of the logarithm, of the posterior of a model with Log."""
+    if hasattr(posterior, "posteriors"):  # of a list of models
+        pairs = zip(model.models, posterior.posteriors, strict=True)
+        return PosteriorList(*(on_log_scale(*pair) for pair in pairs))
+    has_log = any(isinstance(part, Log) for part in model.modules())
+    return posterior._posterior if has_log else posterior
 
 
 def posterior_mean(model, rows) -> Array:
@@ -123,9 +156,9 @@ def posterior_mean(model, rows) -> Array:
         if isinstance(model, ExactGP | ApproximateGP) and not hasattr(model, "posterior"):
             found = model(rows).mean
         else:
-            posterior = model.posterior(rows)
-            found = getattr(posterior, "mixture_mean", None)
-            found = posterior.mean if found is None else found
+            posterior = on_log_scale(model, model.posterior(rows))
+            sampled = hasattr(posterior, "mixture_mean")
+            found = posterior.mixture_mean if sampled else posterior.mean
     return found.reshape(len(rows), -1).double().numpy()
 
 
@@ -135,7 +168,14 @@ def posterior_covariance(model, rows) -> Array:
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.eval()
+        if isinstance(model, PairwiseGP):  # which adds to the diagonal what it needs to be positive
+            seen, rows = map(model.transform_inputs, (model.datapoints, rows))
+            cross = model.covar_module(rows, seen).to_dense()
+            hessian, unit = model.likelihood_hess, torch.eye(len(seen), dtype=seen.dtype)
+            gain = torch.linalg.solve(hessian @ model.covar + unit, hessian @ cross.T)
+            return (model.covar_module(rows).to_dense() - cross @ gain).numpy()
         found = model.posterior(rows) if hasattr(model, "posterior") else model(rows)
+        found = on_log_scale(model, found)
         if hasattr(found, "mixture_covariance_matrix"):
             return found.mixture_covariance_matrix.double().numpy()
         found = getattr(found, "distribution", found)
@@ -148,11 +188,16 @@ def own_variances(model, rows, observation_noise) -> Array:
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.eval()
+        if isinstance(model, KroneckerMultiTaskGP):  # BoTorch's takes the noise of tasks for equal
+            found = model(model.transform_inputs(rows))
+            variance = (model.likelihood(found) if observation_noise else found).variance
+            has_transform = hasattr(model, "outcome_transform")
+            return (variance * (model.outcome_transform.stdvs**2 if has_transform else 1.0)).numpy()
         if hasattr(model, "posterior"):
             found = model.posterior(rows, observation_noise=observation_noise)
         else:
             found = model.likelihood(model(rows)) if observation_noise else model(rows)
-        return found.variance.double().numpy().reshape(len(rows), -1)
+        return on_log_scale(model, found).variance.double().numpy().reshape(len(rows), -1)
 
 
 @cache
@@ -346,7 +391,8 @@ MODELS = [
                      * MaternKernel(1.5, active_dims=(2,))))),
     TorchCase("ExactGP linear mean", exact(LinearMean(4), scaled(RBFKernel(**ARD)))),
     TorchCase("ExactGP fixed noise", exact(ConstantMean(), scaled(RBFKernel()),
-              likelihood=FixedNoiseGaussianLikelihood(torch.linspace(0.05, 0.3, 30)))),
+              likelihood=FixedNoiseGaussianLikelihood(torch.linspace(0.05, 0.3, 30))),
+              noise_differs=True),
     TorchCase("ExactGP that adds covariances in forward", lambda: Summed(ConstantMean(),
               shaped(scaled(RBFKernel(**ARD))), shaped(MaternKernel(1.5))).double(), jitter=1e-4),
     TorchCase("ExactGP with BoTorch's posterior", lambda: ForBoTorch(ConstantMean(),

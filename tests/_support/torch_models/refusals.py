@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from botorch.models import MultiTaskGP, SingleTaskGP
+from botorch.models import KroneckerMultiTaskGP, SingleTaskGP, SingleTaskMultiFidelityGP
+from botorch.models.fully_bayesian_multitask import SaasFullyBayesianMultiTaskGP
+from botorch.models.kernels import DownsamplingKernel
+from botorch.models.pairwise_gp import PairwiseGP
 from botorch.models.transforms.input import AppendFeatures
-from botorch.models.transforms.outcome import Log
+from botorch.models.transforms.outcome import ChainedOutcomeTransform, Log, Power
 from gpytorch.distributions import MultitaskMultivariateNormal
 from gpytorch.kernels import CosineKernel, MultitaskKernel, RBFKernel, SpectralMixtureKernel
 from gpytorch.likelihoods import MultitaskGaussianLikelihood
@@ -90,6 +93,19 @@ def doubled(rows):
 
 
 TASKED = torch.cat([X, CODES[:, :1]], dim=1)
+
+
+def sampled_tasks():
+    return SaasFullyBayesianMultiTaskGP(TASKED, Y[:, None], task_feature=4)
+
+
+def backwards():
+    """Return a model with the logarithm behind a scaling."""
+    model = single()()
+    model.outcome_transform = ChainedOutcomeTransform(s=model.outcome_transform, log=Log())
+    return model
+
+
 REFUSALS = [
     Refusal("SpectralMixtureKernel", lambda: Plain(ConstantMean(), SpectralMixtureKernel(
             2, ard_num_dims=4)), ("SpectralMixtureKernel", "RBFKernel", "shap.KernelExplainer")),
@@ -103,13 +119,25 @@ REFUSALS = [
     Refusal("a posterior of one's own", lambda: OwnPosterior(X, Y[:, None]),
             ("OwnPosterior overrides SingleTaskGP.posterior", "plain SingleTaskGP")),
     Refusal("several outputs at once", OfTasks, ("MultitaskMultivariateNormal", "ModelListGP")),
-    Refusal("MultiTaskGP", lambda: MultiTaskGP(TASKED, Y[:, None], task_feature=4),
-            ("tasks", "ModelListGP")),
+    Refusal("SaasFullyBayesianMultiTaskGP", sampled_tasks, ("each sample", "ModelListGP")),
+    Refusal("KroneckerMultiTaskGP, a batch", lambda: KroneckerMultiTaskGP(
+            torch.stack([X, X]), torch.stack([TWO, TWO])), ("batch of models", "one by one")),
+    Refusal("PairwiseGP without comparisons", lambda: PairwiseGP(None, None),
+            ("no comparisons", "set_train_data")),
+    Refusal("LinearTruncatedFidelityKernel of two fidelities", lambda: SingleTaskMultiFidelityGP(
+            UNIT, Y[:, None], data_fidelities=[3], iteration_fidelity=2),
+            ("LinearTruncatedFidelityKernel", "not a sum of products", "linear_truncated=False")),
+    Refusal("two LinearTruncatedFidelityKernels", lambda: SingleTaskMultiFidelityGP(
+            UNIT, Y[:, None], data_fidelities=[2, 3]), ("multiplies two radial kernels",)),
+    Refusal("DownsamplingKernel of two columns", lambda: Plain(ConstantMean(),
+            DownsamplingKernel(active_dims=(0, 1)), UNIT), ("DownsamplingKernel", "2 columns")),
     Refusal("ExactGP without data", lambda: Plain(ConstantMean(), RBFKernel(), None, None),
             ("no training data",)),
     Refusal("SAAS without samples", unsampled, ("not fitted", "fit_fully_bayesian_model_nuts")),
-    Refusal("outcome transform Log", single(y=Y[:, None] + 1.0, outcome_transform=Log()),
-            ("Log", "not affine", "transformed target")),
+    Refusal("outcome transform Power", single(y=Y[:, None] + 1.0, outcome_transform=Power(0.5)),
+            ("Power", "not affine", "transformed target")),
+    Refusal("outcome transforms Standardize, Log", backwards,
+            ("Log", "not affine", "in front of it")),
     Refusal("input transform AppendFeatures", single(input_transform=AppendFeatures(f=doubled,
             transform_on_train=True), covar_module=RBFKernel()), ("AppendFeatures", "combine")),
     Refusal("a batch of models", lambda: SingleTaskGP(torch.stack([UNIT, UNIT]),

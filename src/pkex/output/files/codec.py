@@ -242,6 +242,7 @@ ABOUT = Entries(
         "conditional_model": entry.optional(entry.as_text),
         "blocks": entry.optional(entry.each(entry.as_names)),
         "dependence_notes": lambda value: () if value is None else entry.as_names(value),
+        "model_notes": lambda value: () if value is None else entry.as_names(value),
         "hierarchy": entry.optional(entry.as_hierarchy),
         "background_dependence": entry.optional(entry.as_dependence),
     }

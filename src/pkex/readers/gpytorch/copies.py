@@ -19,7 +19,7 @@ import torch
 from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
 
-__all__ = ["array", "exactly", "take_slice", "tensor", "working_copy"]
+__all__ = ["array", "exactly", "for_predictions", "take_slice", "tensor", "working_copy"]
 
 
 _CACHES = ("prediction_strategy", "_memoize_cache", "_cached_kernel_mat", "_mean_cache")
@@ -41,6 +41,16 @@ def working_copy(model: Any) -> Any:
             "present state. Do not keep tensors that were computed from parameters in its "
             "attributes."
         ) from error
+    return for_predictions(copied)
+
+
+def for_predictions(copied: Any) -> Any:
+    """Return a copy after moving it to the CPU, in float64, without the priors of parameters.
+
+    Predictions do not need these, and they often hold functions that cannot be pickled.
+    """
+    for module in copied.modules():
+        vars(module).get("_priors", {}).clear()
     return copied.to(device="cpu", dtype=torch.float64).eval()
 
 

@@ -27,15 +27,24 @@ from pkex.kernels import (
     RationalQuadratic,
     Scale,
     Sum,
+    Tabulated,
 )
+from pkex.kernels.fidelity import Downsampling, ExponentialDecay, TruncatedBias
 from pkex.kernels.leaves import Dot
 from pkex.readers.gpytorch.copies import take_slice
 
-__all__ = ["convert_covariance", "leaves"]
+__all__ = ["convert_covariance", "convert_kernel", "leaves", "map_leaves"]
 
 Columns = tuple[int, ...]
 Index = tuple[int, ...]
 
+_OF_BOTORCH = {
+    "CategoricalKernel",
+    "DownsamplingKernel",
+    "ExponentialDecayKernel",
+    "LinearTruncatedFidelityKernel",
+    "PositiveIndexKernel",
+}
 _LIBRARIES = ("gpytorch", "botorch", "linear_operator")
 
 
@@ -72,6 +81,20 @@ def leaves(kernel: Kernel) -> Iterator[Kernel]:
         yield from leaves(kernel.kernel)
     else:
         yield kernel
+
+
+def map_leaves(kernel: Kernel, change: Callable[[Kernel], Kernel]) -> Kernel:
+    """Return a kernel with its leaves replaced."""
+    if isinstance(kernel, Sum | Product):
+        return type(kernel)(tuple(map_leaves(part, change) for part in kernel.kernels))
+    if isinstance(kernel, Scale):
+        return kernel.factor * map_leaves(kernel.kernel, change)
+    return change(kernel)
+
+
+def convert_kernel(kernel: Any, n_columns: int) -> Kernel:
+    """Return the kernel of a module that is called with rows of so many columns."""
+    return _convert(kernel, tuple(range(n_columns)), ())
 
 
 def _of_rows(covariance: Any, rows: Any, index: Index) -> Kernel:
@@ -115,9 +138,9 @@ def _converted(kernel: Any, columns: Columns, index: Index) -> Kernel:
         return _LEAVES[kind](kernel, columns, index)
     raise UnsupportedModelError(
         f"the kernel {type(kernel).__name__} is not supported. Supported kernels: of GPyTorch "
-        f"{', '.join(sorted({*_LEAVES} - {'CategoricalKernel'}))}, ScaleKernel, and sums and "
-        "products of them; of BoTorch CategoricalKernel. Refit with one of these, or use a "
-        "sampling explainer such as shap.KernelExplainer."
+        f"{', '.join(sorted({*_LEAVES} - _OF_BOTORCH))}, ScaleKernel, and sums and "
+        f"products of them; of BoTorch {', '.join(sorted(_OF_BOTORCH))}. Refit with one of these, "
+        "or use a sampling explainer such as shap.KernelExplainer."
     )
 
 
@@ -132,13 +155,11 @@ def _matern(kernel: Any, columns: Columns, index: Index) -> Kernel:
 
 def _rational_quadratic(kernel: Any, columns: Columns, index: Index) -> Kernel:
     scales = _scales(kernel.lengthscale, columns, index)
-    alpha = float(take_slice(kernel.alpha, index, 1).item())
-    return RationalQuadratic(scales, alpha, columns=columns)
+    return RationalQuadratic(scales, _number(kernel.alpha, index), columns=columns)
 
 
 def _polynomial(kernel: Any, columns: Columns, index: Index) -> Kernel:
-    offset = float(take_slice(kernel.offset, index, 1).item())
-    return Polynomial(int(kernel.power), 1.0, offset, columns=columns)
+    return Polynomial(int(kernel.power), 1.0, _number(kernel.offset, index), columns=columns)
 
 
 def _periodic(kernel: Any, columns: Columns, index: Index) -> Kernel:
@@ -161,7 +182,40 @@ def _categorical(kernel: Any, columns: Columns, index: Index) -> Kernel:
 
 
 def _constant(kernel: Any, columns: Columns, index: Index) -> Kernel:  # noqa: ARG001
-    return Constant(float(take_slice(kernel.constant, index, 1).item()))
+    return Constant(_number(kernel.constant, index))
+
+
+def _tasks(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    # a lazy covariance, or a matrix
+    matrix = getattr(kernel.covar_matrix, "to_dense", lambda: kernel.covar_matrix)()
+    return Tabulated(take_slice(matrix, index, 2), columns=_only(kernel, columns))  # type: ignore[arg-type]
+
+
+def _downsampling(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    power, offset = _number(kernel.power, index), _number(kernel.offset, index)
+    return Downsampling(power, offset, columns=_only(kernel, columns))
+
+
+def _decay(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    power, offset = _number(kernel.power, index), _number(kernel.offset, index)
+    [scale] = _scales(kernel.lengthscale, _only(kernel, columns), index)
+    return ExponentialDecay(scale, power, offset, columns=columns)
+
+
+def _truncated(kernel: Any, columns: Columns, index: Index) -> Kernel:
+    if len(kernel.fidelity_dims) > 1:
+        raise UnsupportedModelError(
+            "this LinearTruncatedFidelityKernel has two fidelities, and a power of a sum over both "
+            "is not a sum of products. One fidelity is supported, and several with "
+            "linear_truncated=False: refit with either."
+        )
+    [place] = kernel.fidelity_dims
+    others = tuple(column for j, column in enumerate(columns) if j != place)
+    unbiased = _convert(kernel.covar_module_unbiased, others, index)
+    biased = _convert(kernel.covar_module_biased, others, index)
+    return (
+        unbiased + TruncatedBias(_number(kernel.power, index), columns=(columns[place],)) * biased
+    )
 
 
 _LEAVES: dict[str, Callable[[Any, Columns, Index], Kernel]] = {
@@ -173,6 +227,11 @@ _LEAVES: dict[str, Callable[[Any, Columns, Index], Kernel]] = {
     "LinearKernel": _linear,
     "CategoricalKernel": _categorical,
     "ConstantKernel": _constant,
+    "IndexKernel": _tasks,
+    "PositiveIndexKernel": _tasks,
+    "DownsamplingKernel": _downsampling,
+    "ExponentialDecayKernel": _decay,
+    "LinearTruncatedFidelityKernel": _truncated,
 }
 
 
@@ -180,6 +239,21 @@ def _scales(values: Any, columns: Columns, index: Index) -> tuple[float, ...]:
     """Return a parameter of each column, of the shape (1, 1) or (1, columns) behind the batch."""
     scales = take_slice(values, index, 2).reshape(-1)
     return tuple(float(v) for v in np.broadcast_to(scales, len(columns)))
+
+
+def _number(value: Any, index: Index) -> float:
+    """Return a parameter of the shape (1,) behind the batch."""
+    return float(take_slice(value, index, 1).item())
+
+
+def _only(kernel: Any, columns: Columns) -> Columns:
+    """Return the columns of a kernel of one column."""
+    if len(columns) != 1:
+        raise UnsupportedModelError(
+            f"the {type(kernel).__name__} of this model covers {len(columns)} columns, but it is "
+            "meant for one. Give it active_dims of one column."
+        )
+    return columns
 
 
 def _kind(thing: Any) -> str:

@@ -11,6 +11,7 @@ is a batch of as many processes as there are samples, and its mean is theirs.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,9 +22,11 @@ import torch
 from gpytorch.distributions import MultivariateNormal
 from linear_operator.operators import DiagLinearOperator
 from linear_operator.utils.cholesky import psd_safe_cholesky
+from linear_operator.utils.warnings import NumericalWarning
 
 from pkex._util.types import Floats
 from pkex._util.validation import default_names
+from pkex._util.words import join_names
 from pkex.errors import UnsupportedModelError
 from pkex.kernels import Linear, Matern
 from pkex.kernels.algebra import Kernel
@@ -36,7 +39,7 @@ from pkex.readers import Given, Reading, read
 from pkex.readers.gpytorch.copies import array, exactly, take_slice, tensor, working_copy
 from pkex.readers.gpytorch.kernels import convert_covariance, leaves
 from pkex.readers.gpytorch.means import affine_mean
-from pkex.readers.gpytorch.transforms import outcome_map, preparation
+from pkex.readers.gpytorch.transforms import explain_logarithms, outcome_map, preparation
 from pkex.readers.reading import refuse_given
 
 __all__ = [
@@ -47,8 +50,9 @@ __all__ = [
     "exact_process",
     "likelihood_noise",
     "model_list",
-    "multi_task",
+    "refuse_foreign",
     "sampled_process",
+    "tolerance",
 ]
 
 Index = tuple[int, ...]
@@ -65,7 +69,9 @@ class PosteriorMean:
     def __call__(self, X: Any) -> Floats:
         """Return the mean, shape (n_rows, n_outputs)."""
         rows = tensor(X)
-        with exactly():
+        with exactly(), warnings.catch_warnings():
+            # of covariances, which are not asked for here
+            warnings.simplefilter("ignore", NumericalWarning)
             if not hasattr(self.model, "posterior"):
                 mean = self.model(rows).mean
             else:
@@ -102,21 +108,27 @@ def model_list(model: Any, given: Given) -> Reading:
     names = default_names("y", sum(each.expansion.n_outputs for each in readings))
     expansion = stack([each.expansion for each in readings], names)
     predict = partial(_side_by_side, tuple(each.predict for each in readings))
-    return Reading(expansion, predict, max(each.tol for each in readings))
+    tol = max(each.tol for each in readings)
+    return Reading(expansion, predict, tol, notes=_join_notes(readings))
 
 
-def multi_task(model: Any, given: Given) -> Reading:
-    """MultiTaskGP is refused: its kernel of tasks is not a kernel of columns."""
-    del given
-    raise UnsupportedModelError(
-        f"{type(model).__name__} models several tasks with one process, which is not supported. "
-        "Explain a SingleTaskGP of one task, or a ModelListGP with one model for each."
-    )
+def _join_notes(readings: list[Reading]) -> tuple[str, ...]:
+    """Return the notes of the outputs of a list, which say of which output they are."""
+    notes, first = {each.notes for each in readings}, 0
+    if len(notes) == 1:
+        return readings[0].notes
+    named = []
+    for each in readings:
+        last = first + each.expansion.n_outputs
+        names = join_names([f"y{k}" for k in range(first, last)])
+        named += [f"{names}: {note}" for note in each.notes]
+        first = last
+    return tuple(named)
 
 
 def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
     refuse_given(given, model)
-    _refuse_foreign(model)
+    refuse_foreign(model)
     if model.train_inputs is None or model.train_targets is None:
         raise UnsupportedModelError(
             f"this {type(model).__name__} has no training data, so it cannot be explained: its "
@@ -127,7 +139,7 @@ def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
             f"this {type(model).__name__} takes {len(model.train_inputs)} inputs, as models of "
             "several tasks do; models of one table are supported. Explain a model of one task."
         )
-    working = working_copy(model)
+    working, notes = explain_logarithms(working_copy(model))
     [rows] = working.train_inputs
     with exactly():
         prior = check_prior(working.forward(rows), model)
@@ -138,7 +150,7 @@ def _exact(model: Any, given: Given, *, sampled: bool) -> Reading:
         alpha = torch.cholesky_solve(left, root).squeeze(-1)
     noise = likelihood_noise(working.likelihood, prior, *working.train_inputs)
     process = Process(working, working.forward, rows, prior, alpha, _TRAINING, root, noise)
-    return process.reading(n_samples=len(alpha) if sampled else 1)
+    return replace(process.reading(n_samples=len(alpha) if sampled else 1), notes=notes)
 
 
 def likelihood_noise(likelihood: Any, prior: Any, *inputs: Any) -> Any:
@@ -277,7 +289,7 @@ def tolerance(expansion: KernelExpansion) -> float:
     return 1e-6 if rough else 1e-10
 
 
-def _refuse_foreign(model: Any) -> None:
+def refuse_foreign(model: Any) -> None:
     """Refuse models whose posterior is computed by somebody else than the libraries."""
     method = getattr(type(model), "posterior", None)
     if method is not None and not method.__module__.startswith("botorch."):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from botorch.models.transforms.outcome import ChainedOutcomeTransform
 
 from pkex._util.types import Floats
 from pkex._util.validation import default_names
@@ -19,9 +20,10 @@ from pkex.errors import UnsupportedModelError
 from pkex.models.preparation import Preparation, Slopes
 from pkex.readers.gpytorch.copies import array, exactly, take_slice, tensor
 
-__all__ = ["outcome_map", "preparation"]
+__all__ = ["explain_logarithms", "outcome_map", "preparation"]
 
 
+_LOGARITHMS = "Outputs are the natural logarithm of the target, which the model has by its Log"
 _BY_COLUMN = {"Normalize", "InputStandardize", "AffineInputTransform", "Round", "Log10", "Warp"}
 
 
@@ -86,23 +88,63 @@ def preparation(model: Any, n_columns: int, index: tuple[int, ...]) -> Preparati
     return Preparation(_Transformed(model, index), names, origins, slopes=slopes)
 
 
-def outcome_map(model: Any, n_outputs: int) -> tuple[Floats, Floats]:
-    """Return slope and shift of each output from the model's units to those of the target."""
+def explain_logarithms(working: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return a working copy that predicts the logarithm of its target, and a note that says so.
+
+    Where the first of its outcome transforms is a `Log`, that is taken away from the copy; other
+    models stay what they are.
+    """
+    chain = _outcome_chain(working)
+    if not chain or not _is_of_botorch(chain[0][1], "Log") or chain[0][1]._outputs is not None:
+        return working, ()
+    if len(chain) > 1:
+        working.outcome_transform = ChainedOutcomeTransform(**dict(chain[1:]))
+    else:
+        del working.outcome_transform
+    return working.eval(), (_LOGARITHMS,)
+
+
+def _outcome_chain(model: Any) -> list[tuple[str, Any]]:
+    """Return the outcome transforms of a model, by name, in the order in which they are applied."""
     transform = getattr(model, "outcome_transform", None)
     if transform is None:
-        return np.ones(n_outputs), np.zeros(n_outputs)
-    chain = list(transform.values()) if hasattr(transform, "values") else [transform]
-    for each in chain:
-        if type(each).__name__ != "Standardize":
+        return []
+    return list(transform.items()) if hasattr(transform, "items") else [("first", transform)]
+
+
+def _is_of_botorch(transform: Any, *names: str) -> bool:
+    cls = type(transform)
+    return cls.__name__ in names and cls.__module__.startswith("botorch.")
+
+
+def outcome_map(model: Any, n_outputs: int, X: Any = None) -> tuple[Floats, Floats]:
+    """Return slope and shift of each output from the model's units to those of the target.
+
+    Where `X` has a row for each task of a model with one output: those of each task.
+    """
+    chain = _outcome_chain(model)
+    supported = ("Standardize",) if X is None else ("Standardize", "StratifiedStandardize")
+    for _, each in chain:
+        if not _is_of_botorch(each, *supported):
             raise UnsupportedModelError(
                 f"the outcome transform {type(each).__name__} is not affine, so values cannot add "
-                "up to its outputs; Standardize is supported. Explain a model of the transformed "
-                f"target, fitted without {type(each).__name__}, in the units of that target."
+                "up to its outputs; Standardize is supported, and Log in front of it. Explain a "
+                f"model of the transformed target, fitted without {type(each).__name__}, in the "
+                "units of that target."
             )
+    if X is not None:
+        n_outputs = len(X)
+    if not chain:
+        return np.ones(n_outputs), np.zeros(n_outputs)
     probes = np.stack([np.zeros(n_outputs), np.ones(n_outputs)])
     with exactly():
-        outcomes = array(transform.untransform(tensor(probes))[0])
-    outcomes = outcomes.reshape(-1, 2, n_outputs)[0]  # members of an ensemble have the same
+        if X is None:
+            outcomes = array(model.outcome_transform.untransform(tensor(probes))[0])
+            outcomes = outcomes.reshape(-1, 2, n_outputs)[0]  # members of an ensemble have the same
+        else:
+            columns = [tensor(probe[:, None]) for probe in probes]
+            several = [model.outcome_transform.untransform(column, X=X)[0] for column in columns]
+            outcomes = np.stack([array(column)[:, 0] for column in several])
     return outcomes[1] - outcomes[0], outcomes[0]
 
 

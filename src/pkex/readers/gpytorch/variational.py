@@ -16,6 +16,7 @@ row as well, which counts as noise of the prediction.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -27,6 +28,7 @@ from pkex.models.expansion_base import Data
 from pkex.readers import Given, Reading
 from pkex.readers.gpytorch.copies import array, exactly, working_copy
 from pkex.readers.gpytorch.models import Process, check_prior, likelihood_noise
+from pkex.readers.gpytorch.transforms import explain_logarithms
 from pkex.readers.reading import refuse_given
 
 __all__ = ["approximate_process", "variational_model"]
@@ -42,10 +44,11 @@ def approximate_process(model: Any, given: Given) -> Reading:
 def variational_model(model: Any, given: Given) -> Reading:
     """SingleTaskVariationalGP: the posterior mean, with its training points as data."""
     refuse_given(given, model)
-    working = working_copy(model)
+    working, notes = explain_logarithms(working_copy(model))
     rows = array(working.model.train_inputs[0])
     rows = rows[(0,) * (rows.ndim - 2)]  # the same for every output
-    return _variational(working, working.model, Data(rows, "training points"))
+    reading = _variational(working, working.model, Data(rows, "training points"))
+    return replace(reading, notes=notes)
 
 
 def _variational(working: Any, process: Any, data: Data | None) -> Reading:
