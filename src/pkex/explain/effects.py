@@ -309,12 +309,12 @@ def _mean_prediction(base: EffectBackground, link: Any, single: bool) -> Floats:
 
 
 def _shape(
-    arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], *, single: bool
+    arrays: Sequence[Any], shapes: Sequence[tuple[int, ...]], *, single: bool, rows: bool = False
 ) -> tuple[Floats, ...]:
     """Return arrays with an axis for each axis of the grid, and none for a single output."""
     shaped = []
     for array, shape in zip(arrays, shapes, strict=True):
-        full = array.reshape(*shape, array.shape[-1])
+        full = array.reshape(*(array.shape[:1] if rows else ()), *shape, array.shape[-1])
         shaped.append(full[..., 0] if single else full)
     return tuple(shaped)
 
