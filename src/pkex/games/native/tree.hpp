@@ -17,16 +17,14 @@ namespace PKEX_NAMESPACE {
 using pkex::Group;
 using pkex::Tree;
 
-// A vertex has one place for P_c on the way up and for its weight on the way down, where P_c is not
-// needed any more: so the numbers of a hundred players stay in the nearest cache. Players have such
-// places too, since to tell them from groups would cost more than to copy them.
 template <bool General>
 struct Passes {
     const Tree& tree;
     Index n_players;
-    Vec* up;     // P_c; then the weight of the change of c
-    Vec* down;   // A_c, in the general game
-    Vec* spare;  // (3, widest)
+    Vec* up;      // P_c
+    Vec* down;    // A_c, in the general game
+    Vec* weight;  // of the change of a vertex
+    Vec* spare;   // (2, widest)
 
     PKEX_INLINE Vec absent(Index vertex) const {
         if constexpr (General) {
@@ -58,16 +56,16 @@ struct Passes {
     void fall() const {
         for (Index i = tree.n_groups; i-- > 0;) {
             const Group& group = tree.groups[i];
-            const Vec w = up[n_players + i];
+            const Vec w = weight[n_players + i];
             if (group.ordered) {
                 in_order(group, w);
             } else if (group.size == 2) {
                 const Index first = group.members[0], second = group.members[1];
-                const Vec half = 0.5 * w, p = up[first];
-                up[first] = half * (up[second] + absent(second));
-                up[second] = half * (p + absent(first));
+                const Vec half = 0.5 * w;
+                weight[first] = half * (up[second] + absent(second));
+                weight[second] = half * (up[first] + absent(first));
             } else if (group.size == 1) {
-                up[group.members[0]] = w;
+                weight[group.members[0]] = w;
             } else {
                 integrate(group, w);
             }
@@ -78,14 +76,12 @@ private:
     void in_order(const Group& group, Vec w) const {
         Vec before = w, after = splat(1.0);
         for (Index k = 0; k < group.size; ++k) {
-            Vec& place = up[group.members[k]];
-            const Vec p = place;
-            place = before;
-            before *= p;
+            weight[group.members[k]] = before;
+            before *= up[group.members[k]];
         }
         if constexpr (General) {
             for (Index k = group.size; k-- > 0;) {
-                up[group.members[k]] *= after;
+                weight[group.members[k]] *= after;
                 after *= absent(group.members[k]);
             }
         }
@@ -94,9 +90,8 @@ private:
     // All products but one at each node, forward and back.
     void integrate(const Group& group, Vec w) const {
         Vec* prefix = spare;
-        Vec* value = prefix + tree.widest;
-        Vec* sum = value + tree.widest;
-        for (Index k = 0; k < group.size; ++k) sum[k] = splat(0.0);
+        Vec* value = spare + tree.widest;
+        for (Index k = 0; k < group.size; ++k) weight[group.members[k]] = splat(0.0);
         for (Index node = 0; node < group.n_nodes; ++node) {
             const double t = group.nodes[node];
             Vec before = group.weights[node] * w;
@@ -108,11 +103,10 @@ private:
             }
             Vec after = splat(1.0);
             for (Index k = group.size; k-- > 0;) {
-                sum[k] += prefix[k] * after;
+                weight[group.members[k]] += prefix[k] * after;
                 after *= value[k];
             }
         }
-        for (Index k = 0; k < group.size; ++k) up[group.members[k]] = sum[k];
     }
 };
 
@@ -122,17 +116,17 @@ template <bool General, class Take>
 Vec solve_tree(const Players<General>& players, const Tree& tree, Vec scale, Vec* memory,
                const Take& take) {
     const Index n = players.count, vertices = n + tree.n_groups;
-    const Passes<General> passes = {tree, n, memory, memory + vertices, memory + 2 * vertices};
+    const Passes<General> passes = {
+        tree, n, memory, memory + vertices, memory + 2 * vertices, memory + 3 * vertices};
     for (Index j = 0; j < n; ++j) {
         passes.up[j] = players.present(j);
         if (General) passes.down[j] = players.absent(j);
     }
     passes.rise();
-    const Vec product = passes.up[vertices - 1];
-    passes.up[vertices - 1] = scale;
+    passes.weight[vertices - 1] = scale;
     passes.fall();
-    for (Index j = 0; j < n; ++j) take(j, players.v[j] * passes.up[j]);
-    return product;
+    for (Index j = 0; j < n; ++j) take(j, players.v[j] * passes.weight[j]);
+    return passes.up[vertices - 1];
 }
 
 }  // namespace PKEX_NAMESPACE
