@@ -11,7 +11,7 @@ from pkex._util.validation import brief
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, check_at_least
 from pkex.output.plots.labels import LETTERS, WIDE, of_all, room_for
-from pkex.output.text import aligned
+from pkex.output.text import align_numbers
 
 if TYPE_CHECKING:
     from pkex.results.comparison import Comparison
@@ -112,4 +112,4 @@ class ComparisonDisplay(Display):
         canvas.line_at(0.0)
         if quantity == "mean":
             canvas.whiskers(values, places, one.std[shown])
-        canvas.annotate(aligned(values))
+        canvas.annotate(align_numbers(values))

@@ -11,7 +11,7 @@ from pkex._util.types import Floats, Indices
 from pkex._util.words import pluralise
 from pkex.models.classes import describe_output
 from pkex.output.spread import POSTERIOR
-from pkex.output.text import aligned, cut
+from pkex.output.text import align_numbers, cut
 from pkex.output.view import OUTPUTS, Column, TableView, View, more, titled
 
 __all__ = ["comparison_table"]
@@ -66,7 +66,9 @@ def _columns(one: Any, shown: Indices) -> list[Column]:
         columns.append(Column(title, [cut(cell, 2 * _LETTERS) for cell in cells]))
     fixed = {*one.fixed}
     still = [one.feature_names[i] in fixed for i in shown]
-    means, variances = (aligned(values[shown]) for values in (one.values, one.variance_values))
+    means, variances = (
+        align_numbers(values[shown]) for values in (one.values, one.variance_values)
+    )
     spreads = [
         "" if is_fixed else f"± {std:.2g}"
         for std, is_fixed in zip(one.std[shown], still, strict=True)
