@@ -12,7 +12,7 @@ from pkex._util.words import pluralise
 from pkex.models.classes import describe_output
 from pkex.output.spread import POSTERIOR
 from pkex.output.text import align_numbers, cut
-from pkex.output.view import OUTPUTS, Column, TableView, View, more, titled
+from pkex.output.view import OUTPUTS, Column, TableView, View, more, title_of
 
 __all__ = ["comparison_table"]
 
@@ -34,7 +34,7 @@ def comparison_table(result: Any) -> View:
     n_features, n_fixed = len(result.feature_names), len(result.fixed)
     what = describe_output(result)
     return View(
-        titled(
+        title_of(
             "Comparison", pluralise(n_features, "feature"), f"{n_fixed} fixed" if n_fixed else ""
         ),
         lead=lead if what is None else [what, *lead],
