@@ -197,7 +197,8 @@ def saltelli_spread(predict: Callable[[Floats], Floats], d: int, n: int) -> tupl
     variance = np.concatenate([a, b]).var()
     mean = np.concatenate([a, b]).mean()
     a, b = a - mean, b - mean
-    left, right = [], []  # one column of the other sample in each
+    left: list[Floats] = []  # one column of the other sample in each
+    right: list[Floats] = []
     for j in range(d):
         for rows, other, found in ((first, second, left), (second, first, right)):
             mixed = rows.copy()
@@ -267,7 +268,9 @@ def main() -> None:
         if find_spec(module)
     ]
     results: dict[str, Any] = {"config": config("scikit-learn", *present)}
-    parts = {"sensitivity": partial(sensitivity, 500 if quick else N_SALTELLI)}
+    parts: dict[str, Callable[[], dict[str, Any]]] = {
+        "sensitivity": partial(sensitivity, 500 if quick else N_SALTELLI)
+    }
     parts |= {"peers": peers, "matern": matern, "uncertainty": uncertainty}
     for name, measure in parts.items():
         results[name] = measure()

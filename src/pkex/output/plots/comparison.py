@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pkex._util.types import Indices
-from pkex._util.validation import brief
+from pkex._util.validation import brief, check_count
 from pkex.output.plots.display import Display
-from pkex.output.plots.drawing import Axes, Canvas, check_at_least
+from pkex.output.plots.drawing import Axes, Canvas
 from pkex.output.plots.labels import LETTERS, WIDE, of_all, room_for
-from pkex.output.text import aligned
+from pkex.output.text import align_numbers
 
 if TYPE_CHECKING:
     from pkex.results.comparison import Comparison
@@ -70,7 +70,7 @@ class ComparisonDisplay(Display):
         max_display, output
             As for every plot.
         """
-        check_at_least(max_display, "max_display", 1)
+        check_count(max_display, "max_display", 1)
         if quantity not in (None, *_QUANTITIES):
             raise ValueError(
                 f'quantity must be "mean", "variance" or None for both, got {brief(quantity)}.'
@@ -112,4 +112,4 @@ class ComparisonDisplay(Display):
         canvas.line_at(0.0)
         if quantity == "mean":
             canvas.whiskers(values, places, one.std[shown])
-        canvas.annotate(aligned(values))
+        canvas.annotate(align_numbers(values))

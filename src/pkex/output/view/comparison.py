@@ -11,8 +11,8 @@ from pkex._util.types import Floats, Indices
 from pkex._util.words import pluralise
 from pkex.models.classes import describe_output
 from pkex.output.spread import POSTERIOR
-from pkex.output.text import aligned, cut
-from pkex.output.view import OUTPUTS, Column, TableView, View, more, titled
+from pkex.output.text import align_numbers, cut
+from pkex.output.view import OUTPUTS, Column, TableView, View, more, title_of
 
 __all__ = ["comparison_table"]
 
@@ -34,7 +34,7 @@ def comparison_table(result: Any) -> View:
     n_features, n_fixed = len(result.feature_names), len(result.fixed)
     what = describe_output(result)
     return View(
-        titled(
+        title_of(
             "Comparison", pluralise(n_features, "feature"), f"{n_fixed} fixed" if n_fixed else ""
         ),
         lead=lead if what is None else [what, *lead],
@@ -66,7 +66,9 @@ def _columns(one: Any, shown: Indices) -> list[Column]:
         columns.append(Column(title, [cut(cell, 2 * _LETTERS) for cell in cells]))
     fixed = {*one.fixed}
     still = [one.feature_names[i] in fixed for i in shown]
-    means, variances = (aligned(values[shown]) for values in (one.values, one.variance_values))
+    means, variances = (
+        align_numbers(values[shown]) for values in (one.values, one.variance_values)
+    )
     spreads = [
         "" if is_fixed else f"± {std:.2g}"
         for std, is_fixed in zip(one.std[shown], still, strict=True)
