@@ -38,6 +38,7 @@ from threadpoolctl import threadpool_limits
 import pkex
 from benchmarks.record import RESULTS, config, load, store
 from benchmarks.timing import resident
+from pkex.explain import effect_sums, gradients
 from pkex.games import engine, means
 from pkex.games.threads import run_in_order
 from pkex.models import posterior_moments
@@ -46,10 +47,12 @@ from pkex.statistics import block_mean, column_test, low_rank, target_weights
 __all__ = ["main"]
 
 POINTS, COLUMNS, BACKGROUND = 450, 50, 100
-REPEATS, LIMIT = 60, 10.0  # of a call, as often as fits in so many seconds and at least thrice
+REPEATS, LIMIT = 60, 5.0  # of a call, as often as fits in so many seconds and at least thrice
 SHORTEST = 0.15  # seconds of a repeat, as the system counts in hundredths
 OTHERS = 0.1  # of a core
 MODULES: tuple[Any, ...] = (
+    effect_sums,
+    gradients,
     engine,
     means,
     posterior_moments,
@@ -125,6 +128,17 @@ def cases() -> Iterator[tuple[str, Callable[[], Call]]]:
     yield "standard deviations, 64 rows", partial(explain, process, X[:20, :10], call=spread)
     spread = values(rows[:64, :10], return_cov=True)
     yield "covariances, 64 rows", partial(explain, process, X[:20, :10], call=spread)
+    yield (
+        "importance with draws, 64 rows",
+        partial(
+            explain,
+            process,
+            X[:20, :10],
+            call=lambda e: e.importance(rows[:64, :10], n_draws=99, random_state=0),
+        ),
+    )
+    yield "effects of 10 features", partial(explain, model, X, call=lambda e: e.effects(range(10)))
+    yield "gradients, 2000 rows", partial(explain, model, X, call=lambda e: e.gradients(rows))
     table: Any = scipy.sparse.random(1450, 5000, density=0.01, random_state=0, format="csr")
     documents = SVR(gamma=0.05, epsilon=0.0).fit(table[:POINTS], target)
     yield "1000 sparse rows", partial(explain, documents, call=values(table[POINTS:]))

@@ -10,11 +10,15 @@ import time
 import joblib
 import numpy as np
 import pytest
+from numpy.testing import assert_equal
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as gp
 from sklearn.svm import SVR
 
 import pkex
 from pkex.games import cluster, sources
 from pkex.games.threads import run_in_order
+from tests._support.asked import OF_PROCESSES, QUESTIONS, arrays_of
 from tests._support.unchecked import unchecked
 
 pytestmark = pytest.mark.cluster
@@ -63,6 +67,31 @@ def test_values_are_those_of_one_process(dask, counted, monkeypatch, removal, ba
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.predictions, expected.predictions)
     np.testing.assert_array_equal(found.error_bound, expected.error_bound)
+
+
+@pytest.mark.filterwarnings("ignore")  # of few digits and long work
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question(dask, monkeypatch, question):
+    monkeypatch.setattr(sources, "_BLOCK", 400)
+    small = pkex.KernelExpansion(X[:23, :5], X[:23, 5], pkex.kernels.RBF(1.3))
+    found = arrays_of(QUESTIONS[question](pkex.Explainer(small, X[30:40, :5]), X[:7, :5]))
+    with joblib.parallel_config(backend="threading", n_jobs=1):
+        explainer = pkex.Explainer(small, X[30:40, :5], n_jobs=1)
+        expected = arrays_of(QUESTIONS[question](explainer, X[:7, :5]))
+    assert_equal(found, expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("question", OF_PROCESSES)
+def test_every_question_of_a_process(dask, counted, question):
+    kernel = gp.RBF(2.0)
+    process = GaussianProcessRegressor(kernel, alpha=0.1, optimizer=None)
+    process.fit(X[:23, :5], X[:23, 5])
+    found = arrays_of(OF_PROCESSES[question](pkex.Explainer(process, X[30:40, :5]), X[:7, :5]))
+    with joblib.parallel_config(backend="threading", n_jobs=1):
+        explainer = pkex.Explainer(process, X[30:40, :5], n_jobs=1)
+        expected = arrays_of(OF_PROCESSES[question](explainer, X[:7, :5]))
+    assert_equal(found, expected)
 
 
 @pytest.mark.parametrize("block_size", [None, 100])

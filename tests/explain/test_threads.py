@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_equal
 from scipy import sparse
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 
 import pkex
-from pkex.games import covariance, sources, sparse_points
+from pkex.games import covariance, moments, quadratic, sources, sparse_points
 from pkex.games.interactions import reductions
 from pkex.models import posterior_moments
+from tests._support.asked import OF_PROCESSES, QUESTIONS, arrays_of
 from tests._support.cases import COLUMN_KERNELS
 from tests._support.models import MODELS
 
@@ -32,6 +34,11 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(reductions, "_SMALLEST", 40)
     monkeypatch.setattr(posterior_moments, "_PAIRS", 200)
     monkeypatch.setattr(covariance, "_PAIRS", 200)
+    monkeypatch.setattr(covariance, "_NODES", 500)
+    monkeypatch.setattr(quadratic, "_FACTORS", 4000)
+    monkeypatch.setattr(quadratic, "_BLOCK", 2)
+    for name, size in {"_TILE": 500, "_SIDE": 1, "_STEP": 500, "_ROWS": 2000}.items():
+        monkeypatch.setattr(moments, name, size)
 
 
 def assert_same(ask, *names):
@@ -70,28 +77,39 @@ def test_models(case):
         )
 
 
-@all_removals
-def test_interactions(removal):
-    expansion = pkex.KernelExpansion(POINTS, WEIGHTS, pkex.kernels.RBF(1.3))
+def answer_all(ask, model, removal):
+    """Return all arrays of an answer for one, two and three threads, or why there is none."""
     background = None if removal == "neutral" else BACKGROUND
+    for n_jobs in (1, 2, 3):
+        explainer = pkex.Explainer(model, background, removal=removal, n_jobs=n_jobs)
+        try:
+            yield arrays_of(ask(explainer, ROWS))
+        except (pkex.UnsupportedModelError, ValueError) as error:
+            yield str(error)
 
-    def ask(n_jobs):
-        explainer = pkex.Explainer(expansion, background, removal=removal, n_jobs=n_jobs)
-        return explainer.interactions(ROWS)
 
-    assert_same(ask, "main", "pairs", "error_bound")
+@all_removals
+@pytest.mark.filterwarnings("ignore")  # of few digits and long work
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("case", COLUMN_KERNELS, ids=str)
+def test_every_question(case, question, removal):
+    expansion = pkex.KernelExpansion(POINTS, WEIGHTS[:, 0], case.build(np.full(5, 1.3)))
+    one, *others = answer_all(QUESTIONS[question], expansion, removal)
+    assert len(one) > 0
+    for other in others:
+        assert_equal(other, one)
 
 
 @pytest.mark.parametrize("removal", REMOVALS[1:])
-def test_standard_deviations(removal):
-    kernel = gp.RBF(2.0)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("question", OF_PROCESSES)
+@pytest.mark.parametrize("kernel", [gp.RBF(2.0), gp.Matern(2.0), 0.1 * gp.DotProduct() + gp.RBF()])
+def test_every_question_of_a_process(kernel, question, removal):
     model = GaussianProcessRegressor(kernel, alpha=0.1, optimizer=None).fit(POINTS, WEIGHTS[:, 0])
-
-    def ask(n_jobs):
-        explainer = pkex.Explainer(model, BACKGROUND, removal=removal, n_jobs=n_jobs)
-        return explainer(ROWS, return_cov=True)
-
-    assert_same(ask, "values", "std", "cov")
+    one, *others = answer_all(OF_PROCESSES[question], model, removal)
+    assert len(one) > 0
+    for other in others:
+        assert_equal(other, one)
 
 
 @all_removals

@@ -29,6 +29,7 @@ from pkex.explain.posterior_draws import divide_draws
 from pkex.explain.problem import PreparedRows, Problem
 from pkex.explain.unsupported import refuse_hierarchy
 from pkex.explain.values import explain_rows
+from pkex.games.blas import single_blas
 from pkex.games.covariance import JointCovariance
 from pkex.games.engine import run_reduction
 from pkex.games.hierarchy import Hierarchy
@@ -112,7 +113,8 @@ def joint_covariances(
     forecast = _forecast([reduction for *_, reduction in uncertain], n_rows, progress)
     options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "forecast": forecast}
     for points, posterior, rows, reduction in uncertain:
-        prior, _ = run_reduction(reduction, **options)
+        with single_blas():
+            prior, _ = run_reduction(reduction, **options)
         error = _subtract_explained(points, posterior, rows, prior)
         total += prior[:, None] * posterior.scales[:, None, None]
         off += error[:, None] * posterior.scales[:, None]

@@ -14,6 +14,7 @@ import numpy as np
 from pkex._util.types import Floats
 from pkex.explain.posterior import check_digits, check_posteriors, refuse_mixtures
 from pkex.explain.problem import PreparedRows, Problem
+from pkex.games.blas import single_blas
 from pkex.games.engine import run_reduction
 from pkex.games.interactions import Recipe
 from pkex.games.interactions.prior import InteractionPrior
@@ -57,7 +58,8 @@ def spread_of_interactions(
         assert posterior is not None  # `check_spread` has seen to it
         points = as_products(games, part)
         prior = InteractionPrior(points, rows, recipe)
-        variances, error = run_reduction(prior, n_jobs=n_jobs, progress=progress)
+        with single_blas():
+            variances, error = run_reduction(prior, n_jobs=n_jobs, progress=progress)
         error = error + _subtract_explained(points, posterior, rows, recipe, variances, n_jobs)
         total = total + variances[..., None] * posterior.scales
         off = off + error[:, None] * posterior.scales

@@ -22,6 +22,7 @@ from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelEr
 from pkex.explain.problem import PreparedRows, Problem
 from pkex.explain.unsupported import refuse_conditional
 from pkex.games.accumulator import Accumulator
+from pkex.games.blas import single_blas
 from pkex.games.covariance import PriorCovariance
 from pkex.games.engine import run_reduction
 from pkex.games.points import WeightedPoints
@@ -111,7 +112,8 @@ def spread_of_values(
     for games, part, rows in _uncertain_parts(problem, prepared):
         points, posterior = as_products(games, part), _posterior(part)
         prior = PriorCovariance(points, rows, full=full)
-        moments, off = run_reduction(prior, n_jobs=n_jobs, progress=progress)
+        with single_blas():
+            moments, off = run_reduction(prior, n_jobs=n_jobs, progress=progress)
         off = off + subtract_explained(points, posterior, rows, moments, n_jobs, progress)
         total = total + moments[..., None] * posterior.scales
         error = error + off[:, None] * posterior.scales

@@ -35,7 +35,7 @@ from pkex.games.atoms import Atoms
 from pkex.games.blas import single_blas
 from pkex.games.engine import run_reduction
 from pkex.games.layout import as_column_major
-from pkex.games.moments import AtomFactors, VarianceGame, VarianceSums
+from pkex.games.moments import AtomFactors, VarianceGame, VarianceSums, centre_factors
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
 from pkex.kernels.bounded import within
@@ -209,7 +209,7 @@ def _sum_variance(
         weights.append(atoms.spread(alpha))
     every = AtomFactors(parts, np.concatenate(weights), bundles)
     with single_blas():  # which would have threads beside those of the engine
-        factors = run_reduction(every, n_jobs=n_jobs)
+        factors = centre_factors(every, n_jobs=n_jobs)
         game = VarianceGame(every, factors, pairs=order == 2)
         sums: VarianceSums = run_reduction(game, n_jobs=n_jobs)
     return sums._replace(mean=sums.mean + intercept), missed

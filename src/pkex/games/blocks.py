@@ -11,7 +11,7 @@ from collections.abc import Iterator
 __all__ = ["MANY", "SMALLEST_PART", "balance", "cut_points", "even_step", "rectangle", "triangle"]
 
 MANY = 64  # blocks of a call that is large enough
-SMALLEST_PART = 4  # the smallest block is this part of the largest
+SMALLEST_PART = 8  # the smallest block is this part of the largest
 
 
 def balance(total: int, most: int) -> int:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pkex._util.types import Floats
+from pkex._util.types import Floats, Indices
 from pkex.games.rules import Rule
 
 __all__ = ["Corners", "Square", "at_nodes", "integrate_diagonal", "leave_one_out", "square_of"]
@@ -20,7 +20,7 @@ __all__ = ["Corners", "Square", "at_nodes", "integrate_diagonal", "leave_one_out
 class Corners(NamedTuple):
     """Deficits of the players' factors with both rows at x, one, the other and none of them.
 
-    Arrays of shape (players, pairs), pairs of background rows.
+    Arrays of shape (players, rows, pairs), pairs of background rows.
     """
 
     both: Floats
@@ -28,30 +28,38 @@ class Corners(NamedTuple):
     second: Floats
     none: Floats
 
-    def cut(self, pairs: slice) -> Corners:
-        """Return the corners of some pairs."""
-        return Corners(*(part[:, pairs] for part in self))
+    def cut(self, rows: slice, pairs: slice) -> Corners:
+        """Return the corners of some rows and pairs."""
+        return Corners(*(part[:, rows, pairs] for part in self))
+
+    def take(self, rows: Indices) -> Corners:
+        """Return the corners of chosen rows; contiguous, as indexing would not be."""
+        return Corners(*(np.take(part, rows, axis=1) for part in self))
 
     @property
-    def lam(self) -> float:
-        """The largest lam in either direction; see `pkex.games.covariance`."""
+    def lam(self) -> Floats:
+        """The largest lam of each row in either direction; see `pkex.games.covariance`."""
         changes = (
             self.both - self.second,
             self.first - self.none,
             self.both - self.first,
             self.second - self.none,
         )
-        return max(float(np.abs(change).sum(axis=0).max()) for change in changes)
+        sums = [np.abs(change).sum(axis=0).max(axis=1) for change in changes]
+        largest: Floats = np.max(sums, axis=0)
+        return largest
 
     @property
-    def lowest(self) -> float:
-        """The smallest factor."""
-        return 1.0 - max(float(part.max()) for part in self)
+    def lowest(self) -> Floats:
+        """The smallest factor of each row."""
+        smallest: Floats = 1.0 - np.max([part.max(axis=0).max(axis=1) for part in self], axis=0)
+        return smallest
 
     @property
-    def highest(self) -> float:
-        """The largest factor."""
-        return 1.0 - min(float(part.min()) for part in self)
+    def highest(self) -> Floats:
+        """The largest factor of each row."""
+        largest: Floats = 1.0 - np.min([part.min(axis=0).min(axis=1) for part in self], axis=0)
+        return largest
 
 
 class Square(NamedTuple):
@@ -75,7 +83,7 @@ def square_of(rule: Rule) -> Square:
 
 
 def at_nodes(corners: Corners, basis: Floats, start: float) -> Floats:
-    """Return factors or derivatives at all nodes, shape (players, pairs * nodes)."""
+    """Return factors or derivatives at all nodes, shape (players, rows * pairs * nodes)."""
     stacked = np.stack(corners, axis=-1)
     products: Floats = stacked.reshape(-1, 4) @ basis
     np.subtract(start, products, out=products)
@@ -83,17 +91,16 @@ def at_nodes(corners: Corners, basis: Floats, start: float) -> Floats:
 
 
 def integrate_diagonal(corners: Corners, square: Square) -> Floats:
-    """Return the integrals of the diagonal for each pair, shape (players, pairs)."""
+    """Return the integrals of the diagonal for each pair, shape (players, rows, pairs)."""
     at, _, _, weights = square
-    f, n_pairs = at_nodes(corners, at, 1.0), corners.both.shape[1]
-    others = leave_one_out(f, np.tile(weights, n_pairs))
-    integrals = others.reshape(len(f), n_pairs, -1).sum(axis=2)
+    others = leave_one_out(at_nodes(corners, at, 1.0), 1.0)
+    integrals = (others.reshape(-1, len(weights)) @ weights).reshape(corners.first.shape)
     change = corners.first + corners.second - corners.both - corners.none
     variances: Floats = change * integrals
     return variances
 
 
-def leave_one_out(f: Floats, weights: Floats) -> Floats:
+def leave_one_out(f: Floats, weights: Floats | float) -> Floats:
     """Return ``weights`` times the product of all rows of `f` but one, for each row."""
     result = np.empty_like(f)
     result[0] = weights

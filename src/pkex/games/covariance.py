@@ -30,7 +30,7 @@ Two rows x and y have the same integrals with ``k(x, y)`` in the place of ``k(x,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -108,16 +108,14 @@ class PriorCovariance:
         """Return the matrices of some rows, or what a strip of the background adds to them."""
         game, x = self.games[task.term], self.x[task.rows]
         diagonal = diagonal_factors(game.term, self.plan.players, x).deficits
-        pairs: Iterator[tuple[Corners, Floats]]
+        blocks: Iterable[tuple[slice, Corners, Floats]]
         if self.background.marginal:
-            means = self._means(task.term, x, diagonal)
-            pairs = ((means.cut(slice(i, i + 1)), np.ones(1)) for i in range(len(x)))
+            blocks = [(slice(None), self._means(task.term, x, diagonal), np.ones(1))]
         else:
-            pairs = self._strips(game, x, diagonal, task.points)
+            blocks = self._strips(game, x, diagonal, task.points)
         matrices, worst = np.empty((len(x), *self.shape)), np.empty(len(x))
-        for i, (corners, shares) in enumerate(pairs):
-            raise_if_cancelled()
-            matrices[i], worst[i] = self._integrals(game.ladder, corners, shares)
+        for some, corners, shares in blocks:
+            matrices[some], worst[some] = self._integrals(game.ladder, corners, shares)
         if self.full and not self.background.marginal:  # of (b, c) and of (c, b)
             matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
         scale = game.term.coefficient
@@ -142,7 +140,7 @@ class PriorCovariance:
         rows, shares = self.background.rows, self.background.weights
         beside = mean_factors(self.games[term], rows, x, shares).deficits
         none = np.broadcast_to(self._means_of_pairs[term][:, None], diagonal.shape)
-        return Corners(diagonal, beside, beside, none)
+        return Corners(*(part[:, :, None] for part in (diagonal, beside, beside, none)))
 
     @lazy
     def _means_of_pairs(self) -> list[Floats]:
@@ -160,10 +158,10 @@ class PriorCovariance:
 
     def _strips(
         self, game: Game, x: Floats, diagonal: Floats, strip: slice
-    ) -> Iterator[tuple[Corners, Floats]]:
-        """Yield for each row its corners with pairs of background rows, and weights of the pairs.
+    ) -> Iterator[tuple[slice, Corners, Floats]]:
+        """Yield rows, their corners with pairs of background rows, and weights of the pairs.
 
-        Each unordered pair is met once.
+        Each unordered pair is met once. Few pairs have several rows, so that steps are not short.
         """
         rows, shares = self.background.rows, self.background.weights
         every = game.factors(x, rows).deficits
@@ -173,12 +171,18 @@ class PriorCovariance:
         first, second = first + strip.start, second + strip.start
         weights = shares[first] * shares[second]
         weights[first != second] *= 2.0
-        for i in range(len(x)):
-            beside, both = every[:, i], diagonal[:, i : i + 1]
+        step = max(1, _NODES // none.size)
+        for start in range(0, len(x), step):
+            some = slice(start, min(start + step, len(x)))
+            beside, both = every[:, some], diagonal[:, some, None]
+            shape = (len(none), some.stop - start, len(weights))
             corners = Corners(
-                np.broadcast_to(both, none.shape), beside[:, second], beside[:, first], none
+                np.broadcast_to(both, shape),
+                np.take(beside, second, axis=2),  # contiguous, as indexing would not be
+                np.take(beside, first, axis=2),
+                np.broadcast_to(none[:, None], shape),
             )
-            yield corners, weights
+            yield some, corners, weights
 
     def _single(self, single: SinglePlayer) -> Floats:
         """Return the variance of the value of a term of one player: of ``f(x) - mean f(b)``."""
@@ -192,29 +196,41 @@ class PriorCovariance:
         between = shares @ single.drop(rows, rows) @ shares
         return 2.0 * beside - between - single.term.coefficient * diagonal
 
-    def _rule(self, ladder: Ladder, corners: Corners) -> Rule:
-        """Return the rule that covers all pairs."""
+    def _rules(self, ladder: Ladder, corners: Corners) -> Iterator[tuple[Rule, Indices]]:
+        """Yield rules, each with the rows all of whose pairs it covers."""
         low, high = corners.lowest, corners.highest
-        outside = low < ladder.lower - 2.0**-40 or high > 1.0 + 2.0**-40
-        step = int(np.searchsorted(ladder.limits, corners.lam + _DERIVATIVE))
-        return ladder.fallback if outside else ladder.rules[step]
+        outside = (low < ladder.lower - 2.0**-40) | (high > 1.0 + 2.0**-40)
+        steps = np.searchsorted(ladder.limits, corners.lam + _DERIVATIVE)
+        steps[outside] = len(ladder.rules)
+        for step in np.unique(steps).tolist():
+            rule = ladder.rules[step] if step < len(ladder.rules) else ladder.fallback
+            yield rule, np.flatnonzero(steps == step)
 
-    def _integrals(self, ladder: Ladder, corners: Corners, shares: Floats) -> tuple[Floats, float]:
-        """Return the weighted sum over pairs of the integrals, and what their rule may err by."""
-        low, rule = corners.lowest, self._rule(ladder, corners)
-        square, n_players = square_of(rule), self.plan.n_players
-        step = max(1, _NODES // (n_players * len(square.weights)))
-        total = np.zeros(self.shape)
-        for start in range(0, len(shares), step):
-            pairs = slice(start, start + step)
-            some = corners.cut(pairs)
-            if not self.full:
-                total += integrate_diagonal(some, square) @ shares[pairs]
-            elif low >= 0.0:
-                total += _covariances(some, square, shares[pairs])
-            else:
-                total += _any_covariances(some, square, shares[pairs])
-        return total, 8.0 * rule.relative_error * float(shares.sum())
+    def _integrals(self, ladder: Ladder, corners: Corners, shares: Floats) -> tuple[Floats, Floats]:
+        """Return the weighted sums over pairs of the integrals of some rows, and their errors.
+
+        These are what the rules may err by.
+        """
+        n_players, n_rows, n_pairs = corners.first.shape
+        totals, errors = np.zeros((n_rows, *self.shape)), np.empty(n_rows)
+        is_positive = bool(corners.lowest.min() >= 0.0)
+        for rule, rows in self._rules(ladder, corners):
+            square = square_of(rule)
+            errors[rows] = 8.0 * rule.relative_error * float(shares.sum())
+            most = max(1, _NODES // (n_players * len(square.weights)))
+            width = min(most, n_pairs)
+            chosen = corners if len(rows) == n_rows else corners.take(rows)
+            for some, _ in rectangle(len(rows), 1, most // width):
+                for _, pairs in rectangle(1, n_pairs, width):
+                    raise_if_cancelled()
+                    here, local = chosen.cut(some, pairs), shares[pairs]
+                    if not self.full:
+                        totals[rows[some]] += (integrate_diagonal(here, square) @ local).T
+                    elif is_positive:
+                        totals[rows[some]] += _covariances(here, square, local)
+                    else:
+                        totals[rows[some]] += _any_covariances(here, square, local)
+        return totals, errors
 
 
 class JointCovariance(PriorCovariance):
@@ -280,15 +296,9 @@ class JointCovariance(PriorCovariance):
         game, background = self.games[term], self.background
         beside = mean_factors(game, background.rows, x, background.weights).deficits
         none = np.broadcast_to(self._means_of_pairs[term][:, None], both.shape)
-        corners = Corners(both, beside[:, first], beside[:, second], none)
-        square = square_of(self._rule(game.ladder, corners))
-        covariances = np.empty(both.shape)
-        step = max(1, _NODES // (len(both) * len(square.weights)))
-        for begin in range(0, both.shape[1], step):
-            raise_if_cancelled()
-            some = slice(begin, begin + step)
-            covariances[:, some] = integrate_diagonal(corners.cut(some), square)
-        return covariances
+        parts = both, beside[:, first], beside[:, second], none
+        corners = Corners(*(part[:, :, None] for part in parts))
+        return self._integrals(game.ladder, corners, np.ones(1))[0].T
 
     def _of_each(
         self, game: Game, x: Floats, both: Floats, first: Indices, second: Indices
@@ -303,13 +313,14 @@ class JointCovariance(PriorCovariance):
             b += strip.start
             for pair, (i, k) in enumerate(zip(first, second, strict=True)):
                 raise_if_cancelled()
-                corners = Corners(
+                parts = (
                     np.broadcast_to(both[:, pair : pair + 1], none.shape),
                     beside[:, i][:, c],
                     beside[:, k][:, b],
                     none,
                 )
-                covariances[:, pair] += self._integrals(game.ladder, corners, weights)[0]
+                corners = Corners(*(part[:, None] for part in parts))
+                covariances[:, pair] += self._integrals(game.ladder, corners, weights)[0][0]
         return covariances
 
     def _single(self, single: SinglePlayer) -> Floats:
@@ -325,32 +336,39 @@ class JointCovariance(PriorCovariance):
 
 
 def _covariances(corners: Corners, square: Square, shares: Floats) -> Floats:
-    """Return the weighted sum of the whole matrices, for factors that are not negative."""
+    """Return the weighted sums of the whole matrices, for factors that are not negative."""
     at, in_t, in_s, weights = square
+    n_players, n_rows, _ = corners.first.shape
     f = at_nodes(corners, at, 1.0)
-    worth = np.multiply.reduce(f, axis=0) * np.outer(shares, weights).ravel()
+    worth = np.multiply.reduce(f, axis=0) * np.tile(np.outer(shares, weights).ravel(), n_rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         inverse = np.where(f > 0.0, 1.0 / f, 0.0)
     left = at_nodes(corners, in_t, 0.0) * inverse
     left *= worth
-    matrix: Floats = left @ (at_nodes(corners, in_s, 0.0) * inverse).T
-    np.fill_diagonal(matrix, integrate_diagonal(corners, square) @ shares)
-    return matrix
+    right = at_nodes(corners, in_s, 0.0) * inverse
+    left, right = (part.reshape(n_players, n_rows, -1) for part in (left, right))
+    matrices: Floats = left.transpose(1, 0, 2) @ right.transpose(1, 2, 0)
+    every = np.arange(n_players)
+    matrices[:, every, every] = (integrate_diagonal(corners, square) @ shares).T
+    return matrices
 
 
 def _any_covariances(corners: Corners, square: Square, shares: Floats) -> Floats:
     """Return the same for any factors, leaving out two players without a division."""
     at, in_t, in_s, weights = square
+    n_players, n_rows, _ = corners.first.shape
     f, left, right = (
         at_nodes(corners, at, 1.0),
         at_nodes(corners, in_t, 0.0),
         at_nodes(corners, in_s, 0.0),
     )
-    weight = np.outer(shares, weights).ravel()
-    matrix = np.empty((len(f), len(f)))
-    for j in range(len(f)):
+    weight = np.tile(np.outer(shares, weights).ravel(), n_rows)
+    matrices = np.empty((n_rows, n_players, n_players))
+    for j in range(n_players):
         rest = f.copy()
         rest[j] = 1.0
-        matrix[j] = (leave_one_out(rest, weight * left[j]) * right).sum(axis=1)
-    np.fill_diagonal(matrix, integrate_diagonal(corners, square) @ shares)
-    return matrix
+        products = leave_one_out(rest, weight * left[j]) * right
+        matrices[:, j] = products.reshape(n_players, n_rows, -1).sum(axis=2).T
+    every = np.arange(n_players)
+    matrices[:, every, every] = (integrate_diagonal(corners, square) @ shares).T
+    return matrices

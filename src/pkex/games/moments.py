@@ -35,14 +35,16 @@ from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms, join_factors
 from pkex.games.backend import Backend, game_class
+from pkex.games.blas import single_blas
 from pkex.games.blocks import rectangle, triangle
-from pkex.games.compression import compress
+from pkex.games.compression import Compression
+from pkex.games.engine import run_reduction
 from pkex.games.measures import FirstIn, LastIn, Shapley
 from pkex.games.protocols import BlockSums, Factors, Game, Task
 from pkex.games.rules import Rule
 from pkex.games.sources import given_game
 from pkex.games.sums import GameSums, sort_rules, sum_tolerance
-from pkex.games.threads import raise_if_cancelled, workspace
+from pkex.games.threads import cluster_width, raise_if_cancelled, workspace
 
 __all__ = [
     "AtomFactors",
@@ -50,6 +52,7 @@ __all__ = [
     "CentredFactors",
     "VarianceGame",
     "VarianceSums",
+    "centre_factors",
     "multiply_centred",
     "multiply_means",
 ]
@@ -219,7 +222,7 @@ class AtomFactors:
             self.centred.append(centred)
 
     def result(self) -> CentredFactors:
-        """Return the means and the centred factors."""
+        """Return the means; the centred factors are left to `centre_factors`."""
         values, lacks = self.sums
         values = np.where(_are_near_one(lacks), 1.0 - lacks, values)
         deficits = lacks.copy()
@@ -229,12 +232,24 @@ class AtomFactors:
         mean_of_singles = values[single[alone], alone] @ self.weights[alone]
         values[single[alone], alone] = 0.0
         deficits[single[alone], alone] = 1.0
-        centred = compress(self.centred) if self.keep else None
-        return CentredFactors(Factors(values, deficits), lacks, centred, mean_of_singles, self.unit)
+        return CentredFactors(Factors(values, deficits), lacks, None, mean_of_singles, self.unit)
 
     def evaluate(self, rows: slice, wanted: slice) -> Factors:
         """Return the factors of some atoms of all parts at some rows."""
         return join_factors(self.parts, rows, wanted)
+
+
+def centre_factors(atoms: AtomFactors, *, n_jobs: int | None) -> CentredFactors:
+    """Return the means of factors, and their short centred columns if they are kept."""
+    with single_blas():
+        factors: CentredFactors = run_reduction(atoms, n_jobs=n_jobs)
+        if not atoms.keep:
+            return factors
+        # no cluster: factors that come from there are not sent back
+        here = 1 if cluster_width(n_jobs) else n_jobs
+        centred = run_reduction(Compression(atoms.centred), n_jobs=here)
+    atoms.centred = []
+    return factors._replace(centred=centred)
 
 
 class VarianceGame:
@@ -244,7 +259,7 @@ class VarianceGame:
     ----------
     atoms : AtomFactors
     factors : CentredFactors
-        Its result.
+        What `centre_factors` returns of them.
     pairs : bool
         Whether the parts of two players are wanted.
     """

@@ -25,6 +25,7 @@ class NumPyRatios:
 
     width = 1
     entries = 2**18  # 2 MiB
+    few = 0
 
     def measured(
         self, term: Term, present: Factors, absent: Factors | None, lower: float

@@ -34,6 +34,7 @@ from pkex.kernels.normal_form import Term
 __all__ = ["Background", "WeightedPoints"]
 
 
+_SMALL = 0.75  # of a block: what is less stays on its thread, as it takes some milliseconds
 _ABSENT = 2**19  # factors of absent players evaluated at once
 _ABSENT_KEPT = 2**23  # their means, kept for the next call: 128 MiB
 
@@ -111,7 +112,7 @@ class WeightedPoints:
         """
         x, plan, games = as_column_major(X), self.plan, self.plan.games()
         bases = self.bases
-        is_small = len(X) * self._work * len(games) <= block_entries(games)
+        is_small = len(X) * self._work * len(games) <= _SMALL * block_entries(games)
         if is_small and self._is_one_block and len(games) == 1 and not progress:
             block = self._explain_at_once(games[0], x)  # nothing to cut or to add up
             if not (plan.powers or plan.singles):

@@ -152,6 +152,10 @@ class Ratios(Protocol):
     def entries(self) -> int:
         """Numbers of a tile that suit the backend."""
 
+    @property
+    def few(self) -> int:
+        """Up to how many players `gram` and `sums` hold no tile, and take as many columns."""
+
     def measured(
         self, term: Term, present: Factors, absent: Factors | None, lower: float
     ) -> Measured:

@@ -121,15 +121,17 @@ class EachRow:
     def add_pairs(self, game: Game, x: Floats, z: Floats, values: Floats) -> None:
         """Add the mean over the rows of the values of every pair; see `Game.add_pairs`."""
         step = max(1, _GIVEN // (len(game.players) * len(z)))
-        one = np.empty_like(values)
+        ends = np.append(np.diff(self.weights) != 0.0, True)  # of rows that have the same weight
+        alike = np.zeros_like(values)
         for start in range(0, len(self.rows), step):
             raise_if_cancelled()
             stand_in = game.factors(self.rows[start : start + step], z)
-            for number, share in enumerate(self.weights[start : start + step]):
-                one[...] = 0.0
-                game.add_pairs(x, z, one, Factors(*(part[:, number] for part in stand_in)))
-                one *= share
-                values += one
+            for number in range(stand_in.values.shape[1]):
+                game.add_pairs(x, z, alike, Factors(*(part[:, number] for part in stand_in)))
+                if ends[start + number]:
+                    alike *= self.weights[start + number]
+                    values += alike
+                    alike[...] = 0.0
 
 
 @dataclass(frozen=True, eq=False)

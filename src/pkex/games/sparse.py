@@ -199,13 +199,10 @@ class SparseGame:
         worths = stored.by_row_and_point(batch, worths) + stored.total
         worths += np.bincount(batch.rows, s.empty, len(rows))[:, None]
         totals, units = weigh(np.exp(-worths), self.weights), self._units(batch, s, r)
-        by_rule: dict[Rule, list[int]] = {}
-        for number, wanted in enumerate(corrected):
-            rule = self._rule(_SLACK * max(0.0, float(lam[number])), len(wanted))
-            by_rule.setdefault(rule, []).append(number)
         result: dict[int, SparseSums] = {}
+        by_rule = self._rows_by_rule(_SLACK * np.maximum(0.0, lam), corrected)
         for rule, numbers in by_rule.items():
-            some, of_player, of_entry = batch.select(np.array(numbers))
+            some, of_player, of_entry = batch.select(numbers)
             parts = [
                 now.select(mask)
                 for now, mask in zip((*ends, *first_ends), (of_entry, of_player) * 2, strict=True)
@@ -216,7 +213,7 @@ class SparseGame:
             starts = np.cumsum(np.bincount(some.rows, minlength=len(numbers)))[:-1]
             amplified = units[numbers] * _amplification(rule) + len(self.weights) + rule.size + 64.0
             by_row = np.split(values, starts)
-            for at, number in enumerate(numbers):
+            for at, number in enumerate(numbers.tolist()):
                 shown, others = by_row[at], rest[at]
                 if self.each:  # what the other row alone stores is not told apart
                     kept = np.isin(corrected[number], players[number])
@@ -280,16 +277,23 @@ class SparseGame:
         deficits -= of_zeros * np.expm1(-stored.zeros)
         return _combine_forms(values, deficits), _combine_forms(without + left, lacking)
 
-    def _rule(self, lam: float, n_corrected: int) -> Rule:
-        """Return the cheapest rule that covers all pairs of a row.
+    def _rows_by_rule(self, lam: Floats, corrected: Sequence[Indices]) -> dict[Rule, Indices]:
+        """Return the cheapest rules that cover all pairs of rows, each with its rows.
 
         Players whose factor is the same, present or absent, do not count.
         """
-        count = n_corrected if self.each else n_corrected + self.stored.most + self._n_absent
-        n_players = self.stored.owners.n_players
-        ladder = self.ladder(max(1, min(n_players, -(-count // _STEP) * _STEP)))
-        rule: Rule = ladder.rules[int(np.searchsorted(ladder.limits, lam))]
-        return rule
+        counts = np.array([len(players) for players in corrected])
+        if not self.each:
+            counts += self.stored.most + self._n_absent
+        sizes = np.clip(-(-counts // _STEP) * _STEP, 1, self.stored.owners.n_players)
+        rows: dict[Rule, Indices] = {}
+        for size in np.unique(sizes).tolist():
+            ladder, some = self.ladder(size), np.flatnonzero(sizes == size)
+            steps = np.searchsorted(ladder.limits, lam[some])
+            for step in np.unique(steps).tolist():
+                rule, more = ladder.rules[step], some[steps == step]
+                rows[rule] = np.union1d(rows[rule], more) if rule in rows else more
+        return rows
 
     @lazy
     def _n_absent(self) -> int:

@@ -24,7 +24,7 @@ from pkex.games.hierarchy import Hierarchy
 from pkex.games.plan import Plan
 from pkex.games.protocols import Task
 from pkex.games.rules import Rule, exact
-from pkex.games.sparse import Scenarios, SparseGame, SparseSums
+from pkex.games.sparse import Scenarios, SparseGame
 from pkex.games.sparse_tree import TREE_POINTS, SparseTreeGame, TreeOrder
 from pkex.games.stored import Indices, Owners, Row, StoredPoints
 from pkex.games.sums import SMALLEST, RowSums, sort_rules
@@ -192,14 +192,10 @@ class SparseByRow:
             Task(rows, at, term) for term in terms for rows in cuts for at in self.source.blocks
         ]
 
-    def run(self, task: Task) -> tuple[Task, list[SparseSums]]:
-        """Return the sums of one block."""
+    def run(self, task: Task) -> tuple[Task, dict[str, Floats], set[Rule]]:
+        """Return the sums of one block, with what they may be off by, and the rules."""
         game = self.games[task.term][task.points.start // self.source.step]
-        return task, game.explain(self.rows[task.rows], self.players[task.rows])
-
-    def add(self, part: tuple[Task, list[SparseSums]]) -> None:
-        """Add the sums of one block, with what they may be off by."""
-        task, blocks = part
+        blocks = game.explain(self.rows[task.rows], self.players[task.rows])
         term, plan = self.source.plan.terms[task.term], self.source.plan
         size = np.abs(self.source.weights[task.points]).sum(axis=0)
         size = term.slack * abs(term.coefficient) * size
@@ -207,19 +203,20 @@ class SparseByRow:
         lam, units = (np.array([getattr(sums, name) for sums in blocks]) for name in _BOUNDS)
         spread, rounding = lam if plan.general else 1.0, units * _UNIT
         error, tolerance = 2.0 * certified + rounding, spread * certified + (2.0 + lam) * rounding
-        values, rest, totals = (
-            term.coefficient * join([getattr(sums, name) for sums in blocks])
-            for name, join in (("values", np.concatenate), ("rest", np.stack), ("totals", np.stack))
-        )
-        stored = slice(self.starts[task.rows.start], self.starts[task.rows.stop])
-        self.sums["values"][stored] += values
         arrays = {
-            "rest": rest,
-            "totals": totals,
-            "error": error[:, None] * size + SMALLEST,
-            "tolerance": tolerance[:, None] * size + SMALLEST,
+            name: term.coefficient * join([getattr(sums, name) for sums in blocks])
+            for name, join in (("values", np.concatenate), ("rest", np.stack), ("totals", np.stack))
         }
-        self.sums.add(arrays, at=task.rows, rules=set[Rule]().union(*(s.rules for s in blocks)))
+        arrays["error"] = error[:, None] * size + SMALLEST
+        arrays["tolerance"] = tolerance[:, None] * size + SMALLEST
+        return task, arrays, set[Rule]().union(*(sums.rules for sums in blocks))
+
+    def add(self, part: tuple[Task, dict[str, Floats], set[Rule]]) -> None:
+        """Add the sums of one block."""
+        task, arrays, rules = part
+        stored = slice(self.starts[task.rows.start], self.starts[task.rows.stop])
+        self.sums["values"][stored] += arrays.pop("values")
+        self.sums.add(arrays, at=task.rows, rules=rules)
 
     def result(self) -> SparseGameSums:
         """Return the sums of all rows."""

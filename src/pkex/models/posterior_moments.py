@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 UNIT = 2.0**-53
-_PAIRS = 2**16  # values of pairs held at once, which are a step of a progress bar
+_PAIRS = 2**18  # values of pairs held at once, which are a step of a progress bar
 
 
 def subtract_explained(
@@ -110,7 +110,8 @@ def explain_latent_variance(
             form = CoalitionForm(atoms, inverse, as_column_major(rows), background)
         else:
             averaged = AveragedAtoms.suit(atoms, background)
-            averages = AveragedAtoms(atoms, background) if averaged else None
+            n_jobs = options.get("n_jobs", 1)
+            averages = AveragedAtoms(atoms, background, n_jobs) if averaged else None
             form = QuadraticGame(atoms, inverse, as_column_major(rows), background, averages)
         explained: GameSums = run_reduction(form, **options)
     diagonal, constant = explain_diagonal(points.plan, as_column_major(rows), background)

@@ -56,7 +56,7 @@ def add_rows(
         pairs = ratios.measured(game.term, here, absent, rungs.lower)
         sizes = _bound_sizes(recipe, pairs, weights)
         groups = _group_by_rule(recipe, pairs, width, ratios.entries)
-        portions = recipe.portions(pairs, weights, groups, width, ratios.entries)
+        portions = recipe.portions(pairs, weights, groups, width, ratios)
         if recipe.subsets is None:
             sums = sum_all(ratios, portions)
         else:

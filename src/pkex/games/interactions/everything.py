@@ -11,7 +11,7 @@ from pkex._util.types import Floats
 from pkex.games.interactions.recipe import Portion
 from pkex.games.protocols import Ratios
 
-__all__ = ["has_one_sign", "sum_all"]
+__all__ = ["sum_all"]
 
 
 Sums = dict[Any, Floats]  # by a node, or None for the integral, and a size of subsets
@@ -28,20 +28,13 @@ def sum_all(ratios: Ratios, portions: Sequence[Portion]) -> Sums:
     return total
 
 
-def has_one_sign(weights: Floats) -> bool:
-    """Tell whether no two numbers have different signs."""
-    return bool(weights.min() >= 0.0 or weights.max() <= 0.0)
-
-
 def _sum_gram(ratios: Ratios, portion: Portion) -> Sums:
     """Return players and pairs of players by ``T T'``; nothing where weights have both signs."""
-    pairs, weights, _, nodes, shares, order = portion
-    if weights.shape[1] > 1 or not {0, 1, 2}.issuperset(shares):
+    if not portion.has_gram:
         return {}
+    pairs, weights, _, nodes, shares, order = portion
     pair_weights, sums_by_size, result = weights[:, 0], dict[int, Floats](), Sums()
     if 2 in shares:
-        if pairs.lowest < 0.0 or not has_one_sign(pair_weights) or not has_one_sign(shares[2]):
-            return {}
         product, sums_by_size[2] = ratios.gram(pairs, order, nodes, shares[2], pair_weights)
         if (pair_weights.min() < 0.0) != (shares[2].min() < 0.0):
             product = -product

@@ -21,6 +21,7 @@ from pkex.games.covariance import PriorCovariance
 from pkex.games.interactions.recipe import Recipe
 from pkex.games.points import WeightedPoints
 from pkex.games.rules import Ladder
+from pkex.games.threads import raise_if_cancelled
 
 __all__ = ["InteractionPrior"]
 
@@ -83,21 +84,26 @@ class InteractionPrior(PriorCovariance):
         ladder: Ladder,  # noqa: ARG002
         corners: Corners,
         shares: Floats,
-    ) -> tuple[Floats, float]:
-        """Return the weighted sum over pairs of the variances, and what the rule may err by."""
+    ) -> tuple[Floats, Floats]:
+        """Return the weighted sums over pairs of the variances, and what the rule may err by."""
         at, weights, error = self._functionals
+        n_rows = corners.first.shape[1]
         step = max(1, _NODES // (self.plan.n_players * at.shape[1]))
-        total = np.zeros(self.shape)
-        for start in range(0, len(shares), step):
-            some = corners.cut(slice(start, start + step))
-            f = at_nodes(some, at, 1.0)
-            change = some.first + some.second - some.both - some.none
-            here = {size: np.outer(shares[start : start + step], w) for size, w in weights.items()}
-            if self.recipe.subsets is None:
-                total += _all_pairs(f, change, here)
-            else:
-                total += [_one(f, change, here[len(s)], list(s)) for s in self.recipe.subsets]
-        return total, 16.0 * self.recipe.weight**2 * error * float(shares.sum())
+        totals = np.zeros((n_rows, *self.shape))
+        for row in range(n_rows):
+            for start in range(0, len(shares), step):
+                raise_if_cancelled()
+                some = corners.cut(slice(row, row + 1), slice(start, start + step))
+                f = at_nodes(some, at, 1.0)
+                change = (some.first + some.second - some.both - some.none)[:, 0]
+                local = shares[start : start + step]
+                here = {size: np.outer(local, w) for size, w in weights.items()}
+                if self.recipe.subsets is None:
+                    totals[row] += _all_pairs(f, change, here)
+                else:
+                    each = [_one(f, change, here[len(s)], list(s)) for s in self.recipe.subsets]
+                    totals[row] += each
+        return totals, np.full(n_rows, 16.0 * self.recipe.weight**2 * error * float(shares.sum()))
 
 
 def _all_pairs(f: Floats, change: Floats, weights: dict[int, Floats]) -> Floats:

@@ -11,14 +11,15 @@ import numpy as np
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Indices
 from pkex.games.functionals import Functional, Index
-from pkex.games.protocols import Measured
+from pkex.games.protocols import Measured, Ratios
 from pkex.games.rules import Ladder, Rule, general_ladder, ladder
 
-__all__ = ["Portion", "Recipe", "Subset", "Where"]
+__all__ = ["Portion", "Recipe", "Subset", "Where", "has_one_sign"]
 
 # Choices by time, of `python -m benchmarks.interactions`:
 _WIDE = 512  # columns of a tile at least, as its product with itself costs a pass over d x d
 _TRIPLES = 4  # tiles for triples are wider by this, as a product is formed for each player
+_LONGER = 4  # and those that no table is held of by this, so that threads meet less often
 
 Subset = tuple[int, ...]
 Where = float | None  # a node, or None for the integral
@@ -46,6 +47,16 @@ class Portion(NamedTuple):
     nodes: Floats
     shares: dict[int, Floats]
     order: Indices
+
+    @property
+    def has_gram(self) -> bool:
+        """Whether players and pairs of players are sums and products with roots of weights."""
+        if self.weights.shape[1] > 1 or not {0, 1, 2}.issuperset(self.shares):
+            return False
+        if 2 not in self.shares:
+            return True
+        one_sign = has_one_sign(self.weights) and has_one_sign(self.shares[2])
+        return self.pairs.lowest >= 0.0 and one_sign
 
 
 @dataclass(frozen=True)
@@ -127,7 +138,7 @@ class Recipe:
         weights: Floats,
         groups: Sequence[tuple[Rule, Indices]],
         width: int,
-        entries: int,
+        ratios: Ratios,
     ) -> list[Portion]:
         """Return what is summed for pairs at all nodes, in tiles that stay in cache.
 
@@ -139,8 +150,8 @@ class Recipe:
             Rules of the integrals, with the groups of pairs that take them.
         width : int
             Pairs of a group.
-        entries : int
-            Numbers of a tile that suit the backend.
+        ratios : Ratios
+            Of the backend.
         """
         work = [
             Portion(pairs, weights, None, rule.nodes, self.shares(rule), order)
@@ -150,12 +161,14 @@ class Recipe:
         for node, sizes in self.nodes.items():
             shares = dict.fromkeys(sizes, np.ones(1))
             work.append(Portion(pairs, weights, node, np.array([node]), shares, every))
-        n_columns = max(entries // self.n_players, _WIDE)
+        n_columns = max(ratios.entries // self.n_players, _WIDE)
         if self.subsets is None and self.most > 2:
             n_columns *= _TRIPLES
         portions = []
+        untabled = self.subsets is None and self.n_players <= ratios.few
         for portion in work:
-            step = max(1, n_columns // (width * len(portion.nodes)))
+            longer = _LONGER if untabled and portion.has_gram else 1
+            step = max(1, longer * n_columns // (width * len(portion.nodes)))
             for first in range(0, len(portion.order), step):
                 portions.append(portion._replace(order=portion.order[first : first + step]))
         return portions
@@ -191,3 +204,8 @@ class Recipe:
         """Whether a value is made from larger subsets."""
         every = [*self.functionals.values(), *([self.for_none] if self.for_none else [])]
         return any(point.order for one in every for point in one.points)
+
+
+def has_one_sign(weights: Floats) -> bool:
+    """Tell whether no two numbers have different signs."""
+    return bool(weights.min() >= 0.0 or weights.max() <= 0.0)

@@ -18,8 +18,7 @@ from pkex.games.blas import single_blas
 from pkex.games.blocks import MANY, even_step, rectangle, triangle
 from pkex.games.engine import run_reduction
 from pkex.games.interactions.batch import add_rows
-from pkex.games.interactions.everything import has_one_sign
-from pkex.games.interactions.recipe import Recipe
+from pkex.games.interactions.recipe import Recipe, has_one_sign
 from pkex.games.interactions.tally import Tally
 from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints

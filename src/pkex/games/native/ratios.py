@@ -22,9 +22,6 @@ from pkex.kernels.normal_form import Term
 __all__ = ["NativeRatios"]
 
 
-_FEW = 128  # players up to which products are formed with the ratios, and not by BLAS
-
-
 class NativeRatios:
     """Ratios of pairs at nodes.
 
@@ -36,6 +33,7 @@ class NativeRatios:
 
     width = _kernel.RATIO_GROUP
     entries = 2**17  # 1 MiB
+    few = 128  # products are formed with the ratios, beyond that by BLAS
 
     def __init__(self, isa: str = "") -> None:
         self.isa = isa
@@ -80,7 +78,7 @@ class NativeRatios:
         """Return products of the ratios with each other, and their weighted sums."""
         n_players = len(pairs.drops)
         sums = np.empty(n_players + 1)
-        if n_players <= _FEW:
+        if n_players <= self.few:
             gram = np.empty((n_players, n_players))
             self._form(pairs, order, nodes, shares, weights, None, None, sums, gram)
             return gram, sums
