@@ -161,8 +161,8 @@ def test_durations_have_their_unit_and_deviations_of_dates_are_days():
     stds = days.std(ddof=1), 3.0 * days.std(ddof=1)
     assert wider.headline == f"standard deviation {stds[0]:.3g} to {stds[1]:.3g} days"
     frames = [pd.DataFrame({"wait": pd.to_timedelta(x, "D")}) for x in (short, short + 9.0)]
-    [change] = pkex.mmd(*frames, n_permutations=99, random_state=0).changes()
-    assert change.headline == f"median {lower:.1f} to {upper:.1f} days"
+    [described] = pkex.mmd(*frames, n_permutations=99, random_state=0).changes()
+    assert described.headline == f"median {lower:.1f} to {upper:.1f} days"
 
 
 def test_large_deviations_are_written_out():

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from pkex._util.types import Floats
 from pkex.tables.differences import adjust_size, outside_size, share_size, superiority
 
 RNG = np.random.default_rng(32)
 
 
+def as_numbers(cells: ArrayLike) -> Floats:
+    return np.asarray(cells, dtype=np.float64)
+
+
 def test_superiority_is_that_of_all_pairs():
-    before, after = RNG.integers(0, 6, 40), RNG.integers(1, 7, 30)
+    before, after = as_numbers(RNG.integers(0, 6, 40)), as_numbers(RNG.integers(1, 7, 30))
     pairs = np.sign(after[:, None] - before)
     assert superiority(before, after) == pytest.approx(pairs.mean())
 
@@ -30,7 +38,9 @@ def test_shares_of_many_cells_have_the_score_of_their_difference(counts, totals)
 )
 def test_shares_of_few_cells_have_the_quantile_of_a_binomial(counts, totals):
     share = totals[1] / sum(totals)
-    side = "greater" if counts[1] / totals[1] > counts[0] / totals[0] else "less"
+    side: Literal["greater", "less"] = (
+        "greater" if counts[1] / totals[1] > counts[0] / totals[0] else "less"
+    )
     p = stats.binomtest(counts[1], sum(counts), share, alternative=side).pvalue
     sign = 1.0 if side == "greater" else -1.0
     assert share_size(counts, totals) == pytest.approx(sign * stats.norm.isf(p))

@@ -299,16 +299,18 @@ def _describe_categories(name: str, before: Cells, after: Cells) -> ColumnChange
     every.sort(key=lambda one: -abs(one.size))
     parts = _category_parts(every) + _missing_part(before, after)
     parts.sort(key=lambda part: part.rank)
-    facts = [
+    reference, current = (
         CategoryFacts(
             _gaps(cells) / len(cells), tuple((one.name, one.shares[k]) for one in every[:_KEPT])
         )
         for k, cells in enumerate((before, after))
-    ]
+    )
     sentence = "; ".join(part.text for part in parts) or "the same frequencies"
     headline = parts[0].headline if parts else ""
     size = adjust_size(max((part.size for part in parts), default=0.0), len(every) + 1)
-    return ColumnChange((name,), "categorical", headline, f"{name}: {sentence}.", *facts, size)
+    return ColumnChange(
+        (name,), "categorical", headline, f"{name}: {sentence}.", reference, current, size
+    )
 
 
 @dataclass(frozen=True)

@@ -125,8 +125,8 @@ def headline(result: Attribution, alpha: float, changes: tuple[Change, ...]) -> 
         headlines = [one.headline for one in changes if one.columns[0] in columns and one.headline]
         parts.append(f"{name} ({headlines[0]})" if headlines else name)
     if not names and changes:
-        first = changes[0]
-        return f"Drift detected, most clearly in {first.columns[0]} ({first.headline})"
+        largest = changes[0]
+        return f"Drift detected, most clearly in {largest.columns[0]} ({largest.headline})"
     if not names:
         return "Drift detected in the features jointly"
     if len(names) > _NAMED:
