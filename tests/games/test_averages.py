@@ -77,8 +77,8 @@ def test_factors_of_both_signs_and_single_players_do_not_suit():
     assert not AveragedAtoms.suit(atoms, one_by_one)
 
 
-@pytest.mark.parametrize("rank", [1, 20, 90])
-def test_short_vectors_have_the_covariances_of_the_long_ones(rank):
+@pytest.mark.parametrize(("rank", "length"), [(1, 16), (20, 32), (90, 100)])
+def test_short_vectors_have_the_covariances_of_the_long_ones(rank, length):
     """Up to what a product over all rows is off by, beside the lengths of both vectors."""
     rng = np.random.default_rng(rank)
     n_rows = 100
@@ -88,7 +88,7 @@ def test_short_vectors_have_the_covariances_of_the_long_ones(rank):
     columns = left @ right * scales
     blocks = [columns[None, :, :25], columns[None, :, 25:]]
     [short] = run_reduction(Compression(blocks), n_jobs=1)
-    assert len(short) == (n_rows if rank == 90 else 24)
+    assert len(short) == length
     sizes = np.linalg.norm(columns, axis=0)
     gaps = np.abs(short.T @ short - columns.T @ columns)
     assert (gaps <= 2.0 * n_rows * UNIT * np.outer(sizes, sizes)).all()
