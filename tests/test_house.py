@@ -68,7 +68,7 @@ def test_imports_of_functions_count_and_those_of_types_do_not():
     assert "pkex.explain.interactions" in graph["pkex.explain.questions"]  # inside a method
     assert "pkex.results.interactions" not in graph["pkex.explain.questions"]  # of types alone
     assert "pkex.output.html" in graph["pkex.explain.explainer"]  # from pkex.output import html
-    assert "pkex.readers" in graph["pkex.explain.problem"]
+    assert "pkex.readers" in graph["pkex.explain.fitted"]
 
 
 def test_lines_of_code_are_without_docstrings_comments_and_blanks():
