@@ -27,6 +27,13 @@ if find_spec("gpytorch") is None:  # see `make torch`
     ]
 if find_spec("optuna") is None or find_spec("pyHSICLasso") is None:  # not for lowest versions
     collect_ignore_glob += ["tests/test_experiments*.py"]
+if find_spec("ax") is None or find_spec("baybe") is None:  # see `make torch`
+    collect_ignore_glob += [
+        "src/pkex/readers/ax.py",
+        "tests/_support/search_space_models.py",
+        "tests/readers/test_search_spaces.py",
+        "docs/howto/optimisers.md",
+    ]
 if find_spec("skopt") is None or find_spec("bayes_opt") is None:  # see `make torch`
     collect_ignore_glob += [
         "tests/readers/test_optimisers.py",

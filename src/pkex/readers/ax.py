@@ -67,7 +67,7 @@ def torch_adapter(model: Any, given: Given) -> Reading:
         if not isinstance(parameter, FixedParameter)
     }
     names = tuple(parameters)
-    encode = _Encoded(
+    encode = _ModelSpace(
         tuple(model.transforms.values()), tuple(model.parameters), model.model_space, names
     )
     arms = [dict(arm) for arm in _arms(model)]
@@ -77,7 +77,7 @@ def torch_adapter(model: Any, given: Given) -> Reading:
     outputs = [metrics[k] for k in chosen] if len(chosen) > 1 else None
     expansion = combine_outputs(inner.expansion, weights, outputs, shifts[list(chosen)])
     expansion = encode_inputs(expansion, encode, names, _origins(model, names))
-    predict = Chain(Chain(encode, inner.predict), _Affine(weights, shifts[list(chosen)]))
+    predict = Chain(Chain(encode, inner.predict), _InMetricUnits(weights, shifts[list(chosen)]))
     means, _ = model.predict([ObservationFeatures(dict(arm)) for arm in arms])
     theirs = np.transpose([means[metrics[k]] for k in chosen])
     ours = expansion.predict(table_of(_rows(arms, names), names))
@@ -86,7 +86,7 @@ def torch_adapter(model: Any, given: Given) -> Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class _Encoded:
+class _ModelSpace:
     """Rows as the model of an adapter sees them; a function that can be pickled."""
 
     transforms: tuple[Any, ...]
@@ -107,7 +107,7 @@ class _Encoded:
 
 
 @dataclass(frozen=True, eq=False)
-class _Affine:
+class _InMetricUnits:
     """Predictions in the units of metrics."""
 
     weights: Floats

@@ -97,7 +97,7 @@ def _read_targets(model: Any, surrogates: list[Any], given: Given) -> Reading:
     origins = np.empty(len(space.comp_rep_columns), dtype=int)
     for number, name in enumerate(parameters):
         origins[list(space.get_comp_rep_parameter_indices(name))] = number
-    encode = _Encoded(space, parameters)
+    encode = _SearchSpace(space, parameters)
     expansion = encode_inputs(expansion, encode, parameters, origins.tolist())
     predict = Chain(encode, _SideBySide(tuple(each.predict for each in readings)))
     tol = max(each.tol for each in readings)
@@ -111,7 +111,7 @@ def _read_targets(model: Any, surrogates: list[Any], given: Given) -> Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class _Encoded:
+class _SearchSpace:
     """Rows in the computational columns of a search space; a function that can be pickled."""
 
     space: Any
