@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import special
@@ -207,7 +209,7 @@ def test_too_many_rows_are_refused_before_anything_is_computed():
         explainer(process(), "product-of-marginals").importance(np.zeros((30000, D)))
 
 
-def test_intervals_in_text_frame_plot_and_file(tmp_path):
+def test_intervals_in_text_frame_and_plot():
     importance = explainer(process(), "interventional").importance(ROWS, random_state=0)
     low, high = importance.interval(0.9)
     expected = np.sort(importance.draws, axis=0)
@@ -221,10 +223,29 @@ def test_intervals_in_text_frame_plot_and_file(tmp_path):
     assert "90 % credible intervals from 256 posterior draws" in repr(importance)
     frame = importance.to_frame()
     assert_close(frame[["low", "high"]].to_numpy()[0], [low[top], high[top]], 0.0)
+    means = importance.draws.mean(axis=0)
+    assert_close(frame["mean_of_draws"], means[importance.ranking], 0.0)
+    assert f" {means[top]:.4g} " in repr(importance)
     display = importance.plot()
     lines = display.ax_.collections[0].get_segments()
     assert_close(lines[0][:, 0], [low[top], high[top]], 1e-12)
     assert "whiskers: 90 % credible intervals from 256" in display.ax_.get_xlabel()
+    assert_close(display.ax_.lines[-1].get_xdata(), means[importance.ranking], 0.0)
+    assert "dots: means of the draws" in " ".join(display.ax_.get_xlabel().split())
+
+
+def test_a_note_says_why_a_number_lies_outside_of_its_interval():
+    importance = explainer(process(), "interventional").importance(ROWS, random_state=0)
+    low, high = importance.interval()
+    inside = replace(importance, values=importance.draws.mean(axis=0))
+    assert ((low <= inside.values) & (inside.values <= high)).all()
+    assert "outside of their interval" not in repr(inside)
+    outside = replace(importance, values=0.5 * low)
+    assert "smoother than the draws: some lie outside of their interval" in repr(outside)
+
+
+def test_draws_in_a_file_and_levels_of_intervals(tmp_path):
+    importance = explainer(process(), "interventional").importance(ROWS, random_state=0)
     importance.save(tmp_path / "importance.npz")
     np.testing.assert_array_equal(
         pkex.Importance.load(tmp_path / "importance.npz").draws, importance.draws

@@ -117,7 +117,8 @@ def importance(result: Importance, _totals: bool) -> Any:
     }
     if has_intervals(result.draws):
         low, high = result.interval(LEVEL)
-        columns |= {"low": low, "high": high}
+        mean = np.asarray(result.draws).mean(axis=0)
+        columns |= {"mean_of_draws": mean, "low": low, "high": high}
     return _feature_frame(result, columns)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOXES",
+    "DOTS",
     "LEVEL",
     "POSTERIOR",
     "describe_error",
@@ -33,6 +34,7 @@ __all__ = [
     "interval_words",
     "others_std",
     "others_words",
+    "outside_words",
     "posterior_interval",
     "std_of_sums",
 ]
@@ -41,6 +43,7 @@ __all__ = [
 POSTERIOR = "± 1 posterior standard deviation"
 LEVEL = 0.9  # of posterior intervals that are shown
 BOXES = "box: IQR, whiskers: 5 to 95 %, line:\u00a0median"
+DOTS = "dots: means of the draws, bars: of the posterior mean"  # beside such intervals
 _FEWEST = 19  # draws that have such an interval: the smallest and the largest
 
 
@@ -54,6 +57,23 @@ def interval_words(draws: Floats | None) -> list[str]:
     if draws is None or not has_intervals(draws):
         return []
     return [f"{100.0 * LEVEL:.0f} % credible intervals from {len(draws)} posterior draws"]
+
+
+def outside_words(numbers: Floats, draws: Floats | None) -> list[str]:
+    """Return why some numbers lie outside of their intervals, in a line; none where all are inside.
+
+    Examples
+    --------
+    >>> draws = np.linspace(0.0, 1.0, 99)[:, None]
+    >>> outside_words(np.array([0.5]), draws), len(outside_words(np.array([1.5]), draws))
+    ([], 1)
+    """
+    if draws is None or not has_intervals(draws):
+        return []
+    low, high = posterior_interval(draws, LEVEL)
+    outside = (numbers < low) | (numbers > high)
+    words = "Numbers are those of the posterior mean, which is smoother than the draws: some lie "
+    return [words + "outside of their interval"] if outside.any() else []
 
 
 def std_of_sums(cov: Floats, members: ArrayLike) -> Floats:
@@ -120,7 +140,7 @@ def importance_notes(importance: Importance) -> list[str]:
     if np.isnan(importance.standard_errors).all():
         return notes
     words = importance_words(importance) + ("" if importance.has_std else ", with this model")
-    return [words, *notes]
+    return [words, *notes, *outside_words(importance.values, importance.draws)]
 
 
 def posterior_interval(draws: Floats, level: Any) -> tuple[Floats, Floats]:

@@ -17,6 +17,7 @@ from pkex.output.files.header import as_number, each, one_of, optional, with_def
 from pkex.output.plots.accessors import AttributionPlots
 from pkex.output.view import attribution as view
 from pkex.results.base import Details, PathLike
+from pkex.results.family import MEMBERS
 from pkex.results.fields import PlotField
 from pkex.results.interactions import Interactions
 from pkex.results.recomputed import Recomputation, Recomputed
@@ -51,7 +52,7 @@ _CODEC = codec.Codec(
                 "n_rows": each(header.as_count),
                 "n_test_rows": optional(header.as_count),
                 "statistic": as_number,
-                "member_names": with_default(header.as_names, ()),
+                "member_names": with_default(each(one_of(*MEMBERS)), ()),
                 "new_categories": header.as_lists,
                 "lost_categories": header.as_lists,
                 "column_units": with_default(each(optional(header.as_text)), ()),

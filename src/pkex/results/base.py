@@ -152,7 +152,8 @@ class Result(ArrayResult):
           ``value``. Of several outputs one has to be chosen.
         - `Importance`: a line for each feature, the most important first. Columns ``importance``,
           ``standard_error``; ``centred`` under neutral removal; ``importance_std`` of permutation
-          importance; ``low`` and ``high``, the 90 % credible interval, with posterior draws.
+          importance; with posterior draws ``mean_of_draws``, and ``low`` and ``high``, the 90 %
+          credible interval.
         - `Sensitivity`: a line for each input, the largest effect first. Columns ``first_order``,
           ``shapley``, ``total_order``; with posterior draws ``shapley_mean``, their mean, and
           ``shapley_low`` and ``shapley_high``, the 90 % credible interval, and so on.

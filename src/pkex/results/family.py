@@ -25,10 +25,11 @@ from pkex._util.types import Floats, Indices
 from pkex.kernels.algebra import Kernel
 from pkex.results.base import Result
 
-__all__ = ["Family", "Permuted", "PermutedArrays", "labellings", "verdict_of"]
+__all__ = ["MEMBERS", "Family", "Permuted", "PermutedArrays", "labellings", "verdict_of"]
 
 
 _SHARES = {"rbf": 0.7, "laplacian": 0.1, "energy": 0.2, "kernel": 1.0}
+MEMBERS = tuple(_SHARES)  # statistics of all features that the verdict may go by
 _MANY_ROWS = 20  # of which there are more permutations than anybody draws
 _BAND = (0.025, 0.975)  # quantiles of the null band
 

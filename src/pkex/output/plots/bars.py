@@ -18,7 +18,7 @@ from pkex.output.columns import is_constant
 from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes, Canvas, draw_columns
 from pkex.output.plots.labels import WIDE, entry, letters_in, literal, of_all, room_for, short
-from pkex.output.spread import LEVEL, has_intervals, importance_words, interval_words
+from pkex.output.spread import DOTS, LEVEL, has_intervals, importance_words, interval_words
 from pkex.output.text import align_numbers, value_name
 
 if TYPE_CHECKING:
@@ -72,8 +72,10 @@ class ImportanceDisplay(Display):
             canvas.legend()
         elif has_intervals(importance.draws):
             low, high = (end.reshape(len(end), -1)[shown, 0] for end in importance.interval(LEVEL))
-            canvas.whiskers(0.5 * (low + high), places, 0.5 * (high - low))
-            note = f"whiskers: {interval_words(importance.draws)[0]}"
+            draws = np.asarray(importance.draws)
+            means = draws.mean(axis=0).reshape(len(importance.values), -1)[shown, 0]
+            canvas.intervals(low, high, means, places)
+            note = f"whiskers: {interval_words(draws)[0]}, {DOTS}"
         elif not np.isnan(errors).any():
             canvas.whiskers(left, places, errors)
             note = f"whiskers: {importance_words(importance)}"

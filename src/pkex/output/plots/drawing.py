@@ -118,6 +118,16 @@ class Canvas:
         style: dict[str, Any] = {"ecolor": self.theme(palette.INK), "elinewidth": 1.3, "zorder": 4}
         self.ax.errorbar(ends, places, xerr=lengths, fmt="none", capsize=2.5, **style)
 
+    def intervals(self, low: Any, high: Any, centres: Any, places: Any) -> None:
+        """Draw intervals as whiskers, with a dot in each."""
+        middle = 0.5 * (np.asarray(low) + high)
+        self.whiskers(middle, places, middle - low)
+        style: dict[str, Any] = {
+            "color": self.theme(palette.INK),
+            "markerfacecolor": self.theme(palette.PAGE),
+        }
+        self.ax.plot(centres, places, "o", markersize=4.5, zorder=5, **style)
+
     def line_at(self, value: float = 0.0, *, vertical: bool = True, zorder: float = 1) -> None:
         """Draw the line where values are 0, or another value."""
         line = self.ax.axvline if vertical else self.ax.axhline

@@ -13,7 +13,7 @@ from pkex.output.plots.display import Display
 from pkex.output.plots.drawing import Axes
 from pkex.output.plots.interactions import PairTableDisplay
 from pkex.output.plots.labels import literal, of_all
-from pkex.output.spread import LEVEL, has_intervals, interval_words
+from pkex.output.spread import DOTS, LEVEL, has_intervals, interval_words
 
 if TYPE_CHECKING:
     from pkex.results.sensitivity import Sensitivity
@@ -65,11 +65,11 @@ class SensitivityDisplay(Display):
         canvas.ax.plot(shapley, places, "D", label="Shapley effect", **style)
         if has_intervals(sensitivity.shapley_draws):
             low, high = (end[shown] for end in sensitivity.interval("shapley", LEVEL))
-            # an index of the posterior mean may lie outside of what the draws say
-            middle = 0.5 * (low + high)
-            canvas.whiskers(middle, places, 0.5 * (high - low))
+            means = sensitivity.draws["shapley"].mean(axis=0)[shown]
+            canvas.intervals(low, high, means, places)
         label = of_all("fraction of the variance", len(shown), len(sensitivity.feature_names))
         notes = [f"whiskers: {one}" for one in interval_words(sensitivity.shapley_draws)]
+        notes += [DOTS] if notes else []
         for note in sensitivity.notes if self._new_figure else ():  # others may lack the room
             notes += wrap(note, _LETTERS_OF_A_NOTE)
         canvas.ax.set_xlabel(literal("\n".join([label, *notes])))

@@ -16,6 +16,7 @@ from pkex.output.spread import (
     has_intervals,
     importance_notes,
     interval_words,
+    outside_words,
 )
 from pkex.output.text import value_name
 from pkex.output.view import OUTPUTS, Column, TableView, View, more, number_column, title_of
@@ -72,9 +73,11 @@ def importance_tables(
         spreads = ["" if np.isnan(error) else f"± {error:.2g}" for error in errors[:, k]]
         columns = [number_column(title, means[:, k], scale=scale, spreads=spreads)]
         columns += [number_column("centred", centred[:, k])] if result.neutral else []
-        if has_intervals(result.draws):
+        if result.draws is not None and has_intervals(result.draws):
             ends = [end.reshape(len(end), -1)[order, k] for end in result.interval(LEVEL)]
             cells = [f"[{low:.3g}, {high:.3g}]" for low, high in zip(*ends, strict=True)]
+            middle = result.draws.mean(axis=0).reshape(len(result.values), -1)[order, k]
+            columns.append(number_column("mean of draws", middle))
             columns.append(Column(f"{100.0 * LEVEL:.0f} % interval", cells))
         if result.importances_std is not None:
             columns.append(number_column("std of a shuffle", result.importances_std[order]))
@@ -142,7 +145,16 @@ def sensitivity_remarks(result: Sensitivity) -> list[str]:
     if result.shapley.ndim == 1:
         fraction = max(0.0, float(result.interaction_fraction))
         remarks.append(f"interactions: {fraction:.2g} of the variance")
-    return remarks + result.notes
+    return [*remarks, *_words_on_draws(result), *result.notes]
+
+
+def _words_on_draws(result: Sensitivity) -> list[str]:
+    """Return why some indices lie outside of their intervals, where they do."""
+    if result.shapley_draws is None:
+        return []
+    kinds = ("first_order", "shapley", "total_order")
+    indices = np.stack([getattr(result, kind) for kind in kinds])
+    return outside_words(indices, np.stack([result.draws[kind] for kind in kinds], axis=1))
 
 
 def interactions(result: Interactions, count: int, where: str = "") -> View:
