@@ -88,6 +88,17 @@ def test_the_members_are_what_they_are_called():
     assert found.lost_categories == {}
 
 
+def test_numbers_whose_squares_are_infinite_are_tested():
+    """Without a warning: a standard deviation is only computed where it is used."""
+    X, Z = np.random.default_rng(0).normal(size=(2, 40, 3))
+    Z[:, 1] *= 3.0
+    plain = pkex.mmd(X, Z, n_permutations=99, random_state=0)
+    X[:, 1], Z[:, 1] = 1e200 * X[:, 1], 1e200 * Z[:, 1]
+    huge = pkex.mmd(X, Z, n_permutations=99, random_state=0)
+    assert huge.p_value == plain.p_value == 0.01
+    np.testing.assert_array_equal(huge.p_values, plain.p_values)
+
+
 def test_energy_is_the_energy_distance():
     """Of columns divided by their interquartile range; one without is divided by its deviation."""
     X, Z = RNG.normal(size=(25, 2)), RNG.normal(size=(30, 2))

@@ -133,7 +133,8 @@ def _spreads(cells: Floats) -> Floats:
         return np.ones(cells.shape[1])
     low, high = np.quantile(cells, [0.25, 0.75], axis=0)
     spreads = high - low
-    spreads = np.where(spreads == 0.0, cells.std(axis=0), spreads)
+    same = spreads == 0.0
+    spreads[same] = cells[:, same].std(axis=0)
     result: Floats = np.where((spreads > 0.0) & (spreads < np.inf), spreads, 1.0)
     return result
 
