@@ -250,6 +250,27 @@ def test_weights_that_cannot_be_scaled_stay_in_double_precision():
     np.testing.assert_array_equal(form.rough_values(order), form.values(order))
 
 
+@pytest.mark.parametrize(
+    ("of_weights", "of_kernel"), [(1e-170, 1.0), (1.0, 1e-180), (1e150, 1e120), (1e-280, 1e-20)]
+)
+def test_p_values_do_not_depend_on_the_scale(of_weights, of_kernel):
+    """Bounds of numbers whose squares are 0 or infinite."""
+    rng = np.random.default_rng(3)
+    x, weights = rng.normal(size=(600, 1)), rng.normal(size=(600, 600))
+    x -= x.mean()  # all that changes is in the root, nothing in the means
+    kernel = x @ x.T
+    weights += weights.T + 0.12 * kernel / np.sqrt(600)
+
+    def p_of(some, matrix):
+        form = QuadraticForm.of(HalfMatrix.of(some), matrix)
+        assert form.root is not None
+        return p_value([[form]], 60, np.random.default_rng(0))
+
+    expected = p_of(weights, kernel)
+    assert 0.1 < expected < 0.5
+    assert p_of(of_weights * weights, of_kernel * kernel) == expected
+
+
 @pytest.mark.parametrize("shift", [0.0, 0.02, 1.0], ids=["chance", "some", "clear"])
 def test_rough_values_give_the_p_values_of_full_ones(monkeypatch, shift):
     """A root in single precision and a matrix that is looked up, added up: every count the same."""

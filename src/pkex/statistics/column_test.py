@@ -87,7 +87,9 @@ def p_value(
             if reached == _ENOUGH:
                 return reached / done
         if done == number and forms:  # after the first ones
-            counts = _choose_counts(forms, observed - slack - float(null.mean()), float(null.std()))
+            size = float(np.abs(null).max()) or 1.0  # its square may be infinite, or 0
+            deviation = size * float((null / size).std())
+            counts = _choose_counts(forms, observed - slack - float(null.mean()), deviation)
             left_out = _left_out(forms, counts)
             at_once = max(at_once, _LATER)
     return (reached + 1.0) / (n_permutations + 1.0)

@@ -97,13 +97,18 @@ class HalfMatrix:
             sums[rows.start :] += strip.sum(axis=0)
         return sums
 
+    def largest(self) -> float:
+        """Return the largest absolute entry of the strips."""
+        return max(float(max(strip.max(), -strip.min())) for strip in self.strips)
+
     def norm(self) -> float:
         """Return Frobenius' norm."""
-        squares = 0.0
+        largest, squares = self.largest() or 1.0, 0.0
         for strip in self.strips:
-            inside = strip[:, : len(strip)]
-            squares += 2.0 * float(np.vdot(strip, strip)) + 2.0 * float(np.vdot(inside, inside))
-        return float(np.sqrt(squares))
+            scaled = strip / largest  # squares of tiny numbers are 0
+            inside = scaled[:, : len(strip)]
+            squares += 2.0 * float(np.vdot(scaled, scaled)) + 2.0 * float(np.vdot(inside, inside))
+        return largest * float(np.sqrt(squares))
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,9 +231,10 @@ class QuadraticForm:
         """Return what the columns of the root from each on, or none, add to any form at most."""
         if self.root is None:
             return np.zeros(1)
-        squares = (self.root**2).sum(axis=0) ** 2
+        largest = float(np.abs(self.root).max(initial=0.0)) or 1.0
+        squares = ((self.root / largest) ** 2).sum(axis=0) ** 2
         later = np.append(np.cumsum(squares[::-1])[::-1], 0.0)
-        bounds: Floats = self.weights.norm() * np.sqrt(later)
+        bounds: Floats = self.weights.norm() * largest * np.sqrt(later) * largest
         return bounds
 
 
@@ -245,8 +251,8 @@ class _Single(NamedTuple):
     @classmethod
     def of(cls, weights: HalfMatrix, root: Floats) -> _Single | None:
         """Return both; None where they are too large or small to be scaled."""
-        largest = max(float(max(strip.max(), -strip.min())) for strip in weights.strips)
-        exponents = [int(np.frexp(size)[1]) for size in (largest, float(np.abs(root).max()))]
+        sizes = weights.largest(), float(np.abs(root).max())
+        exponents = [int(np.frexp(size)[1]) for size in sizes]
         if max(map(abs, exponents)) > _EXPONENTS:
             return None
         of_weights, of_root = (2.0**-exponent for exponent in exponents)
@@ -254,14 +260,14 @@ class _Single(NamedTuple):
         rounded = _as_single(root, of_root)
         scale = float(np.ldexp(1.0, exponents[0] + 2 * exponents[1]))
         n_rows = len(root)
-        sizes = np.zeros(n_rows)  # row sums of |W|
+        row_sums = np.zeros(n_rows)  # of |W|
         for (rows, _), strip in zip(weights.rows(), strips, strict=True):
             absolute = np.abs(strip)
-            sizes[rows] += absolute.sum(axis=1, dtype=np.float64)
-            sizes[rows.start :] += absolute.sum(axis=0, dtype=np.float64)
+            row_sums[rows] += absolute.sum(axis=1, dtype=np.float64)
+            row_sums[rows.start :] += absolute.sum(axis=0, dtype=np.float64)
         squares = np.cumsum(np.append(0.0, (rounded.astype(np.float64) ** 2).sum(axis=0)))
         # the products of a strip, three roundings, and room for those of these bounds
-        errors = (_DEPTH + 16) * _UNIT * float(sizes.max()) * squares
+        errors = (_DEPTH + 16) * _UNIT * float(row_sums.max()) * squares
         errors += np.arange(len(squares)) * n_rows**2 * _TINY
         return cls(strips, rounded, scale, scale * errors)
 
