@@ -91,6 +91,16 @@ def test_categories_that_are_new_gone_or_more_frequent():
     assert change.as_dict()["current"]["shares"]["new"] == pytest.approx(0.03)
 
 
+def test_only_equal_frequencies_are_called_the_same():
+    """Of few cells a small difference has no size, but it is one."""
+    two = np.repeat(["a", "c"], [986, 14]), np.repeat(["a", "c"], [99, 1])
+    change = describe_column("plan", *two, "categorical")
+    assert change.size == 0.0
+    assert change.sentence == "plan: more frequent: a (98.6 % to 99.0 %)."
+    same = describe_column("plan", two[0], two[0], "categorical")
+    assert same.sentence == "plan: the same frequencies."
+
+
 def test_a_new_category_leads_and_many_are_counted():
     before = np.array(["a"] * 100, dtype=object)
     after = np.array(["a"] * 95 + [f"n{k}" for k in range(5)], dtype=object)

@@ -296,7 +296,7 @@ def _describe_categories(name: str, before: Cells, after: Cells) -> ColumnChange
         pair = counts[0][category], counts[1][category]
         shares = [k / max(1, total) for k, total in zip(pair, totals, strict=True)]
         every.append(_Category(category, shares[0], shares[1], share_size(pair, totals)))
-    every.sort(key=lambda one: -abs(one.size))
+    every.sort(key=lambda one: (-abs(one.size), -abs(one.after - one.before)))
     parts = _category_parts(every) + _missing_part(before, after)
     parts.sort(key=lambda part: part.rank)
     reference, current = (
@@ -331,12 +331,14 @@ def _category_parts(every: Sequence[_Category]) -> list[_Sentence]:
     """Return what is said of new and lost categories, and of those more or less frequent."""
     both = [one for one in every if one.before and one.after]
     moved = [one for one in both if abs(one.size) >= _CLEAR] or both[: len(both) == len(every)]
+    more = [one for one in moved if one.after > one.before]
+    fewer = [one for one in moved if one.after < one.before]
     parts = []
     for words, headline, some in (
         (("new category", "new categories"), "new category {}", _where(every, "before")),
         (("category gone", "categories gone"), "category {} gone", _where(every, "after")),
-        (("more frequent",) * 2, "{} more frequent", [one for one in moved if one.size > 0.0]),
-        (("less frequent",) * 2, "{} less frequent", [one for one in moved if one.size < 0.0]),
+        (("more frequent",) * 2, "{} more frequent", more),
+        (("less frequent",) * 2, "{} less frequent", fewer),
     ):
         if not some:
             continue
