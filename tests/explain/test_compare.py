@@ -230,6 +230,12 @@ def test_a_file_whose_values_do_not_add_up_is_refused(tmp_path):
         (X[0], X[0, :3], "incumbent has 3 columns, but 4 are expected"),
         ([0.1, 0.2, np.nan, 0.3], X[0], "candidate contains NaN"),
         (X[0], [0.1, 0.2, np.nan, 0.3], "incumbent contains NaN"),
+        (np.ma.array(X[1], mask=[False, True, False, False]), X[0], "candidate has masked entries"),
+        (
+            X[1],
+            np.ma.array(X[:1], mask=[[False, True, False, False]]),
+            "incumbent has masked entries",
+        ),
         (X[0], X[0], "equal in every column"),
         (X[0], FRAME.to_dict("records")[0] | {"e": 1.0}, "incumbent"),
     ],
@@ -244,6 +250,13 @@ def test_rows_that_cannot_be_compared_are_refused(candidate, incumbent, message)
 def test_what_is_not_a_row_is_refused(row, which):
     rows = {"candidate": X[0], "incumbent": X[1]} | {which: row}
     with pytest.raises(TypeError, match=f"{which} must be a table or an array"):
+        pkex.compare(MODELS["rbf"], **rows)
+
+
+@pytest.mark.parametrize("which", ["candidate", "incumbent"])
+def test_entries_that_are_sequences_are_refused(which):
+    rows = {"candidate": X[0], "incumbent": X[1]} | {which: [0.1, [0.2], 0.3, 0.4]}
+    with pytest.raises(TypeError, match=f"{which} holds values that are not numbers"):
         pkex.compare(MODELS["rbf"], **rows)
 
 

@@ -8,8 +8,12 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 
 import pkex
-from pkex import Explainer
+from pkex import Explainer, kernels
+from pkex.games import coalitions
+from pkex.games.atoms import Atoms
 from pkex.games.coalitions import CoalitionForm
+from pkex.games.plan import Plan
+from pkex.games.points import Background
 from tests._support.cases import alone, assert_close
 from tests._support.posterior_games import functional
 
@@ -115,6 +119,25 @@ def test_features_that_do_not_differ_make_no_coalitions(taken):
     far = Explainer(model, table[:1]).explain_variance(table[1:2])  # differs in all 30
     assert len(taken) == 1
     assert far.values.shape == (1, 30)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_pair_that_differs_most_decides(first):
+    """Of 30 features or of 15 groups, in whichever row and background row it is."""
+    table = RNG.uniform(size=(12, 30))
+    near = np.repeat(table[:1], 2, axis=0)
+    near[1, :2] += 0.4  # in one group
+    mixed = near.copy()
+    mixed[first] = table[5]
+    pairs = tuple((j, j + 1) for j in range(0, 30, 2))
+    for players, few in ((alone(30), 2), (pairs, 1)):
+        plan = Plan.of(kernels.Matern(nu=2.5).terms(30, 1e-6), players, general=True)
+        atoms = Atoms(plan, table)
+        assert coalitions._most_varied(players, near, table[:1]) == few
+        for x, rows in ((mixed, near), (near, mixed)):
+            assert coalitions._most_varied(players, x, rows) == len(players)
+            assert not CoalitionForm.suit(atoms, x, Background(rows, np.full(2, 0.5)))
+        assert CoalitionForm.suit(atoms, near, Background(near, np.full(2, 0.5)))
 
 
 def test_a_form_that_is_off_is_found(monkeypatch):

@@ -15,11 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pkex._util.extras import import_optional
 from pkex._util.floats import default_errstate
 from pkex._util.sparse import is_sparse
-from pkex._util.validation import refuse_dask
+from pkex._util.validation import refuse_dask, refuse_masked
 from pkex._util.words import pluralise
 from pkex.explain.explainer import Explainer
 from pkex.explain.posterior import check_posteriors, refuse_mixtures
@@ -160,9 +161,9 @@ def _as_row(row: Any, name: str) -> Any:
     if hasattr(row, "iloc") and np.ndim(row) == 1:  # a row of a frame
         return row.to_frame().T.infer_objects()
     row = row.detach().cpu().numpy() if hasattr(row, "detach") else row
+    refuse_masked(row, name)
     if isinstance(row, list | tuple | np.ndarray):
-        cells = np.asarray(row)
-        cells = np.asarray(row, dtype=object) if cells.dtype.kind in "US" else cells
+        cells = _as_cells(row)
         row = cells[None] if cells.ndim == 1 else cells
     shape: tuple[int, ...] = getattr(row, "shape", ())
     if len(shape) == 2 and shape[0] != 1:
@@ -171,6 +172,15 @@ def _as_row(row: Any, name: str) -> Any:
             f"as {name}[:1], and call compare for each {name}."
         )
     return row
+
+
+def _as_cells(row: Any) -> NDArray[Any]:
+    """Return an array, of objects where text or sequences are among numbers."""
+    try:
+        cells = np.asarray(row)
+    except ValueError:  # sequences of several lengths, which are refused as entries
+        return np.asarray(row, dtype=object)
+    return np.asarray(row, dtype=object) if cells.dtype.kind in "US" else cells
 
 
 def _with_zeros(comparison: Comparison) -> Comparison:

@@ -14,7 +14,7 @@ their number, and coalitions take it once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -154,13 +154,15 @@ class CoalitionForm:
         For sums that have errors, as `AveragedAtoms.suit`.
         """
         plan = atoms.plan
-        if background.marginal or plan.singles or isinstance(plan.measure, Hierarchy):
+        has_error = any(term.error > 0.0 for term in plan.terms)
+        if not has_error or background.marginal or plan.singles:
             return False
-        n_varied = max((len(varied) for varied in _varied(plan.players, x, background)), default=0)
+        if isinstance(plan.measure, Hierarchy):
+            return False
+        n_varied = _most_varied(plan.players, x, background.rows)
         by_coalitions = 2.0**n_varied * (_ATOM * atoms.count + float(len(atoms.z)) ** 2)
         by_pairs = _OF_PAIR * plan.n_players * float(atoms.count) ** 2
-        has_error = any(term.error > 0.0 for term in plan.terms)
-        return has_error and n_varied <= MOST and by_coalitions <= by_pairs
+        return n_varied <= MOST and by_coalitions <= by_pairs
 
     @property
     def roundings(self) -> float:
@@ -191,7 +193,7 @@ class CoalitionForm:
         other = slice(task.term, task.term + 1)
         pair = np.concatenate([self.x[task.rows], self.background.rows[other]])
         present, absent = self.atoms.factors(pair).values.transpose(1, 0, 2)
-        [varied] = _varied(self.plan.players, pair[:1], self.background, other)
+        varied = _varied(self.plan.players, *pair)
         rest = np.delete(present, varied, axis=0).prod(axis=0)
         worth = self._forms(present[varied], absent[varied], rest)
         values = np.zeros((1, self.plan.n_players, 1))
@@ -243,14 +245,22 @@ class CoalitionForm:
         return GameSums.accumulated(self.sums, self.plan, count, self.sums["bases"])
 
 
-def _varied(
-    players: Players, x: Floats, background: Background, others: slice = slice(None)
-) -> Iterator[list[int]]:
-    """Give for each pair of a row and a background row the players in which they differ."""
+def _varied(players: Players, row: Floats, other: Floats) -> list[int]:
+    """Return the players in which two rows differ."""
+    differs = row != other
+    return [j for j, columns in enumerate(players) if differs[list(columns)].any()]
+
+
+def _most_varied(players: Players, x: Floats, others: Floats) -> int:
+    """Return in how many players a row of the first and one of the others differ at most."""
+    most = 0
     for row in x:
-        for other in background.rows[others]:
-            differs = row != other
-            yield [j for j, columns in enumerate(players) if differs[list(columns)].any()]
+        differs = others != row
+        by_player = [differs[:, list(columns)].any(axis=1) for columns in players]
+        most = max(most, int(np.sum(by_player, axis=0).max()))
+        if most == len(players):
+            break
+    return most
 
 
 def _products(present: Floats, absent: Floats) -> Floats:
