@@ -1,11 +1,12 @@
-"""What calls cost beside an earlier source tree of pkex: whether rebuilding the house cost time.
+"""What calls cost beside an earlier tree of pkex: whether rebuilding the house cost time.
 
-    python -m benchmarks.house path/to/earlier/src [path/to/this/src]
+    python -m benchmarks.house path/to/earlier/tree path/to/this/tree
 
-Both trees need a compiled kernel. They are measured in turns, each time in a new process with that
-tree on `PYTHONPATH`, and the median of the ratios of neighbours is printed. Without paths the
-times of the tree in use are printed as JSON. One thread; times are those of the processor, as the
-machine is shared, but for the import.
+Both trees hold a compiled kernel, as `pip install --no-deps --target TREE .` makes them. They are
+measured in turns, each time in a new process with that tree on `PYTHONPATH`, whatever is installed
+in editable mode, and the median of the ratios of neighbours is printed. Without paths the times of
+the tree in use are printed as JSON. One thread; times are those of the processor, as the machine is
+shared, but for the import.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ MOST = 1.05  # of the earlier time, which is called the same
 TURNS = 20
 POINTS, COLUMNS, ROWS = 450, 50, 100
 ENOUGH = 0.1  # seconds of each case in a turn
+# An editable installation finds its modules before those on `PYTHONPATH`.
+START = (
+    "import sys; sys.meta_path = [one for one in sys.meta_path "
+    "if not getattr(one, '__module__', '').strip('_').startswith('editable')]; "
+)
 
 
 def cases() -> Iterator[tuple[str, Callable[[], object]]]:
@@ -62,21 +68,45 @@ def measured() -> dict[str, float]:
     return times
 
 
+def run_in(tree: Path, code: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a new process that imports pkex from a tree."""
+    environment = {**os.environ, "PYTHONPATH": str(tree.resolve())}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or imports would compile in every turn
+    command = [sys.executable, *options, "-c", START + code]
+    return subprocess.run(command, env=environment, capture_output=True, check=False, text=True)
+
+
+def check_tree(tree: Path) -> None:
+    """Refuse a tree that is not what is imported, or whose kernel is not compiled."""
+    code = (
+        "import pkex, pkex.games.native._kernel as k; print(pkex.__file__, k.__file__, sep='\\n')"
+    )
+    result = run_in(tree, code)
+    places = result.stdout.splitlines()
+    if result.returncode or not all(
+        Path(p).resolve().is_relative_to(tree.resolve()) for p in places
+    ):
+        where = ", ".join(places) or result.stderr.strip().splitlines()[-1]
+        raise SystemExit(
+            f"pkex and its compiled kernel are not imported from {tree}: {where}. Make a tree that "
+            "holds both with pip install --no-deps --target TREE ."
+        )
+
+
 def measured_in(tree: Path) -> dict[str, float]:
     """Return the times of a tree, with that of its import, measured in new processes."""
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or imports would compile in every turn
-    runs = [sys.executable, "-m", "benchmarks.house"], [sys.executable, "-X", "importtime", "-c"]
-    output = subprocess.run(runs[0], env=environment, stdout=subprocess.PIPE, check=True).stdout
-    log = subprocess.run(
-        [*runs[1], "import pkex"], env=environment, stderr=subprocess.PIPE, check=True, text=True
-    ).stderr
-    cumulative = log.splitlines()[-1].split("|")[1]  # of the last line, in microseconds
-    return {**json.loads(output), "import pkex": 1e-6 * float(cumulative)}
+    result = run_in(tree, "import runpy; runpy.run_module('benchmarks.house', run_name='__main__')")
+    result.check_returncode()
+    log = run_in(tree, "import pkex", "-X", "importtime")
+    log.check_returncode()
+    cumulative = log.stderr.splitlines()[-1].split("|")[1]  # of the last line, in microseconds
+    return {**json.loads(result.stdout), "import pkex": 1e-6 * float(cumulative)}
 
 
 def compare(before: Path, now: Path) -> None:
     """Measure both trees in turns and print the median ratios."""
+    for tree in (before, now):
+        check_tree(tree)
     ratios: dict[str, list[float]] = {}
     best: dict[str, float] = {}
     for _ in range(TURNS):
@@ -95,8 +125,8 @@ def compare(before: Path, now: Path) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        here = Path(__file__).resolve().parents[1] / "src"
-        compare(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else here)
+        earlier, this = map(Path, sys.argv[1:])
+        compare(earlier, this)
     else:
         with threadpool_limits(1):
             print(json.dumps(measured()))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.house import check_tree, run_in
 from pkex._util.cells import is_number
 from pkex._util.words import pluralise
 
@@ -135,6 +136,7 @@ def test_files_of_later_capabilities_are_told_from_shared_ones():
     assert doors < later < set(known)
     assert "pkex.explain.effect_sums" in later  # imported by effects alone
     assert "pkex.explain.compared_tables" in later
+    assert "pkex.results.comparison" in later
     assert not later & {"pkex.explain.explainer", "pkex.explain.interactions", "pkex.results.base"}
 
 
@@ -150,3 +152,24 @@ def test_the_script_prints_all_of_it():
         assert words in report
     for call in ("explainer(X)", "explainer.interactions(X)", "mmd(X, Z", "sensitivity(model, X)"):
         assert call in report
+
+
+def test_the_benchmark_measures_the_tree_that_it_is_given(tmp_path):
+    """Also where pkex is installed in editable mode, whose modules come before all paths."""
+    native = tmp_path / "pkex" / "games" / "native"
+    native.mkdir(parents=True)
+    for path in (native, native.parent, native.parent.parent):
+        (path / "__init__.py").touch()
+    with pytest.raises(SystemExit, match=r"not imported from .*_kernel.*pip install"):
+        check_tree(tmp_path)
+    (native / "_kernel.py").touch()
+    check_tree(tmp_path)
+    assert (
+        run_in(tmp_path, "import pkex; print(pkex.__path__)").stdout
+        == f"{[str(tmp_path / 'pkex')]}\n"
+    )
+
+
+def test_the_benchmark_refuses_a_tree_without_pkex(tmp_path):
+    with pytest.raises(SystemExit, match="not imported from"):
+        check_tree(tmp_path)
