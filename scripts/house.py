@@ -52,6 +52,10 @@ LATER = {
         *("explain.change", "cli._change", "results.change"),
         *("output.view.change", "output.plots.change", "output.report._change"),
     ),
+    "comparison": (
+        *("explain.compare", "results.comparison", "output.view.comparison"),
+        "output.plots.comparison",
+    ),
     "monitoring": ("cli._monitoring", "cli._config", "output.report.history"),
     "hierarchies": ("results.group_values",),
     "posteriors": ("explain.posterior_draws", "explain.interaction_spread"),
