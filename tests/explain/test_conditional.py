@@ -224,13 +224,18 @@ def test_notes_where_no_block_is_left():
     for blocks in ([], [[0]]):
         asked = pkex.Explainer(f, rows, removal="conditional", blocks=blocks)(rows[:1])
         assert asked.notes[0].startswith("blocks= has no block of two features")
-        assert "All features are treated as independent; the largest corr" in asked.notes[1]
+        assert "All features are treated as independent; the largest linear" in asked.notes[1]
     weak = RNG.normal(size=(2000, 3))
     weak[:, 1] += 0.2 * weak[:, 0]
     found = pkex.Explainer(f, weak, removal="conditional")(weak[:1])
     assert found.blocks == ()
-    assert found.notes[0].startswith("No two features have a correlation that is significant and")
+    assert found.notes[0].startswith("No two features have a Spearman correlation (or Cramér's V)")
     assert found.notes[1].endswith("(x0 and x1)")
+    weak[:, 1] = RNG.normal(size=2000)
+    weak[0, :2] = 1000.0  # a row that ranks hardly see: both notes are there, and both are true
+    far = pkex.Explainer(f, weak, removal="conditional")(weak[:1])
+    assert far.notes[0] == found.notes[0]
+    assert "largest linear correlation left out is 1.00 (x0 and x1)" in far.notes[1]
     one = pkex.KernelExpansion(rows[:9, :1], np.ones(9), kernels.RBF())
     alone = pkex.Explainer(one, rows[:, :1], removal="conditional")(rows[:1, :1])
     assert len(alone.notes) == 1

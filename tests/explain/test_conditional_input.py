@@ -166,7 +166,7 @@ def test_notes_on_columns_that_are_not_gaussian_and_on_what_is_left_out():
         expansion(rows[:9], np.ones(4)), rows, removal="conditional", blocks=[[0, 1], [2, 3]]
     )(rows[:1]).notes
     assert any(note.startswith("Far from Gaussian") and "x2." in note for note in notes)
-    assert any("largest correlation left out is" in note for note in notes)
+    assert any("largest linear correlation left out is" in note for note in notes)
     clean = RNG.normal(size=(500, 3))
     clean[:, 1] += clean[:, 0]
     notes = pkex.Explainer(expansion(clean[:9], np.ones(3)), clean, removal="conditional")(

@@ -41,11 +41,23 @@ def expansion(kernel, n_outputs=1):
 
 
 def with_kernel(*choices, **more):
-    """Explain models of these kernels; single columns are given no block where `more` says so."""
+    """Explain models of these kernels; single columns are given no block where `more` says so.
+
+    Where one is refused, all are.
+    """
 
     def call(way):
         options = {**way, **(more if "blocks" in way else {})}
-        return [Explainer(expansion(each), X, **options)(X[:2]).values for each in choices]
+        answers, refusals = [], []
+        for each in choices:
+            try:
+                answers.append(Explainer(expansion(each), X, **options)(X[:2]).values)
+            except (ValueError, UnsupportedModelError) as error:
+                refusals.append(error)
+        assert not (answers and refusals)
+        if refusals:
+            raise refusals[0]
+        return answers
 
     return call
 
@@ -102,9 +114,8 @@ def sparse_rows(way):
     return found if isinstance(found, pkex.SparseExplanation) else found.values
 
 
-def kept(way, tmp_path=None):
+def kept(way, tmp_path):
     explanation = Explainer(RIDGE, X, **way)(X[:3])
-    tmp_path = Path(way.get("tmp_path", tmp_path))
     explanation.save(tmp_path / "e.npz")
     explanation.report(tmp_path / "r.html")
     loaded = pkex.Explanation.load(tmp_path / "e.npz")

@@ -51,8 +51,8 @@ _BASE = (
     "background rows"
 )
 _NONE_DEPEND = (
-    "No two features have a correlation that is significant and at least 0.3, so conditional "
-    "values are product-of-marginals values"
+    "No two features have a Spearman correlation (or Cramér's V) that is significant and at least "
+    "0.3, so conditional values are product-of-marginals values"
 )
 _ASKED_FOR_NONE = (
     "blocks= has no block of two features, so conditional values are product-of-marginals values"
@@ -409,7 +409,7 @@ def _note_curious(names: Sequence[str]) -> list[str]:
 def _note_left_out(
     plain: Sequence[Background], groups: Sequence[Players], blocks: Players, names: tuple[str, ...]
 ) -> list[str]:
-    """Say which correlation between blocks is left out, if one is more than chance."""
+    """Say which linear correlation between blocks is left out, if one is more than chance."""
     owner = {player: number for number, block in enumerate(blocks) for player in block}
     largest = (0.0, 0, 0)
     for background, prepared in zip(plain, groups, strict=True):
@@ -429,6 +429,6 @@ def _note_left_out(
     size, i, j = largest
     return [
         f"{'Features of different blocks' if blocks else 'All features'} are treated as "
-        "independent; the largest correlation left "
+        "independent; the largest linear correlation left "
         f"out is {size:.2f} ({names[i]} and {names[j]})"
     ]
