@@ -16,7 +16,7 @@ def sum_chosen(recipe: Recipe, portions: Sequence[Portion]) -> Floats:
     """Return the values of chosen subsets over pairs at some nodes, shape (subsets, sets)."""
     assert recipe.subsets is not None
     total = np.zeros((len(recipe.subsets), portions[0].weights.shape[1]))
-    for pairs, weights, where, nodes, shares, order in portions:
+    for pairs, weights, where, nodes, shares, order, _ in portions:
         drops, pair_weights = pairs.drops[:, order], weights[order]
         start = 1.0 if pairs.start is None else pairs.start[:, None, order]
         factors = start - nodes[None, :, None] * drops[:, None, :]

@@ -32,7 +32,7 @@ def _sum_gram(ratios: Ratios, portion: Portion) -> Sums:
     """Return players and pairs of players by ``T T'``; nothing where weights have both signs."""
     if not portion.has_gram:
         return {}
-    pairs, weights, _, nodes, shares, order = portion
+    pairs, weights, _, nodes, shares, order, _ = portion
     pair_weights, sums_by_size, result = weights[:, 0], dict[int, Floats](), Sums()
     if 2 in shares:
         product, sums_by_size[2] = ratios.gram(pairs, order, nodes, shares[2], pair_weights)
@@ -56,7 +56,7 @@ def _sum_gram(ratios: Ratios, portion: Portion) -> Sums:
 
 def _sum_plain(ratios: Ratios, portion: Portion) -> Sums:
     """Return subsets of any weights."""
-    pairs, weights, _, nodes, shares, order = portion
+    pairs, weights, _, nodes, shares, order, _ = portion
     n_sets = weights.shape[1]
     products, table = ratios.plain(pairs, order, nodes)
     lacking = -len(weights) % ratios.width

@@ -39,6 +39,8 @@ class Portion(NamedTuple):
         The weights of the nodes for each size of subsets.
     order : array of int
         Which groups of pairs.
+    has_gram : bool
+        Whether players and pairs of players are sums and products with roots of weights.
     """
 
     pairs: Measured
@@ -47,16 +49,7 @@ class Portion(NamedTuple):
     nodes: Floats
     shares: dict[int, Floats]
     order: Indices
-
-    @property
-    def has_gram(self) -> bool:
-        """Whether players and pairs of players are sums and products with roots of weights."""
-        if self.weights.shape[1] > 1 or not {0, 1, 2}.issuperset(self.shares):
-            return False
-        if 2 not in self.shares:
-            return True
-        one_sign = has_one_sign(self.weights) and has_one_sign(self.shares[2])
-        return self.pairs.lowest >= 0.0 and one_sign
+    has_gram: bool
 
 
 @dataclass(frozen=True)
@@ -153,24 +146,23 @@ class Recipe:
         ratios : Ratios
             Of the backend.
         """
-        work = [
-            Portion(pairs, weights, None, rule.nodes, self.shares(rule), order)
-            for rule, order in groups
+        work: list[tuple[Where, Floats, dict[int, Floats], Indices]] = [
+            (None, rule.nodes, self.shares(rule), order) for rule, order in groups
         ]
         every = np.arange(-(-len(pairs.lam) // width))
         for node, sizes in self.nodes.items():
-            shares = dict.fromkeys(sizes, np.ones(1))
-            work.append(Portion(pairs, weights, node, np.array([node]), shares, every))
+            work.append((node, np.array([node]), dict.fromkeys(sizes, np.ones(1)), every))
         n_columns = max(ratios.entries // self.n_players, _WIDE)
         if self.subsets is None and self.most > 2:
             n_columns *= _TRIPLES
         portions = []
-        untabled = self.subsets is None and self.n_players <= ratios.few
-        for portion in work:
-            longer = _LONGER if untabled and portion.has_gram else 1
-            step = max(1, longer * n_columns // (width * len(portion.nodes)))
-            for first in range(0, len(portion.order), step):
-                portions.append(portion._replace(order=portion.order[first : first + step]))
+        for where, nodes, shares, order in work:
+            has_gram = self.subsets is None and _has_gram(pairs, weights, shares)
+            longer = _LONGER if has_gram and self.n_players <= ratios.few else 1
+            step = max(1, longer * n_columns // (width * len(nodes)))
+            for first in range(0, len(order), step):
+                some = order[first : first + step]
+                portions.append(Portion(pairs, weights, where, nodes, shares, some, has_gram))
         return portions
 
     def shares(self, rule: Rule) -> dict[int, Floats]:
@@ -204,6 +196,14 @@ class Recipe:
         """Whether a value is made from larger subsets."""
         every = [*self.functionals.values(), *([self.for_none] if self.for_none else [])]
         return any(point.order for one in every for point in one.points)
+
+
+def _has_gram(pairs: Measured, weights: Floats, shares: dict[int, Floats]) -> bool:
+    if weights.shape[1] > 1 or not {0, 1, 2}.issuperset(shares):
+        return False
+    if 2 not in shares:
+        return True
+    return pairs.lowest >= 0.0 and has_one_sign(weights) and has_one_sign(shares[2])
 
 
 def has_one_sign(weights: Floats) -> bool:
