@@ -1,5 +1,5 @@
-// Three distances of the rows of two tables at once, for one instruction set; compiled once for each
-// as kernel.cpp is. Lanes are points, whose sums over the columns stay in registers.
+// Three distances of the rows of two tables at once, for one instruction set; compiled once for
+// each as kernel.cpp is. Lanes are points, whose sums over the columns stay in registers.
 
 #include "distance_kernel.hpp"
 

@@ -1,11 +1,12 @@
 // Weights looked up for many permutations and contracted with the values of pairs, for one
 // instruction set; compiled once for each as kernel.cpp is.
 //
-// A matrix product whose right operand is looked up, some sets at a time. A row of the tile and a set
-// read one row of the matrix, here and there. The matrix is too large for caches near the processor
-// and the next row is anywhere in it: while a row is looked up, the next one is asked for, line by
-// line. What was looked up for a few sets is turned so that lanes are sets, and stays in a near cache
-// while all values are multiplied with it. So the sums are never added up across lanes.
+// A matrix product whose right operand is looked up, some sets at a time. A row of the tile and a
+// set read one row of the matrix, here and there. The matrix is too large for caches near the
+// processor and the next row is anywhere in it: while a row is looked up, the next one is asked
+// for, line by line. What was looked up for a few sets is turned so that lanes are sets, and stays
+// in a near cache while all values are multiplied with it. So the sums are never added up across
+// lanes.
 
 #include "lookup_kernel.hpp"
 
@@ -139,9 +140,9 @@ void contract_looked_up(const LookedUp& tile, double* memory) {
             for (Index begin = 0; begin < points; begin += kStep) {
                 const Index some = points - begin < kStep ? points - begin : kStep;
                 const double* values = tile.values + row * points + begin;
-                const Operands of = {values, tile.rows * points, weights + begin * kLanes,
-                                     panel,  some,               sums + first,
-                                     stride};
+                const Operands of = {
+                    values, tile.rows * points, weights + begin * kLanes, panel, some, sums + first,
+                    stride};
                 if (count == kSets) {
                     multiply_all<kPanels>(of, tile.n_values);
                 } else if (count == 2 * kLanes) {
