@@ -71,6 +71,15 @@ def uncorrelated() -> Any:
     return model.double().eval()
 
 
+def equally_scaled() -> Any:
+    """Return a model whose tasks differ in their means, but not in their standard deviations."""
+    transform = StratifiedStandardize(TASK_COLUMN, torch.arange(3))
+    model = tasks(outcome_transform=transform)()
+    transform.stdvs.fill_(2.0)
+    transform._stdvs_sq.fill_(4.0)
+    return model
+
+
 def fidelity(**how: Any) -> Any:
     """Return what makes a model of several fidelities."""
     return lambda: moved(SingleTaskMultiFidelityGP(FIDELITIES, Y[:, None], **how))
@@ -122,6 +131,9 @@ MODELS = [
               **GIVEN), task=0.0),
     TorchCase("MultiTaskGP with uncorrelated tasks", uncorrelated, TASKS, noise_differs=True),
     TorchCase("MultiTaskGP at a task without correlation", uncorrelated, task=0.0),
+    TorchCase("MultiTaskGP at a task of negative correlation", uncorrelated, task=1.0),
+    TorchCase("MultiTaskGP StratifiedStandardize of equal scales", equally_scaled, TASKS,
+              noise_differs=True),
     TorchCase("KroneckerMultiTaskGP", lambda: moved(KroneckerMultiTaskGP(X, TWO)), n_outputs=2),
     TorchCase("KroneckerMultiTaskGP Normalize, Standardize", lambda: moved(KroneckerMultiTaskGP(
               X, TWO, input_transform=Normalize(4), outcome_transform=Standardize(2))),

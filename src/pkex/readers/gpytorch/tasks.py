@@ -216,7 +216,7 @@ class _TaskProcess:
         expand = partial(KernelExpansion, preparation=before, background=data)
         scales = self.slopes[np.searchsorted(self.codes, self.points[:, self.column])]
         kernel = self.kernel
-        if np.ptp(self.slopes):
+        if (self.slopes != 1.0).any():
             matrix: Any = np.outer(self.slopes, self.slopes)
             kernel *= Tabulated(matrix, self.codes, columns=(self.column,))
         means = [self._mean_at(code) for code in self.codes]
@@ -264,7 +264,8 @@ class _TaskProcess:
         levels: tuple[float | None, float | None] = (0.0, None)
         if same.any():
             levels = noise_levels(kernel, points[same], self.variances[same], self.noise[same])
-        posterior = Posterior(root / ratios[:, None], None, *levels)
+        signs = np.sign(ratios)  # of columns, so that the diagonal of the factor is positive
+        posterior = Posterior(root / ratios[:, None] * signs, None, *levels)
         slope, offset = self._mean_at(float(task))
         before, data = self._preparation(float(task)), Data(points, _TRAINING)
         expand = partial(KernelExpansion, preparation=before, background=data)
