@@ -316,6 +316,12 @@ def test_targets_of_all_tasks_are_those_that_were_fitted(name):
     np.testing.assert_allclose(case.explain().leave_one_out().targets, Y.numpy(), rtol=1e-9)
 
 
+@pytest.mark.parametrize("task", [3, True, "1", np.array([0.0, 1.0])], ids=repr)
+def test_what_is_no_task_of_a_model_is_refused(task):
+    with pytest.raises(ValueError, match=r"this MultiTaskGP has the tasks 0, 1, 2; got task="):
+        Explainer(named_case("MultiTaskGP").model(), task=task)
+
+
 def test_nothing_is_said_of_targets_of_other_tasks_at_a_task():
     explainer = named_case("MultiTaskGP at a task").explain()
     with pytest.raises(UnsupportedModelError, match="leave_one_out needs"):
