@@ -56,6 +56,33 @@ def test_values_are_those_of_enumeration():
     assert abs(expected[1]) > 0.01
 
 
+def test_a_matrix_of_several_columns_is_one_for_each():
+    both = Tabulated(MATRIX, CODES, columns=(1, 2))
+    [term] = (RBF(columns=(0,)) * both).terms(3)
+    rows = POINTS[:, [0, 1, 1]]
+    for column in (1, 2):
+        rows[:, column] = np.roll(rows[:, column], column)
+        alone = Tabulated(MATRIX, CODES, columns=(column,))
+        worth = term.restrict((column,)).worth(rows, rows)
+        np.testing.assert_array_equal(worth, alone(rows, rows))
+
+
+def test_p_values_with_a_matrix_of_several_columns_are_those_of_a_product():
+    rng = np.random.default_rng(0)
+    tables = [
+        np.column_stack([rng.normal(size=40), *rng.choice(CODES, (2, 40), p=p)])
+        for p in ([0.5, 0.3, 0.2], [0.1, 0.3, 0.6])
+    ]
+    alone = [Tabulated(0.3 * MATRIX, CODES, columns=(column,)) for column in (1, 2)]
+    both = Tabulated(0.3 * MATRIX, CODES, columns=(1, 2))
+    one, two = (
+        pkex.mmd(*tables, kernel=kernel, n_permutations=99, random_state=0)
+        for kernel in (RBF(columns=(0,)) * both, RBF(columns=(0,)) * alone[0] * alone[1])
+    )
+    np.testing.assert_allclose(one.values, two.values, rtol=0.0, atol=1e-14)
+    np.testing.assert_array_equal(one.p_values, two.p_values)
+
+
 def test_it_is_data_for_files():
     assert from_data(to_data(KERNEL)) == KERNEL
 

@@ -26,6 +26,7 @@ import pkex
 from pkex import Explainer, UnsupportedModelError
 from tests._support import torch_models as models
 from tests._support.naive import shapley_by_enumeration
+from tests._support.torch_models.cases import X, Y
 
 pytestmark = [
     pytest.mark.torch,
@@ -307,6 +308,27 @@ def test_leaving_out_a_row_changes_what_a_refit_with_everything_held_does():
         np.testing.assert_allclose(influence.feature_values[:, i], split, rtol=0.0, atol=close)
         prediction = explain.expansion.predict(case.table[i : i + 1])
         np.testing.assert_allclose(left_out.predictions[i], prediction[0], rtol=0.0, atol=close)
+
+
+@pytest.mark.parametrize("name", ["MultiTaskGP", "MultiTaskGP StratifiedStandardize"])
+def test_targets_of_all_tasks_are_those_that_were_fitted(name):
+    case = named_case(name)
+    np.testing.assert_allclose(case.explain().leave_one_out().targets, Y.numpy(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("task", [3, True, "1", np.array([0.0, 1.0])], ids=repr)
+def test_what_is_no_task_of_a_model_is_refused(task):
+    with pytest.raises(ValueError, match=r"this MultiTaskGP has the tasks 0, 1, 2; got task="):
+        Explainer(named_case("MultiTaskGP").model(), task=task)
+
+
+def test_nothing_is_said_of_targets_of_other_tasks_at_a_task():
+    explainer = named_case("MultiTaskGP at a task").explain()
+    with pytest.raises(UnsupportedModelError, match="leave_one_out needs"):
+        explainer.leave_one_out()
+    influence = explainer.influence(X[:1].numpy())
+    assert influence.kind == "representer"
+    assert influence.train_targets is None
 
 
 def test_sensitivity_refuses_ranges_of_columns_that_a_model_rounds():

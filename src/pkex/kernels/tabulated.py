@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
@@ -89,5 +90,9 @@ class Tabulated(ColumnKernel):
         codes = np.asarray(self.codes)
         order = np.argsort(codes)
         places = np.searchsorted(codes[order], values)
-        found: Indices = order[np.minimum(places, len(codes) - 1)]
-        return found
+        rows: Indices = order[np.minimum(places, len(codes) - 1)]
+        return rows
+
+    def _restrict(self, covered: tuple[int, ...], kept: tuple[bool, ...]) -> Tabulated:
+        """Return it limited to those that are `kept`; the matrix is the same for every column."""
+        return replace(self, columns=tuple(compress(covered, kept)))

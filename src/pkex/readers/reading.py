@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -182,7 +183,8 @@ def refuse_given(given: Given, model: Any) -> None:
 
 def check_task(task: object, tasks: tuple[float, ...], model: Any) -> None:
     """Refuse what is not a task of a model, and any task where the model has none."""
-    if task is None or any(task == each for each in tasks if not isinstance(task, bool)):
+    is_number = isinstance(task, Real) and not isinstance(task, bool)
+    if task is None or (is_number and task in tasks):
         return
     title = class_name(model)
     if not tasks:

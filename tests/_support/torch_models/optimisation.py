@@ -46,6 +46,7 @@ TASKS = torch.cat([_EDGES[0], CODES[:, :1], _EDGES[1]], dim=1)
 
 OTHER_CODES = torch.tensor([1.0, 4.0, 5.0], dtype=torch.float64)[CODES[:, :1].long()]
 OTHER_TASKS = torch.cat([_EDGES[0], OTHER_CODES, _EDGES[1]], dim=1)
+BESIDE = torch.cat([X[:, :2], OTHER_CODES, CODES[:, 1:]], dim=1)
 FIDELITIES = 0.02 + 0.96 * UNIT  # 0 and 1 are ends, where there is no derivative
 
 
@@ -69,6 +70,21 @@ def uncorrelated() -> Any:
     kernel.covar_factor.data = torch.tensor([[0.0], [1.2], [-0.7]])
     model.covar_module.kernels[1] = kernel
     return model.double().eval()
+
+
+def beside_codes() -> Any:
+    """Return a model of tasks whose kernel of the data has a matrix for other codes."""
+    kernel = RBFKernel(active_dims=[0, 1]) * IndexKernel(num_tasks=3, rank=2, active_dims=[3])
+    return moved(MultiTaskGP(BESIDE, Y[:, None], task_feature=2, covar_module=kernel, **GIVEN))
+
+
+def equally_scaled() -> Any:
+    """Return a model whose tasks differ in their means, but not in their standard deviations."""
+    transform = StratifiedStandardize(TASK_COLUMN, torch.arange(3))
+    model = tasks(outcome_transform=transform)()
+    transform.stdvs.fill_(2.0)
+    transform._stdvs_sq.fill_(4.0)
+    return model
 
 
 def fidelity(**how: Any) -> Any:
@@ -122,6 +138,12 @@ MODELS = [
               **GIVEN), task=0.0),
     TorchCase("MultiTaskGP with uncorrelated tasks", uncorrelated, TASKS, noise_differs=True),
     TorchCase("MultiTaskGP at a task without correlation", uncorrelated, task=0.0),
+    TorchCase("MultiTaskGP at a task of negative correlation", uncorrelated, task=1.0),
+    TorchCase("MultiTaskGP beside other codes", beside_codes, BESIDE),
+    TorchCase("MultiTaskGP beside other codes, at a task", beside_codes, BESIDE[:, [0, 1, 3]],
+              task=4.0),
+    TorchCase("MultiTaskGP StratifiedStandardize of equal scales", equally_scaled, TASKS,
+              noise_differs=True),
     TorchCase("KroneckerMultiTaskGP", lambda: moved(KroneckerMultiTaskGP(X, TWO)), n_outputs=2),
     TorchCase("KroneckerMultiTaskGP Normalize, Standardize", lambda: moved(KroneckerMultiTaskGP(
               X, TWO, input_transform=Normalize(4), outcome_transform=Standardize(2))),

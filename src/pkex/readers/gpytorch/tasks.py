@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -194,7 +194,7 @@ class _TaskProcess:
             left = (model.train_targets - prior.mean).unsqueeze(-1)
             alpha = torch.cholesky_solve(left, root).squeeze(-1)
             variances = prior.lazy_covariance_matrix.diagonal(dim1=-1, dim2=-2)
-        kernel = map_leaves(kernel, partial(_with_codes, codes=codes))
+        kernel = map_leaves(kernel, partial(_with_codes, column=column, codes=codes))
         noise = likelihood_noise(model.likelihood, prior, rows)
         table = np.repeat(array(rows)[:1], len(codes), axis=0)
         table[:, column] = codes
@@ -216,7 +216,7 @@ class _TaskProcess:
         expand = partial(KernelExpansion, preparation=before, background=data)
         scales = self.slopes[np.searchsorted(self.codes, self.points[:, self.column])]
         kernel = self.kernel
-        if np.ptp(self.slopes):
+        if (self.slopes != 1.0).any():
             matrix: Any = np.outer(self.slopes, self.slopes)
             kernel *= Tabulated(matrix, self.codes, columns=(self.column,))
         means = [self._mean_at(code) for code in self.codes]
@@ -264,7 +264,10 @@ class _TaskProcess:
         levels: tuple[float | None, float | None] = (0.0, None)
         if same.any():
             levels = noise_levels(kernel, points[same], self.variances[same], self.noise[same])
-        posterior = Posterior(root / ratios[:, None], None, *levels)
+        signs = np.sign(ratios)  # of columns, so that the diagonal of the factor is positive
+        root = root / ratios[:, None] * signs
+        # targets of other tasks, divided by ratios, are not what they were fitted to
+        posterior = Posterior(root, None, *levels, regression=bool(same[kept].all()))
         slope, offset = self._mean_at(float(task))
         before, data = self._preparation(float(task)), Data(points, _TRAINING)
         expand = partial(KernelExpansion, preparation=before, background=data)
@@ -287,8 +290,8 @@ class _TaskProcess:
     def _split(self, number: int) -> tuple[Kernel, Floats]:
         """Return the kernel of the data, without the task column, and covariances with a task."""
         factors = _factors(self.kernel)
-        tables = [part for part in factors if isinstance(part, Tabulated)]
-        others = [part for part in factors if not isinstance(part, Tabulated)]
+        tables = [part for part in factors if _is_of_tasks(part, self.column)]
+        others = [part for part in factors if not _is_of_tasks(part, self.column)]
         sees_task = any(
             isinstance(leaf, OnColumns) and (leaf.columns is None or self.column in leaf.columns)
             for part in others
@@ -326,8 +329,12 @@ def _codes(model: Any) -> Any:
     return sorted(model._expected_task_values)
 
 
-def _with_codes(leaf: Kernel, codes: tuple[float, ...]) -> Kernel:
-    return replace(leaf, codes=codes) if isinstance(leaf, Tabulated) else leaf
+def _with_codes(leaf: Kernel, column: int, codes: tuple[float, ...]) -> Kernel:
+    return replace(leaf, codes=codes) if _is_of_tasks(leaf, column) else leaf
+
+
+def _is_of_tasks(kernel: Kernel, column: int) -> TypeGuard[Tabulated]:
+    return isinstance(kernel, Tabulated) and kernel.columns == (column,)
 
 
 def _factors(kernel: Kernel) -> list[Kernel]:
