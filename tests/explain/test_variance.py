@@ -380,3 +380,23 @@ def test_a_progress_bar_moves_and_counts_rows(call, n_rows, removal, monkeypatch
         assert bar.shown[-1] == n_rows
         assert bar.shown == sorted(bar.shown)
     assert any(len(set(bar.shown)) > 5 for bar in bars)  # it moves, also within one row
+
+
+@every_game
+def test_processes_of_kernels_of_several_kinds(removal):
+    """Of sums up to an error the base value of every row is found, of products that of all."""
+    rng = np.random.default_rng(41)
+    X, background, rows = rng.normal(size=(12, 3)), rng.normal(size=(4, 3)), rng.normal(size=(2, 3))
+    processes = [
+        GaussianProcessRegressor(kernel, alpha=0.1, optimizer=None).fit(X, X[:, 0])
+        for kernel in (gp.RBF(1.5), gp.Matern(1.5, nu=1.5))
+    ]
+
+    def explain(model):
+        return Explainer(model, background, removal=removal, n_jobs=1).explain_variance(rows)
+
+    whole = explain(add_expansions([pkex.as_expansion(process) for process in processes]))
+    apart = [explain(process) for process in processes]
+    for name in ("values", "base_values", "predictions"):
+        expected = sum(getattr(one, name) for one in apart)
+        assert_close(getattr(whole, name), expected, whole.error_bound.max() + 1e-12)

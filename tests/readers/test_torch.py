@@ -212,6 +212,7 @@ def test_there_are_as_many_models_as_promised():
     assert len({case.name for case in models.MODELS}) == len(models.MODELS)
 
 
+@pytest.mark.filterwarnings("ignore")  # of Ax, about objectives without thresholds
 def test_the_list_of_the_support_page_is_what_the_script_makes():
     """`python scripts/make_torch_list.py`, then `make_support.py`, after a change of these."""
     script = Path(__file__).parents[2] / "scripts" / "make_torch_list.py"

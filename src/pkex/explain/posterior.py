@@ -224,18 +224,17 @@ def _sum_variances(
         if of_part.efficient:
             error = error + np.abs(of_part.residual)
             residual = max(residual, off * float(scales.max()))
+        predictions = (of_part.totals + constant) * scales
         arrays = {
-            "values": of_part.values * scales,
-            "base_values": (of_part.bases + constant) * scales,
-            "predictions": (of_part.totals + constant) * scales,
+            "values": of_part.values * scales,  # one base for all rows, or one for each
+            "base_values": np.broadcast_to((of_part.bases + constant) * scales, predictions.shape),
+            "predictions": predictions,
             "error_bound": error * scales,
         }
         sums.add(arrays, rules=of_part.rules)
         efficient = efficient and of_part.efficient
     _warn_of_digits("variance", digits)
     arrays = sums.arrays
-    shape = arrays["predictions"].shape
-    arrays["base_values"] = np.broadcast_to(arrays["base_values"], shape).copy()
     if efficient:  # as in an explanation of predictions: what the values add up to
         arrays["predictions"] = arrays["base_values"] + arrays["values"].sum(axis=1)
     facts = {
