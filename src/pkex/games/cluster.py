@@ -162,6 +162,19 @@ class _Sent:
     def __init__(self, content: Any) -> None:
         self.content = content
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the content apart: arrays in a message of Dask need not be aligned to numbers."""
+        from distributed.protocol import pickle
+
+        return _receive, (pickle.dumps(self.content),)
+
+
+def _receive(data: bytes) -> _Sent:
+    """Return what was pickled, with arrays in memory of their own."""
+    from distributed.protocol import pickle
+
+    return _Sent(pickle.loads(data))
+
 
 def _unwrap(value: Any) -> Any:
     return value.content if isinstance(value, _Sent) else value

@@ -234,8 +234,13 @@ def sum_tolerance(
 
 
 def sort_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Return the rules, the one with the largest bound first."""
+    """Return the rules, the one with the largest bound first.
+
+    Those of another process are copies, of which one is kept.
+    """
     unsorted = tuple(rules)
     if len(unsorted) == 1:
         return unsorted
-    return tuple(sorted(set(unsorted), key=lambda rule: (-rule.relative_error, -len(rule.nodes))))
+    known = {(rule.family, rule.relative_error, rule.nodes.tobytes()): rule for rule in unsorted}
+    order = sorted(known.values(), key=lambda rule: (-rule.relative_error, -len(rule.nodes)))
+    return tuple(order)
