@@ -30,7 +30,7 @@ ENOUGH = 0.1  # seconds of each case in a turn
 # An editable installation finds its modules before those on `PYTHONPATH`.
 START = (
     "import sys; sys.meta_path = [one for one in sys.meta_path "
-    "if not getattr(one, '__module__', '').strip('_').startswith('editable')]; "
+    "if 'editable' not in getattr(one, '__module__', '')]; "
 )
 
 

@@ -162,9 +162,11 @@ class Comparison(Result):
         --------
         >>> import pkex
         >>> from sklearn.gaussian_process import GaussianProcessRegressor
-        >>> model = GaussianProcessRegressor(alpha=0.1).fit([[0.0, 0.0], [1.0, 2.0]], [0.0, 1.0])
+        >>> from sklearn.gaussian_process.kernels import RBF
+        >>> model = GaussianProcessRegressor(RBF(), alpha=0.1, optimizer=None)
+        >>> model = model.fit([[0.0, 0.0], [1.0, 2.0]], [0.0, 1.0])
         >>> pkex.compare(model, [1.0, 0.0], [0.0, 0.0]).std.round(2)
-        array([0.66, 0.  ])
+        array([0.8, 0. ])
         """
         variances = np.einsum("jj...->j...", self.cov)
         stds: Floats = np.sqrt(np.maximum(variances, 0.0))  # rounding may go below 0
