@@ -17,6 +17,7 @@ from benchmarks.page import (
     removal,
     sensitivity,
     statistics,
+    threads,
 )
 from benchmarks.page._format import distinct, machine, on_machine, software
 from benchmarks.page.readme import readme
@@ -47,6 +48,7 @@ SECTIONS = (
     (("neutral", "exact"), peers.many_rows),
     (("statistics",), statistics.section),
     (("sensitivity",), sensitivity.section),
+    (("threads",), threads.section),
     (("building",), engine.building),
     (("scaling",), engine.beside_the_paper),
     (("native",), engine.limits),
