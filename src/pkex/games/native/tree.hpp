@@ -133,19 +133,23 @@ private:
     template <class Take>
     void in_order(const Group& group, const Vec* w, const Take& take) const {
         Vec before[Vectors], after[Vectors], other[Vectors];
-        for (int v = 0; v < Vectors; ++v) before[v] = w[v];
+        for (int v = 0; v < Vectors; ++v) {
+            before[v] = w[v];
+            after[v] = splat(1.0);
+        }
         for (Index k = 0; k < group.size; ++k) {
             present(group.members[k], other);
-            for (int v = 0; v < Vectors; ++v) spare[k * Vectors + v] = before[v];
-            for (int v = 0; v < Vectors; ++v) before[v] *= other[v];
-        }
-        for (int v = 0; v < Vectors; ++v) after[v] = splat(1.0);
-        for (Index k = group.size; k-- > 0;) {
-            if (General) absent(group.members[k], other);
+            if (!General) settle(group.members[k], before, take);
             for (int v = 0; v < Vectors; ++v) {
-                before[v] = spare[k * Vectors + v];
-                if (!General) continue;
-                before[v] *= after[v];
+                if (General) spare[k * Vectors + v] = before[v];
+                before[v] *= other[v];
+            }
+        }
+        if constexpr (!General) return;
+        for (Index k = group.size; k-- > 0;) {
+            absent(group.members[k], other);
+            for (int v = 0; v < Vectors; ++v) {
+                before[v] = spare[k * Vectors + v] * after[v];
                 after[v] *= other[v];
             }
             settle(group.members[k], before, take);
