@@ -45,6 +45,14 @@ def trees(d):
     ]
 
 
+def factors(x, z, width):
+    deficits = [
+        naive.kernel_deficit("rbf", float(a), float(b), length_scale=width)
+        for a, b in zip(x[0], z[0], strict=True)
+    ]
+    return [1 - Fraction(mpmath.nstr(deficit, 40)) for deficit in deficits]
+
+
 @pytest.mark.parametrize("signed", [False, True])
 def test_series_keep_their_bounds(signed):
     found = native._kernel.deficit_series(signed)
@@ -70,11 +78,7 @@ def test_every_value_of_a_pair_keeps_its_digits(width, which):
     tree = trees(d)[which]
     (term,) = RBF(width).terms(d)
     game = native.NativeGame(term, alone(d), tree.ladder(d, None, general=False))
-    deficits = [
-        naive.kernel_deficit("rbf", float(a), float(b), length_scale=width)
-        for a, b in zip(x[0], z[0], strict=True)
-    ]
-    p = [1 - Fraction(mpmath.nstr(deficit, 40)) for deficit in deficits]
+    p = factors(x, z, width)
     expected = np.array([float((p[j] - 1) * exact_weight(tree, p, j)) for j in range(d)])
     product = float(math.prod(p))
     for isa in ISAS:
@@ -82,6 +86,26 @@ def test_every_value_of_a_pair_keeps_its_digits(width, which):
         game._pack(None, isa).explain(x, z, np.ones((1, 1)), values, total, magnitude)
         assert_close(values[0, :, 0] / expected, 1.0, 4e-15)
         assert_close(total[0, 0] / product, 1.0, 4e-15)
+
+
+@pytest.mark.parametrize("width", [1e3, 30.0, 9.0, 5.0, 3.5, 2.5, 2.0, 1.5])
+@pytest.mark.parametrize("which", [0, 1])
+def test_values_of_a_pair_with_a_background_row_keep_theirs(width, which):
+    """Exponents of ratios are right to a few units of those of both factors."""
+    d = 12
+    rng = np.random.default_rng(int(10 * width))
+    x, z, background = rng.uniform(-1.5, 1.5, size=(3, 1, d))
+    tree = trees(d)[which]
+    (term,) = RBF(width).terms(d)
+    game = native.NativeGame(term, alone(d), tree.ladder(d, None, general=True))
+    p, a = factors(x, z, width), factors(background, z, width)
+    ratios = [there / gone for there, gone in zip(p, a, strict=True)]
+    start = math.prod(a)
+    expected = [float((ratios[j] - 1) * exact_weight(tree, ratios, j) * start) for j in range(d)]
+    sums = game.explain_against(x, z, np.ones((1, 1)), background, np.ones(1))
+    sizes = ((x - z) ** 2 + (background - z) ** 2)[0] / (2.0 * width**2)
+    assert (np.abs(sums.values[0, :, 0] - expected) <= 4e-15 * sizes).all()
+    assert_close(sums.totals[0, 0] / float(math.prod(p)), 1.0, 4e-15)
 
 
 def compare(kernel, x, z, weights, tree, players=None):
