@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -66,3 +67,31 @@ def random_tree(rng, features, depth=0):
 
 def maybe_ordered(rng, members):
     return Ordered(members) if rng.random() < 0.15 else members
+
+
+def exact_weight(tree, p, feature):
+    """Return the weight of a feature in the neutral game, in rational numbers."""
+    products = list(p)
+    for members in tree.children:
+        product = Fraction(1)
+        for vertex in members:
+            product *= products[vertex]
+        products.append(product)
+    weight, vertex = Fraction(1), feature
+    for i, members in enumerate(tree.children):
+        if vertex in members and tree.ordered[i]:
+            for sibling in members[: members.index(vertex)]:
+                weight *= products[sibling]
+            vertex = tree.n_features + i
+        elif vertex in members:
+            coefficients = [Fraction(1)]  # of t, of the product over the siblings
+            for sibling in members:
+                if sibling != vertex:
+                    change = products[sibling] - 1
+                    shifted = [Fraction(0), *(change * c for c in coefficients)]
+                    coefficients = [
+                        a + b for a, b in zip([*coefficients, Fraction(0)], shifted, strict=True)
+                    ]
+            weight *= sum(c / (k + 1) for k, c in enumerate(coefficients))
+            vertex = tree.n_features + i
+    return weight

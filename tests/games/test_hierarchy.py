@@ -14,7 +14,7 @@ from pkex.games.hierarchy_input import from_linkage, parse_hierarchy
 from pkex.games.rules import exact
 from pkex.games.sources import GivenFactors
 from tests._support.cases import assert_close
-from tests._support.hierarchies import by_orders, random_tree
+from tests._support.hierarchies import by_orders, exact_weight, random_tree
 
 RNG = np.random.default_rng(34)
 TREES = [
@@ -84,30 +84,6 @@ def test_small_changes_keep_their_digits():
         assert abs(weight - 1.0) < 0.2
         reference = -Fraction(u[j]) * exact_weight(tree, whole, j)
         assert abs(Fraction(sums.values[0, j, 0]) / reference - 1) < 1e-14
-
-
-def exact_weight(tree, p, feature):
-    """Return the weight of a feature in the neutral game, in rational numbers."""
-    products = list(p)
-    for members in tree.children:
-        product = Fraction(1)
-        for vertex in members:
-            product *= products[vertex]
-        products.append(product)
-    weight, vertex = Fraction(1), feature
-    for i, members in enumerate(tree.children):
-        if vertex in members:
-            coefficients = [Fraction(1)]  # of t, of the product over the siblings
-            for sibling in members:
-                if sibling != vertex:
-                    change = products[sibling] - 1
-                    shifted = [Fraction(0), *(change * c for c in coefficients)]
-                    coefficients = [
-                        a + b for a, b in zip([*coefficients, Fraction(0)], shifted, strict=True)
-                    ]
-            weight *= sum(c / (k + 1) for k, c in enumerate(coefficients))
-            vertex = tree.n_features + i
-    return weight
 
 
 @pytest.mark.parametrize("count", [2, 3, 40])

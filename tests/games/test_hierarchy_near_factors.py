@@ -1,7 +1,9 @@
-"""Hierarchies where present and absent factors are alike: solved by the ratios of the two.
+"""Hierarchies where factors are near 1, or present and absent ones alike.
 
-The compiled loop takes ratios from eight players on, where they are between exp(-2.5) and exp(2.5)
-and their exponents sum to 16 at most; so lengths here are on both sides of that.
+In the neutral game the compiled loop has the deficits of a tile from series where its exponents are
+at most 0.74. In the general game it takes ratios from eight players on, where they are between
+exp(-2.5) and exp(2.5) and their exponents sum to 16 at most, and has their deficits from series
+where the exponents are at most 0.73. So lengths here are on both sides of that.
 """
 
 import numpy as np

@@ -47,6 +47,7 @@ public:
           block_(block),
           space_(program, block.sets, memory),
           near_one_(program, space_.halves, space_.stride),
+          near_tree_(program, space_),
           near_ratio_(program, space_) {}
 
     Status explain();
@@ -69,11 +70,12 @@ private:
     //             `factors` the factors as well, and with a background `other_halves` and
     //             `other_factors` those of the background row.
     //   kNearOne  neutral game, by series (near_one.hpp). `halves` has exponents.
+    //   kNearTree neutral game with a hierarchy (tree.hpp). `halves` has half deficits, by series.
     //   kRatios   general game, by the ratios of its factors (near_ratio.hpp), in `ratios`.
     //
-    //   prepare:  -> kBoth, and if series are promising and a rule covers the tile -> kNearOne or
-    //             kRatios. If none does, kBoth stays, and what it needs is made: half deficits from
-    //             the exponents in place, or both forms are evaluated.
+    //   prepare:  -> kBoth, and if series are promising and cover the tile -> kNearOne, kNearTree
+    //             or kRatios. If none does, kBoth stays, and what it needs is made: half deficits
+    //             from the exponents in place, or both forms are evaluated.
     //   against_rows: series not promising: both forms once, then `stand_in` -> kBoth for each
     //             background row. Else `tile_by_ratios`: `near_row` -> kRatios, or both forms, once
     //             for the tile, and `stand_in` -> kBoth.
@@ -81,7 +83,7 @@ private:
     // A tile that is solved by series is a hit, one that was tried in vain a miss; a row whose
     // misses are more than 1 / kHitsPerMiss of its hits tries no more (`promising`), and `begin`
     // forgets both. So a tile that is not tried changes neither.
-    enum class Way { kBoth, kNearOne, kRatios };
+    enum class Way { kBoth, kNearOne, kNearTree, kRatios };
 
     // The pairs of a row, where absent players have one factor for each pair.
     Status against_one(Index row) {
@@ -246,13 +248,15 @@ private:
             }
             return vectors;
         }
-        if (!program_.near_one || !promising()) {
+        if (!(program_.near_one || program_.deficits) || !promising()) {
             return evaluate<HalfDeficits, kTile>(tile, space_.halves);
         }
         const int vectors = evaluate<Exponents, kSeriesTile>(tile, space_.halves);
-        const Index step = near_one_.choose(vectors, largest(most_));
+        const double most = largest(most_);
+        const Index step =
+            program_.tree ? near_tree_.choose(vectors, most) : near_one_.choose(vectors, most);
         if (step >= 0) {
-            way_ = Way::kNearOne;
+            way_ = program_.tree ? Way::kNearTree : Way::kNearOne;
             ++hits_;
             block_.used[step] = 1;
             return vectors;
@@ -289,28 +293,6 @@ private:
         }
         return 1;
     }
-
-    // The absent factors of the points from `point` on, in arrays that the caller gave.
-    template <bool Part>
-    struct FromArrays {
-        const Block& block;
-        Index point;
-        int count;
-
-        PKEX_INLINE Both operator()(Index j) const {
-            return {0.5 * read(block.absent_deficits + j * block.absent_deficits_player),
-                    read(block.absent + j * block.absent_player)};
-        }
-        PKEX_INLINE Vec read(const double* from) const {
-            return Part ? load_part(from + point, count) : load(from + point);
-        }
-    };
-
-    struct FromRow {
-        const Vec* halves;
-        const Vec* factors;
-        PKEX_INLINE Both operator()(Index j) const { return {halves[j], factors[j]}; }
-    };
 
     // Take the factors a of absent players, and make v = (a - p) / 2: from the deficits where those
     // are the smaller numbers, else from the factors. On the way sum up what the choice of a rule
@@ -405,9 +387,8 @@ private:
         const Rung* rung = choose(outside, most);
         if (!rung) return Status::kNeedsFallback;
         const bool centred = rung->mirrored && most <= kCentredLam;
-        product = program_.tree
-                      ? solve_tree(players, *program_.tree, -2.0 * scale, space_.tree, take)
-                      : solve(players, *rung, centred, -2.0 * scale, space_, take);
+        product = program_.tree ? solve_tree(players, program_, space_, -2.0 * scale, take)
+                                : solve(players, *rung, centred, -2.0 * scale, space_, take);
         magnitude = rung->any_factors ? size * players.magnitude(lam) : size;
         return Status::kDone;
     }
@@ -437,6 +418,7 @@ private:
     const Block& block_;
     Workspace space_;
     NearOne near_one_;
+    NearTree near_tree_;
     NearRatio near_ratio_;
     double share_ = 1.0;                                      // of the background row
     Index hits_ = 0, misses_ = 0;                             // of series, in this row

@@ -123,6 +123,7 @@ inline void Games<General>::hand_out(const Evaluated& to, const Tile& tile, int 
 template <bool General>
 inline Status Games<General>::one_set(const Tile& tile, int vectors) {
     if (way_ == Way::kNearOne) return one_set_by(near_one_, tile, vectors);
+    if (way_ == Way::kNearTree) return one_set_by(near_tree_, tile, vectors);
     if (way_ == Way::kRatios) return one_set_by(near_ratio_, tile, vectors);
     for (int i = 0; i < vectors; ++i) {
         const Index point = tile.point + i * kLanes;
@@ -166,6 +167,8 @@ inline Status Games<General>::keep(const Tile& tile, int vectors, Vec scale) {
         };
         if (way_ == Way::kNearOne) {
             by(near_one_);
+        } else if (way_ == Way::kNearTree) {
+            by(near_tree_);
         } else if (way_ == Way::kRatios) {
             by(near_ratio_);
         } else {

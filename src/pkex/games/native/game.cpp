@@ -73,6 +73,8 @@ Game::Game(const Parts& parts, const Rules& rules, const Rules& fallback, const 
                 Index(factors_.size()) == parts.n_players,
                 !looked_up,
                 rules.negligible,
+                nullptr,
+                nullptr,
                 nullptr};
 }
 
@@ -112,6 +114,10 @@ void Game::plant(const std::vector<Index>& members, const std::vector<Index>& si
     tree_ = {groups_.data(), Index(count), widest};
     program_.tree = &tree_;
     program_.near_one = false;  // whose series are those of rules
+    bool exponents = program_.exponentials;
+    for (const Run& run : runs_) exponents = exponents && has_exponent(run.kind);
+    program_.deficits = exponents ? &deficit_series() : nullptr;
+    program_.signed_deficits = exponents ? &signed_deficit_series() : nullptr;
 }
 
 void Game::take_factors(const Parts& parts) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "deficit_series.hpp"
 #include "signed_series.hpp"
 
 namespace pkex {
@@ -145,6 +146,27 @@ Made make_signed(const std::vector<double>& distances) {
     return made;
 }
 
+// The coefficients of all series of half deficits, one after the other.
+template <bool Symmetric>
+std::vector<double> deficit_coefficients(int count, const double* limits) {
+    Powers halves = long_shares(0.0);
+    for (double& coefficient : halves) coefficient *= 0.5;
+    std::vector<double> all;
+    for (int i = 0; i < count; ++i) {
+        Shortening<Symmetric>(kFewestDeficitTerms + i).append(halves, limits[i], all);
+    }
+    return all;
+}
+
+DeficitSeries listed(int count, const double* limits, const double* coefficients) {
+    DeficitSeries series = {count, limits, {}};
+    for (int i = 0; i < count; ++i) {
+        series.coefficients[i] = coefficients;
+        coefficients += kFewestDeficitTerms + i;
+    }
+    return series;
+}
+
 // Series that are made once for the numbers they belong to.
 class Known {
 public:
@@ -179,6 +201,20 @@ const Series* signed_series_of(const std::vector<double>& distances) {
     }
     static Known known;
     return known.find(distances, make_signed);
+}
+
+const DeficitSeries& deficit_series() {
+    static const auto coefficients = deficit_coefficients<false>(kDeficitSeries, kDeficitLimits);
+    static const auto series = listed(kDeficitSeries, kDeficitLimits, coefficients.data());
+    return series;
+}
+
+const DeficitSeries& signed_deficit_series() {
+    static const auto coefficients =
+        deficit_coefficients<true>(kSignedDeficitSeries, kSignedDeficitLimits);
+    static const auto series =
+        listed(kSignedDeficitSeries, kSignedDeficitLimits, coefficients.data());
+    return series;
 }
 
 }  // namespace pkex

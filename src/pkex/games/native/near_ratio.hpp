@@ -97,7 +97,7 @@ public:
         if (!terms_ && !program_.exponentials) return -1;
         double lam = 0.0, exponent = 0.0;
         for (int k = 0; k < vectors; ++k) {
-            terms_ ? sum_powers(k) : take_deficits(k);
+            terms_ ? sum_powers(k) : take_deficits(k, most);
             const Vec s1 = sums_[k][0], s2 = sums_[k][1];
             const Vec s = present ? present[k] : absent[k] + s1;
             absent_[k] = present ? present[k] - s1 : absent[k];
@@ -127,6 +127,10 @@ public:
     void add(int vectors, const Vec* scale, Vec* to) const {
         if (terms_) {
             vectors == 1 ? add<1>(scale, to) : add<kSeriesTile>(scale, to);
+            return;
+        }
+        if (program_.tree) {
+            vectors == 1 ? add_tree<1>(scale, to) : add_tree<kSeriesTile>(scale, to);
             return;
         }
         for (int i = 0; i < vectors; ++i) sweep(i, scale[i], Add{to});
@@ -170,7 +174,16 @@ private:
     }
 
     // Turn the exponents into half deficits, and sum them and their squares.
-    void take_deficits(int vector) {
+    void take_deficits(int vector, double most) {
+        if (!program_.signed_deficits) {
+            return take_deficits(vector, [](Vec e) { return half_deficit(e); });
+        }
+        with_deficit(*program_.signed_deficits, most,
+                     [&](const auto& deficit) { take_deficits(vector, deficit); });
+    }
+
+    template <class Deficit>
+    void take_deficits(int vector, const Deficit& deficit) {
         Vec* e = exponents(vector);
         Vec sum[2] = {splat(0.0), splat(0.0)}, square[2] = {splat(0.0), splat(0.0)};
         for (Index j = 0; j < space_.stride; j += 2) {
@@ -178,7 +191,7 @@ private:
                 const Vec here = e[j + i];
                 sum[i] += here;
                 square[i] += here * here;
-                e[j + i] = half_deficit(here);
+                e[j + i] = deficit(here);
             }
         }
         sums_[vector][0] = sum[0] + sum[1];
@@ -188,12 +201,26 @@ private:
     template <class Take>
     void sweep(int vector, Vec scale, const Take& take) const {
         const Players<false> players = {exponents(vector), nullptr, nullptr, program_.n_players};
-        const Vec part = (-2.0 * scale) * normal_exponential(-absent_[vector]);
+        const Vec part = change(vector, scale);
         if (program_.tree) {
-            solve_tree(players, *program_.tree, part, space_.tree, take);
+            solve_tree(players, program_, space_, part, take);
         } else {
             ::PKEX_NAMESPACE::solve(players, *rung_, centred_, part, space_, take);
         }
+    }
+
+    // -2 times the scale of the values of the game of ratios.
+    Vec change(int vector, Vec scale) const {
+        return (-2.0 * scale) * normal_exponential(-absent_[vector]);
+    }
+
+    template <int Vectors>
+    void add_tree(const Vec* scale, Vec* to) const {
+        Vec part[Vectors];
+        for (int v = 0; v < Vectors; ++v) part[v] = change(v, scale[v]);
+        const auto passes = passes_of<Vectors>(space_.ratios, 0, program_, space_);
+        passes.rise();
+        passes.fall(part, Add{to});
     }
 
     template <int Terms, int Vectors>

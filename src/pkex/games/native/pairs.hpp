@@ -84,6 +84,29 @@ struct Players {
     }
 };
 
+// The absent factors of the points from `point` on, in arrays that the caller gave.
+template <bool Part>
+struct FromArrays {
+    const Block& block;
+    Index point;
+    int count;
+
+    PKEX_INLINE Both operator()(Index j) const {
+        return {0.5 * read(block.absent_deficits + j * block.absent_deficits_player),
+                read(block.absent + j * block.absent_player)};
+    }
+    PKEX_INLINE Vec read(const double* from) const {
+        return Part ? load_part(from + point, count) : load(from + point);
+    }
+};
+
+// Those of a row, which were evaluated.
+struct FromRow {
+    const Vec* halves;
+    const Vec* factors;
+    PKEX_INLINE Both operator()(Index j) const { return {halves[j], factors[j]}; }
+};
+
 // Below this worth of all coalitions a pair of the general game is in the tail: there lam and the
 // magnitude are relative to the largest worth, so that errors are small beside that and not beside
 // 1. Elsewhere that would cost divisions and gain no more than ten bits.

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "conditional_data.hpp"
+#include "deficit_series.hpp"
 #include "distance_data.hpp"
 #include "kinds.hpp"
 #include "lookup_data.hpp"
@@ -85,6 +86,8 @@ struct Program {
     double
         negligible;    // pairs of the general game whose coalitions are all worth less are left out
     const Tree* tree;  // values are those of a hierarchy; or null
+    const DeficitSeries* deficits;  // with a hierarchy, where factors cost an exponential; or null
+    const DeficitSeries* signed_deficits;
 };
 
 struct Block {

@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 
 #include "checks.hpp"
+#include "deficit_series.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -41,10 +42,23 @@ nb::list signed_series(const Vector& distances) {
                          kSignedLimits);
 }
 
+// Series of half deficits: limit and coefficients.
+nb::list deficits(bool both_signs) {
+    const DeficitSeries& all = both_signs ? signed_deficit_series() : deficit_series();
+    nb::list result;
+    for (int i = 0; i < all.count; ++i) {
+        nb::list list;
+        for (int k = 0; k < kFewestDeficitTerms + i; ++k) list.append(all.coefficients[i][k]);
+        result.append(nb::make_tuple(all.limits[i], list));
+    }
+    return result;
+}
+
 }  // namespace
 
 void bind_series(nb::module_& module) {
     module.def("series", &series, "nodes"_a.noconvert());
+    module.def("deficit_series", &deficits, "both_signs"_a);
     module.def("signed_series", &signed_series, "distances"_a.noconvert());
 }
 

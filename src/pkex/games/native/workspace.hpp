@@ -38,7 +38,8 @@ struct Workspace {
     Vec* polynomials;    // (fours, coefficients)
     Vec* chain;          // (fours, nodes of a group, 2)
     Vec* moments;        // (fours, moments)
-    Vec* tree;           // (3, players and groups) and twice the widest group, of a hierarchy
+    Vec* tree;           // (series tile, groups) of a hierarchy, for its passes
+    Vec* tree_spare;     // and eight times the widest group
     Vec* sums;           // (stride,): one set
     double* values;      // (stride, tile points): many sets
     double* weights;     // (tile points, sets)
@@ -79,8 +80,8 @@ struct Workspace {
         chain = cut_vectors(2 * (kGroup + 1) * fours);
         moments = cut_vectors(kMoments * fours);
         const pkex::Tree* groups = program.tree;
-        tree = cut_vectors(groups ? 3 * (program.n_players + groups->n_groups) + 2 * groups->widest
-                                  : 0);
+        tree = cut_vectors(groups ? kSeriesTile * groups->n_groups : 0);
+        tree_spare = cut_vectors(groups ? (3 * kSeriesTile + 2) * groups->widest : 0);
         sums = cut_vectors(many ? 0 : stride);
         values = cut(many ? stride * kTilePoints : 0);
         weights = cut(kTilePoints * sets);
