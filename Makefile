@@ -138,11 +138,14 @@ bench-cluster: $(VENV)/.dev $(CLUSTER)/.installed
 experiments: $(VENV)/.dev
 	$(BIN)/python -m experiments $(NAMES) $(if $(FULL),--full) $(if $(SMOKE),--smoke)
 
-# Whether p-values are uniform under the null hypothesis; writes docs/p_values.md.
+# Whether p-values are uniform under the null hypothesis, how often columns are said to depend on
+# each other, and what tests detect; writes docs/p_values.md.
 simulations: $(VENV)/.dev
 	$(BIN)/python -m simulations.null_uniformity
 	$(BIN)/python -m simulations.column_levels
 	$(BIN)/python -m simulations.change
+	$(BIN)/python -m simulations.power
+	$(BIN)/python -m simulations.dependence
 	$(BIN)/python -m simulations.sensitivity_intervals
 
 # The kernel is compiled while the packages that the demo needs are installed.

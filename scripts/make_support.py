@@ -17,8 +17,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from shutil import copyfileobj
+from typing import Any
 
 import pkex
 from pkex import readers
@@ -250,12 +252,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=PAGE.parent, help="folder of the pages")
     folder = parser.parse_args().out
     for path, text in ((PAGE, page()), (DETAILS, details())):
-        content = text.encode()
-        write_atomically(folder / path.name, partial(_fill, content), path.name)
-
-
-def _fill(content: bytes, file: BinaryIO) -> None:
-    file.write(content)
+        content = BytesIO(text.encode())
+        write_atomically(folder / path.name, partial(copyfileobj, content), path.name)
 
 
 def _cases() -> list[Any]:
@@ -270,7 +268,7 @@ def page() -> str:
     listed = {name for family in FAMILIES for name in family.readers}
     if listed | UNSUPPORTED != set(readers.supported()):
         raise RuntimeError(f"not in a family: {set(readers.supported()) ^ listed ^ UNSUPPORTED}")
-    uncertain = {_reader_of(case.model()) for case in _cases() if _has_posterior(case)}
+    uncertain = {_reader(case.model()) for case in _cases() if _has_posterior(case)}
     rows = []
     for family in FAMILIES:
         has = family.uncertain or ("yes" if uncertain & {*family.readers} else "no")
@@ -281,8 +279,7 @@ def page() -> str:
 
 def _has_posterior(case: Any) -> bool:
     """Return whether a model that is not a wrapper has standard deviations."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         expansion = pkex.as_expansion(case.model(), **case.given)
     return getattr(expansion, "posterior", None) is not None and len([*_inside(case.model())]) == 1
 
@@ -291,8 +288,8 @@ def details() -> str:
     """Return the page of classes, kernels and pipeline steps as text."""
     cases = _cases()
     refusals = import_module("tests._support.models").REFUSALS
-    sections = [DETAILS_HEAD, *_models(cases), *_kernels(cases, refusals), *_transformers(cases)]
-    return "\n".join(sections)
+    lines = [*_models(cases), *_kernels(cases, refusals), *_transformers(cases)]
+    return "\n".join([DETAILS_HEAD, *lines])
 
 
 def _models(cases: Iterable[Any]) -> Iterator[str]:
@@ -304,26 +301,19 @@ def _models(cases: Iterable[Any]) -> Iterator[str]:
         if name in UNSUPPORTED:
             continue
         if name in torch["readers"]:
-            told, tested = torch["readers"][name], torch["cases"][name]
-            yield _row((f"`{name}`", told, "", _listed([_Named(each) for each in tested])))
+            yield _row((f"`{name}`", torch["readers"][name], "", _listed(torch["cases"][name])))
             continue
         mine = [case for case in cases if name in _readers_of(case.model())]
         outputs = dict.fromkeys(output for case in mine for output in case.outputs or ())
         shown = [f"`{output}`" for output in list(outputs)[:4]]
-        cells = (_title(name, mine), _summary(name), ", ".join(shown), _listed(mine))
-        yield _row(cells)
+        tested = _listed([case.name for case in mine])
+        yield _row((_title(name, mine), _summary(name), ", ".join(shown), tested))
     yield ""
-
-
-@dataclass(frozen=True)
-class _Named:
-    name: str
 
 
 def _torch() -> dict[str, Any]:
     """Return what `scripts/make_torch_list.py` found, in an environment that has torch."""
-    found: dict[str, Any] = json.loads(TORCH.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(TORCH.read_text(encoding="utf-8")))
 
 
 def _title(name: str, cases: Iterable[Any]) -> str:
@@ -339,13 +329,13 @@ def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
     yield "## Kernels of Gaussian processes\n"
     yield "| kernel | supported in | not supported in |"
     yield "|---|---|---|"
-    explained: dict[str, list[Any]] = {}
-    refused: dict[str, list[Any]] = {}
-    for found, group in ((explained, cases), (refused, refusals)):
-        for case in group:
-            model = case.model() if found is explained else case.make()
-            for kind in dict.fromkeys(_nodes(model)):
-                found.setdefault(kind, []).append(case)
+    explained: dict[str, list[str]] = {}
+    refused: dict[str, list[str]] = {}
+    models = [(explained, case.name, case.model()) for case in cases]
+    models += [(refused, case.name, case.make()) for case in refusals]
+    for lists, name, model in models:
+        for kind in dict.fromkeys(_nodes(model)):
+            lists.setdefault(kind, []).append(name)
     for kind in sorted({*explained, *refused}):
         yield _row((f"`{kind}`", _listed(explained.get(kind, [])), _listed(refused.get(kind, []))))
     yield "\nNeutral removal does not support kernels with a `DotProduct`.\n"
@@ -356,8 +346,7 @@ def _kernels(cases: Iterable[Any], refusals: Iterable[Any]) -> Iterator[str]:
     yield "| kernel or transform | supported in | not supported in |"
     yield "|---|---|---|"
     for kind, both in _torch()["modules"].items():
-        lists = [_listed([_Named(name) for name in names]) for names in both]
-        yield _row((f"`{kind}`", *lists))
+        yield _row((f"`{kind}`", *map(_listed, both)))
     yield ""
 
 
@@ -370,7 +359,7 @@ def _transformers(cases: Iterable[Any]) -> Iterator[str]:
     )
     yield "| step | columns | tested in |"
     yield "|---|---|---|"
-    found: dict[tuple[str, str], list[Any]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
     for case in cases:
         for kind in dict.fromkeys(_steps(case.model())):
             mixes = case.warns is not None and case.warns.startswith(kind)
@@ -378,23 +367,23 @@ def _transformers(cases: Iterable[Any]) -> Iterator[str]:
             if kind == "Nystroem":
                 how = "a part of the linear model behind it: the columns in front are explained"
             if mixes or case.warns is None:
-                found.setdefault((kind, how), []).append(case)
+                found.setdefault((kind, how), []).append(case.name)
     for (kind, how), group in sorted(found.items()):
         yield _row((f"`{kind}`", how, _listed(group)))
     yield ""
 
 
-def _reader_of(model: Any) -> str:
-    """Return the dotted name under which the reader of a model is registered."""
+def _reader(model: Any) -> str | None:
+    """Return the dotted name under which the reader of a model is registered; None without one."""
     names = (readers._public_name(cls) for cls in type(model).__mro__)
-    return next(name for name in names if name in readers.supported())
+    return next((name for name in names if name in readers.supported()), None)
 
 
-def _readers_of(model: Any) -> set[str]:
+def _readers_of(model: Any) -> set[str | None]:
     """Return the names of the reader of a model, and of those of linear models inside it."""
     inside = {_reader(part) for part in _inside(model)}
     linear = {name for name in inside if name and name.startswith("sklearn.linear_model.")}
-    return linear | {_reader_of(model)}
+    return linear | {_reader(model)}
 
 
 def _summary(name: str) -> str:
@@ -447,16 +436,9 @@ def _steps(model: Any) -> Iterator[str]:
             yield type(part).__name__
 
 
-def _reader(model: Any) -> str | None:
-    try:
-        return _reader_of(model)
-    except StopIteration:
-        return None
-
-
-def _listed(cases: Sequence[Any]) -> str:
-    more = f"; {len(cases) - _EXAMPLES} more" if len(cases) > _EXAMPLES else ""
-    return "; ".join(case.name for case in cases[:_EXAMPLES]) + more
+def _listed(names: Sequence[str]) -> str:
+    more = f"; {len(names) - _EXAMPLES} more" if len(names) > _EXAMPLES else ""
+    return "; ".join(names[:_EXAMPLES]) + more
 
 
 def _row(cells: Iterable[str]) -> str:

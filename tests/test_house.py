@@ -129,7 +129,8 @@ def test_a_walk_goes_through_files_of_the_library_alone():
 
 
 def test_files_of_later_capabilities_are_told_from_shared_ones():
-    doors = {f"pkex.{name}" for names in HOUSE["LATER"].values() for name in names}
+    named = [f"pkex.{name}" for names in HOUSE["LATER"].values() for name in names]
+    doors = {name for name in named if ":" not in name}
     known = HOUSE["modules"]()
     assert doors <= set(known)
     later = HOUSE["later_modules"](HOUSE["imports"]())
@@ -138,6 +139,27 @@ def test_files_of_later_capabilities_are_told_from_shared_ones():
     assert "pkex.explain.compared_tables" in later
     assert "pkex.results.comparison" in later
     assert not later & {"pkex.explain.explainer", "pkex.explain.interactions", "pkex.results.base"}
+
+
+def test_what_came_later_is_counted_once():
+    """Functions of files that count as a whole are not named beside these."""
+    modules = HOUSE["later_modules"](HOUSE["imports"]())
+    counted = HOUSE["later_lines"](modules)
+    parts = [name.split(":") for name in counted if ":" in name]
+    assert parts
+    assert not modules & {module for module, _ in parts}
+    every = {(module, name) for module, name in parts}
+    assert not every & {(module, ".".join(name.split(".")[:-1])) for module, name in parts}
+
+
+def test_lines_of_a_definition_have_its_decorators_and_no_docstring():
+    source = (
+        'X = 1\n\n\n@cache\ndef f():\n    """Do."""\n    return 1\n\n\n'
+        'class A:\n    """A."""\n\n    def f(self):\n        # why\n        return X\n'
+    )
+    assert [HOUSE["definition"](source, name) for name in ("f", "A", "A.f")] == [3, 3, 2]
+    with pytest.raises(ValueError, match="unpack"):
+        HOUSE["definition"](source, "g")
 
 
 def test_the_script_prints_all_of_it():

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import pkex
 from pkex import kernels
 from tests._support import conditional_games as naive
-from tests._support.conditional_models import RNG, correlated, expansion, problem
+from tests._support.conditional_models import correlated, expansion, problem
 
 BLOCKS = {
     2: [[0, 1]],
@@ -36,10 +36,11 @@ def oracle(f, x, lengths, model, groups=None, weight=None):
 @pytest.mark.parametrize("n_columns", [2, 5, 8])
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_blocks_are_those_of_enumeration(n_columns, n_outputs):
+    rng = np.random.default_rng(37)
     rows, lengths, f, X = problem(n_columns, n_outputs)
     blocks = BLOCKS[n_columns]
     alone = sorted(set(range(n_columns)) - {k for block in blocks for k in block})
-    weights = RNG.uniform(0.5, 2.0, size=len(rows))
+    weights = rng.uniform(0.5, 2.0, size=len(rows))
     explainer = pkex.Explainer(
         f, rows, removal="conditional", blocks=blocks, background_weights=weights
     )
@@ -185,19 +186,22 @@ def test_a_million_draws(model):
 
 
 def _compare_with_draws(model, n_columns, n_draws, sigmas):
+    rng = np.random.default_rng(37)
     rows, _, f, X = problem(n_columns)
     every = list(range(n_columns))
     options: dict[str, Any] = {"blocks": [every]} if model == "blocks" else {}
     explainer = pkex.Explainer(f, rows, removal="conditional", conditional_model=model, **options)
     given = naive.chain_covariance(rows) if model == "chain" else naive.sample_covariance(rows)
-    worth = naive.drawn_worth(X[0], f.predict, given[0], given[1], RNG, n_draws)
+    worth = naive.drawn_worth(X[0], f.predict, given[0], given[1], rng, n_draws)
     expected, _ = naive.semivalues(worth, [(k,) for k in every])
     spread = f.predict(rows).std() / math.sqrt(n_draws)
     assert_allclose(explainer(X).values[0], expected, atol=sigmas * spread)
 
 
 def test_values_add_up_in_200_columns():
-    rows = np.concatenate([correlated(80, 6) for _ in range(33)] + [correlated(80, 2)], axis=1)
+    rows = np.concatenate(
+        [correlated(80, 6, seed) for seed in range(300, 333)] + [correlated(80, 2)], axis=1
+    )
     blocks = [list(range(k, min(k + 6, 200))) for k in range(0, 200, 6)]
     f = expansion(rows[:40], 8.0 * rows.std(axis=0))
     explanation = pkex.Explainer(f, rows, removal="conditional", blocks=blocks)(rows[50:53])
@@ -207,7 +211,8 @@ def test_values_add_up_in_200_columns():
 
 
 def test_independent_columns_have_values_of_product_of_marginals():
-    rows = RNG.normal(size=(300, 6))
+    rng = np.random.default_rng(37)
+    rows = rng.normal(size=(300, 6))
     for kernel in (kernels.RBF(2.0), kernels.Laplacian(2.0), kernels.Polynomial(3)):
         f = expansion(rows[:20], None, kernel=kernel)
         conditional = pkex.Explainer(f, rows, removal="conditional")(rows[:3])
@@ -219,19 +224,20 @@ def test_independent_columns_have_values_of_product_of_marginals():
 
 def test_notes_where_no_block_is_left():
     """They do not say that nothing depends where the user asked for independence, or it is weak."""
+    rng = np.random.default_rng(37)
     rows = correlated(500, 3)
     f = expansion(rows[:20], np.full(3, 5.0))
     for blocks in ([], [[0]]):
         asked = pkex.Explainer(f, rows, removal="conditional", blocks=blocks)(rows[:1])
         assert asked.notes[0].startswith("blocks= has no block of two features")
         assert "All features are treated as independent; the largest linear" in asked.notes[1]
-    weak = RNG.normal(size=(2000, 3))
+    weak = rng.normal(size=(2000, 3))
     weak[:, 1] += 0.2 * weak[:, 0]
     found = pkex.Explainer(f, weak, removal="conditional")(weak[:1])
     assert found.blocks == ()
     assert found.notes[0].startswith("No two features have a Spearman correlation (or Cramér's V)")
     assert found.notes[1].endswith("(x0 and x1)")
-    weak[:, 1] = RNG.normal(size=2000)
+    weak[:, 1] = rng.normal(size=2000)
     weak[0, :2] = 1000.0  # a row that ranks hardly see: both notes are there, and both are true
     far = pkex.Explainer(f, weak, removal="conditional")(weak[:1])
     assert far.notes[0] == found.notes[0]
@@ -269,9 +275,10 @@ def test_single_columns_beside_a_block_take_any_kernel():
 
 
 def test_dependent_columns_are_found():
-    rows = RNG.normal(size=(400, 6))
-    rows[:, 4] = rows[:, 1] + 0.5 * RNG.normal(size=400)
-    rows[:, 5] = -rows[:, 4] + RNG.normal(size=400)
+    rng = np.random.default_rng(37)
+    rows = rng.normal(size=(400, 6))
+    rows[:, 4] = rows[:, 1] + 0.5 * rng.normal(size=400)
+    rows[:, 5] = -rows[:, 4] + rng.normal(size=400)
     explanation = pkex.Explainer(expansion(rows[:30], np.full(6, 2.0)), rows, removal="conditional")
     result = explanation(rows[:1])
     assert result.blocks == (("x1", "x4", "x5"),)
@@ -281,9 +288,10 @@ def test_dependent_columns_are_found():
 
 def test_a_causal_copy_shares_and_a_redundant_copy_is_charged():
     """Truth: f uses x0 alone. A near copy has no effect, but knowing it tells of x0."""
-    rows = RNG.normal(size=(500, 2))
+    rng = np.random.default_rng(37)
+    rows = rng.normal(size=(500, 2))
     rows[:, 1] = 0.95 * rows[:, 0] + math.sqrt(1 - 0.95**2) * rows[:, 1]
-    f = pkex.KernelExpansion(rows[:40], RNG.normal(size=40), kernels.RBF(1.5).on(0))
+    f = pkex.KernelExpansion(rows[:40], rng.normal(size=40), kernels.RBF(1.5).on(0))
     inter = pkex.Explainer(f, rows)(rows[:20]).values
     conditional = pkex.Explainer(f, rows, removal="conditional")(rows[:20]).values
     assert_allclose(inter[:, 1], 0.0, atol=1e-12)
@@ -341,9 +349,10 @@ def test_pipelines_are_conditioned_in_the_columns_that_the_kernel_sees():
 
 def test_categories_have_the_empirical_conditional():
     """A block of two categories: means over the background rows with the same category."""
-    codes = RNG.integers(0, 3, size=(200, 2)).astype(float)
+    rng = np.random.default_rng(37)
+    codes = rng.integers(0, 3, size=(200, 2)).astype(float)
     codes[:150, 1] = codes[:150, 0]  # dependent
-    rows = np.column_stack([codes, RNG.normal(size=200)])
+    rows = np.column_stack([codes, rng.normal(size=200)])
     kernel = kernels.Categorical(0.3).on(0, 1) * kernels.RBF(1.0).on(2)
     f = expansion(rows[:30], None, kernel=kernel)
     x = rows[180]

@@ -17,7 +17,7 @@ from sklearn.svm import SVR
 import pkex
 from pkex import kernels
 from pkex.errors import UnsupportedModelError
-from tests._support.conditional_models import RNG, correlated, expansion, problem
+from tests._support.conditional_models import correlated, expansion, problem
 
 
 def process():
@@ -112,7 +112,8 @@ def test_kernels_without_a_gaussian_mean(kernel, model):
 
 
 def test_large_blocks_few_rows_and_support_vectors():
-    rows = RNG.normal(size=(300, 12)) + 2.0 * RNG.normal(size=(300, 1))
+    rng = np.random.default_rng(37)
+    rows = rng.normal(size=(300, 12)) + 2.0 * rng.normal(size=(300, 1))
     with pytest.raises(ValueError, match=r"12 features depend on each other: x0, .*at most 10"):
         pkex.Explainer(expansion(rows[:9], np.ones(12)), rows, removal="conditional")
     with pytest.raises(ValueError, match=r"found in at least 10 rows.* has 5"):
@@ -138,9 +139,10 @@ def test_training_points_serve_as_background():
 
 
 def test_numbers_and_categories_in_one_block_are_refused():
+    rng = np.random.default_rng(37)
     group = np.repeat(["low", "high"], 100)
     X = pd.DataFrame(
-        {"g": pd.Categorical(group), "x": RNG.normal(size=200) + 3.0 * (group == "low")}
+        {"g": pd.Categorical(group), "x": rng.normal(size=200) + 3.0 * (group == "low")}
     )
     from sklearn.compose import make_column_transformer
     from sklearn.preprocessing import OneHotEncoder
@@ -158,7 +160,8 @@ def test_numbers_and_categories_in_one_block_are_refused():
 
 
 def test_notes_on_columns_that_are_not_gaussian_and_on_what_is_left_out():
-    rows = RNG.normal(size=(500, 4))
+    rng = np.random.default_rng(37)
+    rows = rng.normal(size=(500, 4))
     rows[:, 1] += rows[:, 0]
     rows[:, 2] = np.exp(1.5 * rows[:, 0])
     rows[:, 3] += 0.25 * rows[:, 1]
@@ -167,7 +170,7 @@ def test_notes_on_columns_that_are_not_gaussian_and_on_what_is_left_out():
     )(rows[:1]).notes
     assert any(note.startswith("Far from Gaussian") and "x2." in note for note in notes)
     assert any("largest linear correlation left out is" in note for note in notes)
-    clean = RNG.normal(size=(500, 3))
+    clean = rng.normal(size=(500, 3))
     clean[:, 1] += clean[:, 0]
     notes = pkex.Explainer(expansion(clean[:9], np.ones(3)), clean, removal="conditional")(
         clean[:1]
@@ -176,7 +179,8 @@ def test_notes_on_columns_that_are_not_gaussian_and_on_what_is_left_out():
 
 
 def test_a_chain_says_which_correlation_it_misses():
-    steps = RNG.normal(size=(400, 5)).cumsum(axis=1)
+    rng = np.random.default_rng(37)
+    steps = rng.normal(size=(400, 5)).cumsum(axis=1)
     f = expansion(steps[:9], np.full(5, 2.0))
     true = pkex.Explainer(f, steps, removal="conditional", conditional_model="chain")
     assert not any("chain has the correlations" in note for note in true(steps[:1]).notes)

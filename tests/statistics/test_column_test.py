@@ -12,9 +12,9 @@ from pkex.games.backend import game_class
 from pkex.games.plan import Plan
 from pkex.kernels import RBF, Categorical, Laplacian
 from pkex.statistics import block_mean, quadratic_forms
-from pkex.statistics.column_test import forms_of, p_value, weighted_integrals
+from pkex.statistics.column_test import forms_of, weighted_integrals
 from pkex.statistics.pair_weights import MMDWeights
-from pkex.statistics.quadratic_forms import HalfMatrix, QuadraticForm
+from pkex.statistics.quadratic_forms import HalfMatrix, QuadraticForm, p_value
 from pkex.statistics.target_weights import HSICWeights
 from tests._support.cases import KERNELS, assert_close, pair_game, pair_source, sample, scales
 from tests._support.unchecked import unchecked
@@ -231,10 +231,10 @@ def test_rough_values_are_within_their_bounds(count):
         orders = np.array([rng.permutation(len(form.weights)) for _ in range(20)])
         if form.root is None:
             np.testing.assert_array_equal(form.rough_values(orders), form.values(orders))
-            assert form.rough_bounds == 0.0
+            assert form.rough_bounds() == 0.0
             continue
         off = np.abs(form.rough_values(orders, count) - form.values(orders)).max()
-        bound = form.rough_bounds[-1 if count is None else count]
+        bound = form.rough_bounds()[-1 if count is None else count]
         assert off <= bound + form.error
         # a bound that is not far from what decides: the standard deviation under permutations
         assert count is not None or bound < 0.2 * form.values(orders).std()
@@ -293,5 +293,5 @@ def test_rough_values_give_the_p_values_of_full_ones(monkeypatch, shift):
     if reached.sum() >= 20:
         expected = 20 / (int(np.flatnonzero(np.cumsum(reached) == 20)[0]) + 1)
     for allowed in (0.2, 3.0):  # the second leaves most of them open
-        monkeypatch.setattr("pkex.statistics.column_test._OPEN", allowed)
+        monkeypatch.setattr("pkex.statistics.quadratic_forms._OPEN", allowed)
         assert p_value([forms], n, np.random.default_rng(0)) == expected

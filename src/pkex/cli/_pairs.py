@@ -11,6 +11,7 @@ from pkex._util.lazy import lazy
 from pkex.cli._summary import InteractionFacts, PairFacts
 from pkex.output.terminal import LINES, bars, cell, draw
 from pkex.output.view import OUTPUTS, Column, TableView, View, more
+from pkex.output.view.features import largest_pairs
 from pkex.results.interactions import Interactions
 from pkex.results.totals import PairTotals
 
@@ -26,10 +27,9 @@ class Pairs:
     @lazy
     def order(self) -> tuple[Any, Any]:
         """The two features of each pair, the largest pair first; by the sum over outputs."""
-        first, second = np.triu_indices(len(self.totals.sizes), 1)
-        sizes = self.totals.sizes[first, second].sum(axis=1)
-        places = np.argsort(-sizes, kind="stable")
-        return first[places], second[places]
+        pairs = largest_pairs(self.totals.sizes.sum(axis=2))
+        first, second = np.reshape(pairs, (-1, 2)).astype(np.intp).T
+        return first, second
 
     @property
     def names(self) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas
 
@@ -21,6 +21,8 @@ from pkex.tables import selection
 from pkex.tables.files import Dialect, FileTable
 
 __all__ = ["KEEP", "TableExplainer"]
+
+OfRows = TypeVar("OfRows", Interactions, "pkex.Influence")
 
 KEEP = "--missing keep if the model has an imputer, "  # for sentences about missing values
 
@@ -77,27 +79,21 @@ class TableExplainer:
         with self.model.explaining_errors():
             rows = self.model.take_rows(data)
             interactions = self.explainer(data).interactions(rows, progress=progress)
-        interactions = replace(
-            interactions.with_names(explanation.feature_names, explanation.column_names),
-            row_index=explanation.row_index,
-        )
-        if self.options.output is None:
-            return interactions
-        return interactions.select_output(
-            self._outputs.index(explanation.output_names[0]), "--output"
-        )
+        return self._as_explained(interactions, explanation)
 
     def influence(self, data: FileTable, explanation: pkex.Explanation, top: int) -> pkex.Influence:
         """Return the training rows behind the rows of an explanation, with its names."""
         with self.model.explaining_errors():
             influence = self.explainer(data).influence(self.model.take_rows(data), top=top)
-        influence = replace(
-            influence.with_names(explanation.feature_names, explanation.column_names),
-            row_index=explanation.row_index,
-        )
-        if self.options.output is None or influence.values.ndim == 2:
-            return influence
-        return influence.select_output(self._outputs.index(explanation.output_names[0]), "--output")
+        return self._as_explained(influence, explanation)
+
+    def _as_explained(self, result: OfRows, explanation: pkex.Explanation) -> OfRows:
+        """Return a result of the same rows with the names and the output of an explanation."""
+        named = result.with_names(explanation.feature_names, explanation.column_names)
+        named = replace(named, row_index=explanation.row_index)
+        if self.options.output is None:
+            return named
+        return named.select_output(self._outputs.index(explanation.output_names[0]), "--output")
 
     def explainer(self, data: FileTable) -> pkex.Explainer:
         """Return the explainer, made once, for tables with the columns of `data`."""

@@ -49,11 +49,9 @@ if TYPE_CHECKING:
     from pkex.models.conditional import ConditionalModel
 
 __all__ = [
-    "FittedModel",
     "PreparedRows",
     "Problem",
     "make_problem",
-    "read_model",
     "warn_of_noise",
 ]
 

@@ -32,6 +32,7 @@ from pkex.explain.fitted import read_model
 from pkex.explain.posterior_draws import check_drawable, draw_indices
 from pkex.explain.problem import Problem
 from pkex.games.atoms import Atoms
+from pkex.games.backend import game_class
 from pkex.games.blas import single_blas
 from pkex.games.engine import run_reduction
 from pkex.games.layout import as_column_major
@@ -174,11 +175,11 @@ def sensitivity(
     else:
         inputs = from_table(expansion, X, sample_weight)
         sums, missed = _sum_variance(problem, inputs, order, n_jobs)
-        error = _mixture_error(sums, missed)
         counted_rows = np.flatnonzero(inputs.weights)
         categorical = categorical_columns(expansion)
         dependence = Dependence(inputs.table, counted_rows, categorical)
         problem.check_predictions(X)
+        error = _mixture_error(sums, missed)
     facts: dict[str, Any] = {
         "inputs": inputs.description,
         "input_notes": notes,
@@ -194,6 +195,7 @@ def _sum_variance(
 ) -> tuple[VarianceSums, Floats]:
     """Return what the variance is made of, for some inputs, and what the function is off by."""
     expansion, feature_groups = problem.model.expansion, problem.feature_groups
+    backend = game_class()  # once for the call
     columns_of, bundles = bundle_inputs(inputs, feature_groups)
     parts, weights = [], []
     missed = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
@@ -204,13 +206,13 @@ def _sum_variance(
         terms = within(part.kernel, rows, part.points, _MIXTURE).terms(n_columns, _MIXTURE)
         missed += bound_gap(terms, rows, part.points) * np.abs(alpha).sum(axis=0)
         columns, points = as_column_major(rows), as_column_major(part.points)
-        atoms = Atoms(Plan.of(terms, inside, general=True), points)
+        atoms = Atoms(Plan.of(terms, inside, general=True), points, backend)
         parts.append((atoms, columns))
         weights.append(atoms.spread(alpha))
     every = AtomFactors(parts, np.concatenate(weights), bundles)
     with single_blas():  # which would have threads beside those of the engine
         factors = centre_factors(every, n_jobs=n_jobs)
-        game = VarianceGame(every, factors, pairs=order == 2)
+        game = VarianceGame(every, factors, pairs=order == 2, backend=backend)
         sums: VarianceSums = run_reduction(game, n_jobs=n_jobs)
     return sums._replace(mean=sums.mean + intercept), missed
 

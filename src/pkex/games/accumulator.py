@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pkex._util.types import Floats
 from pkex.games.rules import Rule
+
+if TYPE_CHECKING:
+    from pkex.games.protocols import BlockSums
 
 __all__ = ["Accumulator"]
 
@@ -40,6 +43,14 @@ class Accumulator:
         self.rules: set[Rule] = set()
         self.largest, self.n_blocks = 0.0, 0
 
+    @classmethod
+    def of_blocks(
+        cls, n_rows: int, n_players: int, n_sets: int, **others: tuple[int, ...]
+    ) -> Accumulator:
+        """Return one for `BlockSums`, and for other arrays."""
+        one = (n_rows, n_sets)
+        return cls(values=(n_rows, n_players, n_sets), totals=one, magnitudes=one, **others)
+
     def __getitem__(self, name: str) -> Floats:
         return self.arrays[name]
 
@@ -64,6 +75,12 @@ class Accumulator:
         self.rules.update(rules)
         self.largest = max(self.largest, largest)
         self.n_blocks += n_blocks
+
+    def add_block(self, block: BlockSums, *, at: Any = ...) -> None:
+        """Add the sums of a block, to those of some rows or to all."""
+        values, totals, magnitudes, rules = block
+        arrays = {"values": values, "totals": totals, "magnitudes": magnitudes}
+        self.add(arrays, at=at, rules=rules)
 
     def add_array(self, name: Any, array: Any) -> None:
         """Add an array that is no block of its own."""

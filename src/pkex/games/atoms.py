@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkex._util.types import Floats
+from pkex.games.backend import Backend
 from pkex.games.plan import Plan
 from pkex.games.protocols import Factors, Game
 from pkex.games.single_player import SinglePlayer
@@ -33,6 +34,8 @@ class Atoms:
     ----------
     plan : Plan
     z : array of shape (points, columns), its columns contiguous
+    backend : Backend, optional
+        Asked for here by default.
 
     Attributes
     ----------
@@ -42,9 +45,9 @@ class Atoms:
         The player of an atom with a single one, else -1.
     """
 
-    def __init__(self, plan: Plan, z: Floats) -> None:
+    def __init__(self, plan: Plan, z: Floats, backend: Backend | None = None) -> None:
         self.plan, self.z = plan, z
-        self.games: Sequence[Game] = plan.games()
+        self.games: Sequence[Game] = plan.games(backend)
         n_points = len(z)
         players = [np.full(n_points, -1)] * len(plan.terms)
         for single in plan.singles:

@@ -20,6 +20,7 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.games.atoms import Atoms
+from pkex.games.blas import single_blas
 from pkex.games.moments import AtomFactors, Bundles, centre_factors, multiply_centred
 from pkex.games.points import Background
 from pkex.games.protocols import Factors
@@ -48,7 +49,8 @@ class AveragedAtoms:
         every = AtomFactors(
             [(atoms, background.rows)], np.ones((atoms.count, 1)), bundles, keep=True
         )
-        factors = centre_factors(every, n_jobs=n_jobs)
+        with single_blas():
+            factors = centre_factors(every, n_jobs=n_jobs)
         assert factors.centred is not None  # as they are kept
         self.atoms, self.n_rows = atoms, len(background.rows)
         means: Floats = factors.means.values

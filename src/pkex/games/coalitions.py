@@ -24,7 +24,7 @@ from pkex.games.atoms import Atoms, join_factors
 from pkex.games.blocks import rectangle
 from pkex.games.hierarchy import Hierarchy
 from pkex.games.points import Background
-from pkex.games.protocols import BlockSums, Measure, Task
+from pkex.games.protocols import Measure, Task
 from pkex.games.squares import SquareGame
 from pkex.games.sums import GameSums
 from pkex.games.threads import raise_if_cancelled
@@ -57,8 +57,8 @@ class CoalitionSquares:
         self.n_rows, self.n_atoms = squares.n_rows, squares.n_atoms
         self.shares = _semivalue_weights(self.plan.n_players, self.plan.measure)
         n_sets = squares.weights.shape[1]
-        shapes = BlockSums.shapes(self.n_rows, self.plan.n_players, n_sets)
-        self.sums = Accumulator(**shapes, bases=(self.n_rows, n_sets))
+        bases = self.n_rows, n_sets
+        self.sums = Accumulator.of_blocks(self.n_rows, self.plan.n_players, n_sets, bases=bases)
 
     @property
     def work(self) -> float:
@@ -144,8 +144,7 @@ class CoalitionForm:
         self.plan, self.atoms, self.background = atoms.plan, atoms, background
         self.x, self.weights, self.sizes = x, weights, np.abs(weights)
         self.coefficients = np.array([term.coefficient for term in self.plan.terms])
-        shapes = BlockSums.shapes(len(x), self.plan.n_players, 1)
-        self.sums = Accumulator(**shapes, bases=(len(x), 1))
+        self.sums = Accumulator.of_blocks(len(x), self.plan.n_players, 1, bases=(len(x), 1))
 
     @staticmethod
     def suit(atoms: Atoms, x: Floats, background: Background) -> bool:

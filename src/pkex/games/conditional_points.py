@@ -331,8 +331,8 @@ class _ByRow:
 
     def __init__(self, owner: ConditionalPoints, x: Floats) -> None:
         self.owner, self.x = owner, x
-        shapes = BlockSums.shapes(len(x), owner.plan.n_players, owner.weights.shape[-1])
-        self.sums = Accumulator(**shapes)
+        n_sets = owner.weights.shape[-1]
+        self.sums = Accumulator.of_blocks(len(x), owner.plan.n_players, n_sets)
 
     def tasks(self) -> Sequence[Task]:
         """Return some rows of every term."""
@@ -362,7 +362,7 @@ class _ByRow:
     def add(self, part: tuple[slice, BlockSums]) -> None:
         """Add the sums of one block to those of its rows."""
         rows, block = part
-        self.sums.add(block.arrays, at=rows, rules=block.rules)
+        self.sums.add_block(block, at=rows)
 
     def result(self) -> GameSums:
         """Return the sums of all rows."""

@@ -35,7 +35,7 @@ def run_reduction(
         Of work that this is a part of, in pairs.
     """
     tasks = reduction.tasks()
-    parts = run_in_order(reduction.run, tasks, n_jobs)
+    parts = map(reduction.run, tasks) if n_jobs == 1 else run_in_order(reduction.run, tasks, n_jobs)
     if tasks and (progress or forecast is not None):
         pairs = [_length(task.rows) * _length(task.points) for task in tasks]
         if forecast is not None:

@@ -35,7 +35,6 @@ from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms, join_factors
 from pkex.games.backend import Backend, game_class
-from pkex.games.blas import single_blas
 from pkex.games.blocks import rectangle, triangle
 from pkex.games.compression import Compression
 from pkex.games.engine import run_reduction
@@ -240,14 +239,16 @@ class AtomFactors:
 
 
 def centre_factors(atoms: AtomFactors, *, n_jobs: int | None) -> CentredFactors:
-    """Return the means of factors, and their short centred columns if they are kept."""
-    with single_blas():
-        factors: CentredFactors = run_reduction(atoms, n_jobs=n_jobs)
-        if not atoms.keep:
-            return factors
-        # no cluster: factors that come from there are not sent back
-        here = 1 if cluster_width(n_jobs) else n_jobs
-        centred = run_reduction(Compression(atoms.centred), n_jobs=here)
+    """Return the means of factors, and their short centred columns if they are kept.
+
+    To be called inside `single_blas`.
+    """
+    factors: CentredFactors = run_reduction(atoms, n_jobs=n_jobs)
+    if not atoms.keep:
+        return factors
+    # no cluster: factors that come from there are not sent back
+    here = 1 if cluster_width(n_jobs) else n_jobs
+    centred = run_reduction(Compression(atoms.centred), n_jobs=here)
     atoms.centred = []
     return factors._replace(centred=centred)
 
@@ -262,19 +263,24 @@ class VarianceGame:
         What `centre_factors` returns of them.
     pairs : bool
         Whether the parts of two players are wanted.
+    backend : Backend, optional
+        Asked for here by default.
     """
 
-    def __init__(self, atoms: AtomFactors, factors: CentredFactors, *, pairs: bool = False) -> None:
+    def __init__(
+        self,
+        atoms: AtomFactors,
+        factors: CentredFactors,
+        *,
+        pairs: bool = False,
+        backend: Backend | None = None,
+    ) -> None:
         self.atoms, self.factors, self.pairs = atoms, factors, pairs
         self.weights, self.bundles = atoms.weights, atoms.bundles
         n_players, n_outputs = self.bundles.n_players, self.weights.shape[1]
-        self.games = _index_games(n_players, game_class())
-        shapes = BlockSums.shapes(1, n_players, n_outputs)
-        shapes["indices"] = (len(self.games), n_players, n_outputs)
-        if pairs:
-            shapes["pairs"] = (n_players, n_players, n_outputs)
-        self.sums = Accumulator(**shapes)
+        self.games = _index_games(n_players, backend or game_class())
         self.absent = self.bundles.join(factors.means).values
+        self.sums = Accumulator.of_blocks(1, n_players, n_outputs)
         self.worth: Floats = np.multiply.reduce(self.absent, axis=0) @ self.weights
 
     def tasks(self) -> Sequence[Task]:
@@ -300,10 +306,10 @@ class VarianceGame:
     def add(self, part: tuple[list[BlockSums], Floats | None]) -> None:
         """Add the sums of a tile."""
         blocks, pairs = part
-        arrays = blocks[-1].arrays | {"indices": np.stack([block.values[0] for block in blocks])}
+        self.sums.add_block(blocks[-1])
+        self.sums.add_array("indices", np.stack([block.values[0] for block in blocks]))
         if pairs is not None:
-            arrays["pairs"] = pairs
-        self.sums.add(arrays, rules=blocks[-1].rules)
+            self.sums.add_array("pairs", pairs)
 
     def result(self) -> VarianceSums:
         """Return the indices in the units of the variance."""
@@ -325,28 +331,28 @@ class VarianceGame:
 
     def _factors(self, first: slice, second: slice) -> tuple[Factors, Factors]:
         """Return the present and absent factors of a tile, shape (players, pairs)."""
-        covariances = self._covariances(first, second)
-        both = multiply_means(self.factors.means, covariances, first, second)
+        widths = first.stop - first.start, second.stop - second.start
+        memory = workspace("factors", 4, self.atoms.n_bundles, *widths)
+        self._fill_covariances(first, second, memory[0])
+        both = multiply_means(self.factors.means, memory, first, second)
         flat = (Factors(*(part.reshape(len(part), -1) for part in one)) for one in both)
         joined = [self.bundles.join(one) for one in flat]
         return joined[0], joined[1]
 
-    def _covariances(self, first: slice, second: slice) -> Floats:
-        """Return those of the factors of a tile under each bundle, (bundles, atoms, atoms)."""
+    def _fill_covariances(self, first: slice, second: slice, total: Floats) -> None:
+        """Put those of the factors of a tile under each bundle into (bundles, atoms, atoms)."""
         centred = self.factors.centred
-        widths = first.stop - first.start, second.stop - second.start
-        total = workspace("covariances", self.atoms.n_bundles, *widths)
         if centred is not None:
-            return multiply_centred(centred, first, second, total)
+            multiply_centred(centred, first, second, total)
+            return
         n_rows, n_bundles = self.bundles.weights.shape
         total[...] = 0.0
-        step = max(1, _ROWS // (n_bundles * sum(widths)))
+        step = max(1, _ROWS // (n_bundles * sum(total.shape[1:])))
         for start in range(0, n_rows, step):
             raise_if_cancelled()
             rows = slice(start, min(start + step, n_rows))
             left, right = self._centre(rows, first), self._centre(rows, second)
             total += left.transpose(0, 2, 1) @ right
-        return total
 
     def _centre(self, rows: slice, atoms: slice) -> Floats:
         """Return factors minus their means, times roots of weights, (bundles, rows, atoms)."""
@@ -385,23 +391,25 @@ def multiply_centred(centred: Sequence[Floats], first: slice, second: slice, out
 
 
 def multiply_means(
-    means: Factors, covariances: Floats, first: slice, second: slice
+    means: Factors, memory: Floats, first: slice, second: slice
 ) -> tuple[Factors, Factors]:
     """Return means of the products of a tile, and products of the means, in both forms.
 
     Shapes (bundles, atoms, atoms). With the deficits u and v of means m and n, a product of means
-    has the deficit ``u + m v``. Covariances are overwritten.
+    has the deficit ``u + m v``. The first of four arrays in `memory` has the covariances, and all
+    four are overwritten with the results.
     """
-    shape, (values, lacks) = covariances.shape, means
+    values, lacks = means
+    covariances, absent_values, absent_deficits, present_values = memory
     m, n = values[:, first, None], values[:, None, second]
     u, v = lacks[:, first, None], lacks[:, None, second]
     absent = Factors(
-        np.multiply(m, n, out=workspace("absent_values", *shape)),
-        np.multiply(m, v, out=workspace("absent_deficits", *shape)),
+        np.multiply(m, n, out=absent_values),
+        np.multiply(m, v, out=absent_deficits),
     )
     np.add(absent.deficits, u, out=absent.deficits)
     present = Factors(
-        np.add(absent.values, covariances, out=workspace("present_values", *shape)),
+        np.add(absent.values, covariances, out=present_values),
         np.subtract(absent.deficits, covariances, out=covariances),
     )
     return present, absent

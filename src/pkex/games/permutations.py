@@ -22,7 +22,7 @@ from pkex.games.plan import Plan
 from pkex.games.protocols import Added, BlockSums, Game, Task
 from pkex.games.rules import Rule
 from pkex.games.sums import GameSums
-from pkex.games.threads import raise_if_cancelled, workspace
+from pkex.games.threads import workspace
 
 __all__ = [
     "EQUAL",
@@ -250,7 +250,6 @@ class ByPermutation:
 
     def run(self, task: Task) -> _Tile:
         """Return what one tile gives."""
-        raise_if_cancelled()
         rows, points, _ = task
         count = rows.stop - rows.start
         tile = workspace("tile", self.n_values, count, points.stop - points.start)

@@ -118,7 +118,7 @@ class WeightedPoints:
             if not (plan.powers or plan.singles):
                 return GameSums.of(block, plan, len(self.z), bases)
             sums = Accumulator()
-            sums.add(block.arrays, rules=block.rules)
+            sums.add_block(block)
             self.add_others(x, sums)
             return GameSums.accumulated(sums, plan, len(self.z), bases)
         n_jobs = 1 if is_small else n_jobs  # threads would take longer to start than they save

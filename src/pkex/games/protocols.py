@@ -74,17 +74,6 @@ class BlockSums(NamedTuple):
     magnitudes: Floats
     rules: tuple[Rule, ...]
 
-    @classmethod
-    def shapes(cls, n_rows: int, n_players: int, n_sets: int) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the arrays, for an `Accumulator`."""
-        one = (n_rows, n_sets)
-        return {"values": (n_rows, n_players, n_sets), "totals": one, "magnitudes": one}
-
-    @property
-    def arrays(self) -> dict[str, Floats]:
-        """The arrays by name, for an `Accumulator`."""
-        return {"values": self.values, "totals": self.totals, "magnitudes": self.magnitudes}
-
     def plus(self, other: BlockSums) -> BlockSums:
         """Return the sums of both, in place of the ones here."""
         for sums, more in zip(self[:3], other[:3], strict=True):

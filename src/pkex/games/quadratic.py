@@ -71,8 +71,7 @@ class AtomPairs(ABC):
         self.n_background = n_background
         self.tiles = tiles_of(plan.n_players, n_atoms)
         self.game = given_game(plan.n_players, plan.measure, general=True, tol=plan.tol)
-        shapes = BlockSums.shapes(n_rows, plan.n_players, n_sets)
-        self.sums = Accumulator(**shapes, bases=(n_sets,))
+        self.sums = Accumulator.of_blocks(n_rows, plan.n_players, n_sets, bases=(n_sets,))
 
     @abstractmethod
     def present(self, rows: slice, first: slice, second: slice) -> Factors:
@@ -129,7 +128,7 @@ class AtomPairs(ABC):
     def add(self, part: tuple[slice, BlockSums, Floats]) -> None:
         """Add the sums of a tile."""
         rows, block, base = part
-        self.sums.add(block.arrays, at=rows, rules=block.rules)
+        self.sums.add_block(block, at=rows)
         if rows.start == 0:  # it is the same for all rows
             self.sums.add_array("bases", base)
 
@@ -226,7 +225,7 @@ def explain_diagonal(plan: Plan, x: Floats, background: Background) -> tuple[Gam
     bases it would round away what a small quadratic form beside it changes.
     """
     shares, constants = background.weights, [0.0]
-    nothing = Accumulator(**BlockSums.shapes(len(x), plan.n_players, 1))
+    nothing = Accumulator.of_blocks(len(x), plan.n_players, 1)
     sums = GameSums.accumulated(nothing, plan, 1, np.zeros(1))
     terms = [*plan.terms, *(single.term for single in plan.singles)]
     for term in terms:

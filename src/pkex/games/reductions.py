@@ -78,8 +78,7 @@ class ByRow:
         self.plan, self.source, self.weights, self.also = plan, source, weights, also
         n_sets = weights.shape[-1] if isinstance(weights, np.ndarray) else 1
         self.bases = np.zeros(n_sets) if bases is None else bases
-        shapes = BlockSums.shapes(source.shape[0], plan.n_players, n_sets)
-        self.sums = Accumulator(**shapes)
+        self.sums = Accumulator.of_blocks(source.shape[0], plan.n_players, n_sets)
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a worker needs of it."""
@@ -110,7 +109,7 @@ class ByRow:
     def add(self, part: tuple[slice, BlockSums]) -> None:
         """Add the sums of one block to those of its rows."""
         rows, block = part
-        self.sums.add(block.arrays, at=rows, rules=block.rules)
+        self.sums.add_block(block, at=rows)
 
     def result(self) -> GameSums:
         """Return the sums of all rows."""
@@ -133,7 +132,7 @@ class ByPair:
 
     def __init__(self, plan: Plan, source: FactorSource, weights: PairWeights) -> None:
         self.plan, self.source, self.weights = plan, source, weights
-        self.sums = Accumulator(**BlockSums.shapes(1, plan.n_players, 1))
+        self.sums = Accumulator.of_blocks(1, plan.n_players, 1)
 
     def tasks(self) -> Sequence[Task]:
         """Return strips of rows, each with all points from its first row on."""
@@ -160,7 +159,7 @@ class ByPair:
     def add(self, part: list[BlockSums]) -> None:
         """Add the sums of a strip."""
         for block in part:
-            self.sums.add(block.arrays, rules=block.rules)
+            self.sums.add_block(block)
 
     def result(self) -> GameSums:
         """Return the sums, as those of one row."""

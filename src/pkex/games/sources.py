@@ -61,11 +61,14 @@ class SameFactors:
     ----------
     factors : sequence of Factors of shape (players, points)
         For each term; equal entries in a row, for as many points as there are.
+    tiles : sequence of arrays
+        The exponents of one tile of each term, which serves for all points.
     roundings : float
         By how many units in the last place they may be off.
     """
 
     factors: Sequence[Factors]
+    tiles: Sequence[Floats]
     roundings: float = 0.0
 
     @classmethod
@@ -75,19 +78,15 @@ class SameFactors:
             Factors(*(np.repeat(part[:, None], n_points, axis=1) for part in one))
             for one in factors
         ]
-        return cls(repeated, roundings)
+        firsts = (Absent(*(part[:, :1] for part in one)) for one in repeated)
+        tiles = [np.repeat(summed_exponents(first), TILE, axis=1) for first in firsts]
+        return cls(repeated, tiles, roundings)
 
     def at(self, term: int, points: slice) -> Absent:
         """Return them for some points."""
         count = points.stop - points.start
         absent = Absent(*(part[:, :count] for part in self.factors[term]))
-        return absent.with_tile(self._tiles[term])
-
-    @lazy
-    def _tiles(self) -> list[Floats]:
-        """The exponents of one tile of each term, which serves for all points."""
-        firsts = (Absent(*(part[:, :1] for part in one)) for one in self.factors)
-        return [np.repeat(summed_exponents(first), TILE, axis=1) for first in firsts]
+        return absent.with_tile(self.tiles[term])
 
     def single(self, term: int) -> Factors:
         """Return those of a term once, shape (players,)."""

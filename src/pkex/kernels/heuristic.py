@@ -29,9 +29,9 @@ from pkex.kernels.columns import RBF, Categorical
 from pkex.kernels.frequencies import InverseFrequency, inverse_frequencies
 from pkex.kernels.leaves import ColumnKernel
 from pkex.kernels.normal_form import Term
-from pkex.kernels.sizes import LARGEST, check_sizes
+from pkex.kernels.sizes import check_widths
 
-__all__ = ["MAX_ROWS", "NAMES", "Heuristic", "check_widths", "median_rbf"]
+__all__ = ["MAX_ROWS", "NAMES", "Heuristic", "median_rbf"]
 
 
 NAMES = ("median-per-column", "median")
@@ -145,12 +145,6 @@ class Heuristic:
     def _distance(self, columns: list[int]) -> float:
         """Return the median distance of two rows in some columns together."""
         return median_distance(self.numbers[:, columns], self.max_rows, self.random_state)
-
-
-def check_widths(numbers: Floats, name: str, names: Sequence[str] | None) -> None:
-    """Raise a ValueError where a width of the heuristic, or a difference, might overflow."""
-    limits = np.full(numbers.shape[1], LARGEST / math.sqrt(numbers.shape[1]))
-    check_sizes(numbers, limits, name, names)
 
 
 @default_errstate

@@ -7,6 +7,7 @@ kernel takes of each column, and refused with the name of the column that is too
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from pkex.kernels.leaves import Dot
 from pkex.kernels.normal_form import NormalForm
 from pkex.kernels.polynomial import Monomial
 
-__all__ = ["LARGEST", "check_sizes", "size_limits"]
+__all__ = ["LARGEST", "check_sizes", "check_widths", "size_limits"]
 
 
 LARGEST = 2.0**1023
@@ -72,3 +73,9 @@ def check_sizes(X: Any, limits: Any, name: str, names: Sequence[str] | None = No
         "precision: its differences from other rows, or products with them, overflow. Rescale the "
         "column, for example with StandardScaler."
     )
+
+
+def check_widths(numbers: Floats, name: str, names: Sequence[str] | None) -> None:
+    """Raise a ValueError where a width of the heuristic, or a difference, might overflow."""
+    limits = np.full(numbers.shape[1], LARGEST / math.sqrt(numbers.shape[1]))
+    check_sizes(numbers, limits, name, names)

@@ -143,7 +143,7 @@ def between(first: Cells, second: Cells, names: Sequence[str], categorical: bool
     return _distributions(np.concatenate([first, second]), series, names, categorical)
 
 
-def _with_target(cells: Cells, target: Cells, categorical: bool = False) -> Picture:
+def _with_target(cells: Cells, target: Cells, categorical: bool) -> Picture:
     """Return the picture of one column against a target of classes or numbers."""
     if not categorical and any(map(is_missing, cells)):
         known = np.array([not is_missing(cell) for cell in cells])

@@ -239,12 +239,9 @@ class Attribution(Recomputed):
                 raise ValueError(f"{name} must have {count} entries, got {brief(entries)}.")
 
     def _other_sizes(self) -> tuple[tuple[str, int], ...]:
-        members = (("member", len(self.member_names)),)
-        return (
-            members
-            if self.null_values is None
-            else (("permutation", self.n_permutations), *members)
-        )
+        members = ("member", len(self.member_names))
+        known = self.null_values is not None
+        return (("permutation", self.n_permutations), members) if known else (members,)
 
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> Self:

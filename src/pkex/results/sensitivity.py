@@ -11,52 +11,20 @@ import numpy as np
 from pkex._util.types import Floats, Indices
 from pkex._util.words import join_names
 from pkex.output import frames, html, text
-from pkex.output.files.codec import ABOUT, Codec, Content, Entries, FloatArrays
-from pkex.output.files.header import (
-    as_count,
-    as_names,
-    as_number,
-    as_text,
-    optional,
-    require_type,
-    to_json,
-)
+from pkex.output.files.codec import ABOUT, Codec, Entries, FloatArrays
+from pkex.output.files.header import as_dependence, as_names, as_number, as_text, optional
 from pkex.output.plots.accessors import SensitivityPlots
 from pkex.output.spread import posterior_interval
 from pkex.output.view import features
 from pkex.results.base import Result
 from pkex.results.fields import PlotField
-from pkex.tables.dependence import Dependence, Pair
+from pkex.tables.dependence import Dependence
 
 __all__ = ["Sensitivity"]
 
 _KINDS = ("shapley", "first_order", "total_order", "second_order", "variance")
 _FEW_WAVES = 0.2  # error of the variance of draws that is worth a word
 _COARSE = 1e-4  # numerical error of an index that is worth a word
-
-
-def _as_pair(value: Any) -> Pair:
-    first, second, strength = require_type(value, list, "a pair of columns")
-    return Pair(as_count(first), as_count(second), as_number(strength))
-
-
-@dataclass(frozen=True)
-class _FoundPairs:
-    """The field `dependence` in a file: the pairs that were found."""
-
-    def pack(self, result: Any, content: Content) -> None:
-        dependence = result.dependence
-        content.header["dependence"] = None if dependence is None else to_json(dependence.pairs)
-
-    def unpack(self, content: Content, fields: dict[str, Any]) -> None:
-        entry = content.header.get("dependence")
-        if entry is None:
-            return
-        pairs = [_as_pair(pair) for pair in require_type(entry, list, "a list")]
-        owned = {column for group in fields["feature_groups"] for column in group}
-        if not all({*pair[:2]} <= owned for pair in pairs):
-            raise ValueError("dependence: it names columns that belong to no feature")
-        fields["dependence"] = Dependence.from_pairs(pairs)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,9 +124,9 @@ class Sensitivity(Result):
                     "error_bound": as_number,
                     "input_notes": lambda value: () if value is None else as_names(value),
                     "draws_error": optional(as_number),
+                    "dependence": optional(as_dependence),
                 }
             ),
-            _FoundPairs(),
             FloatArrays(("shapley", "first_order", "total_order"), finite=True, gaps=True),
             FloatArrays(("second_order",), finite=True, gaps=True, optional=True),
             FloatArrays(("variance", "mean"), finite=True),
@@ -191,6 +159,10 @@ class Sensitivity(Result):
         sums = self.shapley.sum(axis=0)
         if not np.all(np.isnan(sums) | (np.abs(sums - 1.0) <= 1e-6 + self.error_bound)):
             raise ValueError(f"the Shapley effects sum to {float(np.ravel(sums)[0]):.6g}, not to 1")
+        pairs = () if self.dependence is None else self.dependence.pairs
+        owned = {column for group in self.feature_groups for column in group}
+        if not all({pair.first, pair.second} <= owned for pair in pairs):
+            raise ValueError("dependence: it names columns that belong to no feature")
 
     @property
     def ranking(self) -> Indices:

@@ -20,9 +20,9 @@ from pkex.games.plan import Plan
 from pkex.games.players import parse_groups
 from pkex.games.protocols import Measure
 from pkex.kernels import Kernel
-from pkex.kernels.heuristic import NAMES, Heuristic, check_widths
+from pkex.kernels.heuristic import NAMES, Heuristic
 from pkex.kernels.normal_form import Term
-from pkex.kernels.sizes import check_sizes, size_limits
+from pkex.kernels.sizes import check_sizes, check_widths, size_limits
 from pkex.results.about import About
 from pkex.results.attribution import Attribution, describe_removal
 from pkex.statistics.block_mean import BlockMean, Part

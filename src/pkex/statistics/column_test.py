@@ -13,15 +13,7 @@ Under marginal removal the share of feature j is
 
 where ``Q_j``, the integral of the products of all other features, does not involve column j, and
 ``M_j``, a mean over all pairs of different rows, is the same for every permutation. So ``w Q_j`` is
-computed once, and a permutation costs one quadratic form in its entries.
-
-Most permutations do not come near the observed value. So the form is first computed roughly, from
-the first columns of a factor of the kernel matrix and in single precision, with a proven bound of
-what is missing (`quadratic_forms`); where that leaves open whether a permutation reaches the
-observed value, it is computed in full.
-
-Permutations stop once enough of them reach the observed value (Besag and Clifford 1991): with h of
-the first L, the p-value is ``h / L``, and the test is still exact.
+computed once, and a permutation costs one quadratic form in its entries (`quadratic_forms`).
 """
 
 from __future__ import annotations
@@ -38,93 +30,14 @@ from pkex.games.threads import raise_if_cancelled, run_in_order, workspace
 from pkex.kernels.low_rank import find_roots, is_definite
 from pkex.kernels.normal_form import Term
 from pkex.statistics.pair_weights import Weights
-from pkex.statistics.quadratic_forms import LOW, RANK, STRIP, HalfMatrix, QuadraticForm
+from pkex.statistics.quadratic_forms import LOW, RANK, STRIP, HalfMatrix, QuadraticForm, p_value
 
-__all__ = ["ColumnTest", "forms_of", "p_value", "weighted_integrals"]
+__all__ = ["ColumnTest", "forms_of", "weighted_integrals"]
 
 
-_ENOUGH = 20  # permutations that reach the observed value, after which there is no need for more
-_BATCH = 16  # permutations drawn together
-_LATER = 64  # and evaluated together, after the first ones
-_BATCHES = 8  # or so many times as many as are drawn together,
-_FEW = 2**13  # where permutations of all have no more entries
-_OPEN = 0.2  # what a rough value may leave open, in standard deviations,
-_NEAR = 6.0  # or more where the observed value is further from the mean than so many
 _TILE = 2**17  # values of pairs at once: 1 MiB
 _WIDTH = 256  # points of a tile
 _ENTRIES = 2**17  # entries of a kernel matrix looked up at once: 1 MiB
-
-
-def p_value(
-    blocks: Sequence[Sequence[QuadraticForm]], n_permutations: int, random: np.random.Generator
-) -> float:
-    """Return the p-value of the sum of all forms, under permutations within each block."""
-    forms = [form for block in blocks for form in block]
-    itself = [np.arange(len(form.weights))[None] for form in forms]
-    observed = sum(float(form.values(order)[0]) for form, order in zip(forms, itself, strict=True))
-    slack = sum(form.error for form in forms)
-    counts: list[int | None] = [None] * len(forms)
-    left_out = _left_out(forms, counts)
-    n_rows = max((len(form.weights) for form in forms), default=1)
-    at_once = _BATCH * max(1, min(_BATCHES, _FEW // (_BATCH * n_rows)))
-    reached, done = 0, 0
-    while done < n_permutations:
-        raise_if_cancelled()
-        number = min(at_once, n_permutations - done)
-        orders = _draw(blocks, number, random)
-        every = list(zip(forms, orders, counts, strict=True))
-        null = sum(
-            (form.rough_values(order, some) for form, order, some in every), np.zeros(number)
-        )
-        is_open = np.abs(null - (observed - slack)) <= left_out + slack
-        if left_out and is_open.any():
-            null[is_open] = sum(
-                (form.values(order[is_open]) for form, order, _ in every), np.zeros(is_open.sum())
-            )
-        for exceeds in (null >= observed - slack).tolist():
-            done += 1
-            reached += int(exceeds)
-            if reached == _ENOUGH:
-                return reached / done
-        if done == number and forms:  # after the first ones
-            size = float(np.abs(null).max()) or 1.0  # its square may be infinite, or 0
-            deviation = size * float((null / size).std())
-            counts = _choose_counts(forms, observed - slack - float(null.mean()), deviation)
-            left_out = _left_out(forms, counts)
-            at_once = max(at_once, _LATER)
-    return (reached + 1.0) / (n_permutations + 1.0)
-
-
-def _draw(
-    blocks: Sequence[Sequence[QuadraticForm]], count: int, random: np.random.Generator
-) -> list[Indices]:
-    """Return random permutations for every form, those of a block the same; a batch at a time."""
-    drawn: list[list[Indices]] = [[] for _ in blocks]
-    for start in range(0, count, _BATCH):
-        for orders, forms in zip(drawn, blocks, strict=True):
-            rows = np.arange(len(forms[0].weights) if forms else 0)
-            some = range(min(_BATCH, count - start) if forms else 0)
-            orders += [random.permutation(rows) for _ in some]
-    return [np.stack(orders) for orders, forms in zip(drawn, blocks, strict=True) for _ in forms]
-
-
-def _choose_counts(
-    forms: Sequence[QuadraticForm], distance: float, deviation: float
-) -> list[int | None]:
-    """Return how many columns of each root nearly always decide; None for all.
-
-    `distance` is that of the observed value from the mean under permutations.
-    """
-    allowed = max(_OPEN * deviation, abs(distance) - _NEAR * deviation) / len(forms)
-    return [
-        None if form.root is None else int(np.argmax(form.left_out() <= allowed)) for form in forms
-    ]
-
-
-def _left_out(forms: Sequence[QuadraticForm], counts: Sequence[int | None]) -> float:
-    """Return how far the sum of rough values may be from that of the forms."""
-    every = zip(forms, counts, strict=True)
-    return sum(float(form.rough_bounds[-1 if count is None else count]) for form, count in every)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -88,6 +88,8 @@ class Shuffled(ABC):
     with_self, total
         As in `Weights`.
     n_sets : int
+    n_fixed : int
+        How many of the last units no permutation moves; they are of one kind.
     width : int
         How many points of a tile suit them.
     """
@@ -97,11 +99,7 @@ class Shuffled(ABC):
     with_self: bool
     total: float
     n_sets: int
-
-    @property
-    def n_fixed(self) -> int:
-        """How many of the last units no permutation moves; they are of one kind."""
-        return 0
+    n_fixed: int = field(default=0, kw_only=True)
 
     @abstractmethod
     def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
@@ -259,7 +257,8 @@ class MMDWeights(Weights):
             parts.append(np.full((1, n_sets), larger == 0))
         first = np.concatenate(parts)
         return _ShuffledLabels(
-            layers, self.with_self, self.total, n_sets, first, self._parts, len(fixed)
+            *(layers, self.with_self, self.total, n_sets, first, self._parts),
+            n_fixed=len(fixed),
         )
 
 
@@ -267,21 +266,15 @@ class MMDWeights(Weights):
 class _ShuffledLabels(Shuffled):
     """Weights of MMD: `first` (units, sets) tells which units count as the first sample's.
 
-    Its last row is for all `fixed` units together.
+    Its last row is for all fixed units together.
     """
 
     first: NDArray[np.bool_]
     parts: MMDParts
-    fixed: int = 0
-
-    @property
-    def n_fixed(self) -> int:
-        """How many of the last units no permutation moves."""
-        return self.fixed
 
     def contract(self, values: Floats, rows: slice, points: slice) -> Floats:
         """Return ``sum f_i f_j values_ij`` for each set, and the plain sum."""
-        n_free = len(self.layers[0]) - self.fixed
+        n_free = len(self.layers[0]) - self.n_fixed
         if points.start >= n_free:  # of one kind, so that their sum is enough
             values, points = values.sum(axis=2, keepdims=True), slice(n_free, n_free + 1)
         if rows.start >= n_free:

@@ -136,8 +136,6 @@ def as_table(
         For missing values that are not allowed, for integers that float64 does not hold, and for
         tables without rows or columns.
     """
-    refuse_masked(value, name)
-    refuse_dask(value, name)
     try:
         frame = nw.from_native(value, pass_through=True, allow_series=True)
     except DuplicateError as error:
@@ -147,6 +145,7 @@ def as_table(
             f"{name} has the column {twice!r} more than once; names of columns must differ."
         ) from error
     if isinstance(frame, nw.LazyFrame):
+        refuse_dask(value, name)
         raise TypeError(f"{name} is a lazy frame; collect it first.")
     if isinstance(frame, nw.Series):
         if not vector:
@@ -237,6 +236,8 @@ def _numbers(cells: NDArray[Any], name: str, names: Sequence[str] | None, missin
 
 def _array(value: Any, name: str, prefix: str, missing: bool) -> NDArray[Any]:
     """Return `value` as an array of float64, or as one of text, booleans or objects."""
+    refuse_masked(value, name)
+    refuse_dask(value, name)
     if hasattr(value, "toarray"):
         value = value.toarray()
     else:

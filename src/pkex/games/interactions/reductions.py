@@ -22,7 +22,7 @@ from pkex.games.interactions.recipe import Recipe, has_one_sign
 from pkex.games.interactions.tally import Tally
 from pkex.games.layout import as_column_major
 from pkex.games.points import WeightedPoints
-from pkex.games.protocols import BlockSums, Factors, Task
+from pkex.games.protocols import Factors, Task
 from pkex.games.reductions import PairWeights, exclude_self
 from pkex.games.rules import Rule
 from pkex.games.sources import EachRow, PointSource
@@ -164,7 +164,7 @@ def sum_interactions(
     sums.error[...] += worths * points.bound_missed(x)
     if not points.plan.singles:
         return sums
-    singles = Accumulator(**BlockSums.shapes(len(x), recipe.n_players, n_sets))
+    singles = Accumulator.of_blocks(len(x), recipe.n_players, n_sets)
     points.add_others(x, singles)
     values, totals, magnitudes = singles["values"], singles["totals"], singles["magnitudes"]
     if recipe.subsets is None:

@@ -31,16 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["write"]
 
-_KINDS = (
-    "explanation",
-    "attribution",
-    "effects",
-    "importance",
-    "sensitivity",
-    "influence",
-    "change",
-)
-_COMPARED = ("attribution", "change")  # of two samples, with a verdict
+# by kinds of results: those of two samples, with a verdict, and those without options
+_COMPARED = {"attribution": _attribution, "change": _change}
+_PLAIN = {"effects": _effects, "importance": _importance, "sensitivity": _sensitivity}
+_KINDS = ("explanation", "influence", *_COMPARED, *_PLAIN)
 
 
 def write(
@@ -109,21 +103,14 @@ def write(
             )
     if kind == "explanation":
         payload = _explanation.payload(result, _row_names(row_names, result), totals)
-    elif kind == "attribution":
+    elif kind in _COMPARED:
         alpha = result.alpha if alpha is None else _check_alpha(alpha)
-        payload = _attribution.payload(result, _pair(sample_names), alpha)
-    elif kind == "effects":
-        payload = _effects.payload(result)
-    elif kind == "importance":
-        payload = _importance.payload(result)
-    elif kind == "sensitivity":
-        payload = _sensitivity.payload(result)
+        payload = _COMPARED[kind].payload(result, _pair(sample_names), alpha)
+    elif kind in _PLAIN:
+        payload = _PLAIN[kind].payload(result)
     elif kind == "influence":
         payload = {"title": "Training rows behind predictions", "facts": _influence.method(result)}
         payload["influence"] = _influence.payload(result)
-    elif kind == "change":
-        alpha = result.alpha if alpha is None else _check_alpha(alpha)
-        payload = _change.payload(result, _pair(sample_names), alpha)
     else:
         raise TypeError(
             "a report shows an Explanation, an Attribution, Effects, an Importance, a Sensitivity, "
