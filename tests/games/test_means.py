@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from mpmath import mp, mpf
@@ -10,9 +12,11 @@ from pkex import Explainer, KernelExpansion
 from pkex.games import gauss_means, means, numpy_backend, rules
 from pkex.games.backend import game_class
 from pkex.games.engine import run_reduction
+from pkex.games.hierarchy_input import parse_hierarchy
 from pkex.games.reductions import MeanFactors
 from pkex.kernels import RBF, Categorical, Cauchy, Laplacian
 from tests._support.cases import alone
+from tests._support.hierarchies import by_orders
 
 GAMES = {"numpy": numpy_backend.NumPyGame, "native": game_class()}
 UNIT = 2.0**-53
@@ -140,6 +144,47 @@ def test_mixed_kernels_and_orders_of_columns(kind):
         means.mean_factors(game, x, z, shares), game.mean_factors(x, z, shares), strict=True
     ):
         np.testing.assert_allclose(found, plain, rtol=2e-13)
+
+
+@pytest.mark.parametrize("backend", GAMES)
+@pytest.mark.parametrize("removal", ["product-of-marginals", "interventional"])
+def test_means_of_some_columns_know_nothing_of_a_hierarchy(removal, backend, monkeypatch):
+    """Columns that are averaged in several ways, each with a game of its own."""
+    monkeypatch.setenv("PKEX_BACKEND", backend)
+    rng = np.random.default_rng(8)
+    X, alpha = rng.normal(size=(280, 4)), rng.normal(size=280)
+    X[:, 3] = rng.integers(3, size=280)
+    kernels = [RBF(2.0), Laplacian(1.5), Cauchy(2.0), Categorical(0.4)]
+    kernel = math.prod(each.on(j) for j, each in enumerate(kernels[1:], 1)) * kernels[0].on(0)
+    tree, background, row = [[0, 3], [1, 2]], X[:70], X[100:101]
+
+    def factors(rows):
+        return np.stack([k(rows[:, [j]], X[:, [j]]) for j, k in enumerate(kernels)])
+
+    present, absent = factors(row), factors(background)
+    if removal == "product-of-marginals":
+        absent = absent.mean(axis=1, keepdims=True)
+
+    def worth(coalition):
+        chosen = [present[j] if j in coalition else absent[j] for j in range(4)]
+        return math.prod(chosen).mean(axis=0) @ alpha
+
+    expected, base = by_orders(tree)(worth, 4)
+    expansion = KernelExpansion(X, alpha, kernel)
+    found = Explainer(expansion, background, removal=removal, hierarchy=tree)(row)
+    np.testing.assert_allclose(found.values[0], expected, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(found.base_values[0], base, rtol=0.0, atol=1e-12)
+
+
+@both_games
+def test_means_over_pairs_under_a_hierarchy(kind):
+    x = np.asfortranarray(np.random.default_rng(9).normal(size=(300, 3)))
+    (term,) = (RBF(2.0).on(0, 2) * Laplacian(2.0).on(1)).terms(3)
+    tree = parse_hierarchy([[0, 1], 2], ["a", "b", "c"])
+    ladders = tree.ladder(3, None, general=True), rules.general_ladder(3)
+    ours, plain = (means.mean_over_pairs(kind(term, alone(3), ladder), x) for ladder in ladders)
+    for part, other in zip(ours, plain, strict=True):
+        np.testing.assert_array_equal(part, other)
 
 
 def test_groups_and_products_on_one_column_are_added_up():

@@ -274,7 +274,8 @@ class _Table:
         ]
         term = Term(1.0, tuple(leaves), len(players))
         game_class: Any = type(self.game)
-        game: Game = game_class(term, tuple((j,) for j in range(len(players))), self.game.ladder)
+        ladder = replace(self.game.ladder, tree=None)  # a hierarchy is one of all players
+        game: Game = game_class(term, tuple((j,) for j in range(len(players))), ladder)
         return game
 
 
