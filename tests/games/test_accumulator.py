@@ -1,6 +1,8 @@
 """Blocks that are added up, what of it is sent to workers, and the one check of all sums."""
 
+import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from pkex.games.plan import Plan
 from pkex.games.points import Background, WeightedPoints
 from pkex.games.reductions import ByRow
 from pkex.games.rules import exact
-from pkex.games.sums import check_additivity
+from pkex.games.sums import check_additivity, sort_rules
 from pkex.kernels import RBF
 
 
@@ -28,6 +30,16 @@ def test_blocks_are_added_in_their_order():
         total[rows] += block
     assert (sums["values"] == total).all()  # to the last digit
     assert (sums.rules, sums.largest, sums.n_blocks) == ({exact(2), exact(3)}, 8.0, 9)
+
+
+def test_rules_have_an_order_that_does_not_depend_on_who_came_first():
+    """Two rules of one size and error, and copies of them from another process."""
+    ellipse = replace(exact(1), family="ellipse gauss-legendre")
+    rules = [exact(1), ellipse, exact(4), *pickle.loads(pickle.dumps([ellipse, exact(1)]))]
+    sorted_rules = [sort_rules(some) for some in itertools.permutations(rules)]
+    assert {tuple((rule.family, rule.size) for rule in some) for some in sorted_rules} == {
+        (("gauss-legendre", 2), ("ellipse gauss-legendre", 1), ("gauss-legendre", 1))
+    }
 
 
 def test_a_first_block_may_be_read_only():

@@ -234,13 +234,14 @@ def sum_tolerance(
 
 
 def sort_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Return the rules, the one with the largest bound first.
+    """Return the rules, the one with the largest bound first, in an order that is always the same.
 
     Those of another process are copies, of which one is kept.
     """
     unsorted = tuple(rules)
     if len(unsorted) == 1:
         return unsorted
-    known = {(rule.family, rule.relative_error, rule.nodes.tobytes()): rule for rule in unsorted}
-    order = sorted(known.values(), key=lambda rule: (-rule.relative_error, -len(rule.nodes)))
-    return tuple(order)
+    known: dict[tuple[Any, ...], Rule] = {}
+    for rule in sorted(unsorted, key=lambda rule: rule.max_players):
+        known[-rule.relative_error, -rule.size, rule.family, rule.nodes.tobytes()] = rule
+    return tuple(known[key] for key in sorted(known))
