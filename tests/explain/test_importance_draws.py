@@ -241,7 +241,10 @@ def test_a_note_says_why_a_number_lies_outside_of_its_interval():
     assert ((low <= inside.values) & (inside.values <= high)).all()
     assert "outside of their interval" not in repr(inside)
     outside = replace(importance, values=0.5 * low)
-    assert "smoother than the draws: some lie outside of their interval" in repr(outside)
+    words = "smoother than the draws: some lie outside of their interval"
+    assert words in repr(outside)
+    unknown = np.full_like(outside.values, np.nan)  # standard errors, as of a single row
+    assert words in repr(replace(outside, standard_errors=unknown))
 
 
 def test_draws_in_a_file_and_levels_of_intervals(tmp_path):

@@ -136,11 +136,12 @@ def importance_words(importance: Importance) -> str:
 
 def importance_notes(importance: Importance) -> list[str]:
     """Return a line for tables of an importance on what follows "±", if it has errors."""
-    notes = interval_words(importance.draws)
+    draws = importance.draws
+    notes = [*interval_words(draws), *outside_words(importance.values, draws)]
     if np.isnan(importance.standard_errors).all():
         return notes
     words = importance_words(importance) + ("" if importance.has_std else ", with this model")
-    return [words, *notes, *outside_words(importance.values, importance.draws)]
+    return [words, *notes]
 
 
 def posterior_interval(draws: Floats, level: Any) -> tuple[Floats, Floats]:
