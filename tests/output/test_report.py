@@ -74,6 +74,19 @@ def test_facts_say_how_it_was_computed(tmp_path):
     assert page.data["version"] == pkex.__version__
 
 
+def test_facts_name_the_groups_of_a_hierarchy_and_no_nodes(tmp_path):
+    expansion = pkex.KernelExpansion(np.eye(3), np.ones(3), pkex.kernels.RBF())
+    tree = {"first": ["x0", "x1"], "second": ["x2"]}
+    page = report(pkex.Explainer(expansion, hierarchy=tree)(np.ones((2, 3))), tmp_path)
+    facts = {entry["label"]: entry["value"] for entry in page.data["facts"]}
+    assert facts["Hierarchy"].startswith("first, second")
+    assert facts["Quadrature rules"] == "hierarchy, exact within each group"
+    alone = pkex.KernelExpansion([[0.0], [1.0]], [1.0, 2.0], pkex.kernels.RBF())
+    page = report(pkex.Explainer(alone)([[0.5]]), tmp_path)
+    facts = {entry["label"]: entry["value"] for entry in page.data["facts"]}
+    assert facts["Quadrature rules"].endswith(", 1 node")
+
+
 def test_rows_have_the_numbers_that_are_given(tmp_path):
     numbers = np.arange(30)[::-1] + 100
     data = report(explained(np.ones((30, 2))), tmp_path, row_names=numbers).data

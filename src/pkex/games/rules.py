@@ -138,6 +138,18 @@ class Rule:
         return len(self.nodes)
 
     @property
+    def of_groups(self) -> bool:
+        """Whether it is that of a hierarchy, whose nodes are those of its groups.
+
+        Examples
+        --------
+        >>> from pkex.games import rules
+        >>> rules.ladder(5).rules[-1].of_groups
+        False
+        """
+        return bool(np.isnan(self.nodes).any())
+
+    @property
     def is_fallback(self) -> bool:
         """Whether it was taken for factors out of range, for which nothing but rounding errs.
 
@@ -157,7 +169,7 @@ class Rule:
     def __repr__(self) -> str:
         if not self.relative_error:  # a path integral, which has no nodes to speak of
             return f"Rule({self.family})"
-        if np.isnan(self.nodes).any():  # a hierarchy, whose nodes are those of its groups
+        if self.of_groups:
             return f"Rule({self.family}, relative error <= {self.relative_error:.2g})"
         domain = "" if self.max_players >= 2**62 else f", players <= {self.max_players}"
         domain += "" if math.isinf(self.max_lam) else f", lam <= {self.max_lam:.3g}"

@@ -9,21 +9,25 @@ from __future__ import annotations
 import json
 import math
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pkex._util.cells import is_missing, is_number
+from pkex._util.words import pluralise
 from pkex.output import palette
 from pkex.output.columns import categories
 from pkex.output.spread import describe_error
 from pkex.output.text import cut as text_cut
+
+if TYPE_CHECKING:
+    from pkex.games.rules import Rule
 
 __all__ = [
     "Fact",
@@ -136,13 +140,10 @@ def make_facts(values: Mapping[str, Any], notes: Mapping[str, str]) -> list[Fact
 
 def accuracy(result: Any, error: float | None) -> list[Fact]:
     """Return the rules, the error bound, and by how much the values' sum is off."""
-    sizes: dict[str, list[int]] = {}
+    families: dict[str, list[Rule]] = {}
     for rule in result.rules:
-        sizes.setdefault(rule.family, []).append(rule.size)
-    rules = (
-        f"{family}, {' to '.join(map(str, sorted({min(some), max(some)})))} nodes"
-        for family, some in sizes.items()
-    )
+        families.setdefault(rule.family, []).append(rule)
+    rules = (f"{family}, {_describe_nodes(some)}" for family, some in families.items())
     gap = f"{result.additivity_error:.1e}" if result.additivity_error else "0"
     values = {
         "Quadrature rules": "; ".join(rules),
@@ -152,8 +153,16 @@ def accuracy(result: Any, error: float | None) -> list[Fact]:
     if getattr(result, "index", None) != "IG":
         return make_facts(values, _NOTES)
     del values["Quadrature rules"]
-    families = "; ".join(family.removeprefix("path integral, ") for family in sizes)
-    return make_facts({"Path integrals": families} | values, _NOTES | _PATH_NOTES)
+    paths = "; ".join(family.removeprefix("path integral, ") for family in families)
+    return make_facts({"Path integrals": paths} | values, _NOTES | _PATH_NOTES)
+
+
+def _describe_nodes(rules: Sequence[Rule]) -> str:
+    """Return how many nodes the rules of a family have."""
+    if rules[0].of_groups:
+        return "exact within each group"
+    low, *_, high = sorted([rules[0].size, *(rule.size for rule in rules)])
+    return pluralise(high, "node") if low == high else f"{low} to {high} nodes"
 
 
 def _asset(name: str) -> str:
