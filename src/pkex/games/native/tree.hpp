@@ -26,7 +26,7 @@ using pkex::Group;
 using pkex::Tree;
 
 // The players of `Vectors` vectors of pairs, and memory for as many: `up` for each of them the
-// groups, in the general game `down` as well, and `spare` for 2 + Vectors times the widest group.
+// groups, in the general game `down` as well, and `spare` for 2 + 3 Vectors times the widest group.
 template <bool General, int Vectors>
 struct Passes {
     const Tree& tree;
