@@ -20,6 +20,7 @@ from pkex._util.validation import brief
 from pkex._util.words import LATENT, PREDICTIVE, format_duration, pluralise
 from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
 from pkex.explain.problem import PreparedRows, Problem
+from pkex.explain.sample_means import SampleMeans
 from pkex.explain.unsupported import refuse_conditional
 from pkex.games.accumulator import Accumulator
 from pkex.games.blas import single_blas
@@ -28,7 +29,7 @@ from pkex.games.engine import run_reduction
 from pkex.games.points import WeightedPoints
 from pkex.games.sums import sort_rules
 from pkex.models.expansion import KernelExpansion
-from pkex.models.posterior import Posterior, SampleMixture
+from pkex.models.posterior import Posterior
 from pkex.models.posterior_moments import (
     UNIT,
     bound_mixture_error,
@@ -45,7 +46,6 @@ from pkex.results.explanation import Explanation
 __all__ = [
     "check_digits",
     "check_posteriors",
-    "covariance_of_means",
     "explain_variance",
     "refuse_mixtures",
     "require_posteriors",
@@ -130,36 +130,13 @@ def _spread_of_means(
     problem: Problem, prepared: PreparedRows, full: bool, n_jobs: int | None
 ) -> Floats | float:
     """Return the covariances of the values of the samples of all mixtures, or variances."""
-    by_sample: dict[SampleMixture, dict[int, Any]] = {}
+    means = SampleMeans()
     for games, part, rows in zip(
         problem.games, problem.expansion.parts, prepared.parts, strict=True
     ):
-        mixture = _posterior(part).mixture
-        if mixture is not None:
-            values = by_sample.setdefault(mixture, {})
-            number = _posterior(part).sample
-            values[number] = values.get(number, 0.0) + games.explain(rows, n_jobs=n_jobs).values
-    total: Floats | float = 0.0
-    for mixture, values in by_sample.items():
-        total = total + covariance_of_means(mixture, list(values.values()), full=full)
-    return total
-
-
-def covariance_of_means(mixture: SampleMixture, shares: list[Floats], *, full: bool) -> Floats:
-    """Return the covariances of numbers over the samples of a mixture, or variances.
-
-    Parameters
-    ----------
-    mixture : SampleMixture
-    shares : list of arrays of shape (rows, numbers, outputs)
-        For each sample ``1 / n_samples`` of its numbers.
-    full : bool
-    """
-    away = np.stack(shares)
-    away = away - away.mean(axis=0)
-    rule = "srjm,srkm->rjkm" if full else "srjm,srjm->rjm"
-    covariance: Floats = mixture.n_samples * np.einsum(rule, away, away)
-    return covariance
+        if _posterior(part).mixture is not None:
+            means.add(part.posterior, games.explain(rows, n_jobs=n_jobs).values)
+    return means.covariance(full=full)
 
 
 def explain_variance(
