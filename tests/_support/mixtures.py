@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -30,12 +31,13 @@ def _condition(kernel, targets):
     return cholesky, np.linalg.solve(cholesky @ cholesky.T, targets)
 
 
-def mixture_of_processes(scale=1.0):
-    """Return an expansion of three samples, each with its prior mean, and a process beside them."""
-    mixture, n_samples, parts = SampleMixture(len(SAMPLES)), len(SAMPLES), []
+def mixture_of_processes(scale=1.0, count=3):
+    """Return an expansion of some samples, each with its prior mean, and a process beside them."""
+    mixture, n_samples, parts = SampleMixture(count), count, []
     share = np.full((1, 1), scale / n_samples)
     of_mixture = partial(pkex.Posterior, noise=NOISE, mixture=mixture)
-    for number, (kernel, slope, offset) in enumerate(zip(SAMPLES, SLOPES, OFFSETS, strict=True)):
+    samples = zip(SAMPLES, SLOPES, OFFSETS, strict=True)
+    for number, (kernel, slope, offset) in enumerate(islice(samples, count)):
         cholesky, alpha = _condition(kernel, TARGETS - slope * POINTS.sum(axis=1) - offset)
         posterior = of_mixture(cholesky, share, sample=number)
         alpha, constant = scale * alpha / n_samples, scale * offset / n_samples
@@ -52,11 +54,15 @@ def mixture_of_processes(scale=1.0):
 class MixtureByDefinition:
     """Predicts as scikit-learn's processes do."""
 
+    def __init__(self, count=3):
+        self.count = count
+
     def predict(self, rows, return_cov=True):
         """Return mean and covariance of the latent function."""
         assert return_cov
         means, covariances = [], []
-        for kernel, slope, offset in zip(SAMPLES, SLOPES, OFFSETS, strict=True):
+        samples = zip(SAMPLES, SLOPES, OFFSETS, strict=True)
+        for kernel, slope, offset in islice(samples, self.count):
             cholesky, alpha = _condition(kernel, TARGETS - slope * POINTS.sum(axis=1) - offset)
             means.append(kernel(rows, POINTS) @ alpha + slope * rows.sum(axis=1) + offset)
             covariances.append(latent_covariance(kernel, POINTS, cholesky, rows))

@@ -129,7 +129,7 @@ def test_models_of_a_list_keep_their_mixtures_apart():
 
 
 @mixtures
-def test_interactions_and_effects_of_a_mixture_by_its_own_covariance(case):
+def test_what_a_mixture_has_by_its_own_covariance(case):
     row, background = case.table[-1], case.table[3:5]
     explain, d = case.explain(background), case.table.shape[1]
     found = explain.interactions(
@@ -153,8 +153,6 @@ def test_interactions_and_effects_of_a_mixture_by_its_own_covariance(case):
 @mixtures
 def test_what_has_no_formula_for_a_mixture_says_so(case):
     explain = case.explain(case.table[3:9])
-    with pytest.raises(UnsupportedModelError, match=r"explain_variance does not support mixtures"):
-        explain.explain_variance(case.table[:1])
     with pytest.raises(UnsupportedModelError, match="leave_one_out needs"):
         explain.leave_one_out()
     assert explain.influence(case.table[:1], X_train=case.table).kind == "representer"
