@@ -12,6 +12,7 @@ games of pairs of atoms (`pkex.games.squares`), and 2 c_s h_s is linear.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +28,11 @@ from pkex.games.coalitions import CoalitionSquares, prefers_coalitions
 from pkex.games.engine import run_reduction
 from pkex.games.hierarchy import Hierarchy
 from pkex.games.layout import as_column_major
+from pkex.games.points import WeightedPoints
 from pkex.games.rules import Rule
 from pkex.games.squares import MeanSquareGame
 from pkex.games.sums import GameSums
+from pkex.models.expansion import KernelExpansion
 from pkex.models.posterior import SampleMixture
 from pkex.models.products import as_products
 from pkex.readers.reading import outer_stack_level
@@ -38,6 +41,8 @@ __all__ = ["SampleVariance", "explain_sample_variance"]
 
 _MIXTURE = 1e-7  # accepted error of a kernel that is a sum of products up to an error
 _UNIT = 2.0**-53
+
+Part = tuple[WeightedPoints, KernelExpansion, Floats]
 
 
 class SampleVariance(NamedTuple):
@@ -76,19 +81,9 @@ def explain_sample_variance(
     for sample, (_, part, _) in zip(samples, chosen, strict=True):
         offsets[sample] += part.intercepts
     offsets -= offsets.mean(axis=0)
-    parts, weights, backgrounds = [], [], []
-    missed: Any = 0.0
-    for sample, (games, part, rows) in zip(samples, chosen, strict=True):
-        centred = np.eye(n_samples)[sample] - 1.0 / n_samples
-        of_part = (part.alpha[:, None, :] * centred[:, None]).reshape(len(part.alpha), -1)
-        points = as_products(games, part, _MIXTURE).with_weights(of_part)
-        assert points.background is not None  # `check_posteriors` has seen to it
-        atoms = Atoms(points.plan, points.z)
-        parts.append((atoms, as_column_major(rows)))
-        weights.append(atoms.spread(of_part))
-        backgrounds.append(points.background)
-        missed = missed + points.bound_missed(rows)
-    game = MeanSquareGame(parts, np.concatenate(weights), backgrounds)
+    game, missed = _make_game(chosen, samples, n_samples, None)
+    if _form(game) is game:  # of coalitions, the number of atoms matters little
+        game, missed = _make_game(chosen, samples, n_samples, _MIXTURE)
     square = _explain_squares(game, len(samples), n_jobs, progress)
     residual = square.check("the variance of the samples' means minus its base value")
     arrays, error = _sum_samples(square, game, missed, n_samples)
@@ -110,6 +105,25 @@ def explain_sample_variance(
         error += missing
         residual = float(missing.max(initial=0.0))
     return SampleVariance(arrays | {"error_bound": error}, square.rules, residual, rounding)
+
+
+def _make_game(
+    chosen: Sequence[Part], samples: Sequence[int], n_samples: int, tol: float | None
+) -> tuple[MeanSquareGame, Floats]:
+    """Return the squares of the samples' functions, and what the functions may be off by."""
+    parts, weights, backgrounds = [], [], []
+    missed: Any = 0.0
+    for sample, (games, part, rows) in zip(samples, chosen, strict=True):
+        centred = np.eye(n_samples)[sample] - 1.0 / n_samples
+        of_part = (part.alpha[:, None, :] * centred[:, None]).reshape(len(part.alpha), -1)
+        points = as_products(games, part, tol).with_weights(of_part)
+        assert points.background is not None  # `check_posteriors` has seen to it
+        atoms = Atoms(points.plan, points.z)
+        parts.append((atoms, as_column_major(rows)))
+        weights.append(atoms.spread(of_part))
+        backgrounds.append(points.background)
+        missed = missed + points.bound_missed(rows)
+    return MeanSquareGame(parts, np.concatenate(weights), backgrounds), missed
 
 
 def _is_of(part: Any, mixture: SampleMixture) -> bool:
