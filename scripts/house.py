@@ -100,7 +100,7 @@ LATER = {
     ),
     "posteriors": (
         *("explain.posterior_draws", "explain.interaction_spread", "explain.importance"),
-        *("explain.posterior:refuse_mixtures", "explain.posterior:covariance_of_means"),
+        *("explain.sample_variance", "explain.sample_means"),
         *("explain.posterior:_spread_of_means", "explain.questions:Questions.importance"),
         *("output.spread:has_intervals", "output.spread:interval_words"),
         *("output.spread:outside_words", "output.spread:posterior_interval"),

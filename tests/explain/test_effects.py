@@ -19,6 +19,7 @@ from pkex._util.cells import is_missing
 from pkex.models.grids import column_cells
 from pkex.models.preparation import combine_columns, select_columns
 from tests._support.effect_models import TABLE, TARGET, diabetes_machine, diabetes_process
+from tests._support.mixtures import MixtureByDefinition, mixture_of_processes
 from tests._support.models import MODELS
 
 _CLOSE = 1e-10  # of the range, as scikit-learn's own sums round differently
@@ -200,6 +201,22 @@ def _brute_covariance(model, rows, columns, grid):
     _, cov = model.predict(np.vstack(tables), return_cov=True)
     count = len(rows)
     return cov.reshape(len(grid), count, len(grid), count).mean(axis=(1, 3))
+
+
+def test_covariances_of_a_mixture():
+    model, rows = MixtureByDefinition(), np.random.default_rng(3).normal(size=(5, 3))
+    explainer = pkex.Explainer(mixture_of_processes(2.0), rows)
+    effects = explainer.effects([1, (0, 2)], grid_resolution=4, return_std=True)
+    cov = 4.0 * _brute_covariance(model, rows, [1], effects.grid[0][:, None])
+    np.testing.assert_allclose(effects.cov[0], cov, atol=1e-11 * cov.max())
+    np.testing.assert_allclose(effects.std[0] ** 2, np.diag(cov), atol=1e-11 * cov.max())
+    pairs = np.array(list(product(*effects.grid[1])))
+    surface = 4.0 * np.diag(_brute_covariance(model, rows, [0, 2], pairs)).reshape(4, 4)
+    assert np.abs(effects.std[1] ** 2 - surface).max() <= 1e-11 * surface.max()
+    ale = explainer.effects([1], kind="ale", grid_resolution=4, return_std=True)
+    points, maps = _ale_map(rows, 1, ale.grid[0])
+    _, full = model.predict(points, return_cov=True)
+    np.testing.assert_allclose(ale.cov[0], 4.0 * maps @ full @ maps.T, atol=1e-10 * cov.max())
 
 
 _KERNELS = [RBF(3.0), 2.0 * Matern(3.0, nu=1.5) + RBF(np.linspace(1, 4, 10)), DotProduct(1.0)]

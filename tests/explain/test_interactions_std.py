@@ -12,6 +12,7 @@ from sklearn.svm import SVR
 
 import pkex
 from tests._support.cases import alone, assert_close
+from tests._support.mixtures import MixtureByDefinition, mixture_of_processes
 from tests._support.naive_interactions import interactions as by_definition
 from tests._support.removal_games import GAMES, spliced
 
@@ -124,6 +125,26 @@ def test_several_outputs_have_their_scales():
     assert_close(found.pairs_std[..., 1], 2.0 * found.pairs_std[..., 0], 1e-9)
     one = found.select_output(1, "to_frame")
     np.testing.assert_array_equal(one.main_std, found.main_std[..., 1])
+
+
+@every_game
+def test_a_mixture_has_the_spread_of_its_samples(removal):
+    rows, background, shares = case(3)
+    explainer = pkex.Explainer(
+        mixture_of_processes(), background, background_weights=shares, removal=removal, n_jobs=1
+    )
+    model = MixtureByDefinition()
+    found = explainer.interactions(rows, return_std=True)
+    check(found, model, rows, background, shares, removal, "k-SII", 2)
+    found = explainer.interactions(rows, index="SII", return_std=True)
+    check(found, model, rows, background, shares, removal, "SII", 2)
+    subsets = [(0, 1, 2), (1,), (0, 2)]
+    found = explainer.interactions(rows, index="SII", subsets=subsets, return_std=True)
+    for i, row in enumerate(rows):
+        cov = covariance_of_coalitions(model, row, background, shares, removal)
+        values = by_definition(np.eye(8), "SII", 3)
+        expected = [np.sqrt(values[S] @ cov @ values[S]) for S in subsets]
+        assert_close(found.values_std[i], expected, 1e-9)
 
 
 def test_text_frame_and_file(tmp_path):

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from botorch.models import ModelListGP
 from scipy import stats
 
 import pkex
@@ -321,6 +322,24 @@ def test_targets_of_all_tasks_are_those_that_were_fitted(name):
 def test_what_is_no_task_of_a_model_is_refused(task):
     with pytest.raises(ValueError, match=r"this MultiTaskGP has the tasks 0, 1, 2; got task="):
         Explainer(named_case("MultiTaskGP").model(), task=task)
+
+
+def test_models_of_a_list_without_tasks_keep_their_columns_at_a_task():
+    tasked = named_case("MultiTaskGP at a task")
+    plain = named_case("SingleTaskGP")
+    several = ModelListGP(tasked.model(), plain.model())
+    rows = tasked.table
+    found = Explainer(several, rows[:9], task=1.0)(rows[-3:], return_std=True)
+    for output, case in enumerate((tasked, plain)):
+        one = case.explain(rows[:9])(rows[-3:], return_std=True)
+        np.testing.assert_allclose(found.values[..., output], one.values, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found.std[..., output], one.std, rtol=1e-9)
+    with pytest.raises(UnsupportedModelError, match=r"columns \(4 and 5\).*with task=, or explain"):
+        Explainer(several, rows[:9])
+    with pytest.raises(ValueError, match=r"this ModelListGP has the tasks 0, 1, 2; got task=7"):
+        Explainer(several, rows[:9], task=7)
+    with pytest.raises(ValueError, match="this ModelListGP has no tasks"):
+        Explainer(ModelListGP(plain.model(), plain.model()), rows[:9], task=1)
 
 
 def test_nothing_is_said_of_targets_of_other_tasks_at_a_task():

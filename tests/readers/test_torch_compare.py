@@ -8,7 +8,6 @@ import pytest
 import torch
 
 import pkex
-from pkex import UnsupportedModelError
 from tests._support import torch_models as models
 from tests._support.cases import alone
 from tests._support.posterior_games import functional
@@ -21,7 +20,7 @@ pytestmark = [
 torch.set_num_threads(1)
 
 CASES = [c for c in models.MODELS if c.n_outputs == 1 and c.table.dtype == float]
-CASES = [c for c in CASES if "SingleTaskGP" in c.name and not c.is_mixture]
+CASES = [c for c in CASES if "SingleTaskGP" in c.name]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -57,12 +56,3 @@ def test_the_parameters_of_a_search_are_compared_by_name():
     by_number = pkex.compare(case.model(), case.table[4], case.table[2])
     np.testing.assert_array_equal(found.values, by_number.values)
     assert found.feature_names == tuple(names)
-
-
-@pytest.mark.parametrize("case", [c for c in models.MODELS if c.is_mixture][:2], ids=str)
-def test_mixtures_are_refused_with_what_they_have(case):
-    rows = case.table[:2]
-    with pytest.raises(UnsupportedModelError, match="compare does not support mixtures"):
-        pkex.compare(case.model(), rows[0], rows[1])
-    values = pkex.Explainer(case.model(), rows[1:])(rows[:1], return_std=True)
-    assert values.std.shape == values.values.shape

@@ -129,12 +129,30 @@ def test_models_of_a_list_keep_their_mixtures_apart():
 
 
 @mixtures
+def test_what_a_mixture_has_by_its_own_covariance(case):
+    row, background = case.table[-1], case.table[3:5]
+    explain, d = case.explain(background), case.table.shape[1]
+    found = explain.interactions(
+        row[None], index="Moebius", subsets=[(0,), (0, 1)], return_std=True
+    )
+    here = np.arange(d) == 0
+    both = np.arange(d) < 2
+    corners = [np.where(inside, row, background) for inside in (False, here, here ^ both, both)]
+    own = case.covariance(np.concatenate(corners))
+    for number, signs in enumerate([(-1.0, 1.0, 0.0, 0.0), (1.0, -1.0, -1.0, 1.0)]):
+        weights = np.repeat(signs, 2) / 2
+        expected = np.sqrt(weights @ own @ weights)
+        assert found.values_std[0, number] == pytest.approx(expected, rel=1e-7, abs=1e-7)
+    effects = explain.effects([0], grid_resolution=3, return_std=True)
+    rows = np.concatenate([np.where(here, value, background) for value in effects.grid[0]])
+    means = np.kron(np.eye(len(effects.grid[0])), np.full(2, 0.5))
+    expected = means @ case.covariance(rows) @ means.T
+    np.testing.assert_allclose(effects.cov[0], expected, rtol=0.0, atol=1e-8 * expected.max())
+
+
+@mixtures
 def test_what_has_no_formula_for_a_mixture_says_so(case):
     explain = case.explain(case.table[3:9])
-    with pytest.raises(UnsupportedModelError, match=r"explain_variance does not support mixtures"):
-        explain.explain_variance(case.table[:1])
-    with pytest.raises(UnsupportedModelError, match=r"effects does not support mixtures"):
-        explain.effects([0], return_std=True)
     with pytest.raises(UnsupportedModelError, match="leave_one_out needs"):
         explain.leave_one_out()
     assert explain.influence(case.table[:1], X_train=case.table).kind == "representer"

@@ -23,7 +23,7 @@ from pkex._util.sparse import is_sparse
 from pkex._util.validation import refuse_dask, refuse_masked
 from pkex._util.words import pluralise
 from pkex.explain.explainer import Explainer
-from pkex.explain.posterior import check_posteriors, refuse_mixtures
+from pkex.explain.posterior import check_posteriors
 from pkex.games.players import Groups
 from pkex.results.comparison import Comparison, equal_cells
 
@@ -51,7 +51,7 @@ def compare(
     Parameters
     ----------
     model : fitted estimator or KernelExpansion
-        A Gaussian process that `Explainer` takes, with a posterior that is not a mixture.
+        A Gaussian process that `Explainer` takes; also a mixture of samples, or an ensemble.
     candidate, incumbent : array of shape (n_columns,), table of one row, or mapping
         The two rows, with columns as `Explainer` takes them. A mapping has a value for each column,
         by name. Features that are equal in both are fixed, and have values of 0.
@@ -72,7 +72,7 @@ def compare(
     ValueError
         Among others when both rows are equal in every column.
     UnsupportedModelError
-        When the model has no posterior, or one that is a mixture over samples or an ensemble.
+        When the model has no posterior.
 
     See Also
     --------
@@ -84,7 +84,8 @@ def compare(
     -----
     These are baseline Shapley values: a removed feature has its value in the incumbent. Mean
     and variance are those of the latent function, without observation noise, which is the same in
-    both rows. Fixed parameters change nothing for any coalition, so their values are exactly 0.
+    both rows. A mixture has the mean of the variances of its samples, and the variance of their
+    means. Fixed parameters change nothing for any coalition, so their values are exactly 0.
 
     Examples
     --------
@@ -121,12 +122,6 @@ def compare(
         raise
     problem = explainer.problem
     check_posteriors(problem, "compare")
-    refuse_mixtures(
-        problem,
-        "compare",
-        "Explainer(model, incumbent)(candidate, return_std=True) has the values of the mean, with "
-        "standard deviations.",
-    )
     data = np.concatenate([problem.prepare(one, name=name).data for name, one in rows.items()])
     if all(equal_cells(*cells) for cells in data.T):
         raise ValueError(

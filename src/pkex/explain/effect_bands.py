@@ -3,7 +3,8 @@
 The mean over the background of a process is a process: that of two places g and h has the prior
 covariance ``k_j(g, h) sum_{b, b'} w_b w_b' prod over l != j of k_l(b_l, b'_l)``, and the data
 explain ``q_g' A^-1 q_h`` of it, where q is the mean kernel between a place and the points. Averages
-of pointwise standard deviations, which other tools draw, take all rows for fully dependent.
+of pointwise standard deviations, which other tools draw, take all rows for fully dependent. A
+mixture has the mean of the covariances of its samples and the covariance of their curves.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pkex._util.types import Floats
 from pkex.explain.effect_background import EffectBackground
 from pkex.explain.effect_sums import BackgroundSums, Curve, PartOfModel, sum_over_background
 from pkex.explain.problem import Problem
+from pkex.explain.sample_means import SampleMeans
 from pkex.kernels.splitting import KernelPiece
 
 __all__ = ["Band", "centre_ale", "covariances"]
@@ -49,9 +51,15 @@ def covariances(
 ) -> list[Band]:
     """Return the posterior covariances of all curves; of ALE those of mean differences."""
     bands: list[Any] = [0.0] * len(curves)
+    of_samples = [SampleMeans() for _ in curves]
     for k, (part, model) in enumerate(zip(base.parts, problem.expansion.parts, strict=True)):
         posterior = model.posterior
         assert posterior is not None
+        if posterior.mixture is not None:
+            for samples, curve, own in zip(of_samples, curves, sums.means[k], strict=True):
+                curve_of_part = part.average(curve, own, k)
+                constant = 0.0 if curve.local else model.intercepts
+                samples.add(posterior, (curve_of_part + constant)[None])
         if not posterior.scales.any():
             continue
         pieces = [KernelPiece(term) for term in model.kernel.terms(model.shape[1])]
@@ -72,6 +80,9 @@ def covariances(
                     total -= white.T @ posterior.weigh(white)
             known = total if variance is None else variance
             bands[number] = bands[number] + known[..., None] * posterior.scales
+    for number, samples in enumerate(of_samples):
+        between = samples.covariance(full=len(curves[number].features) == 1)
+        bands[number] = bands[number] + np.reshape(between, np.shape(between)[1:])
     shapes = [(len(c.places[0]) - c.local, base.intercept.size) for c in curves]
     return [
         _band(total, curve, shape)

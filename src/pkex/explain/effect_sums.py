@@ -125,6 +125,12 @@ class PartOfModel:
             total = total + piece.term.coefficient * factors * mean
         return np.asarray(total)
 
+    def average(self, curve: Curve, means: Sequence[Floats], number: int) -> Floats:
+        """Return the mean curve of the part, (places, outputs); of differences in ALE."""
+        blocks = curve.cut(len(self.points))
+        parts = [self.explain(curve, means, number, some) @ self.alpha for some in blocks]
+        return np.concatenate(parts)
+
 
 class BackgroundSums(NamedTuple):
     """What a pass over the background returns.

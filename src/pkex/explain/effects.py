@@ -21,7 +21,7 @@ from pkex.errors import UnsupportedModelError
 from pkex.explain.effect_background import EffectBackground, effect_background
 from pkex.explain.effect_bands import centre_ale, covariances
 from pkex.explain.effect_sums import BackgroundSums, Curve, sum_over_background
-from pkex.explain.posterior import refuse_mixtures, require_posteriors
+from pkex.explain.posterior import require_posteriors
 from pkex.explain.problem import Problem
 from pkex.models.classes import to_probabilities
 from pkex.models.grids import column_cells, make_grid, quantile_edges, replace_column
@@ -60,11 +60,6 @@ def explain_effects(
     link = _check_response(problem, response_method, kind, return_std)
     if return_std:
         require_posteriors(problem, "return_std")
-        refuse_mixtures(
-            problem,
-            "return_std of effects",
-            "Leave out return_std; explainer(X, return_std=True) and gradients support mixtures.",
-        )
         if kind == "individual":
             raise ValueError(
                 "return_std gives the band of an average curve, which kind='individual' leaves "
@@ -294,9 +289,7 @@ def _averages(
         count = len(curve.places[0]) - curve.local
         total = np.zeros((count, base.intercept.size))
         for k, part in enumerate(base.parts):
-            means = sums.means[k][number]
-            for some in curve.cut(len(part.points)):
-                total[some] += part.explain(curve, means, k, some) @ part.alpha
+            total += part.average(curve, sums.means[k][number], k)
         averages.append(total if curve.local else total + base.intercept)
     return averages
 

@@ -18,13 +18,13 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.errors import UnsupportedModelError
-from pkex.explain.posterior import check_digits, covariance_of_means, require_posteriors
+from pkex.explain.posterior import check_digits, require_posteriors
 from pkex.explain.problem import Problem
+from pkex.explain.sample_means import SampleMeans
 from pkex.games.blas import single_blas
 from pkex.games.blocks import balance, even_step, rectangle
 from pkex.games.threads import run_in_order
 from pkex.models.expansion import KernelExpansion
-from pkex.models.posterior import SampleMixture
 from pkex.models.preparation import Slopes
 from pkex.results.gradients import Gradients
 
@@ -50,7 +50,7 @@ def explain_gradients(problem: Problem, X: Any, return_std: bool, n_jobs: int | 
     n_columns, n_rows = len(problem.expansion.feature_names), len(prepared.parts[0])
     shape = (n_rows, n_columns, problem.expansion.n_outputs)
     values, variances, lost = np.zeros(shape), np.zeros(shape), np.zeros((n_rows, shape[2]))
-    by_sample: dict[SampleMixture, dict[int, Floats]] = {}
+    means = SampleMeans()
     for part, rows in zip(problem.expansion.parts, prepared.parts, strict=True):
         slopes = part_slopes(part, prepared.table)
         _refuse_steps(part, slopes)
@@ -61,17 +61,15 @@ def explain_gradients(problem: Problem, X: Any, return_std: bool, n_jobs: int | 
         _refuse_kinks(part, gradient)
         gradient *= slopes.values[:, :, None]
         _add_columns(values, column_places(part), gradient)
-        mixture = part.posterior.mixture if scales is not None and part.posterior else None
-        if mixture is not None and part.posterior is not None:
-            of_sample = by_sample.setdefault(mixture, {})
-            share = of_sample.setdefault(part.posterior.sample, np.zeros(shape))
+        if scales is not None:
+            share = np.zeros(shape)
             _add_columns(share, column_places(part), gradient)
+            means.add(part.posterior, share)
         if uncertain:
             spread = np.concatenate([block.variances for block in blocks])
             variances += spread[:, :, None] * scales
             lost += np.concatenate([block.lost for block in blocks])[:, None] * scales
-    for mixture, shares in by_sample.items():
-        variances += covariance_of_means(mixture, list(shares.values()), full=False)
+    variances += means.covariance(full=False)
     check_digits("standard deviations of the gradients", variances.max(axis=1), lost)
     problem.check_predictions(prepared.rows)
     about = problem.about_rows(prepared.rows)

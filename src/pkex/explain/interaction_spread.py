@@ -3,22 +3,25 @@
 They are linear in the function that is explained, as Shapley values are, so their variances are
 ``c0 - v' A^-1 v`` with the prior variance c0 of `pkex.games.interactions.prior` and the interaction
 values v of the functions ``k(., x_i)``, which the sums of interactions have for weights of 0 and 1.
+A mixture has the mean of the variances of its samples and the variance of their interaction values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pkex._util.types import Floats
-from pkex.explain.posterior import check_digits, check_posteriors, refuse_mixtures
+from pkex.explain.posterior import check_digits, check_posteriors
 from pkex.explain.problem import PreparedRows, Problem
+from pkex.explain.sample_means import SampleMeans
 from pkex.games.blas import single_blas
 from pkex.games.engine import run_reduction
 from pkex.games.interactions import Recipe
 from pkex.games.interactions.prior import InteractionPrior
-from pkex.games.interactions.reductions import sum_interactions
+from pkex.games.interactions.reductions import InteractionSums, sum_interactions
 from pkex.games.points import WeightedPoints
 from pkex.models.posterior import Posterior
 from pkex.models.posterior_moments import UNIT
@@ -32,7 +35,6 @@ _VALUES = 2**22  # of subsets and points that are held at once
 def check_spread(problem: Problem, recipe: Recipe) -> None:
     """Raise where the standard deviations of an index are not supported."""
     check_posteriors(problem, "return_std")
-    refuse_mixtures(problem, "return_std", "Leave out return_std for the interactions alone.")
     if recipe.subsets is None and recipe.most > 2:
         raise ValueError(
             "return_std supports main effects and pairs, not max_order=3; choose triples one by "
@@ -47,15 +49,25 @@ def check_spread(problem: Problem, recipe: Recipe) -> None:
 
 
 def spread_of_interactions(
-    problem: Problem, recipe: Recipe, prepared: PreparedRows, n_jobs: int | None, progress: bool
+    problem: Problem,
+    recipe: Recipe,
+    prepared: PreparedRows,
+    by_part: Sequence[InteractionSums],
+    n_jobs: int | None,
+    progress: bool,
 ) -> dict[str, Any]:
-    """Return the fields `main_std`, `pairs_std` and `values_std` of an `Interactions`."""
+    """Return the fields `main_std`, `pairs_std` and `values_std` of an `Interactions`.
+
+    `by_part` has the interactions of each part of the model.
+    """
     total, off = np.zeros(1), np.zeros(1)
-    for games, part, rows in zip(
-        problem.games, problem.expansion.parts, prepared.parts, strict=True
+    means = SampleMeans()
+    for games, part, rows, sums in zip(
+        problem.games, problem.expansion.parts, prepared.parts, by_part, strict=True
     ):
         posterior = part.posterior
         assert posterior is not None  # `check_spread` has seen to it
+        means.add(posterior, _values(sums))
         points = as_products(games, part)
         prior = InteractionPrior(points, rows, recipe)
         with single_blas():
@@ -63,6 +75,8 @@ def spread_of_interactions(
         error = error + _subtract_explained(points, posterior, rows, recipe, variances, n_jobs)
         total = total + variances[..., None] * posterior.scales
         off = off + error[:, None] * posterior.scales
+    between = np.asarray(means.covariance(full=False))
+    total = total + (between.reshape(total.shape) if between.ndim else between)
     largest = total.max(axis=tuple(range(1, total.ndim - 1)), initial=0.0)
     check_digits("standard deviations of the interactions", largest, off)
     std = np.sqrt(np.maximum(total, 0.0))
@@ -91,12 +105,9 @@ def _subtract_explained(
     for start in range(0, len(rows), step):
         some = slice(start, start + step)
         sums = sum_interactions(single, rows[some], recipe, n_jobs=n_jobs)
-        values = sums.chosen
+        values = _values(sums)
         if recipe.subsets is None:
-            assert sums.pairs is not None
-            every = np.arange(n_players)
-            sums.pairs[:, every, every] = sums.main
-            values = sums.pairs[:, *upper]
+            values = values.reshape(len(values), n_players, n_players, n_points)[:, *upper]
         flat = values.reshape(-1, n_points).T
         white = posterior.whiten(flat)
         explained = (white * posterior.weigh(white)).sum(axis=0).reshape(values.shape[:2])
@@ -110,3 +121,13 @@ def _subtract_explained(
             explained = matrix
         variances[some] -= explained
     return cost
+
+
+def _values(sums: InteractionSums) -> Floats:
+    """Return the values, (rows, subsets, sets); of all pairs with the main effects among them."""
+    if sums.recipe.subsets is not None:
+        return sums.chosen
+    assert sums.pairs is not None  # of two features at least, which `check_request` has seen to
+    table, every = sums.pairs.copy(), np.arange(sums.recipe.n_players)
+    table[:, every, every] = sums.main
+    return table.reshape(len(table), -1, table.shape[-1])

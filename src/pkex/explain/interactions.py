@@ -64,7 +64,8 @@ def explain_interactions(
     recipe = make_recipe(index, max_order, len(names), general, problem.tol, chosen)
     if return_std:
         check_spread(problem, recipe)
-    sums = _sum_parts(problem, recipe, prepared, n_jobs, progress)
+    by_part = _sum_parts(problem, recipe, prepared, n_jobs, progress)
+    sums = reduce(add, by_part)
     residual = _check(problem, sums, sums, prepared)
     base_value = problem.base_value
     arrays = result_arrays(sums, chosen, base_value.ndim > 0)
@@ -72,7 +73,7 @@ def explain_interactions(
     base[...] = base_value
     fitted = arrays.pop("fitted")
     if return_std:
-        arrays |= spread_of_interactions(problem, recipe, prepared, n_jobs, progress)
+        arrays |= spread_of_interactions(problem, recipe, prepared, by_part, n_jobs, progress)
     if fitted is not None:
         base = fitted + problem.intercept
     return Interactions(
@@ -104,7 +105,7 @@ def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progre
     general = problem.removal != "neutral"
     recipe = make_recipe("SII", 2, n_features, general, problem.tol)
     prepared = problem.prepare(X)
-    sums = _sum_parts(problem, recipe, prepared, n_jobs, progress)
+    sums = reduce(add, _sum_parts(problem, recipe, prepared, n_jobs, progress))
     # Shapley values are k-SII of order 1, which add up
     single = Recipe(INDICES["k-SII"], 1, n_features, general)
     _check(problem, sums, replace(sums, recipe=single, pairs=None), prepared)
@@ -117,14 +118,14 @@ def shap_interaction_values(problem: Problem, X: Any, n_jobs: int | None, progre
 
 def _sum_parts(
     problem: Problem, recipe: Recipe, prepared: PreparedRows, n_jobs: int | None, progress: bool
-) -> InteractionSums:
-    """Return the sums over all parts of a model."""
+) -> list[InteractionSums]:
+    """Return the sums over each part of a model."""
     check_room(recipe, len(prepared.parts[0]), problem.expansion.n_outputs)
     sums = []
     for points, part, x in zip(problem.games, problem.expansion.parts, prepared.parts, strict=True):
         games = as_products(points, part)
         sums.append(sum_interactions(games, x, recipe, n_jobs=n_jobs, progress=progress))
-    return reduce(add, sums)
+    return sums
 
 
 def _check(

@@ -20,6 +20,8 @@ from pkex._util.validation import brief
 from pkex._util.words import LATENT, PREDICTIVE, format_duration, pluralise
 from pkex.errors import PerformanceWarning, PrecisionWarning, UnsupportedModelError
 from pkex.explain.problem import PreparedRows, Problem
+from pkex.explain.sample_means import SampleMeans
+from pkex.explain.sample_variance import SampleVariance, explain_sample_variance
 from pkex.explain.unsupported import refuse_conditional
 from pkex.games.accumulator import Accumulator
 from pkex.games.blas import single_blas
@@ -28,7 +30,7 @@ from pkex.games.engine import run_reduction
 from pkex.games.points import WeightedPoints
 from pkex.games.sums import sort_rules
 from pkex.models.expansion import KernelExpansion
-from pkex.models.posterior import Posterior, SampleMixture
+from pkex.models.posterior import Posterior
 from pkex.models.posterior_moments import (
     UNIT,
     bound_mixture_error,
@@ -45,9 +47,7 @@ from pkex.results.explanation import Explanation
 __all__ = [
     "check_digits",
     "check_posteriors",
-    "covariance_of_means",
     "explain_variance",
-    "refuse_mixtures",
     "require_posteriors",
     "spread_of_values",
 ]
@@ -67,17 +67,6 @@ def require_posteriors(problem: Problem, asked: str) -> None:
             "Gaussian processes of scikit-learn, GPyTorch and BoTorch have one; for a custom model "
             "pass KernelExpansion(..., posterior=pkex.Posterior(cholesky))."
         )
-
-
-def refuse_mixtures(problem: Problem, asked: str, instead: str) -> None:
-    """Raise where a model is a mixture over samples or an ensemble, for which there is no sum."""
-    for part in problem.expansion.parts:
-        if part.posterior is not None and part.posterior.mixture is not None:
-            raise UnsupportedModelError(
-                f"{asked} does not support mixtures, and this model is one of "
-                f"{part.posterior.mixture.n_samples} Gaussian processes: the variance of their "
-                f"means is part of its variance, and pkex has no formula for that part. {instead}"
-            )
 
 
 def check_posteriors(problem: Problem, asked: str) -> None:
@@ -130,36 +119,13 @@ def _spread_of_means(
     problem: Problem, prepared: PreparedRows, full: bool, n_jobs: int | None
 ) -> Floats | float:
     """Return the covariances of the values of the samples of all mixtures, or variances."""
-    by_sample: dict[SampleMixture, dict[int, Any]] = {}
+    means = SampleMeans()
     for games, part, rows in zip(
         problem.games, problem.expansion.parts, prepared.parts, strict=True
     ):
-        mixture = _posterior(part).mixture
-        if mixture is not None:
-            values = by_sample.setdefault(mixture, {})
-            number = _posterior(part).sample
-            values[number] = values.get(number, 0.0) + games.explain(rows, n_jobs=n_jobs).values
-    total: Floats | float = 0.0
-    for mixture, values in by_sample.items():
-        total = total + covariance_of_means(mixture, list(values.values()), full=full)
-    return total
-
-
-def covariance_of_means(mixture: SampleMixture, shares: list[Floats], *, full: bool) -> Floats:
-    """Return the covariances of numbers over the samples of a mixture, or variances.
-
-    Parameters
-    ----------
-    mixture : SampleMixture
-    shares : list of arrays of shape (rows, numbers, outputs)
-        For each sample ``1 / n_samples`` of its numbers.
-    full : bool
-    """
-    away = np.stack(shares)
-    away = away - away.mean(axis=0)
-    rule = "srjm,srkm->rjkm" if full else "srjm,srjm->rjm"
-    covariance: Floats = mixture.n_samples * np.einsum(rule, away, away)
-    return covariance
+        if _posterior(part).mixture is not None:
+            means.add(part.posterior, games.explain(rows, n_jobs=n_jobs).values)
+    return means.covariance(full=full)
 
 
 def explain_variance(
@@ -175,18 +141,17 @@ def explain_variance(
             f"observation_noise must be None, True or False, got {brief(observation_noise)}."
         )
     check_posteriors(problem, "explain_variance")
-    refuse_mixtures(
-        problem,
-        "explain_variance",
-        "explainer(X, return_std=True) supports mixtures; to explain the variance, fit one "
-        "process, such as SingleTaskGP.",
-    )
     prepared = problem.prepare(X)
     noise = None if observation_noise is None else bool(observation_noise)
     parts = _uncertain_parts(problem, prepared)
     levels = [_noise(_posterior(part), noise) for _, part, _ in parts]
     noisy = any(level > 0.0 for level in levels) if noise is None else noise
-    arrays, facts = _sum_variances(parts, levels, n_jobs, progress)
+    between = [
+        explain_sample_variance(problem, prepared, mixture, n_jobs, progress)
+        for mixture in dict.fromkeys(_posterior(part).mixture for part in problem.expansion.parts)
+        if mixture is not None
+    ]
+    arrays, facts = _sum_variances(parts, levels, between, n_jobs, progress)
     if problem.base_value.ndim == 0:
         arrays = {name: array[..., 0] for name, array in arrays.items()}
     return Explanation(
@@ -199,11 +164,15 @@ def explain_variance(
 
 
 def _sum_variances(
-    parts: Sequence[Part], levels: Sequence[float], n_jobs: int | None, progress: bool
+    parts: Sequence[Part],
+    levels: Sequence[float],
+    between: Sequence[SampleVariance],
+    n_jobs: int | None,
+    progress: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arrays and facts of the explanation of a variance, with noise of some levels.
 
-    Arrays have an axis of outputs.
+    The samples of mixtures have that of their means `between` them. Arrays have an axis of outputs.
     """
     sums = Accumulator()
     residual, digits, efficient = 0.0, math.inf, True
@@ -233,6 +202,11 @@ def _sum_variances(
         }
         sums.add(arrays, rules=of_part.rules)
         efficient = efficient and of_part.efficient
+    for spread in between:
+        sums.add(spread.arrays, rules=spread.rules)
+        residual = max(residual, spread.residual)
+    for spread in between:
+        digits = min(digits, _digits(sums["predictions"], spread.rounding))
     _warn_of_digits("variance", digits)
     arrays = sums.arrays
     if efficient:  # as in an explanation of predictions: what the values add up to

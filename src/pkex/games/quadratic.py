@@ -40,6 +40,7 @@ __all__ = [
     "AtomPairs",
     "QuadraticGame",
     "explain_diagonal",
+    "mean_products",
     "multiply_pairs",
     "pairs_of",
     "tiles_of",
@@ -193,7 +194,11 @@ class QuadraticGame(AtomPairs):
             yield 1.0, self.averages.multiply(first, second)
             return
         if self.background.marginal:
-            yield 1.0, _mean_products(self.there, self.lacks, shares, first, second)
+            left, right = (
+                Factors(*(p[:, :, some] for p in self.there)) for some in (first, second)
+            )
+            lacks = self.lacks[:, first], self.lacks[:, second]
+            yield 1.0, mean_products(left, right, lacks, shares)
             return
         for number, share in enumerate(shares):
             row = slice(number, number + 1)
@@ -263,20 +268,21 @@ def multiply_pairs(first: Factors, second: Factors, memory: str) -> Factors:
     return Factors(*(part.reshape(*shape[:2], -1) for part in (values, deficits)))
 
 
-def _mean_products(
-    rows: Factors, lacks: Floats, shares: Floats, first: slice, second: slice
+def mean_products(
+    first: Factors, second: Factors, lacks: tuple[Floats, Floats], shares: Floats
 ) -> Factors:
     """Return the means over rows of the products of pairs of atoms, shape (players, pairs).
 
-    In both forms: ``1 - g h = u + v - u v`` with the deficits u and v, whose means are `lacks`.
+    Factors have shape (players, rows, atoms). In both forms: ``1 - g h = u + v - u v`` with the
+    deficits u and v, whose means are `lacks`.
     """
-    n_players = len(rows.values)
+    n_players = len(first.values)
 
-    def crossed(part: Floats) -> Floats:
-        left = (part[:, :, first] * shares[:, None]).transpose(0, 2, 1)
-        product: Floats = left @ part[:, :, second]
+    def crossed(left: Floats, right: Floats) -> Floats:
+        product: Floats = (left * shares[:, None]).transpose(0, 2, 1) @ right
         return product
 
-    deficits = lacks[:, first, None] + lacks[:, None, second] - crossed(rows.deficits)
-    values = np.where(np.abs(deficits) < 0.5, 1.0 - deficits, crossed(rows.values))
+    deficits = lacks[0][:, :, None] + lacks[1][:, None, :]
+    deficits = deficits - crossed(first.deficits, second.deficits)
+    values = np.where(np.abs(deficits) < 0.5, 1.0 - deficits, crossed(first.values, second.values))
     return Factors(values.reshape(n_players, -1), deficits.reshape(n_players, -1))

@@ -5,7 +5,8 @@
 with the atoms g of a kernel (`pkex.games.atoms`). A present player has the factors
 ``g_aj(x_j) g_cj(x_j)``. An absent one has the factors of a background row, one row after the other
 (interventional: the mean of squares), or ``E[g_aj] E[g_cj]`` (marginal: the square of the mean).
-The latter is a product of means; in `QuadraticGame` it is the mean of a product.
+The latter is a product of means; in `QuadraticGame` it is the mean of a product, and so it is in
+`MeanSquareGame`: a mean of squares as well.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from pkex._util.types import Floats
 from pkex.games.atoms import Atoms, join_factors
 from pkex.games.points import Background
 from pkex.games.protocols import Factors
-from pkex.games.quadratic import AtomPairs, multiply_pairs
+from pkex.games.quadratic import AtomPairs, mean_products, multiply_pairs
 
-__all__ = ["SquareGame"]
+__all__ = ["MeanSquareGame", "SquareGame"]
 
 _FACTORS = 2**19  # of background rows and atoms that are evaluated at once
 
@@ -87,6 +88,32 @@ class SquareGame(AtomPairs):
         for number, share in enumerate(self.shares):
             row = slice(number, number + 1)
             yield float(share), join_factors(self.there, row, every).values[:, 0]
+
+
+class MeanSquareGame(SquareGame):
+    """As a `SquareGame`, with the mean of the square under every background.
+
+    Parameters
+    ----------
+    parts : sequence of (Atoms, array of shape (rows, columns))
+    weights : array of shape (atoms, sets)
+    backgrounds : sequence of Background
+    """
+
+    @property
+    def averaged(self) -> bool:
+        """Whether absent players have means over independent columns."""
+        return self.means is not None
+
+    def absent(self, first: slice, second: slice) -> Iterator[tuple[float, Factors]]:
+        """Give what absent players have in a tile, with shares: of each row, or mean products."""
+        if self.means is None:
+            yield from super().absent(first, second)
+            return
+        every = slice(0, len(self.shares))
+        left, right = (join_factors(self.there, every, atoms) for atoms in (first, second))
+        lacks = self.shares @ left.deficits, self.shares @ right.deficits
+        yield 1.0, mean_products(left, right, lacks, self.shares)
 
 
 def _first_row(factors: Factors) -> Factors:

@@ -240,16 +240,37 @@ def combine_outputs(
 ) -> KernelExpansion:
     """Return the expansion whose outputs are those of the given one times a matrix, shifted."""
     parts: list[KernelExpansion] = []
-    for number, part in enumerate(expansion.parts):
+    for part, share in zip(expansion.parts, _divide_shift(expansion), strict=True):
         changes = {
             "coefficients": part.alpha @ weights,
-            "intercept": part.intercepts @ weights + (shift if number == 0 else 0.0),
+            "intercept": part.intercepts @ weights + share * shift,
             "output_names": output_names,
             "posterior": part.posterior and part.posterior.combine_outputs(weights),
             "ridge": _combine_ridges(part.ridge, weights),
         }
         parts += evolve(part, **changes).parts
     return add_expansions(parts)
+
+
+def _divide_shift(expansion: KernelExpansion) -> list[float]:
+    """Return what each part takes of a shift: the first all of it, or its mixture.
+
+    Then each sample of the mixture takes as much, so that a shift adds nothing to their spread.
+    """
+    first = expansion.parts[0].posterior
+    mixture = None if first is None else first.mixture
+    shares = [0.0] * len(expansion.parts)
+    if mixture is None:
+        shares[0] = 1.0
+        return shares
+    seen = set()
+    for number, part in enumerate(expansion.parts):
+        posterior = part.posterior
+        if posterior is None or posterior.mixture is not mixture or posterior.sample in seen:
+            continue
+        seen.add(posterior.sample)
+        shares[number] = 1.0 / mixture.n_samples
+    return shares
 
 
 def _combine_ridges(ridge: Floats | None, weights: Floats) -> Floats | None:

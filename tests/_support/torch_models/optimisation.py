@@ -78,6 +78,11 @@ def beside_codes() -> Any:
     return moved(MultiTaskGP(BESIDE, Y[:, None], task_feature=2, covar_module=kernel, **GIVEN))
 
 
+def two_of_tasks() -> Any:
+    """Return two models of several tasks, side by side."""
+    return ModelListGP(tasks()(), tasks(mean_module=LinearMean(5), **STRATIFIED)())
+
+
 def equally_scaled() -> Any:
     """Return a model whose tasks differ in their means, but not in their standard deviations."""
     transform = StratifiedStandardize(TASK_COLUMN, torch.arange(3))
@@ -162,6 +167,8 @@ MODELS = [
               shaped_model(SingleTaskGP(X, Y[:, None] + 1.0, outcome_transform=log_transform())),
               single(y=TWO[:, 1:], covar_module=scaled(RBFKernel(ard_num_dims=4)))()),
               n_outputs=2),
+    TorchCase("ModelListGP of MultiTaskGP", two_of_tasks, TASKS, n_outputs=2, noise_differs=True),
+    TorchCase("ModelListGP of MultiTaskGP at a task", two_of_tasks, task=1.0, n_outputs=2),
     TorchCase("PairwiseGP", preferences),
     TorchCase("PairwiseGP Normalize", lambda: preferences(input_transform=Normalize(4))),
 ]  # fmt: skip

@@ -40,7 +40,7 @@ from pkex.readers.gpytorch.copies import array, exactly, take_slice, tensor, wor
 from pkex.readers.gpytorch.kernels import convert_covariance, leaves
 from pkex.readers.gpytorch.means import affine_mean
 from pkex.readers.gpytorch.transforms import explain_logarithms, outcome_map, preparation
-from pkex.readers.reading import refuse_given
+from pkex.readers.reading import check_task, refuse_given
 
 __all__ = [
     "PosteriorMean",
@@ -102,14 +102,28 @@ def ensemble_process(model: Any, given: Given) -> Reading:
 
 
 def model_list(model: Any, given: Given) -> Reading:
-    """ModelListGP: the posterior means of its models side by side."""
+    """ModelListGP: the posterior means of its models side by side, all at a task or at none."""
     refuse_given(given, model)
     readings = [read(each) for each in model.models]
+    tasks = tuple(sorted(set().union(*(each.tasks for each in readings))))
+    check_task(given.task, tasks, model)
+    if given.task is not None:
+        at_task = Given(task=given.task)
+        pairs = zip(model.models, readings, strict=True)
+        readings = [read(each, at_task) if reading.tasks else reading for each, reading in pairs]
+    widths = {len(each.expansion.feature_names) for each in readings}
+    if len(widths) > 1:
+        known = " and ".join(map(str, sorted(widths)))
+        fixes = "Fix the task of those that have one with task=, or explain" if tasks else "Explain"
+        raise UnsupportedModelError(
+            f"the models of this {type(model).__name__} take different numbers of columns "
+            f"({known}), so no row fits all of them. {fixes} them one by one."
+        )
     names = default_names("y", sum(each.expansion.n_outputs for each in readings))
     expansion = stack([each.expansion for each in readings], names)
     predict = partial(_side_by_side, tuple(each.predict for each in readings))
     tol = max(each.tol for each in readings)
-    return Reading(expansion, predict, tol, notes=_join_notes(readings))
+    return Reading(expansion, predict, tol, tasks=tasks, notes=_join_notes(readings))
 
 
 def _join_notes(readings: list[Reading]) -> tuple[str, ...]:
