@@ -38,8 +38,11 @@ __all__ = [
     "NativeGame",
     "config",
     "contract_looked_up",
+    "integrate_cells",
     "integrate_sparse",
+    "measure_cells",
     "measure_distances",
+    "multiply_cells",
     "sum_blocks",
     "sum_chain",
 ]
@@ -60,6 +63,9 @@ contract_looked_up = _kernel.contract_looked_up
 """The loop of `pkex.games.lookup`, for contiguous arrays."""
 measure_distances = _kernel.measure_distances
 """The loop of `pkex.games.distances`."""
+measure_cells, integrate_cells = _kernel.measure_cells, _kernel.integrate_cells
+multiply_cells = _kernel.multiply_cells
+"""The loops of `pkex.games.corners`."""
 sum_blocks, sum_chain = _kernel.sum_blocks, _kernel.sum_chain
 """The loops of conditional games."""
 integrate_sparse = _kernel.integrate_sparse

@@ -90,6 +90,45 @@ def contract_looked_up(
     isa: str = "",
 ) -> None: ...
 def measure_distances(x: Floats, z: Floats, scales: Floats, to: Floats, isa: str = "") -> None: ...
+def measure_cells(
+    both: Floats,
+    beside: Floats,
+    none: Floats,
+    left: Integers,
+    right: Integers,
+    first: Integers,
+    second: Integers,
+    firsts: Integers,
+    seconds: Integers,
+    to: Floats,
+    isa: str = "",
+) -> None: ...
+def integrate_cells(
+    both: Floats,
+    beside: Floats,
+    none: Floats,
+    left: Integers,
+    right: Integers,
+    first: Integers,
+    second: Integers,
+    square: Floats,
+    shares: Floats,
+    sums: Floats,
+    isa: str = "",
+) -> None: ...
+def multiply_cells(
+    both: Floats,
+    beside: Floats,
+    none: Floats,
+    left: Integers,
+    right: Integers,
+    first: Integers,
+    second: Integers,
+    square: Floats,
+    shares: Floats,
+    matrices: Floats,
+    isa: str = "",
+) -> None: ...
 def integrate_sparse(
     nodes: Floats,
     shares: Floats,

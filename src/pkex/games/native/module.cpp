@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "checks.hpp"
+#include "corner_binding.hpp"
 #include "distance_binding.hpp"
 #include "game.hpp"
 #include "lookup_binding.hpp"
@@ -396,6 +397,7 @@ NB_MODULE(_kernel, module) {
     pkex::bind_trees(module);
     pkex::bind_lookup(module);
     pkex::bind_distances(module);
+    pkex::bind_corners(module);
     pkex::bind_sparse(module);
     module.def("kinds", &kinds);
     module.def("config", &config);
