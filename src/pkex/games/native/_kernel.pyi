@@ -66,6 +66,17 @@ class Game:
         given_values: Floats | None = None,
         integrals: bool = False,
     ) -> tuple[int, list[int], float]: ...
+    def add_pairs_against(
+        self,
+        x: Floats,
+        z: Floats,
+        scale: float,
+        values: Floats,
+        absent: Floats,
+        absent_deficits: Floats,
+        given: Floats | None = None,
+        given_values: Floats | None = None,
+    ) -> tuple[int, list[int], float]: ...
     def factors(
         self,
         x: Floats,
