@@ -35,6 +35,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(posterior_moments, "_PAIRS", 200)
     monkeypatch.setattr(covariance, "_PAIRS", 200)
     monkeypatch.setattr(covariance, "_NODES", 500)
+    monkeypatch.setattr(covariance, "_LEAST", 1)
     monkeypatch.setattr(quadratic, "_FACTORS", 4000)
     monkeypatch.setattr(quadratic, "_BLOCK", 2)
     for name, size in {"_TILE": 500, "_SIDE": 1, "_STEP": 500, "_ROWS": 2000}.items():

@@ -230,6 +230,26 @@ def test_single_pairs_with_absent_factors(d, size, kind):
 
 
 @both_games
+@pytest.mark.parametrize("size", [1.0, 3.0])
+def test_several_sets_of_absent_factors_are_added_one_after_the_other(size, kind):
+    rng = np.random.default_rng(int(size))
+    x, z = rng.normal(size=(2, 4)), rng.normal(size=(11, 4))
+    values = rng.uniform(-size, size, size=(4, 5, 11))
+    absent = Factors(values, 1.0 - values)
+    (term,) = (2.5 * RBF(1.5)).terms(4)
+    game = general(kind, term)
+    expected, found = np.zeros((2, 5, 2, 11))
+    every = [
+        game.add_pairs(x, z, expected, Factors(*(part[:, number] for part in absent)))
+        for number in (1, 2, 3)
+    ]
+    added = game.add_pairs_against(x, z, found, Factors(*(part[:, 1:4] for part in absent)))
+    np.testing.assert_array_equal(found, expected)
+    assert set(added.rules) == {rule for one in every for rule in one.rules}
+    assert added.largest == max(one.largest for one in every)
+
+
+@both_games
 @pytest.mark.parametrize("d", [1, 2, 3, 7])
 def test_a_player_without_columns_takes_the_integral_of_the_others(d, kind):
     """Absent it is 0 and present 1, so that its value is the integral without it."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,9 @@ from pkex.games.covariance import JointCovariance
 from pkex.games.engine import run_reduction
 from pkex.games.hierarchy import Hierarchy
 from pkex.games.points import WeightedPoints
+from pkex.games.threads import run_in_order
 from pkex.models.posterior import Posterior
-from pkex.models.posterior_moments import UNIT
+from pkex.models.posterior_moments import UNIT, blocks_of_rows
 from pkex.models.products import as_products
 from pkex.readers.reading import outer_stack_level
 from pkex.results.importance import Importance
@@ -43,6 +45,8 @@ from pkex.results.importance import Importance
 __all__ = ["explain_importance", "joint_covariances"]
 
 _DRAWS = 256
+_WORTH = 2**24  # multiplications for which threads are started: a few milliseconds
+_OF_ROOT = 8  # such multiplications that a root takes, times the cube of the rows
 _ROOM = 2**30  # bytes of covariances, or of values of pairs, that are held
 
 
@@ -65,13 +69,16 @@ def explain_importance(
         check_posteriors(problem, asked)
         refuse_hierarchy(problem, asked)
         X = X.toarray() if is_sparse(X) else X
-        options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
-        draws = _draw_means(problem, problem.prepare(X), int(n_draws), generator, **options)
+        prepared = problem.prepare(X)
+        _check_room(problem, len(prepared.parts[0]), int(n_draws))
     explanation = explain_rows(problem, X, n_jobs=n_jobs, progress=progress)
     importance: Importance = explanation.importance()
     if not n_draws:
         return importance
-    draws = draws.reshape(int(n_draws), *explanation.values.shape[1:])
+    options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    means = explanation.values
+    draws = _draw_means(problem, prepared, means, int(n_draws), generator, **options)
+    draws = draws.reshape(int(n_draws), *means.shape[1:])
     return replace(importance, has_std=True, draws=draws)
 
 
@@ -115,7 +122,7 @@ def joint_covariances(
     for points, posterior, rows, reduction in uncertain:
         with single_blas():
             prior, _ = run_reduction(reduction, **options)
-        error = _subtract_explained(points, posterior, rows, prior)
+            error = _subtract_explained(points, posterior, rows, prior, n_jobs)
         total += prior[:, None] * posterior.scales[:, None, None]
         off += error[:, None] * posterior.scales[:, None]
     variances = np.einsum("jkrr->jkr", total).max(axis=0, initial=0.0)
@@ -124,20 +131,35 @@ def joint_covariances(
 
 
 def _subtract_explained(
-    points: WeightedPoints, posterior: Posterior, rows: Floats, prior: Floats
+    points: WeightedPoints,
+    posterior: Posterior,
+    rows: Floats,
+    prior: Floats,
+    n_jobs: int | None,
 ) -> Floats:
     """Subtract ``V' A^-1 V`` in place; return what rounding may cost, shape (features, rows).
 
     See `pkex.models.posterior_moments.subtract_explained`.
     """
-    values = points.pair_values(rows)  # (features, rows, points)
+    values = np.empty((len(prior), len(rows), len(points.z)))  # (features, rows, points)
+    blocks = blocks_of_rows(points, len(rows))
+    parts = run_in_order(points.pair_values, [rows[some] for some in blocks], n_jobs)
+    for some, part in zip(blocks, parts, strict=True):
+        values[:, some] = part
     cost = np.empty(values.shape[:2])
-    for covariance, of_feature, off in zip(prior, values, cost, strict=True):
-        white = posterior.whiten(of_feature.T)
-        off[:] = UNIT * (np.diagonal(covariance) + posterior.bound_rounding(white))
-        explained = white.T @ posterior.weigh(white)
-        covariance -= 0.5 * (explained + explained.T)
+    jobs = _jobs(values.size * sum(values.shape[1:]), n_jobs)
+    every = run_in_order(partial(_explain_feature, posterior), list(values), jobs)
+    for covariance, off, (explained, rounding) in zip(prior, cost, every, strict=True):
+        off[:] = UNIT * (np.diagonal(covariance) + rounding)
+        covariance -= explained
     return cost
+
+
+def _explain_feature(posterior: Posterior, values: Floats) -> tuple[Floats, Floats]:
+    """Return what training points explain of a feature's covariances, and the rounding of it."""
+    white = posterior.whiten(values.T)
+    explained = white.T @ posterior.weigh(white)
+    return 0.5 * (explained + explained.T), posterior.bound_rounding(white)
 
 
 def _forecast(reductions: list[JointCovariance], n_rows: int, progress: bool) -> Forecast:
@@ -179,6 +201,7 @@ def _check_room(problem: Problem, n_rows: int, n_draws: int = 0) -> None:
 def _draw_means(
     problem: Problem,
     prepared: PreparedRows,
+    means: Floats,
     n_draws: int,
     generator: np.random.Generator,
     **options: Any,
@@ -187,21 +210,28 @@ def _draw_means(
 
     A draw from a mixture is one of a single sample, of which the model has a share: its values
     are times the number of samples, and its covariances those of an average over the samples.
+    `means` are the values of the whole model.
     """
     expansion, n_rows = problem.expansion, len(prepared.parts[0])
-    _check_room(problem, n_rows, n_draws)
     values = np.zeros((n_draws, len(problem.feature_groups), expansion.n_outputs, n_rows))
     for numbers, places, count in _processes(problem, n_draws, generator):
-        mean: Any = sum(
-            problem.games[i].explain(prepared.parts[i], n_jobs=options["n_jobs"]).values
-            for i in numbers
-        )
+        mean: Any = means.reshape(n_rows, values.shape[1], -1)
+        if len(numbers) < len(expansion.parts):
+            mean = sum(
+                problem.games[i].explain(prepared.parts[i], n_jobs=options["n_jobs"]).values
+                for i in numbers
+            )
         values[places] += count * np.moveaxis(mean, 0, -1)
         cov = joint_covariances(problem, prepared, numbers, **options)
-        for j, k in np.ndindex(*cov.shape[:2]):
-            values[places, j, k] += _draw(count * cov[j, k], len(places), generator)
-    means: Floats = np.abs(values, out=values).mean(axis=-1)
-    return means
+        cov *= count
+        of_values = list(cov.reshape(-1, n_rows, n_rows))
+        jobs = _jobs(_OF_ROOT * len(of_values) * n_rows**3, options["n_jobs"])
+        with single_blas():
+            roots = run_in_order(_find_root, of_values, jobs)
+            for (j, k), root in zip(np.ndindex(*cov.shape[:2]), roots, strict=True):
+                values[places, j, k] += generator.standard_normal((len(places), n_rows)) @ root
+    draws: Floats = np.abs(values, out=values).mean(axis=-1)
+    return draws
 
 
 def _processes(
@@ -222,14 +252,18 @@ def _processes(
             yield numbers, every[numbers[0]], 1 if key is None else key[0].n_samples
 
 
-def _draw(cov: Floats, n_draws: int, generator: np.random.Generator) -> Floats:
-    """Return draws from a normal distribution, shape (draws, rows).
+def _find_root(covariance: Floats) -> Floats:
+    """Return the symmetric root of a covariance.
 
     A covariance of rows that resemble each other is singular up to rounding, so its root is found
     by eigenvalues. The symmetric root is a continuous function of the covariance, so draws of one
     state do not depend on how eigenvectors of nearly equal eigenvalues come out.
     """
-    levels, vectors = np.linalg.eigh(cov)
-    root = (vectors * np.sqrt(np.maximum(levels, 0.0))) @ vectors.T
-    draws: Floats = generator.standard_normal((n_draws, len(cov))) @ root
-    return draws
+    levels, vectors = np.linalg.eigh(covariance)
+    root: Floats = (vectors * np.sqrt(np.maximum(levels, 0.0))) @ vectors.T
+    return root
+
+
+def _jobs(work: float, n_jobs: int | None) -> int | None:
+    """Return how many jobs suit tasks of BLAS of so many multiplications in all."""
+    return n_jobs if work >= _WORTH else 1

@@ -14,8 +14,11 @@ __all__ = [
     "MISSING",
     "config",
     "contract_looked_up",
+    "integrate_cells",
     "integrate_sparse",
+    "measure_cells",
     "measure_distances",
+    "multiply_cells",
     "sum_blocks",
     "sum_chain",
 ]
@@ -34,6 +37,10 @@ integrate_sparse: Any = None
 """That of `pkex.games.sparse_integrals`, or None."""
 measure_distances: Any = None
 """That of `pkex.games.distances`, or None."""
+measure_cells: Any = None
+"""Those of `pkex.games.corners`, or None."""
+integrate_cells: Any = None
+multiply_cells: Any = None
 
 
 def config() -> dict[str, str | list[str]]:
@@ -46,8 +53,11 @@ try:
         NativeGame,
         config,
         contract_looked_up,
+        integrate_cells,
         integrate_sparse,
+        measure_cells,
         measure_distances,
+        multiply_cells,
         sum_blocks,
         sum_chain,
     )

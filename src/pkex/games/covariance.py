@@ -30,7 +30,7 @@ Two rows x and y have the same integrals with ``k(x, y)`` in the place of ``k(x,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -38,13 +38,17 @@ from pkex._util.lazy import lazy
 from pkex._util.types import Floats, Indices
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import diagonal_factors
+from pkex.games.backend import native
 from pkex.games.blocks import rectangle
 from pkex.games.corners import (
-    Corners,
+    Cells,
+    Extents,
     Square,
     at_nodes,
     integrate_diagonal,
+    integrate_products,
     leave_one_out,
+    measure_cells,
     square_of,
 )
 from pkex.games.layout import as_column_major
@@ -59,8 +63,10 @@ __all__ = ["JointCovariance", "PriorCovariance"]
 
 
 _NODES = 2**17  # factors at nodes that are held at once: 1 MiB
+_COMPILED = 2**6  # times as many take the compiled loop a few milliseconds, and no memory
 _PAIRS = 2**22  # factors of pairs of background rows that are held at once
 _BLOCKS = 16  # of rows; those of a block share the pairs of background rows
+_LEAST = 2**17  # corners of a block at least, which take the compiled loop a millisecond
 _DERIVATIVE = 2.0  # what a derivative in the other variable adds to lam
 
 
@@ -82,6 +88,7 @@ class PriorCovariance:
         self.background: Background = points.background
         self.games: Sequence[Game] = self.plan.games()
         n_players = self.plan.n_players
+        self.least = max(1, _LEAST // 4) if full else _LEAST
         self.shape = (n_players, n_players) if full else (n_players,)
         self.sums = Accumulator(matrices=(len(x), *self.shape), error=(len(x),))
 
@@ -90,7 +97,8 @@ class PriorCovariance:
         n_terms, n_rows = len(self.games), len(self.x)
         n_background = len(self.background.rows)
         most = max(1, _PAIRS // (self.plan.n_players * n_background))
-        step = min(most, -(-n_rows // _BLOCKS))
+        n_pairs = 1 if self.background.marginal else n_background * min(most, n_background) // 2
+        step = min(most, self._rows_of_block(n_rows * self.plan.n_players * n_pairs))
         blocks = [rows for rows, _ in rectangle(n_rows, 1, step)]
         strips = [slice(0, n_background)]
         if self.background.marginal:
@@ -104,18 +112,21 @@ class PriorCovariance:
             for rows in blocks
         ]
 
+    def _rows_of_block(self, n_corners: int) -> int:
+        """Return how many rows a block has: few where they are work enough."""
+        n_blocks = max(1, min(_BLOCKS, n_corners // self.least))
+        return -(-len(self.x) // n_blocks)
+
     def run(self, task: Task) -> tuple[slice, Floats, Floats]:
         """Return the matrices of some rows, or what a strip of the background adds to them."""
         game, x = self.games[task.term], self.x[task.rows]
         diagonal = diagonal_factors(game.term, self.plan.players, x).deficits
-        blocks: Iterable[tuple[slice, Corners, Floats]]
         if self.background.marginal:
-            blocks = [(slice(None), self._means(task.term, x, diagonal), np.ones(1))]
+            every = np.arange(len(x))
+            cells, shares = self._means(task.term, x, diagonal, every, every), np.ones(1)
         else:
-            blocks = self._strips(game, x, diagonal, task.points)
-        matrices, worst = np.empty((len(x), *self.shape)), np.empty(len(x))
-        for some, corners, shares in blocks:
-            matrices[some], worst[some] = self._integrals(game.ladder, corners, shares)
+            cells, shares = self._strip(game, x, diagonal, task.points)
+        matrices, worst = self._integrals(game.ladder, cells, shares)
         if self.full and not self.background.marginal:  # of (b, c) and of (c, b)
             matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
         scale = game.term.coefficient
@@ -135,12 +146,12 @@ class PriorCovariance:
                 self.sums["matrices"][place] += self._single(single)
         return self.sums["matrices"], self.sums["error"]
 
-    def _means(self, term: int, x: Floats, diagonal: Floats) -> Corners:
-        """Return the corners of rows under marginal removal, one pair for each row."""
-        rows, shares = self.background.rows, self.background.weights
-        beside = mean_factors(self.games[term], rows, x, shares).deficits
-        none = np.broadcast_to(self._means_of_pairs[term][:, None], diagonal.shape)
-        return Corners(*(part[:, :, None] for part in (diagonal, beside, beside, none)))
+    def _means(self, term: int, x: Floats, both: Floats, left: Indices, right: Indices) -> Cells:
+        """Return the cells of rows under marginal removal, with one pair that is the mean."""
+        rows, shares, only = self.background.rows, self.background.weights, np.zeros(1, np.int64)
+        beside = mean_factors(self.games[term], rows, x, shares).deficits[:, :, None]
+        none = self._means_of_pairs[term][:, None]
+        return Cells.of(both, beside, none, left, right, only, only)
 
     @lazy
     def _means_of_pairs(self) -> list[Floats]:
@@ -156,33 +167,17 @@ class PriorCovariance:
             means.append(total)
         return means
 
-    def _strips(
-        self, game: Game, x: Floats, diagonal: Floats, strip: slice
-    ) -> Iterator[tuple[slice, Corners, Floats]]:
-        """Yield rows, their corners with pairs of background rows, and weights of the pairs.
-
-        Each unordered pair is met once. Few pairs have several rows, so that steps are not short.
-        """
+    def _strip(self, game: Game, x: Floats, diagonal: Floats, strip: slice) -> tuple[Cells, Floats]:
+        """Return cells of rows with pairs of background rows, each unordered pair once; weights."""
         rows, shares = self.background.rows, self.background.weights
-        every = game.factors(x, rows).deficits
         between: Factors = game.factors(rows[strip], rows[strip.start :])
         first, second = np.triu_indices(strip.stop - strip.start, m=len(rows) - strip.start)
         none = between.deficits[:, first, second]
         first, second = first + strip.start, second + strip.start
         weights = shares[first] * shares[second]
         weights[first != second] *= 2.0
-        step = max(1, _NODES // none.size)
-        for start in range(0, len(x), step):
-            some = slice(start, min(start + step, len(x)))
-            beside, both = every[:, some], diagonal[:, some, None]
-            shape = (len(none), some.stop - start, len(weights))
-            corners = Corners(
-                np.broadcast_to(both, shape),
-                np.take(beside, second, axis=2),  # contiguous, as indexing would not be
-                np.take(beside, first, axis=2),
-                np.broadcast_to(none[:, None], shape),
-            )
-            yield some, corners, weights
+        every, beside = np.arange(len(x)), game.factors(x, rows).deficits
+        return Cells.of(diagonal, beside, none, every, every, first, second), weights
 
     def _single(self, single: SinglePlayer) -> Floats:
         """Return the variance of the value of a term of one player: of ``f(x) - mean f(b)``."""
@@ -196,36 +191,39 @@ class PriorCovariance:
         between = shares @ single.drop(rows, rows) @ shares
         return 2.0 * beside - between - single.term.coefficient * diagonal
 
-    def _rules(self, ladder: Ladder, corners: Corners) -> Iterator[tuple[Rule, Indices]]:
-        """Yield rules, each with the rows all of whose pairs it covers."""
-        low, high = corners.lowest, corners.highest
+    def _rules(self, ladder: Ladder, extents: Extents) -> Iterator[tuple[Rule, Indices]]:
+        """Yield rules, each with the rows all of whose cells it covers."""
+        lam, low, high = extents
         outside = (low < ladder.lower - 2.0**-40) | (high > 1.0 + 2.0**-40)
-        steps = np.searchsorted(ladder.limits, corners.lam + _DERIVATIVE)
+        steps = np.searchsorted(ladder.limits, lam + _DERIVATIVE)
         steps[outside] = len(ladder.rules)
         for step in np.unique(steps).tolist():
             rule = ladder.rules[step] if step < len(ladder.rules) else ladder.fallback
             yield rule, np.flatnonzero(steps == step)
 
-    def _integrals(self, ladder: Ladder, corners: Corners, shares: Floats) -> tuple[Floats, Floats]:
+    def _integrals(self, ladder: Ladder, cells: Cells, shares: Floats) -> tuple[Floats, Floats]:
         """Return the weighted sums over pairs of the integrals of some rows, and their errors.
 
         These are what the rules may err by.
         """
-        n_players, n_rows, n_pairs = corners.first.shape
+        (n_players, n_rows), n_pairs = cells.both.shape, len(shares)
         totals, errors = np.zeros((n_rows, *self.shape)), np.empty(n_rows)
-        is_positive = bool(corners.lowest.min() >= 0.0)
-        for rule, rows in self._rules(ladder, corners):
+        extents = measure_cells(cells)
+        is_positive = bool(extents.lowest.min() >= 0.0)
+        for rule, rows in self._rules(ladder, extents):
             square = square_of(rule)
             errors[rows] = 8.0 * rule.relative_error * float(shares.sum())
-            most = max(1, _NODES // (n_players * len(square.weights)))
+            compiled = native() is not None and (is_positive or not self.full)
+            held = _NODES * _COMPILED if compiled else _NODES
+            most = max(1, held // (n_players * len(square.weights)))
             width = min(most, n_pairs)
-            chosen = corners if len(rows) == n_rows else corners.take(rows)
+            chosen = cells if len(rows) == n_rows else cells.take(rows)
             for some, _ in rectangle(len(rows), 1, most // width):
                 for _, pairs in rectangle(1, n_pairs, width):
                     raise_if_cancelled()
                     here, local = chosen.cut(some, pairs), shares[pairs]
                     if not self.full:
-                        totals[rows[some]] += (integrate_diagonal(here, square) @ local).T
+                        totals[rows[some]] += integrate_diagonal(here, square, local)
                     elif is_positive:
                         totals[rows[some]] += _covariances(here, square, local)
                     else:
@@ -250,13 +248,14 @@ class JointCovariance(PriorCovariance):
 
     def tasks(self) -> Sequence[Task]:
         """Return some rows for each term, each with all rows from the first of them on."""
-        n_rows, work = len(self.x), self.plan.n_players * len(self.x)
+        (n_rows, n_players), n_pairs = (len(self.x), self.plan.n_players), 1
         if self.background.marginal:
             _ = self._means_of_pairs
         else:
-            work = max(work, n_rows * len(self.background.rows) ** 2)
-        most = max(1, _PAIRS // work)
-        blocks = [rows for rows, _ in rectangle(n_rows, 1, min(most, -(-n_rows // _BLOCKS)))]
+            n_pairs = len(self.background.rows) ** 2
+        most = max(1, _PAIRS // (n_rows * max(n_players, n_pairs)))
+        step = min(most, self._rows_of_block(n_players * n_pairs * n_rows**2 // 2))
+        blocks = [rows for rows, _ in rectangle(n_rows, 1, step)]
         terms = range(len(self.games))
         return [Task(some, slice(some.start, n_rows), term) for term in terms for some in blocks]
 
@@ -268,7 +267,8 @@ class JointCovariance(PriorCovariance):
         first, second = np.triu_indices(len(x), m=len(others))
         both = both[:, first, second]
         if self.background.marginal:
-            covariances = self._of_means(task.term, others, both, first, second)
+            cells = self._means(task.term, others, both, first, second)
+            covariances = self._integrals(game.ladder, cells, np.ones(1))[0].T
         else:
             covariances = self._of_each(game, others, both, first, second)
         block = np.zeros((self.plan.n_players, len(x), len(others)))
@@ -289,17 +289,6 @@ class JointCovariance(PriorCovariance):
                 matrices[single.player] += self._single(single)
         return matrices, np.zeros(len(self.x))
 
-    def _of_means(
-        self, term: int, x: Floats, both: Floats, first: Indices, second: Indices
-    ) -> Floats:
-        """Return the covariances of pairs of rows under marginal removal, (players, pairs)."""
-        game, background = self.games[term], self.background
-        beside = mean_factors(game, background.rows, x, background.weights).deficits
-        none = np.broadcast_to(self._means_of_pairs[term][:, None], both.shape)
-        parts = both, beside[:, first], beside[:, second], none
-        corners = Corners(*(part[:, :, None] for part in parts))
-        return self._integrals(game.ladder, corners, np.ones(1))[0].T
-
     def _of_each(
         self, game: Game, x: Floats, both: Floats, first: Indices, second: Indices
     ) -> Floats:
@@ -310,17 +299,8 @@ class JointCovariance(PriorCovariance):
             none = game.factors(rows[strip], rows).deficits.reshape(len(both), -1)
             weights = np.outer(shares[strip], shares).ravel()
             b, c = np.divmod(np.arange(len(weights)), len(rows))
-            b += strip.start
-            for pair, (i, k) in enumerate(zip(first, second, strict=True)):
-                raise_if_cancelled()
-                parts = (
-                    np.broadcast_to(both[:, pair : pair + 1], none.shape),
-                    beside[:, i][:, c],
-                    beside[:, k][:, b],
-                    none,
-                )
-                corners = Corners(*(part[:, None] for part in parts))
-                covariances[:, pair] += self._integrals(game.ladder, corners, weights)[0][0]
+            cells = Cells.of(both, beside, none, first, second, b + strip.start, c)
+            covariances += self._integrals(game.ladder, cells, weights)[0].T
         return covariances
 
     def _single(self, single: SinglePlayer) -> Floats:
@@ -335,34 +315,23 @@ class JointCovariance(PriorCovariance):
         return beside[:, None] + beside - between - single.drop(self.x, self.x)
 
 
-def _covariances(corners: Corners, square: Square, shares: Floats) -> Floats:
+def _covariances(cells: Cells, square: Square, shares: Floats) -> Floats:
     """Return the weighted sums of the whole matrices, for factors that are not negative."""
-    at, in_t, in_s, weights = square
-    n_players, n_rows, _ = corners.first.shape
-    f = at_nodes(corners, at, 1.0)
-    worth = np.multiply.reduce(f, axis=0) * np.tile(np.outer(shares, weights).ravel(), n_rows)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inverse = np.where(f > 0.0, 1.0 / f, 0.0)
-    left = at_nodes(corners, in_t, 0.0) * inverse
-    left *= worth
-    right = at_nodes(corners, in_s, 0.0) * inverse
-    left, right = (part.reshape(n_players, n_rows, -1) for part in (left, right))
-    matrices: Floats = left.transpose(1, 0, 2) @ right.transpose(1, 2, 0)
-    every = np.arange(n_players)
-    matrices[:, every, every] = (integrate_diagonal(corners, square) @ shares).T
+    matrices = integrate_products(cells, square, shares)
+    every = np.arange(matrices.shape[1])
+    matrices[:, every, every] = integrate_diagonal(cells, square, shares)
     return matrices
 
 
-def _any_covariances(corners: Corners, square: Square, shares: Floats) -> Floats:
+def _any_covariances(cells: Cells, square: Square, shares: Floats) -> Floats:
     """Return the same for any factors, leaving out two players without a division."""
-    at, in_t, in_s, weights = square
-    n_players, n_rows, _ = corners.first.shape
+    (n_players, n_rows), corners = cells.both.shape, cells.corners()
     f, left, right = (
-        at_nodes(corners, at, 1.0),
-        at_nodes(corners, in_t, 0.0),
-        at_nodes(corners, in_s, 0.0),
+        at_nodes(corners, square.at, 1.0),
+        at_nodes(corners, square.in_t, 0.0),
+        at_nodes(corners, square.in_s, 0.0),
     )
-    weight = np.tile(np.outer(shares, weights).ravel(), n_rows)
+    weight = np.tile(np.outer(shares, square.weights).ravel(), n_rows)
     matrices = np.empty((n_rows, n_players, n_players))
     for j in range(n_players):
         rest = f.copy()
@@ -370,5 +339,5 @@ def _any_covariances(corners: Corners, square: Square, shares: Floats) -> Floats
         products = leave_one_out(rest, weight * left[j]) * right
         matrices[:, j] = products.reshape(n_players, n_rows, -1).sum(axis=2).T
     every = np.arange(n_players)
-    matrices[:, every, every] = (integrate_diagonal(corners, square) @ shares).T
+    matrices[:, every, every] = integrate_diagonal(cells, square, shares)
     return matrices

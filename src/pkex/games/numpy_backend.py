@@ -199,6 +199,15 @@ class NumPyGame:
         values[-1] += scale * totals.reshape(shape)[0]
         return Added(rules, float(magnitudes.max(initial=0.0)))
 
+    def add_pairs_against(self, x: Floats, z: Floats, values: Floats, absent: Factors) -> Added:
+        """Do as `add_pairs` for several sets of absent factors, one after the other."""
+        every = [
+            self.add_pairs(x, z, values, Factors(*(part[:, number] for part in absent)))
+            for number in range(absent.values.shape[1])
+        ]
+        rules = tuple({rule for added in every for rule in added.rules})
+        return Added(rules, max((added.largest for added in every), default=0.0))
+
     def _present(self, x: Floats, z: Floats, absent: Factors | None) -> Factors:
         """Return the factors of present players; in the neutral game from the deficits alone."""
         if absent is not None:

@@ -236,6 +236,12 @@ class Game(Protocol):
         factors. With `integrals` the others take ``Q_j`` instead of ``phi_j``.
         """
 
+    def add_pairs_against(self, x: Floats, z: Floats, values: Floats, absent: Factors) -> Added:
+        """Do as `add_pairs` for several sets of absent factors, one after the other.
+
+        `absent` have shape (players, sets, points), their points contiguous.
+        """
+
     def factors(self, x: Floats, z: Floats) -> Factors:
         """Return the players' factors, of shape (players, rows, points)."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -119,16 +120,20 @@ class EachRow:
 
     def add_pairs(self, game: Game, x: Floats, z: Floats, values: Floats) -> None:
         """Add the mean over the rows of the values of every pair; see `Game.add_pairs`."""
-        step = max(1, _GIVEN // (len(game.players) * len(z)))
+        most = min(_GIVEN, _SCENARIOS // max(1, len(x)))
+        step = max(1, most // (len(game.players) * len(z)))
         ends = np.append(np.diff(self.weights) != 0.0, True)  # of rows that have the same weight
         alike = np.zeros_like(values)
         for start in range(0, len(self.rows), step):
             raise_if_cancelled()
             stand_in = game.factors(self.rows[start : start + step], z)
-            for number in range(stand_in.values.shape[1]):
-                game.add_pairs(x, z, alike, Factors(*(part[:, number] for part in stand_in)))
-                if ends[start + number]:
-                    alike *= self.weights[start + number]
+            here = ends[start : start + step].copy()
+            here[-1] = True  # of those whose factors there are
+            for first, stop in pairwise([0, *(np.flatnonzero(here) + 1).tolist()]):
+                some = Factors(*(part[:, first:stop] for part in stand_in))
+                game.add_pairs_against(x, z, alike, some)
+                if ends[start + stop - 1]:
+                    alike *= self.weights[start + stop - 1]
                     values += alike
                     alike[...] = 0.0
 

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotri
 
 from pkex._util.lazy import lazy
+from pkex._util.triangular import solve_lower
 from pkex._util.types import Floats
 from pkex._util.validation import as_floats
 
@@ -244,8 +244,7 @@ class Posterior:
         >>> posterior.whiten(np.array([[2.0], [4.0]])).ravel()
         array([1., 2.])
         """
-        whitened: Floats = solve_triangular(self.cholesky, values, lower=True, check_finite=False)
-        return whitened
+        return solve_lower(self.cholesky, values)
 
     def coefficients(self, whitened: Floats) -> Floats:
         """Return ``(K + noise)^-1 values`` from whitened values, or ``L^-T C L^-1 values``.
@@ -302,10 +301,7 @@ class Posterior:
         return whitened if self.core is None else self.core @ whitened
 
     def _solve_transposed(self, values: Floats) -> Floats:
-        solution: Floats = solve_triangular(
-            self.cholesky, values, lower=True, trans=1, check_finite=False
-        )
-        return solution
+        return solve_lower(self.cholesky, values, transposed=True)
 
     def inverse(self) -> Floats:
         """Return ``(K + noise)^-1``; with a core ``L^-T C L^-1``.

@@ -29,6 +29,7 @@ from pkex.models.posterior import Posterior
 
 __all__ = [
     "UNIT",
+    "blocks_of_rows",
     "bound_mixture_error",
     "count_work",
     "explain_latent_variance",
@@ -39,6 +40,8 @@ __all__ = [
 
 UNIT = 2.0**-53
 _PAIRS = 2**18  # values of pairs held at once, which are a step of a progress bar
+_WORK = 2**19  # such values, with each background row, that make a block: about a millisecond
+_ROWS = 4  # of a block at least, as they are solved together
 
 
 def subtract_explained(
@@ -53,9 +56,7 @@ def subtract_explained(
 
     See `Posterior.bound_rounding` for the latter; a core is between the two halves of ``A^-1``.
     """
-    most = _PAIRS // (points.plan.n_players * len(points.z))
-    step = even_step(len(rows), balance(len(rows), most))
-    blocks = [some for some, _ in rectangle(len(rows), 1, step)]
+    blocks = blocks_of_rows(points, len(rows))
     cost = np.empty(len(rows))
     explain = partial(_explain_block, points, posterior, rows, prior.ndim == 3)
     with single_blas():
@@ -69,6 +70,15 @@ def subtract_explained(
             cost[some] = UNIT * (variances.max(axis=1, initial=0.0) + rounding)
             prior[some] -= explained
     return cost
+
+
+def blocks_of_rows(points: WeightedPoints, n_rows: int) -> list[slice]:
+    """Return blocks of rows whose values of pairs are found at once."""
+    of_row, background = points.plan.n_players * len(points.z), points.background
+    step = balance(n_rows, _PAIRS // of_row)
+    if background is not None and not background.marginal:
+        step = min(step, max(_ROWS, _WORK // (of_row * len(background.rows))))
+    return [some for some, _ in rectangle(n_rows, 1, even_step(n_rows, step))]
 
 
 def _explain_block(

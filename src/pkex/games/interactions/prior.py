@@ -16,7 +16,7 @@ import numpy as np
 from pkex._util.lazy import lazy
 from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
-from pkex.games.corners import Corners, at_nodes, leave_one_out
+from pkex.games.corners import Cells, at_nodes, leave_one_out
 from pkex.games.covariance import PriorCovariance
 from pkex.games.interactions.recipe import Recipe
 from pkex.games.points import WeightedPoints
@@ -46,6 +46,7 @@ class InteractionPrior(PriorCovariance):
     def __init__(self, points: WeightedPoints, x: Floats, recipe: Recipe) -> None:
         super().__init__(points, x, full=recipe.subsets is None)
         self.recipe = recipe
+        self.least = 1  # a corner takes many times as long
         if recipe.subsets is not None:
             self.shape = (len(recipe.subsets),)
         self.sums = Accumulator(matrices=(len(x), *self.shape), error=(len(x),))
@@ -82,18 +83,18 @@ class InteractionPrior(PriorCovariance):
     def _integrals(
         self,
         ladder: Ladder,  # noqa: ARG002
-        corners: Corners,
+        cells: Cells,
         shares: Floats,
     ) -> tuple[Floats, Floats]:
         """Return the weighted sums over pairs of the variances, and what the rule may err by."""
         at, weights, error = self._functionals
-        n_rows = corners.first.shape[1]
+        n_rows = cells.both.shape[1]
         step = max(1, _NODES // (self.plan.n_players * at.shape[1]))
         totals = np.zeros((n_rows, *self.shape))
         for row in range(n_rows):
             for start in range(0, len(shares), step):
                 raise_if_cancelled()
-                some = corners.cut(slice(row, row + 1), slice(start, start + step))
+                some = cells.cut(slice(row, row + 1), slice(start, start + step)).corners()
                 f = at_nodes(some, at, 1.0)
                 change = (some.first + some.second - some.both - some.none)[:, 0]
                 local = shares[start : start + step]

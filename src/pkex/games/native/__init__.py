@@ -38,8 +38,11 @@ __all__ = [
     "NativeGame",
     "config",
     "contract_looked_up",
+    "integrate_cells",
     "integrate_sparse",
+    "measure_cells",
     "measure_distances",
+    "multiply_cells",
     "sum_blocks",
     "sum_chain",
 ]
@@ -60,6 +63,9 @@ contract_looked_up = _kernel.contract_looked_up
 """The loop of `pkex.games.lookup`, for contiguous arrays."""
 measure_distances = _kernel.measure_distances
 """The loop of `pkex.games.distances`."""
+measure_cells, integrate_cells = _kernel.measure_cells, _kernel.integrate_cells
+multiply_cells = _kernel.multiply_cells
+"""The loops of `pkex.games.corners`."""
 sum_blocks, sum_chain = _kernel.sum_blocks, _kernel.sum_chain
 """The loops of conditional games."""
 integrate_sparse = _kernel.integrate_sparse
@@ -200,12 +206,7 @@ class NativeGame:
         """Add the values of every pair to `values`."""
         if values.size == 0:
             return Added((), 0.0)
-        # It adds to what is there, so there is no second try: only given and absent factors leave
-        # the range.
-        full = bool(self._given_leaves)
-        if absent is not None and not full:
-            full = not (absent.values.min() >= self.ladder.lower and absent.values.max() <= 1.0)
-        program = self._full_program if full else self._program
+        program = self._adding(absent)
         given, given_values = self._given(x, z, absent is not None)
         scale = self.term.coefficient
         status, used, largest = program.add_pairs(
@@ -214,6 +215,27 @@ class NativeGame:
         if status == _NOT_FINITE:
             raise not_finite(self.term)
         return Added(self._rules(used), largest)
+
+    def add_pairs_against(self, x: Floats, z: Floats, values: Floats, absent: Factors) -> Added:
+        """Do as `add_pairs` for several sets of absent factors, one after the other."""
+        if values.size == 0:
+            return Added((), 0.0)
+        program, given = self._adding(absent), self._given(x, z, True)
+        scale = self.term.coefficient
+        status, used, largest = program.add_pairs_against(x, z, scale, values, *absent, *given)
+        if status == _NOT_FINITE:
+            raise not_finite(self.term)
+        return Added(self._rules(used), largest)
+
+    def _adding(self, absent: Factors | None) -> _kernel.Game:
+        """Return the program that adds to what is there, so that there is no second try.
+
+        Only given and absent factors leave the range.
+        """
+        full = bool(self._given_leaves)
+        if absent is not None and not full:
+            full = not (absent.values.min() >= self.ladder.lower and absent.values.max() <= 1.0)
+        return self._full_program if full else self._program
 
     def factors(self, x: Floats, z: Floats) -> Factors:
         """Return the players' factors in both forms."""

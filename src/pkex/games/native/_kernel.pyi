@@ -66,6 +66,17 @@ class Game:
         given_values: Floats | None = None,
         integrals: bool = False,
     ) -> tuple[int, list[int], float]: ...
+    def add_pairs_against(
+        self,
+        x: Floats,
+        z: Floats,
+        scale: float,
+        values: Floats,
+        absent: Floats,
+        absent_deficits: Floats,
+        given: Floats | None = None,
+        given_values: Floats | None = None,
+    ) -> tuple[int, list[int], float]: ...
     def factors(
         self,
         x: Floats,
@@ -90,6 +101,45 @@ def contract_looked_up(
     isa: str = "",
 ) -> None: ...
 def measure_distances(x: Floats, z: Floats, scales: Floats, to: Floats, isa: str = "") -> None: ...
+def measure_cells(
+    both: Floats,
+    beside: Floats,
+    none: Floats,
+    left: Integers,
+    right: Integers,
+    first: Integers,
+    second: Integers,
+    firsts: Integers,
+    seconds: Integers,
+    to: Floats,
+    isa: str = "",
+) -> None: ...
+def integrate_cells(
+    both: Floats,
+    beside: Floats,
+    none: Floats,
+    left: Integers,
+    right: Integers,
+    first: Integers,
+    second: Integers,
+    square: Floats,
+    shares: Floats,
+    sums: Floats,
+    isa: str = "",
+) -> None: ...
+def multiply_cells(
+    both: Floats,
+    beside: Floats,
+    none: Floats,
+    left: Integers,
+    right: Integers,
+    first: Integers,
+    second: Integers,
+    square: Floats,
+    shares: Floats,
+    matrices: Floats,
+    isa: str = "",
+) -> None: ...
 def integrate_sparse(
     nodes: Floats,
     shares: Floats,

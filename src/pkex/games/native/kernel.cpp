@@ -4,6 +4,7 @@
 #include "block.hpp"
 #include "block_sums.hpp"
 #include "conditional_kernel.hpp"
+#include "corner_kernel.hpp"
 #include "distance_kernel.hpp"
 #include "lookup_kernel.hpp"
 #include "means.hpp"
@@ -97,6 +98,11 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                lookup_workspace,
                                contract_looked_up,
                                measure_distances,
+                               measure_cells,
+                               cell_workspace,
+                               integrate_cells,
+                               product_workspace,
+                               multiply_cells,
                                function,
                                multiply_add};
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "checks.hpp"
+#include "corner_binding.hpp"
 #include "distance_binding.hpp"
 #include "game.hpp"
 #include "lookup_binding.hpp"
@@ -271,6 +272,41 @@ nb::tuple add_pairs(const Game& game, const Matrix& x, const Matrix& z, double s
     return nb::make_tuple(int(status), steps_of(used), pairs.largest);
 }
 
+// The same with several sets of absent factors, one after the other: (players, sets, points), their
+// points contiguous.
+nb::tuple add_pairs_against(const Game& game, const Matrix& x, const Matrix& z, double scale,
+                            const Cube& values, const Exponents& absent,
+                            const Exponents& absent_deficits, const std::optional<Given>& given,
+                            const std::optional<Given>& given_values) {
+    const Index points = Index(z.shape(0)), players = game.program().n_players;
+    const Index sets = Index(absent.shape(1));
+    const Rows columns = columns_of(game, x, z);
+    Block block = data_block(game, x, columns, points, given, given_values);
+    require(block.given_values || game.n_given() == 0, "given_values must go with absent factors.");
+    require_shape(absent, "absent", {players, sets, points});
+    require_shape(absent_deficits, "absent_deficits", {players, sets, points});
+    require_shape(values, "values", {players + 1, block.rows, points});
+    require(points < 2 ||
+                (values.stride(2) == 1 && absent.stride(2) == 1 && absent_deficits.stride(2) == 1),
+            "the last axes of values and absent factors must be contiguous.");
+    block.absent_player = absent.stride(0);
+    block.absent_deficits_player = absent_deficits.stride(0);
+    block.sets = 2;  // the workspace of several
+    block.fallback = game.fallback();
+    std::vector<std::uint8_t> used(std::size_t(game.program().n_rungs + 1), 0);
+    block.used = used.data();
+    pkex::Pairs pairs = {values.data(), values.stride(0), values.stride(1), scale, false, 0.0};
+    pkex::Status status = pkex::Status::kDone;
+    run(game, block.sets, [&](double* memory) {
+        for (Index set = 0; set < sets && status == pkex::Status::kDone; ++set) {
+            block.absent = absent.data() + set * absent.stride(1);
+            block.absent_deficits = absent_deficits.data() + set * absent_deficits.stride(1);
+            status = game.backend().add_pairs(game.program(), block, pairs, memory);
+        }
+    });
+    return nb::make_tuple(int(status), steps_of(used), pairs.largest);
+}
+
 // Evaluates the factors of the players and their deficits: (players, rows, points) each, or with
 // shares the sums over the rows, (players, points), added to what is there.
 void factors(const Game& game, const Matrix& x, const Matrix& z, const Result& values,
@@ -381,6 +417,10 @@ NB_MODULE(_kernel, module) {
              "absent_deficits"_a.noconvert() = nb::none(),
              "absent_exponents"_a.noconvert() = nb::none(), "given"_a.noconvert() = nb::none(),
              "given_values"_a.noconvert() = nb::none(), "integrals"_a = false)
+        .def("add_pairs_against", &add_pairs_against, "x"_a.noconvert(), "z"_a.noconvert(),
+             "scale"_a, "values"_a.noconvert(), "absent"_a.noconvert(),
+             "absent_deficits"_a.noconvert(), "given"_a.noconvert() = nb::none(),
+             "given_values"_a.noconvert() = nb::none())
         .def("factors", &factors, "x"_a.noconvert(), "z"_a.noconvert(), "values"_a.noconvert(),
              "deficits"_a.noconvert(), "shares"_a.noconvert() = nb::none(),
              "given"_a.noconvert() = nb::none(), "given_values"_a.noconvert() = nb::none())
@@ -396,6 +436,7 @@ NB_MODULE(_kernel, module) {
     pkex::bind_trees(module);
     pkex::bind_lookup(module);
     pkex::bind_distances(module);
+    pkex::bind_corners(module);
     pkex::bind_sparse(module);
     module.def("kinds", &kinds);
     module.def("config", &config);

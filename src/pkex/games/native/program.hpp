@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "conditional_data.hpp"
+#include "corner_data.hpp"
 #include "deficit_series.hpp"
 #include "distance_data.hpp"
 #include "kinds.hpp"
@@ -162,6 +163,11 @@ struct Backend {
     Index (*lookup_workspace)(const LookedUp&);
     void (*contract_looked_up)(const LookedUp&, double* workspace);
     void (*measure_distances)(const Distances&);
+    void (*measure_cells)(const CellExtents&);
+    Index (*cell_workspace)(const CellSquare&);
+    void (*integrate_cells)(const CellSquare&, double* workspace);
+    Index (*product_workspace)(const CellSquare&);
+    void (*multiply_cells)(const CellSquare&, double* workspace);
     void (*function)(int which, const double* from, double* to, Index count);
     double (*multiply_add)(Index steps);
 };
