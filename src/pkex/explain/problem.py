@@ -187,11 +187,7 @@ class Problem:
             return None
         from pkex.explain.sparse import SparseGames
 
-        games = SparseGames(
-            self.expansion, self.feature_groups, self.measure, self.tol, self.backgrounds
-        )
-        games.prepare()
-        return games
+        return SparseGames(self)
 
     @lazy
     def base_value(self) -> Floats:
