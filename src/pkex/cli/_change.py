@@ -11,10 +11,12 @@ import numpy as np
 import pkex
 from pkex._util.types import Floats
 from pkex._util.words import pluralise
-from pkex.cli import _summary
+from pkex.cli._change_facts import ChangeInputs, ChangeOutputFacts, ChangeResult
+from pkex.cli._input_facts import table_facts
 from pkex.cli._loaded_model import LoadedModel
 from pkex.cli._options import ChangeOptions, FileOptions, Output
 from pkex.cli._session import Session
+from pkex.cli._summary import feature_facts
 from pkex.output.terminal import LINES, bars, draw
 from pkex.output.view import OUTPUTS, View, more
 from pkex.output.view.change import change_remarks, change_tables, column_notes, sentences
@@ -52,11 +54,11 @@ def change(options: ChangeOptions, reading: FileOptions, output: Output) -> int:
             background = selection.handle_missing(background, options.missing)
             session.describe(background)
         result = _compute(model, before, after, background, session, y_before, y_after)
-    inputs = _summary.ChangeInputs(
+    inputs = ChangeInputs(
         model=model.facts,
-        before=_summary.table_facts(before),
-        after=_summary.table_facts(after),
-        background=None if background is None else _summary.table_facts(background),
+        before=table_facts(before),
+        after=table_facts(after),
+        background=None if background is None else table_facts(background),
     )
     facts, details = _facts(result, options), model.details(Before=options.before)
     details |= {"After": str(options.after)}
@@ -124,7 +126,7 @@ def _compute(
     return model.name_columns(result, before)
 
 
-def _facts(result: pkex.Change, options: ChangeOptions) -> _summary.ChangeResult:
+def _facts(result: pkex.Change, options: ChangeOptions) -> ChangeResult:
     """Return the result as the summary has it."""
     assert result.p_value is not None  # there are permutations
     assert result.p_features is not None
@@ -134,7 +136,7 @@ def _facts(result: pkex.Change, options: ChangeOptions) -> _summary.ChangeResult
     sides = (result.totals_before, result.totals_after, result.bases_before, result.bases_after)
     before, after, base_before, base_after = (np.reshape(side, -1) for side in sides)
     outputs = [
-        _summary.ChangeOutputFacts(
+        ChangeOutputFacts(
             name=name,
             before=float(before[k]),
             after=float(after[k]),
@@ -146,7 +148,7 @@ def _facts(result: pkex.Change, options: ChangeOptions) -> _summary.ChangeResult
         )
         for k, name in enumerate(result.output_names or (None,))
     ]
-    return _summary.ChangeResult(
+    return ChangeResult(
         change=bool(result.detected()),
         p_value=result.p_value,
         alpha=result.alpha,
@@ -156,7 +158,7 @@ def _facts(result: pkex.Change, options: ChangeOptions) -> _summary.ChangeResult
         removal=result.removal,
         background_info=str(result.background_info),
         outputs=outputs,
-        features=_summary.feature_facts(
+        features=feature_facts(
             result,
             before=result.means_before,
             after=result.means_after,

@@ -11,6 +11,7 @@ import pkex
 from pkex._util.p_values import choose_n_permutations
 from pkex.cli import _summary
 from pkex.cli._column_facts import change_facts
+from pkex.cli._input_facts import table_facts
 from pkex.cli._monitoring import Monitor
 from pkex.cli._options import DriftOptions, FileOptions, Output, StatisticOptions, split_names
 from pkex.cli._session import Session
@@ -93,7 +94,7 @@ def _finish(
         changes=[change_facts(change) for change in changes],
         **statistic_facts(result, testing),
     )
-    before, after = map(_summary.table_facts, tables)
+    before, after = map(table_facts, tables)
     inputs = _summary.DriftInputs(reference=before, current=after)
     grid, pairs = contribution_grid(result, len(result.values)), pairs_of(result, testing, session)
     details = {"Reference": before["path"], "Current": after["path"]}
