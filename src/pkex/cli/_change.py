@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from pkex.cli._input_facts import table_facts
 from pkex.cli._loaded_model import LoadedModel
 from pkex.cli._options import ChangeOptions, FileOptions, Output
 from pkex.cli._session import Session
+from pkex.cli._statistics import check_level
 from pkex.cli._summary import feature_facts
 from pkex.output.terminal import LINES, bars, draw
 from pkex.output.view import OUTPUTS, View, more
@@ -32,15 +32,7 @@ _CHANGE = 1  # exit code
 def change(options: ChangeOptions, reading: FileOptions, output: Output) -> int:
     """Compare the predictions, and return 1 when a change is detected, else 0."""
     dialect, session = reading.dialect(), Session(**vars(output))
-    alpha = options.alpha
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"--alpha must lie between 0 and 1, got {alpha:g}.")
-    needed = math.ceil(1.0 / alpha) - 1
-    if options.permutations < needed:
-        raise ValueError(
-            f"{options.permutations} permutations cannot reach a p-value of {alpha:g}: pass "
-            f"--permutations {needed} or more."
-        )
+    check_level(options.alpha, options.permutations)
     with session.noting_warnings():
         model = LoadedModel(options, dialect)
         read = [_read(model, path, options, dialect) for path in (options.before, options.after)]

@@ -37,6 +37,7 @@ from pkex.tables.groups import read_groups
 __all__ = [
     "SAMPLE",
     "advice",
+    "check_level",
     "compute",
     "contribution_grid",
     "dependence",
@@ -132,6 +133,19 @@ def sample_size(testing: StatisticOptions) -> int | None:
     if not text.isdecimal() or int(text) < 2:
         raise ValueError(f"--sample {text!r} cannot be read: give a number of rows, or all.")
     return int(text)
+
+
+def check_level(alpha: float, permutations: int | None) -> None:
+    """Refuse a significance level that is not one, or that the permutations cannot reach."""
+    if not 0.0 < alpha < 1.0:
+        raise ValueError(f"--alpha must lie between 0 and 1, got {alpha:g}.")
+    needed = math.ceil(1.0 / alpha) - 1
+    most = choose_n_permutations(1, alpha) if permutations is None else permutations
+    if most < needed:
+        raise ValueError(
+            f"{most} permutations cannot reach a p-value of {alpha:g}: pass "
+            f"--permutations {needed} or more."
+        )
 
 
 def read_rows(
