@@ -40,8 +40,7 @@ LATER = {
         *("explain.effects", "explain.effect_questions", "cli._effects", "results.effects"),
         *("output.view.effects", "output.plots.effects", "output.report._effects"),
         *("cli._app:effects", "cli._options:EffectsOptions", "cli._summary:EffectFacts"),
-        *("cli._summary:EffectsResult", "cli._summary:EffectsSummary"),
-        "output.plots.accessors:EffectsPlots",
+        *("cli._summary:EffectsResult", "output.plots.accessors:EffectsPlots"),
     ),
     "gradients": (
         *("explain.gradients", "explain.integrated", "results.gradients"),
@@ -65,8 +64,7 @@ LATER = {
         *("explain.change", "cli._change", "results.change"),
         *("output.view.change", "output.plots.change", "output.report._change"),
         *("cli._change_facts", "cli._app:change", "cli._options:ChangeOptions"),
-        *("cli._summary:ChangeSummary", "output.frames:change"),
-        "output.plots.accessors:ChangePlots",
+        *("output.frames:change", "output.plots.accessors:ChangePlots"),
     ),
     "comparison": (
         *("explain.compare", "results.comparison", "output.view.comparison"),
@@ -74,8 +72,8 @@ LATER = {
         "output.plots.accessors:ComparisonPlots",
     ),
     "monitoring": (
-        *("cli._monitoring", "cli._config_file", "cli._app:_read_config"),
-        *("cli._options:ConfigOptions", "cli._log:follow", "cli._log:_Formatter"),
+        *("cli._monitoring", "cli._config_file"),
+        *("cli._log:follow", "cli._log:_Formatter", "cli._session:Session.log_result"),
         *("cli._drift:_check_kinds", "cli._drift:_load", "cli._drift:_saved_table"),
         *("cli._drift:_saved_options", "output.report.history"),
         *("cli._column_facts", "output.view.changes", "results.recomputed:Recomputed.changes"),

@@ -14,6 +14,7 @@ from typing import (
     Any,
     Literal,
     NotRequired,
+    TypedDict,
     Union,
     get_args,
     get_origin,
@@ -34,7 +35,7 @@ _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneT
 def schema() -> str:
     """Return the content of the file."""
     named: dict[str, Schema] = {}
-    commands = [schema_of(command, named) for command in get_args(_summary.Summary)]
+    commands = [schema_of(summary_of(command), named) for command in _summary.COMMANDS]
     whole = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"{_summary.FORMAT}, version {_summary.VERSION}",
@@ -47,6 +48,17 @@ def schema() -> str:
     return json.dumps(whole, indent=2) + "\n"
 
 
+def summary_of(command: str) -> Any:
+    """Return the type of the summary of a command."""
+    make: Any = TypedDict  # of fields that are not known before
+    inputs, result = _summary.COMMANDS[command]
+    fields = get_type_hints(_summary.Summary, include_extras=True)
+    fields |= {"command": Literal[command], "inputs": inputs, "result": result}
+    kind = make(f"{command.title()}Summary", fields)
+    kind.__doc__ = f"The summary of `pkex {command}`."
+    return kind
+
+
 def schema_of(kind: Any, named: dict[str, Schema]) -> Schema:
     """Return the schema of a type; dictionaries with fields go to `named`, and are referred to."""
     if kind in _PLAIN:
@@ -57,11 +69,11 @@ def schema_of(kind: Any, named: dict[str, Schema]) -> Schema:
         return {"$ref": f"#/$defs/{kind.__name__}"}
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        found = schema_of(arguments[0], named)
-        for said in kind.__metadata__:
-            keyword, value = ("description", said) if isinstance(said, str) else said
-            found[keyword] = value
-        return found
+        described = schema_of(arguments[0], named)
+        for note in kind.__metadata__:
+            keyword, value = ("description", note) if isinstance(note, str) else note
+            described[keyword] = value
+        return described
     if origin is Literal:
         return {"const": arguments[0]} if len(arguments) == 1 else {"enum": list(arguments)}
     if origin is list:

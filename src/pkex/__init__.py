@@ -11,81 +11,45 @@ Mohammadi, Chau, Muandet).
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from pkex import errors, games, kernels, readers, reference
-    from pkex.errors import (
-        AdditivityError,
-        PerformanceWarning,
-        PrecisionWarning,
-        UnsupportedModelError,
-    )
-    from pkex.explain.change import change
-    from pkex.explain.compare import compare
-    from pkex.explain.explainer import Explainer
-    from pkex.explain.permutation import permutation_importance
-    from pkex.explain.sage import sage
-    from pkex.explain.sensitivity import sensitivity
-    from pkex.games.backend import show_config
-    from pkex.models.expansion import KernelExpansion
-    from pkex.models.posterior import Posterior
-    from pkex.readers import as_expansion
-    from pkex.results.attribution import Attribution
-    from pkex.results.change import Change
-    from pkex.results.comparison import Comparison
-    from pkex.results.effects import Effects
-    from pkex.results.explanation import Explanation
-    from pkex.results.gradients import Gradients
-    from pkex.results.importance import Importance
-    from pkex.results.influence import Influence
-    from pkex.results.interactions import Interaction, Interactions
-    from pkex.results.leave_one_out import LeaveOneOut
-    from pkex.results.sensitivity import Sensitivity
-    from pkex.results.sparse import SparseExplanation
-    from pkex.statistics.drift import MMDDrift
-    from pkex.statistics.hsic import hsic
-    from pkex.statistics.mmd import mmd
-    from pkex.statistics.selector import HSICSelector
+if TYPE_CHECKING:  # with `as`, which offers a name to those who import it from here
+    from pkex import errors as errors
+    from pkex import games as games
+    from pkex import kernels as kernels
+    from pkex import readers as readers
+    from pkex import reference as reference
+    from pkex.errors import AdditivityError as AdditivityError
+    from pkex.errors import PerformanceWarning as PerformanceWarning
+    from pkex.errors import PrecisionWarning as PrecisionWarning
+    from pkex.errors import UnsupportedModelError as UnsupportedModelError
+    from pkex.explain.change import change as change
+    from pkex.explain.compare import compare as compare
+    from pkex.explain.explainer import Explainer as Explainer
+    from pkex.explain.permutation import permutation_importance as permutation_importance
+    from pkex.explain.sage import sage as sage
+    from pkex.explain.sensitivity import sensitivity as sensitivity
+    from pkex.games.backend import show_config as show_config
+    from pkex.models.expansion import KernelExpansion as KernelExpansion
+    from pkex.models.posterior import Posterior as Posterior
+    from pkex.readers import as_expansion as as_expansion
+    from pkex.results.attribution import Attribution as Attribution
+    from pkex.results.change import Change as Change
+    from pkex.results.comparison import Comparison as Comparison
+    from pkex.results.effects import Effects as Effects
+    from pkex.results.explanation import Explanation as Explanation
+    from pkex.results.gradients import Gradients as Gradients
+    from pkex.results.importance import Importance as Importance
+    from pkex.results.influence import Influence as Influence
+    from pkex.results.interactions import Interaction as Interaction
+    from pkex.results.interactions import Interactions as Interactions
+    from pkex.results.leave_one_out import LeaveOneOut as LeaveOneOut
+    from pkex.results.sensitivity import Sensitivity as Sensitivity
+    from pkex.results.sparse import SparseExplanation as SparseExplanation
+    from pkex.statistics.drift import MMDDrift as MMDDrift
+    from pkex.statistics.hsic import hsic as hsic
+    from pkex.statistics.mmd import mmd as mmd
+    from pkex.statistics.selector import HSICSelector as HSICSelector
 
 __version__ = "0.1.0.dev0"
-
-__all__ = [
-    "AdditivityError",
-    "Attribution",
-    "Change",
-    "Comparison",
-    "Effects",
-    "Explainer",
-    "Explanation",
-    "Gradients",
-    "HSICSelector",
-    "Importance",
-    "Influence",
-    "Interaction",
-    "Interactions",
-    "KernelExpansion",
-    "LeaveOneOut",
-    "MMDDrift",
-    "PerformanceWarning",
-    "Posterior",
-    "PrecisionWarning",
-    "Sensitivity",
-    "SparseExplanation",
-    "UnsupportedModelError",
-    "as_expansion",
-    "change",
-    "compare",
-    "errors",
-    "games",
-    "hsic",
-    "kernels",
-    "mmd",
-    "permutation_importance",
-    "readers",
-    "reference",
-    "sage",
-    "sensitivity",
-    "show_config",
-]
 
 _MODULES = {"errors", "games", "kernels", "readers", "reference"}
 _HOMES = {  # the module of a name, imported when the name is first used
@@ -121,6 +85,7 @@ _HOMES = {  # the module of a name, imported when the name is first used
     "sensitivity": "explain.sensitivity",
     "show_config": "games.backend",
 }
+__all__ = sorted({*_HOMES, *_MODULES})
 
 
 if not TYPE_CHECKING:  # or type checkers would take every name

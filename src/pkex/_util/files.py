@@ -75,18 +75,16 @@ def file_kind(path: str | os.PathLike[str]) -> str | None:
     except OSError:
         # nowhere, or a link to what is not there yet; links in a circle lead to a link again
         return "link that leads nowhere" if os.path.islink(os.path.realpath(path)) else None
-    for name, test in _KINDS.items():
-        if test(mode):
-            return name
-    return "special file"
+    return _KINDS.get(stat.S_IFMT(mode), "special file")
 
 
-_KINDS: dict[str, Callable[[int], bool]] = {
-    "file": stat.S_ISREG,
-    "directory": stat.S_ISDIR,
-    "pipe": stat.S_ISFIFO,
-    "socket": stat.S_ISSOCK,
-    "device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
+_KINDS = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "directory",
+    stat.S_IFIFO: "pipe",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
 }
 
 

@@ -59,9 +59,7 @@ def holm(p_values: Floats) -> Floats:
     """
     order = np.argsort(p_values)
     steps = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(1.0, steps)
-    return adjusted
+    return np.minimum(1.0, steps)[np.argsort(order)]
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:
@@ -74,9 +72,8 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
     """
     order, count = np.argsort(p_values), len(p_values)
     scaled = p_values[order] * (count / np.arange(1.0, count + 1.0))
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
-    return adjusted
+    steps = np.minimum.accumulate(scaled[::-1])[::-1]
+    return np.minimum(1.0, steps)[np.argsort(order)]
 
 
 def smallest_adjusted_p_value(n_features: int, n_permutations: int) -> float:

@@ -74,7 +74,6 @@ def format_duration(seconds: float) -> str:
     ['a few seconds', '1 minute', '10 minutes', '2 hours', '12 days']
     """
     for unit, name in ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
-        count = round(seconds / unit)
         if seconds >= 1.5 * unit or (unit == 60.0 and seconds >= 30.0):
-            return f"{count} {name}{'s' * (count != 1)}"
+            return pluralise(round(seconds / unit), name)
     return "a few seconds"

@@ -6,18 +6,15 @@ called.
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import pkex
-from pkex.cli._config_file import use_config
 from pkex.cli._help import Command, Group
 from pkex.cli._log import LOGGER, logging_to_stderr
 from pkex.cli._options import (
@@ -52,26 +49,6 @@ app = typer.Typer(
 )
 
 
-def _read_config(context: typer.Context, value: Path | None) -> Path | None:
-    return use_config(context, value)
-
-
-_CONFIG = inspect.Parameter(
-    "config",
-    inspect.Parameter.KEYWORD_ONLY,
-    annotation=Path | None,
-    default=typer.Option(
-        None,
-        "--config",
-        metavar="FILE",
-        help="Options of this command from a TOML file; those of the command line count more. "
-        "(The command pkex config, without dashes, prints the installation.)",
-        callback=_read_config,
-        is_eager=True,
-    ),
-)
-
-
 def command(module: str, *bundles: type[Any]) -> Callable[[Callable[[], None]], None]:
     """Make a name and its help a command with the options of some bundles.
 
@@ -86,10 +63,7 @@ def command(module: str, *bundles: type[Any]) -> Callable[[Callable[[], None]], 
             code: int = work(*fill_bundles(bundles, given))
             return code
 
-        options = signature(bundles)
-        if Output in bundles:
-            options = options.replace(parameters=[*options.parameters.values(), _CONFIG])
-        vars(run_work)["__signature__"] = options
+        vars(run_work)["__signature__"] = signature(bundles)
         app.command(cls=Command)(run_work)
 
     return declare
@@ -180,13 +154,9 @@ def config() -> None:
     """
 
 
+@logging_to_stderr()
 def run(args: Sequence[str]) -> int:
     """Run a command; whatever it raises becomes a sentence and an exit code."""
-    with logging_to_stderr():
-        return _run(args)
-
-
-def _run(args: Sequence[str]) -> int:
     try:
         code = app(list(args) or ["--help"], prog_name="pkex", standalone_mode=False)
     except typer.Abort:  # typer's word for Ctrl-C, in older versions

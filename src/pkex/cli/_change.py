@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +10,13 @@ import numpy as np
 import pkex
 from pkex._util.types import Floats
 from pkex._util.words import pluralise
-from pkex.cli import _summary
+from pkex.cli._change_facts import ChangeInputs, ChangeOutputFacts, ChangeResult
+from pkex.cli._input_facts import table_facts
 from pkex.cli._loaded_model import LoadedModel
 from pkex.cli._options import ChangeOptions, FileOptions, Output
 from pkex.cli._session import Session
+from pkex.cli._statistics import check_level
+from pkex.cli._summary import feature_facts
 from pkex.output.terminal import LINES, bars, draw
 from pkex.output.view import OUTPUTS, View, more
 from pkex.output.view.change import change_remarks, change_tables, column_notes, sentences
@@ -30,15 +32,7 @@ _CHANGE = 1  # exit code
 def change(options: ChangeOptions, reading: FileOptions, output: Output) -> int:
     """Compare the predictions, and return 1 when a change is detected, else 0."""
     dialect, session = reading.dialect(), Session(**vars(output))
-    alpha = options.alpha
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"--alpha must lie between 0 and 1, got {alpha:g}.")
-    needed = math.ceil(1.0 / alpha) - 1
-    if options.permutations < needed:
-        raise ValueError(
-            f"{options.permutations} permutations cannot reach a p-value of {alpha:g}: pass "
-            f"--permutations {needed} or more."
-        )
+    check_level(options.alpha, options.permutations)
     with session.noting_warnings():
         model = LoadedModel(options, dialect)
         read = [_read(model, path, options, dialect) for path in (options.before, options.after)]
@@ -52,11 +46,11 @@ def change(options: ChangeOptions, reading: FileOptions, output: Output) -> int:
             background = selection.handle_missing(background, options.missing)
             session.describe(background)
         result = _compute(model, before, after, background, session, y_before, y_after)
-    inputs = _summary.ChangeInputs(
+    inputs = ChangeInputs(
         model=model.facts,
-        before=_summary.table_facts(before),
-        after=_summary.table_facts(after),
-        background=None if background is None else _summary.table_facts(background),
+        before=table_facts(before),
+        after=table_facts(after),
+        background=None if background is None else table_facts(background),
     )
     facts, details = _facts(result, options), model.details(Before=options.before)
     details |= {"After": str(options.after)}
@@ -124,7 +118,7 @@ def _compute(
     return model.name_columns(result, before)
 
 
-def _facts(result: pkex.Change, options: ChangeOptions) -> _summary.ChangeResult:
+def _facts(result: pkex.Change, options: ChangeOptions) -> ChangeResult:
     """Return the result as the summary has it."""
     assert result.p_value is not None  # there are permutations
     assert result.p_features is not None
@@ -134,7 +128,7 @@ def _facts(result: pkex.Change, options: ChangeOptions) -> _summary.ChangeResult
     sides = (result.totals_before, result.totals_after, result.bases_before, result.bases_after)
     before, after, base_before, base_after = (np.reshape(side, -1) for side in sides)
     outputs = [
-        _summary.ChangeOutputFacts(
+        ChangeOutputFacts(
             name=name,
             before=float(before[k]),
             after=float(after[k]),
@@ -146,7 +140,7 @@ def _facts(result: pkex.Change, options: ChangeOptions) -> _summary.ChangeResult
         )
         for k, name in enumerate(result.output_names or (None,))
     ]
-    return _summary.ChangeResult(
+    return ChangeResult(
         change=bool(result.detected()),
         p_value=result.p_value,
         alpha=result.alpha,
@@ -156,7 +150,7 @@ def _facts(result: pkex.Change, options: ChangeOptions) -> _summary.ChangeResult
         removal=result.removal,
         background_info=str(result.background_info),
         outputs=outputs,
-        features=_summary.feature_facts(
+        features=feature_facts(
             result,
             before=result.means_before,
             after=result.means_after,

@@ -19,12 +19,14 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from pkex._util.words import join_names
 
 __all__ = ["use_config"]
 
 
-def use_config(context: Any, path: Path | None) -> Path | None:
+def use_config(context: typer.Context, path: Path | None) -> Path | None:
     """Make the options of a file the defaults of a command; typer calls it before all others."""
     if path is not None:
         context.default_map = _options(path, context.command)

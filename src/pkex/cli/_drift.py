@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pkex
-from pkex._util.p_values import choose_n_permutations
 from pkex.cli import _summary
 from pkex.cli._column_facts import change_facts
+from pkex.cli._input_facts import table_facts
 from pkex.cli._monitoring import Monitor
 from pkex.cli._options import DriftOptions, FileOptions, Output, StatisticOptions, split_names
 from pkex.cli._session import Session
 from pkex.cli._statistics import (
+    check_level,
     compute,
     contribution_grid,
     pairs_of,
@@ -43,7 +43,7 @@ def drift(
     """Compare two datasets, and return 1 when drift is detected, else 0."""
     dialect, session = reading.dialect(), Session(**vars(output))
     alpha, monitor = tables.alpha, Monitor(tables)
-    _check_level(alpha, testing.permutations)
+    check_level(alpha, testing.permutations)
     saved = _load(tables.reference, testing)
     if saved is None:
         columns = split_names(testing.columns)
@@ -93,7 +93,7 @@ def _finish(
         changes=[change_facts(change) for change in changes],
         **statistic_facts(result, testing),
     )
-    before, after = map(_summary.table_facts, tables)
+    before, after = map(table_facts, tables)
     inputs = _summary.DriftInputs(reference=before, current=after)
     grid, pairs = contribution_grid(result, len(result.values)), pairs_of(result, testing, session)
     details = {"Reference": before["path"], "Current": after["path"]}
@@ -102,19 +102,6 @@ def _finish(
     monitor.report(inputs, facts, verdict)
     session.log_result(f"{verdict}, p = {result.p_value:.3g} (alpha = {alpha:g}).", detected)
     return _DRIFT if detected else 0
-
-
-def _check_level(alpha: float, permutations: int | None) -> None:
-    """Refuse a significance level that is not one, or that the permutations cannot reach."""
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"--alpha must lie between 0 and 1, got {alpha:g}.")
-    needed = math.ceil(1.0 / alpha) - 1
-    most = choose_n_permutations(1, alpha) if permutations is None else permutations
-    if most < needed:
-        raise ValueError(
-            f"{most} permutations cannot reach a p-value of {alpha:g}: pass "
-            f"--permutations {needed} or more."
-        )
 
 
 def _check_kinds(before: FileTable, after: FileTable) -> None:

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pkex
-from pkex.cli import _summary
+from pkex.cli._input_facts import table_facts
 from pkex.cli._loaded_model import LoadedModel
 from pkex.cli._options import EffectsOptions, FileOptions, Output, split_names
+from pkex.cli._sensitivity_facts import SensitivityInputs
 from pkex.cli._session import Session
+from pkex.cli._summary import EffectFacts, EffectsResult
 from pkex.output.terminal import LINES, draw
 from pkex.output.view.effects import effects as effects_view
 
@@ -40,7 +42,7 @@ def effects(options: EffectsOptions, reading: FileOptions, output: Output) -> in
                 return_std=options.std,
             )
         result = _with_names(result, known)
-    inputs = _summary.SensitivityInputs(model=model.facts, data=_summary.table_facts(table))
+    inputs = SensitivityInputs(model=model.facts, data=table_facts(table))
     grid = draw(effects_view(result, LINES), len(result.output_names) or 1, "--out has all")
     shown = result if result.average is not None else _add_averages(result)
     details = model.details(Table=options.data)
@@ -83,7 +85,7 @@ def _add_averages(result: pkex.Effects) -> pkex.Effects:
     return replace(result, average=tuple(means), kind="both")
 
 
-def _facts(result: pkex.Effects) -> _summary.EffectsResult:
+def _facts(result: pkex.Effects) -> EffectsResult:
     """Return the result as the summary has it."""
     curves = result.individual if result.average is None else result.average
     assert curves is not None
@@ -93,14 +95,14 @@ def _facts(result: pkex.Effects) -> _summary.EffectsResult:
         axis = tuple(range(curves[k].ndim - result.mean.ndim))
         low, high = (end(axis=axis).reshape(-1) for end in (curves[k].min, curves[k].max))
         facts.append(
-            _summary.EffectFacts(
+            EffectFacts(
                 features=list(names),
                 lowest=low.tolist(),
                 highest=high.tolist(),
                 h_squared=h[k].tolist(),
             )
         )
-    return _summary.EffectsResult(
+    return EffectsResult(
         kind=result.kind,
         background_info=str(result.background_info),
         outputs=list(result.output_names),

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from pkex.cli import _stream
 from pkex.cli._explain_result import values_frame
+from pkex.cli._influence import TrainingRows
+from pkex.cli._input_facts import table_facts
 from pkex.cli._options import ExplainOptions, FileOptions, Output, PartOptions
-from pkex.cli._session import Session
-from pkex.cli._summary import table_facts
+from pkex.cli._pairs import Pairs
+from pkex.cli._session import Addition, Session
 from pkex.cli._table_explainer import TableExplainer
-from pkex.results.totals import PairTotals, Totals
 from pkex.tables import selection
 
 __all__ = ["explain"]
@@ -44,17 +45,18 @@ def explain(
         data = explainer.complete(data)
         session.describe(data)
         explanation = explainer.explain(data, labels, session.progress)
-        interactions = None
+        totals = explanation.totals()
+        additions: list[Addition] = []
         if options.interactions:
             interactions = explainer.interactions(data, explanation, session.progress)
-        influence = None
+            pairs = Pairs(interactions, interactions.totals())
+            totals = replace(totals, pairs=pairs.totals)
+            additions.append(pairs)
         if options.influence is not None:
             influence = explainer.influence(data, explanation, options.influence)
+            additions.append(TrainingRows(influence))
     if parts.resume:
         session.say(f"{options.data} is explained in one piece: there is nothing to resume.")
-    totals = Totals.of(explanation)
-    if interactions is not None:
-        totals = replace(totals, pairs=PairTotals.of(interactions))
     values = values_frame(explanation, data.frame.index.to_numpy())
-    explainer.finish(table_facts(data), values, explanation, totals, interactions, influence)
+    explainer.finish(table_facts(data), values, explanation, totals, additions)
     return 0

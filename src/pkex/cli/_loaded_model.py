@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pkex._util.words import class_name
+from pkex.cli._input_facts import ModelFacts
 from pkex.cli._options import (
     ChangeOptions,
     EffectsOptions,
@@ -14,7 +15,6 @@ from pkex.cli._options import (
     split_names,
 )
 from pkex.cli._session import Session
-from pkex.cli._summary import ModelFacts
 from pkex.readers.model_files import load_model
 from pkex.readers.table_model import TableModel
 from pkex.tables import selection

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import typer
 
+from pkex.cli._config_file import use_config
+
 if TYPE_CHECKING:
     from pkex.tables.files import Dialect
 
@@ -54,7 +56,8 @@ def option(
     *names: str,
     panel: str | None = None,
     least: int | None = None,
-    check: Callable[[Any], object] | None = None,
+    check: Callable[..., object] | None = None,
+    is_eager: bool = False,
 ) -> Any:
     """Return a field that is an option, by default of its name; `text` is its help."""
 
@@ -67,6 +70,7 @@ def option(
             metavar=metavar,
             min=least,
             callback=check,
+            is_eager=is_eager,
         )
 
     return field(default=default, metadata={"parameter": parameter})
@@ -368,6 +372,13 @@ class Output:
     as_json: bool = _as_json()
     log: Path | None = option(
         "FILE", "Append messages with their times to a log file.", panel=_OUTPUT
+    )
+    config: Path | None = option(
+        "FILE",
+        "Options of this command from a TOML file; those of the command line count more. "
+        "(The command pkex config, without dashes, prints the installation.)",
+        check=use_config,
+        is_eager=True,
     )
 
 

@@ -80,8 +80,7 @@ class PartPairs:
         return {"pairs.npz": self._save_totals, "sample.npz": self.sample.save}
 
     def _save_totals(self, path: Path) -> None:
-        error = np.nan if self.totals.error is None else self.totals.error
-        facts = vars(self.totals) | {"error": error, "drawn": self.drawn}
+        facts = vars(self.totals) | {"drawn": self.drawn}
         arrays = {name: np.asarray(value) for name, value in facts.items()}
         write_atomically(path, lambda file: write_arrays(file, arrays), path.name)
 
@@ -90,8 +89,7 @@ class PartPairs:
         """Return what `files` wrote of a part."""
         with np.load(parts.path(number, "pairs.npz")) as file:
             n_rows, error = int(file["n_rows"]), float(file["error"])
-            known = None if np.isnan(error) else error
-            totals = PairTotals(n_rows, file["sizes"], file["means"], known)
+            totals = PairTotals(n_rows, file["sizes"], file["means"], error)
             sample = pkex.Interactions.load(parts.path(number, "sample.npz"))
             return cls(totals, sample, bool(file["drawn"]))
 

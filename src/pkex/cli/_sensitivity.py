@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 import pkex
-from pkex.cli import _summary
+from pkex.cli._input_facts import table_facts
 from pkex.cli._loaded_model import LoadedModel
 from pkex.cli._options import FileOptions, Output, SensitivityOptions
+from pkex.cli._sensitivity_facts import SensitivityInputs, SensitivityResult, VarianceFacts
 from pkex.cli._session import Session
+from pkex.cli._summary import feature_facts
 from pkex.output.terminal import LINES, bars, draw
 from pkex.output.view import OUTPUTS, View, more
 from pkex.output.view.features import sensitivity_remarks, sensitivity_tables
@@ -36,7 +38,7 @@ def sensitivity(options: SensitivityOptions, reading: FileOptions, output: Outpu
                 n_jobs=options.n_jobs,
             )
         result = model.name_columns(result, table)
-    inputs = _summary.SensitivityInputs(model=model.facts, data=_summary.table_facts(table))
+    inputs = SensitivityInputs(model=model.facts, data=table_facts(table))
     facts, values, grid = _facts(result), _values(result), _grid(result)
     details = model.details(Table=options.data)
     session.finish("sensitivity", inputs, facts, values, grid, result, details=details)
@@ -48,17 +50,17 @@ def _indices(result: pkex.Sensitivity) -> dict[str, Any]:
     return {name: getattr(result, name) for name in ("first_order", "shapley", "total_order")}
 
 
-def _facts(result: pkex.Sensitivity) -> _summary.SensitivityResult:
+def _facts(result: pkex.Sensitivity) -> SensitivityResult:
     """Return the result as the summary has it."""
     outputs = result.output_names or (None,)
     variances, means = (np.reshape(part, -1) for part in (result.variance, result.mean))
-    return _summary.SensitivityResult(
+    return SensitivityResult(
         inputs=result.inputs,
         outputs=[
-            _summary.VarianceFacts(name=name, variance=float(variance), mean=float(mean))
+            VarianceFacts(name=name, variance=float(variance), mean=float(mean))
             for name, variance, mean in zip(outputs, variances, means, strict=True)
         ],
-        features=_summary.feature_facts(result, **_indices(result)),
+        features=feature_facts(result, **_indices(result)),
         notes=sensitivity_remarks(result),
         error_bound=result.error_bound,
     )

@@ -9,22 +9,42 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from logging import INFO, WARNING
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import pkex
 from pkex._util.terminal import print_text, wrap_lines
 from pkex._util.words import join_names, pluralise
 from pkex.cli import _folder
-from pkex.cli._influence import influence_facts, influence_grid
 from pkex.cli._log import LOGGER, follow
 from pkex.cli._options import Output
-from pkex.cli._pairs import Pairs
 from pkex.cli._summary import FORMAT, VERSION, document
 from pkex.output.terminal import show
 from pkex.tables.column_notes import note_line_breaks
 from pkex.tables.files import FileTable
 
-__all__ = ["Session", "caught_warnings"]
+__all__ = ["Addition", "Session", "caught_warnings"]
+
+
+class Addition(Protocol):
+    """What an option such as ``--interactions`` adds to a command, under its name.
+
+    It has a table in the terminal, two files, an entry of the summary and a place in the report.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def result(self) -> Any:
+        """What the report shows and a file keeps."""
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return the entry of the summary."""
+
+    def grid(self) -> list[Any]:
+        """Return the table for the terminal."""
+
+    def frame(self) -> Any:
+        """Return the lines of its file of values."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +135,7 @@ class Session(Output):
         values: Any,
         grid: Sequence[Any],
         result: Any,
-        pairs: Pairs | None = None,
+        additions: Sequence[Addition] = (),
         **report: Any,
     ) -> None:
         """Write the files, then print the table or the summary.
@@ -130,17 +150,14 @@ class Session(Output):
         grid : sequence of what rich prints
         result : Explanation, Attribution or Sensitivity
             What the report shows; `report` has options of `pkex.output.report.write`.
-        pairs : Pairs, optional
-            Where interactions are asked for.
+        additions : sequence of Addition
+            What else is asked for.
         """
-        if pairs is not None:
-            facts = {**facts, "interactions": pairs.facts()}
-            grid = [*grid, *pairs.grid()]
-            report["interactions"] = pairs.interactions
-        influence = report.get("influence")
-        if influence is not None:
-            facts = {**facts, "influence": influence_facts(influence)}
-            grid = [*grid, *influence_grid(influence)]
+        facts, grid = dict(facts), list(grid)
+        for added in additions:
+            facts[added.name] = added.facts()
+            grid += added.grid()
+            report[added.name] = added.result
         head = {"format": FORMAT, "version": VERSION, "pkex": pkex.__version__, "command": command}
         text = document({**head, "inputs": inputs, "result": facts, "notes": self.notes})
         names = [f"values.{self.table_format}", "summary.json"]
@@ -151,14 +168,10 @@ class Session(Output):
                 write_table(values, folder / names[0])
                 (folder / names[1]).write_text(text + "\n", encoding="utf-8")
                 write(result, folder / "report.html", **report)
-                if pairs is not None:
-                    names += [f"interactions.{self.table_format}", "interactions.npz"]
-                    write_table(pairs.frame(), folder / names[2])
-                    pairs.interactions.save(folder / names[3])
-                if influence is not None:
-                    names += [f"influence.{self.table_format}", "influence.npz"]
-                    write_table(influence.to_frame().reset_index(), folder / names[-2])
-                    influence.save(folder / names[-1])
+                for added in additions:
+                    names += [f"{added.name}.{self.table_format}", f"{added.name}.npz"]
+                    write_table(added.frame(), folder / names[-2])
+                    added.result.save(folder / names[-1])
         if self.as_json:
             print_text(text)
         elif not self.quiet:

@@ -15,6 +15,7 @@ from pkex._util.p_values import choose_n_permutations
 from pkex._util.progress import LONG
 from pkex._util.words import format_duration, pluralise
 from pkex.cli import _summary
+from pkex.cli._input_facts import table_facts
 from pkex.cli._options import (
     DependenceOptions,
     FileOptions,
@@ -27,7 +28,6 @@ from pkex.cli._session import Session
 from pkex.output.terminal import LINES, bars, draw
 from pkex.output.view import View, more
 from pkex.output.view import attribution as view
-from pkex.results.totals import PairTotals
 from pkex.statistics.duration import Rates, measure_rates
 from pkex.tables import selection
 from pkex.tables.column_notes import note_columns, note_dates, note_target
@@ -37,6 +37,7 @@ from pkex.tables.groups import read_groups
 __all__ = [
     "SAMPLE",
     "advice",
+    "check_level",
     "compute",
     "contribution_grid",
     "dependence",
@@ -106,7 +107,7 @@ def dependence(
         p_statistic=result.p_statistic,
         **statistic_facts(result, testing),
     )
-    inputs = _summary.DependenceInputs(data=_summary.table_facts(complete))
+    inputs = _summary.DependenceInputs(data=table_facts(complete))
     grid, pairs = contribution_grid(result, count), pairs_of(result, testing, session)
     details = {"Table": str(asked.data), "Target": target}
     report = {"details": details, "sample_names": ("columns", target)}
@@ -132,6 +133,19 @@ def sample_size(testing: StatisticOptions) -> int | None:
     if not text.isdecimal() or int(text) < 2:
         raise ValueError(f"--sample {text!r} cannot be read: give a number of rows, or all.")
     return int(text)
+
+
+def check_level(alpha: float, permutations: int | None) -> None:
+    """Refuse a significance level that is not one, or that the permutations cannot reach."""
+    if not 0.0 < alpha < 1.0:
+        raise ValueError(f"--alpha must lie between 0 and 1, got {alpha:g}.")
+    needed = math.ceil(1.0 / alpha) - 1
+    most = choose_n_permutations(1, alpha) if permutations is None else permutations
+    if most < needed:
+        raise ValueError(
+            f"{most} permutations cannot reach a p-value of {alpha:g}: pass "
+            f"--permutations {needed} or more."
+        )
 
 
 def read_rows(
@@ -235,12 +249,12 @@ def statistic_options(
     }
 
 
-def pairs_of(result: pkex.Attribution, testing: StatisticOptions, session: Session) -> Pairs | None:
+def pairs_of(result: pkex.Attribution, testing: StatisticOptions, session: Session) -> list[Pairs]:
     """Return the interactions, if they are asked for."""
     if not testing.interactions:
-        return None
+        return []
     interactions = result.interactions(progress=session.progress)
-    return Pairs(interactions, PairTotals.of(interactions))
+    return [Pairs(interactions, interactions.totals())]
 
 
 def compute(

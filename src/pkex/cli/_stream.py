@@ -24,14 +24,15 @@ import pkex
 from pkex._util.progress import row_bar
 from pkex._util.words import pluralise
 from pkex.cli._explain_result import values_frame
+from pkex.cli._input_facts import table_facts
 from pkex.cli._options import PartOptions
+from pkex.cli._pairs import Pairs
 from pkex.cli._part_pairs import PartPairs
 from pkex.cli._session import caught_warnings
-from pkex.cli._summary import table_facts
 from pkex.cli._table_explainer import KEEP, TableExplainer
 from pkex.games.backend import game_class
 from pkex.output.report._explanation import MAX_ROWS
-from pkex.results.totals import Totals, class_counts, count_apart
+from pkex.results.totals import Totals
 from pkex.tables import selection
 from pkex.tables.files import FileTable
 from pkex.tables.groups import is_correlation
@@ -204,8 +205,8 @@ class _PartFacts:
         cls, explanation: pkex.Explanation, dropped: int, drawn: int, notes: list[str]
     ) -> _PartFacts:
         """Return the sums of a part."""
-        sizes = np.abs(explanation.values)
-        error = explanation.error_bound
+        sizes, totals = np.abs(explanation.values), explanation.totals()
+        assert totals.error is not None  # it was just computed
         return cls(
             rows=len(explanation),
             dropped=dropped,
@@ -213,9 +214,9 @@ class _PartFacts:
             sizes=sizes.mean(axis=0).tolist(),
             squares=((sizes - sizes.mean(axis=0)) ** 2).sum(axis=0).tolist(),
             means=explanation.values.mean(axis=0).tolist(),
-            error=0.0 if error is None else float(error.max(initial=0.0)),
-            predicted=class_counts(explanation),
-            apart=count_apart(explanation),
+            error=totals.error,
+            predicted=totals.predicted,
+            apart=totals.apart,
             notes=notes,
         )
 
@@ -256,24 +257,20 @@ def _finish(
         session.note(f"{pluralise(total.dropped, 'row')} dropped for missing values.")
     values = parts.joined(filled)
     sample = _sample(parts, filled, facts)
-    totals = Totals(
-        total.rows,
-        _importance(total, values, sample),
-        None if sample.error_bound is None else total.error,
-        total.predicted,
-        total.apart,
-    )
-    interactions = None
+    importance = _importance(total, values, sample)
+    totals = Totals(total.rows, importance, total.error, total.predicted, total.apart)
+    additions = []
     if explainer.options.interactions:
         pairs = PartPairs.joined(PartPairs.load(parts, number) for number in filled)
-        interactions, totals = pairs.sample, replace(totals, pairs=pairs.totals)
-        if session.out is not None and len(interactions) < total.rows:
+        totals = replace(totals, pairs=pairs.totals)
+        additions.append(Pairs(pairs.sample, pairs.totals))
+        if session.out is not None and len(pairs.sample) < total.rows:
             session.note(
-                f"interactions.npz has a random sample of {pluralise(len(interactions), 'row')}; "
+                f"interactions.npz has a random sample of {pluralise(len(pairs.sample), 'row')}; "
                 f"interactions.{session.table_format} has the means over all {total.rows} rows."
             )
     data = table_facts(replace(header, dropped=total.dropped), total.rows)
-    explainer.finish(data, values, sample, totals, interactions)
+    explainer.finish(data, values, sample, totals, additions)
 
 
 def _sample(parts: Parts, filled: Sequence[int], facts: dict[int, _PartFacts]) -> pkex.Explanation:

@@ -15,25 +15,16 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
-from pkex.cli._change_facts import ChangeInputs, ChangeOutputFacts, ChangeResult
+from pkex.cli._change_facts import ChangeInputs, ChangeResult
 from pkex.cli._column_facts import ColumnChangeFacts
-from pkex.cli._input_facts import (
-    Columns,
-    Count,
-    ModelFacts,
-    NotNegative,
-    TableFacts,
-    table_facts,
-)
-from pkex.cli._sensitivity_facts import SensitivityInputs, SensitivityResult, VarianceFacts
+from pkex.cli._input_facts import Columns, Count, ModelFacts, NotNegative, TableFacts
+from pkex.cli._sensitivity_facts import SensitivityInputs, SensitivityResult
 from pkex.games.rules import Rule
 
 __all__ = [
+    "COMMANDS",
     "FORMAT",
     "VERSION",
-    "ChangeInputs",
-    "ChangeOutputFacts",
-    "ChangeResult",
     "ClassFacts",
     "ContributionFacts",
     "DependenceInputs",
@@ -46,19 +37,13 @@ __all__ = [
     "ExplainResult",
     "InfluenceFacts",
     "InteractionFacts",
-    "ModelFacts",
     "OutputFacts",
     "PairFacts",
-    "SensitivityInputs",
-    "SensitivityResult",
     "StatisticFacts",
     "Summary",
-    "TableFacts",
-    "VarianceFacts",
     "document",
     "feature_facts",
     "rule_facts",
-    "table_facts",
 ]
 
 FORMAT: Final = "pkex.summary"
@@ -315,8 +300,8 @@ class EffectsResult(TypedDict):
     effects: Annotated[list[EffectFacts], ("minItems", 1), "Features and pairs, in order."]
 
 
-class _Summary(TypedDict):
-    """The part that every summary has."""
+class Summary(TypedDict):
+    """The part that every summary has, besides its command, its inputs and its result."""
 
     format: Literal["pkex.summary"]
     version: Literal[4]
@@ -326,62 +311,14 @@ class _Summary(TypedDict):
     ]
 
 
-class ExplainSummary(_Summary):
-    """The summary of `pkex explain`."""
-
-    command: Literal["explain"]
-    inputs: ExplainInputs
-    result: ExplainResult
-
-
-class DriftSummary(_Summary):
-    """The summary of `pkex drift`."""
-
-    command: Literal["drift"]
-    inputs: DriftInputs
-    result: DriftResult
-
-
-class DependenceSummary(_Summary):
-    """The summary of `pkex dependence`."""
-
-    command: Literal["dependence"]
-    inputs: DependenceInputs
-    result: DependenceResult
-
-
-class SensitivitySummary(_Summary):
-    """The summary of `pkex sensitivity`."""
-
-    command: Literal["sensitivity"]
-    inputs: SensitivityInputs
-    result: SensitivityResult
-
-
-class EffectsSummary(_Summary):
-    """The summary of `pkex effects`."""
-
-    command: Literal["effects"]
-    inputs: SensitivityInputs
-    result: EffectsResult
-
-
-class ChangeSummary(_Summary):
-    """The summary of `pkex change`."""
-
-    command: Literal["change"]
-    inputs: ChangeInputs
-    result: ChangeResult
-
-
-Summary = (
-    ExplainSummary
-    | DriftSummary
-    | DependenceSummary
-    | SensitivitySummary
-    | EffectsSummary
-    | ChangeSummary
-)
+COMMANDS: Final = {  # the inputs and the result of each
+    "explain": (ExplainInputs, ExplainResult),
+    "drift": (DriftInputs, DriftResult),
+    "dependence": (DependenceInputs, DependenceResult),
+    "sensitivity": (SensitivityInputs, SensitivityResult),
+    "effects": (SensitivityInputs, EffectsResult),
+    "change": (ChangeInputs, ChangeResult),
+}
 
 
 def feature_facts(result: Any, **tables: Any) -> list[Any]:

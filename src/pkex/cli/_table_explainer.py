@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -10,11 +11,11 @@ import pandas
 import pkex
 from pkex._util.words import join_names
 from pkex.cli._explain_result import importance_grid, result_facts, row_grid
+from pkex.cli._input_facts import TableFacts, table_facts
 from pkex.cli._loaded_model import LoadedModel
 from pkex.cli._options import ExplainOptions
-from pkex.cli._pairs import Pairs
-from pkex.cli._session import Session
-from pkex.cli._summary import ExplainInputs, TableFacts, table_facts
+from pkex.cli._session import Addition, Session
+from pkex.cli._summary import ExplainInputs
 from pkex.results.interactions import Interactions
 from pkex.results.totals import Totals
 from pkex.tables import selection
@@ -42,7 +43,6 @@ class TableExplainer:
             raise ValueError("--background-rows needs --background.")
         self.background: FileTable | None = None
         self._explainer: pkex.Explainer | None = None
-        self._outputs: tuple[str, ...] = ()
 
     def ready(self, table: FileTable) -> tuple[FileTable, Any]:
         """Return the columns that the model takes, and the column that names the rows."""
@@ -66,7 +66,6 @@ class TableExplainer:
         index = data.frame.index  # numbers in the file
         if labels is not None:
             index = pandas.Index(labels.loc[index], name=self.options.id)
-        self._outputs = explanation.output_names
         explanation = replace(explanation, row_index=index)
         if self.options.output is not None:
             explanation = _one_output(explanation, self.options.output)
@@ -93,7 +92,7 @@ class TableExplainer:
         named = replace(named, row_index=explanation.row_index)
         if self.options.output is None:
             return named
-        return named.select_output(self._outputs.index(explanation.output_names[0]), "--output")
+        return named.select_output(explanation.output_names[0], "--output")
 
     def explainer(self, data: FileTable) -> pkex.Explainer:
         """Return the explainer, made once, for tables with the columns of `data`."""
@@ -128,8 +127,7 @@ class TableExplainer:
         values: Any,
         explanation: pkex.Explanation,
         totals: Totals,
-        interactions: Interactions | None,
-        influence: pkex.Influence | None = None,
+        additions: Sequence[Addition],
     ) -> None:
         """Write and print the result; what is shown may be of a sample of the rows of `totals`."""
         inputs = ExplainInputs(
@@ -139,18 +137,11 @@ class TableExplainer:
         )
         single = totals.n_rows == 1 and explanation.values.ndim == 2
         grid = (row_grid if single else importance_grid)(explanation, totals)
-        pairs = None
-        if interactions is not None:
-            assert totals.pairs is not None
-            pairs = Pairs(interactions, totals.pairs)
         facts = result_facts(explanation, totals)
-        report: dict[str, Any] = {
-            "details": self.model.details(Table=self.options.data),
-            "totals": totals,
-        }
-        if influence is not None:
-            report["influence"] = influence
-        self.session.finish("explain", inputs, facts, values, grid, explanation, pairs, **report)
+        report = {"details": self.model.details(Table=self.options.data), "totals": totals}
+        self.session.finish(
+            "explain", inputs, facts, values, grid, explanation, additions, **report
+        )
 
 
 def _one_output(explanation: pkex.Explanation, text: str) -> pkex.Explanation:

@@ -85,7 +85,6 @@ def frame_of_values(problem: Problem, table: Any, n_jobs: int | None) -> Any:
 def _dask_frame(problem: Problem, table: Any) -> Any:
     """Return a Dask data frame that explains its partitions when it is computed."""
     import dask
-    import pandas
 
     if not (hasattr(table, "map_partitions") and hasattr(table, "columns")):
         raise TypeError(
@@ -93,9 +92,7 @@ def _dask_frame(problem: Problem, table: Any) -> Any:
             "array use explainer.shap_values(X)."
         )
     held = dask.delayed(problem, pure=True, traverse=False)
-    names = _names_for(problem, table._meta)
-    index = table._meta.index[:0]
-    meta = pandas.DataFrame({name: np.empty(0) for name in names}, index=index)
+    meta = _frame(table._meta[:0], problem)
     return table.map_partitions(_frame, held, meta=meta, enforce_metadata=False)
 
 
@@ -111,17 +108,11 @@ def _values(rows: Any, problem: Problem) -> Floats:
 def _frame(rows: Any, problem: Problem) -> Any:
     """Return the frame of a partition, which may have no rows."""
     if not len(rows):
-        return type(rows)(
-            {name: np.empty(0) for name in _names_for(problem, rows)}, index=rows.index
-        )
+        about = problem.about_rows(rows)
+        names = _names(about.feature_names, about.output_names, problem.intercept.shape)
+        return type(rows)({name: np.empty(0) for name in names}, index=rows.index)
     with working():
         return frame_of_values(problem, rows, 1)
-
-
-def _names_for(problem: Problem, rows: Any) -> list[str]:
-    """Return the names of the columns of what is made of a frame."""
-    about = problem.about_rows(rows)
-    return _names(about.feature_names, about.output_names, problem.intercept.shape)
 
 
 def _shape(problem: Problem) -> tuple[int, ...]:

@@ -69,8 +69,7 @@ def explain_interactions(
     residual = _check(problem, sums, sums, prepared)
     base_value = problem.base_value
     arrays = result_arrays(sums, chosen, base_value.ndim > 0)
-    base = np.empty((len(sums.totals), *base_value.shape))
-    base[...] = base_value
+    base = np.full((len(sums.totals), *base_value.shape), base_value)
     fitted = arrays.pop("fitted")
     if return_std:
         arrays |= spread_of_interactions(problem, recipe, prepared, by_part, n_jobs, progress)

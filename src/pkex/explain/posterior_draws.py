@@ -213,9 +213,9 @@ def _choose_waves(
     while True:
         left = np.exp(1j * (rows @ waves.rates.T))
         left -= betas.T @ np.exp(1j * (points @ waves.rates.T))
-        found = (left.real**2 + left.imag**2) @ waves.variances + of_noise
+        of_draws = (left.real**2 + left.imag**2) @ waves.variances + of_noise
         mean = max(float(exact.mean()), 1e-12 * variance)
-        error = math.sqrt(float(((found - exact) ** 2).mean())) / mean
+        error = math.sqrt(float(((of_draws - exact) ** 2).mean())) / mean
         if error <= _CLOSE or 2 * count > most:
             return waves, error
         count *= 2

@@ -187,11 +187,7 @@ class Problem:
             return None
         from pkex.explain.sparse import SparseGames
 
-        games = SparseGames(
-            self.expansion, self.feature_groups, self.measure, self.tol, self.backgrounds
-        )
-        games.prepare()
-        return games
+        return SparseGames(self)
 
     @lazy
     def base_value(self) -> Floats:
@@ -264,10 +260,8 @@ class Problem:
         rows: Any = select_columns(expansion, X, name)
         table = combine_columns(expansion, rows)
         sparse = sparse and self.given is not None and is_sparse(table)
-        if sparse:
-            parts = [part.prepare_sparse(table, name) for part in expansion.parts]
-        else:
-            parts = [part.prepare(table, name) for part in expansion.parts]
+        steps = [part.prepare_sparse if sparse else part.prepare for part in expansion.parts]
+        parts = [prepare(table, name) for prepare in steps]
         labels = rows.index if hasattr(rows, "iloc") else None
         return PreparedRows(rows, table, parts, labels, sparse, expansion.preparation is not None)
 

@@ -158,8 +158,7 @@ def sensitivity(
     problem = Problem(fitted._replace(expansion=expansion), feature_groups, feature_names)
     if n_draws:
         check_drawable(problem)
-    notes: tuple[str, ...] = ()
-    dependence = None
+    facts: dict[str, Any] = {}
     if isinstance(X, Mapping):
         if sample_weight is not None:
             raise ValueError(
@@ -168,7 +167,7 @@ def sensitivity(
             )
         has_names = known != default_names("x", len(known))
         sums, inputs, error = _refine_nodes(problem, X, order, n_jobs, has_names)
-        notes = notes_on(expansion, inputs.rows)
+        facts["input_notes"] = notes_on(expansion, inputs.rows)
         if names is not None:
             order_note = "named in the order of the mapping as the model has no names"
             inputs = replace(inputs, description=f"{inputs.description}, {order_note}")
@@ -177,14 +176,10 @@ def sensitivity(
         sums, missed = _sum_variance(problem, inputs, order, n_jobs)
         counted_rows = np.flatnonzero(inputs.weights)
         categorical = categorical_columns(expansion)
-        dependence = Dependence(inputs.table, counted_rows, categorical)
+        facts["dependence"] = Dependence(inputs.table, counted_rows, categorical)
         problem.check_predictions(X)
         error = _mixture_error(sums, missed)
-    facts: dict[str, Any] = {
-        "inputs": inputs.description,
-        "input_notes": notes,
-        "dependence": dependence,
-    }
+    facts["inputs"] = inputs.description
     if n_draws:
         facts |= draw_indices(problem, inputs, order, int(n_draws), random, n_jobs)
     return _assemble(problem, sums, error, facts)
@@ -194,12 +189,11 @@ def _sum_variance(
     problem: Problem, inputs: Inputs, order: int, n_jobs: int | None
 ) -> tuple[VarianceSums, Floats]:
     """Return what the variance is made of, for some inputs, and what the function is off by."""
-    expansion, feature_groups = problem.model.expansion, problem.feature_groups
+    expansion = problem.expansion
     backend = game_class()  # once for the call
-    columns_of, bundles = bundle_inputs(inputs, feature_groups)
+    columns_of, bundles = bundle_inputs(inputs, problem.feature_groups)
     parts, weights = [], []
     missed = np.zeros(expansion.n_outputs)  # what a sum of products may lack of the function
-    intercept = np.sum([part.intercept for part in expansion.parts], axis=0)
     for part, rows in zip(expansion.parts, inputs.rows, strict=True):
         alpha, (_, n_columns) = part.alpha, part.shape
         inside = prepare_groups(part, columns_of)
@@ -214,7 +208,7 @@ def _sum_variance(
         factors = centre_factors(every, n_jobs=n_jobs)
         game = VarianceGame(every, factors, pairs=order == 2, backend=backend)
         sums: VarianceSums = run_reduction(game, n_jobs=n_jobs)
-    return sums._replace(mean=sums.mean + intercept), missed
+    return sums._replace(mean=sums.mean + problem.intercept), missed
 
 
 def _refine_nodes(
@@ -224,7 +218,7 @@ def _refine_nodes(
     size, most = _NODES
     before: VarianceSums | None = None
     while True:
-        inputs = from_distributions(problem.model.expansion, X, size, has_names=has_names)
+        inputs = from_distributions(problem.expansion, X, size, has_names=has_names)
         # pairs are not compared, so the first sums, which are never the last, go without
         sums, missed = _sum_variance(problem, inputs, 1 if before is None else order, n_jobs)
         if before is not None:
@@ -292,7 +286,7 @@ def _assemble(
         arrays["second_order"] = sums.pairs / scale
     if len(scale) == 1:  # one output has no axis
         arrays = {name: array[..., 0] for name, array in arrays.items()}
-    expansion, classes = problem.model.expansion, problem.model.classes
+    expansion, classes = problem.expansion, problem.model.classes
     about = About(
         problem.feature_names,
         expansion.feature_names,

@@ -6,7 +6,6 @@ a `SparseExplanation`. Nothing here is used by models of dense points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -15,10 +14,8 @@ import numpy as np
 
 from pkex._util.lazy import lazy
 from pkex._util.sparse import as_csr
-from pkex._util.types import Floats, Players
+from pkex._util.types import Floats
 from pkex.games.plan import Plan
-from pkex.games.protocols import Measure
-from pkex.games.sparse import Scenarios
 from pkex.games.sparse_points import SparseGameSums, SparsePoints
 from pkex.games.stored import split_rows
 from pkex.models.expansion import KernelExpansion
@@ -38,59 +35,38 @@ __all__ = ["SparseGames", "explain_sparse_rows", "stays_sparse"]
 def stays_sparse(expansion: KernelExpansion) -> bool:
     """Tell whether all points are sparse, and no two columns are made from the same one."""
     for part in expansion.parts:
-        if part.sparse_points is None:
-            return False
         origins = () if part.preparation is None else part.preparation.origins
-        if len(set(origins)) < len(origins):
+        if part.sparse_points is None or len(set(origins)) < len(origins):
             return False
     return True
 
 
 class SparseGames:
-    """The games of a model of sparse points.
+    """The games of a model of sparse points, one that `stays_sparse`; as `Problem` has for others.
 
-    Parameters
-    ----------
-    expansion : KernelExpansion
-        One that `stays_sparse`.
-    feature_groups : tuple of tuples of int
-    measure : Measure
-    tol : float or None
-    scenarios : sequence of Scenarios or None
-        What removed features are replaced by, for each part.
+    What removed features are replaced by are `Scenarios` for each part, or None.
     """
 
-    def __init__(
-        self,
-        expansion: KernelExpansion,
-        feature_groups: Players,
-        measure: Measure,
-        tol: float | None,
-        scenarios: Sequence[Scenarios | None],
-    ) -> None:
-        self.expansion = expansion
+    def __init__(self, problem: Problem) -> None:
+        self.expansion, tol = problem.expansion, problem.tol
         self.parts = []
-        for part, rows in zip(expansion.parts, scenarios, strict=True):
+        for part, rows in zip(self.expansion.parts, problem.backgrounds, strict=True):
             plan = Plan.of(
                 part.kernel.terms(part.shape[1], tol),
-                prepare_groups(part, feature_groups),
+                prepare_groups(part, problem.feature_groups),
                 tol,
-                measure=measure,
+                measure=problem.measure,
                 general=rows is not None,
                 apart=False,
             )
             self.parts.append(SparsePoints(plan, part.sparse_points, part.alpha, rows))
+            _ = self.parts[-1].bases  # now, rather than in the first call
 
     @lazy
     def noise(self) -> Noise:
         """What rounding may hide."""
         pairs = [(part.scenarios, part.z) for part in self.parts]
         return Noise(self.expansion, [z if s is None else s.rows for s, z in pairs])
-
-    def prepare(self) -> None:
-        """Find what does not depend on rows now, rather than in the first call."""
-        for part in self.parts:
-            _ = part.bases
 
     @lazy
     def base_value(self) -> Floats:

@@ -196,7 +196,7 @@ class SparseTreeGame(SparseGame):
         """Return the sums of a row against one scenario, with the values of all of `players`."""
         stored, weights = self.stored, self.weights
         batch = stored.batch([players])
-        present, absent = self._own_factors(batch, row, other)
+        present, absent = self._player_factors(batch, row, other)
         if self.each:
             mine = stored.by_point(stored.points[batch.ids], stored.zeros[batch.ids])
             weights = np.exp(-np.maximum(stored.total - mine, 0.0))[:, None] * weights
@@ -216,11 +216,11 @@ class SparseTreeGame(SparseGame):
         n_background = 0 if self.scenarios is None else len(self.scenarios.weights)
         units = 34.0 * tree.n_features + 280.0 + stored.n_points  # of a game of so many players
         units += stored.most + len(players) + 2.0 * n_background + 64.0
-        own, rest = np.split(block.values[0], [len(players)])
+        of_players, of_leaves = np.split(block.values[0], [len(players)])
         total = block.totals[0]
-        return SparseSums(own, rest.sum(axis=0), total, set(block.rules), units, lam)
+        return SparseSums(of_players, of_leaves.sum(axis=0), total, set(block.rules), units, lam)
 
-    def _own_factors(
+    def _player_factors(
         self, batch: Batch, row: Row, other: Row | None
     ) -> tuple[Factors, Factors | None]:
         """Return the factors of the players of a row at all points, present and absent."""
@@ -304,20 +304,20 @@ class SparseTreeGame(SparseGame):
         n_leaves = len(kept)
         for group in way.groups:
             children = self.order.children[group - n_players]
-            own = children[way.on_way[children]]
+            on_way = children[way.on_way[children]]
             beside = np.flatnonzero(way.owners[kept] == group)
             if tree.ordered[group - n_players]:
                 follows = {int(way.after[kept[i]]): -1 - int(i) for i in beside}
                 inside = [
-                    one for child in (-1, *own.tolist()) for one in (child, follows.get(child))
+                    one for child in (-1, *on_way.tolist()) for one in (child, follows.get(child))
                 ]
                 members.append([one for one in inside[1:] if one is not None])
                 continue
-            count = _round_slots(len(own) + len(beside), int(needed[group]))
-            _check_members(len(own) + len(beside) + count, self.scenarios is not None)
+            count = _round_slots(len(on_way) + len(beside), int(needed[group]))
+            _check_members(len(on_way) + len(beside) + count, self.scenarios is not None)
             first_slot[group] = n_leaves
             slots = range(n_leaves, n_leaves + count)
-            members.append([*own.tolist(), *(-1 - i for i in (*beside.tolist(), *slots))])
+            members.append([*on_way.tolist(), *(-1 - i for i in (*beside.tolist(), *slots))])
             n_leaves += count
         _check_leaves(len(players) + n_leaves)
         place[moved] = first_slot[way.owners[leaf[moved]]] + ranks

@@ -181,8 +181,8 @@ def bound_gap(terms: Iterable[Term], x: Floats, z: Floats | None = None) -> floa
 def _largest_product(leaf: ColumnKernel, x: Floats, z: Floats | None) -> float:
     """Return a bound on the product of the factors of all columns, whatever their rows."""
     if z is None:
-        own = x if leaf.columns is None else x[:, list(leaf.columns)]
-        return float(np.abs(as_real(leaf.factors(own, own), leaf)).max(axis=0).prod())
+        covered = x if leaf.columns is None else x[:, list(leaf.columns)]
+        return float(np.abs(as_real(leaf.factors(covered, covered), leaf)).max(axis=0).prod())
     largest, step = np.zeros(1), max(1, _VALUES // z.size)
     for start in range(0, len(x), step):
         factors = leaf_values(leaf, leaf.factors, x[start : start + step], z)

@@ -102,8 +102,8 @@ def _read_targets(model: Any, surrogates: list[Any], given: Given) -> Reading:
     predict = Chain(encode, _SideBySide(tuple(each.predict for each in readings)))
     tol = max(each.tol for each in readings)
     rows = surrogates[0]._measurements[list(parameters)].iloc[:5]
-    own = [surrogates[place].posterior(rows).mean for place in chosen]
-    theirs = np.concatenate([mean.detach().numpy() for mean in own], axis=1)
+    means = [surrogates[place].posterior(rows).mean for place in chosen]
+    theirs = np.concatenate([mean.detach().numpy() for mean in means], axis=1)
     ours = expansion.predict(rows)
     check_agreement(expansion, ours, theirs, tol)
     notes = tuple(dict.fromkeys(note for each in readings for note in each.notes))
