@@ -47,6 +47,7 @@ LATER = {
         *("explain.gradients", "explain.integrated", "results.gradients"),
         *("output.view.gradients", "output.plots.gradients"),
         *("output.frames:gradients", "output.plots.accessors:GradientsPlots"),
+        "output.plots.display:Display._check_rows",
     ),
     "training rows": (
         *("explain.influence", "explain.training", "cli._influence", "results.influence"),
@@ -60,6 +61,7 @@ LATER = {
     "losses": (
         *("explain.loss", "explain.sage", "explain.permutation", "explain.scoring"),
         *("explain.questions:Questions.loss", "output.report._importance"),
+        "results.importance:Importance.importances_mean",
     ),
     "change": (
         *("explain.change", "cli._change", "results.change"),
@@ -79,6 +81,7 @@ LATER = {
         *("cli._drift:_check_kinds", "cli._drift:_load", "cli._drift:_saved_table"),
         *("cli._drift:_saved_options", "output.report.history"),
         *("cli._column_facts", "output.view.changes", "results.recomputed:Recomputed.changes"),
+        "output.files.header:with_default",
         *("output.report._attribution:_title", "output.report._attribution:_change"),
     ),
     "family of the verdict": (
@@ -88,6 +91,7 @@ LATER = {
         *("results.family:Permuted", "results.family:verdict_of", "results.family:labellings"),
         *("results.family:Family.p_members", "results.family:Family.detected_by"),
         *("results.family:Family._members", "results.family:Family._family"),
+        *("results.family:Family.permuted_univariate", "results.tested:Tested.adjusted_by_holm"),
         "output.files.header:as_lists",
     ),
     "hierarchies": (
@@ -106,6 +110,8 @@ LATER = {
         *("output.spread:outside_words", "output.spread:posterior_interval"),
         *("output.view.features:_intervals", "output.view.features:_words_on_draws"),
         *("results.importance:Importance.interval", "results.sensitivity:Sensitivity.draws"),
+        *("results.importance:Importance._other_sizes", "output.plots.drawing:Canvas.intervals"),
+        *("results.sensitivity:Sensitivity._other_sizes", "output.spread:deviations"),
         "results.sensitivity:Sensitivity.interval",
     ),
 }
