@@ -163,13 +163,11 @@ class ArrayResult(AboutAttributes):
                     f"{word} must have shape {(n_outputs,)}, one for each output; got "
                     f"{(len(entries),)}."
                 )
-        return self.about.shapes.setdefault(
-            key,
-            tuple(
-                (name, tuple(sizes[axis] for axis in axes if axis in sizes))
-                for name, axes in self.AXES.items()
-            ),
+        shapes = tuple(
+            (name, tuple(sizes[axis] for axis in axes if axis in sizes))
+            for name, axes in self.AXES.items()
         )
+        return self.about.shapes.setdefault(key, shapes)
 
     def _sizes(self, others: tuple[tuple[str, int], ...] | None = None) -> dict[str, int]:
         """Return the length of each axis; "output" is there where there are several.
@@ -268,9 +266,8 @@ class ArrayResult(AboutAttributes):
                 f"there are {count} outputs; choose one, e.g. "
                 f"{caller}(output={self.output_names[0]!r})."
             )
-        [places] = select(
-            0 if output is None else output, [Axis("output", count, self.output_names)]
-        )
+        axis = Axis("output", count, self.output_names)
+        [places] = select(0 if output is None else output, [axis])
         if len(places) != 1:
             raise IndexError(f"{caller} takes one output, got {brief(output)}.")
         return int(places[0])

@@ -59,9 +59,8 @@ _CODEC = codec.Codec(
             }
         ),
         codec.Rules(),
-        codec.FloatArrays(("values", "rounding"), finite=True),
-        codec.FloatArrays(_OPTIONAL, finite=True, optional=True),
-        codec.FloatArrays(("test_p_values",), finite=True, gaps=True, optional=True),
+        codec.FloatArrays(("values", "rounding"), _OPTIONAL, finite=True),
+        codec.FloatArrays(optional=("test_p_values",), finite=True, gaps=True),
     ),
 )
 
@@ -190,17 +189,11 @@ class Attribution(Recomputed):
 
     REPORT: ClassVar = "attribution"
     AXES: ClassVar = {
-        "values": ("feature",),
-        "rounding": ("feature",),
-        "null_values": ("permutation", "feature"),
-        "univariate_values": ("feature",),
-        "univariate_null_values": ("permutation", "feature"),
-        "univariate_rounding": ("feature",),
-        "test_p_values": ("feature",),
-        "standard_errors": ("feature",),
-        "member_values": ("member",),
+        **dict.fromkeys(("values", "univariate_values", "standard_errors"), ("feature",)),
+        **dict.fromkeys(("rounding", "univariate_rounding", "test_p_values"), ("feature",)),
+        **dict.fromkeys(("null_values", "univariate_null_values"), ("permutation", "feature")),
+        **dict.fromkeys(("member_values", "member_rounding"), ("member",)),
         "member_null_values": ("permutation", "member"),
-        "member_rounding": ("member",),
     }
     VIEWS: ClassVar = (
         lambda self: view.attribution(self, text.LINES),

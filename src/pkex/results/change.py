@@ -128,8 +128,7 @@ class Change(Differences):
                     "error_bound": optional(as_number),
                 }
             ),
-            FloatArrays((*_BY_FEATURE, *_BY_OUTPUT), finite=True),
-            FloatArrays(_TESTS, finite=True, optional=True),
+            FloatArrays((*_BY_FEATURE, *_BY_OUTPUT), _TESTS, finite=True),
         ),
     )
 

@@ -105,11 +105,8 @@ class Explanation(GroupValues):
 
     REPORT: ClassVar = "explanation"
     AXES: ClassVar = {
-        "values": ("row", "feature", "output"),
-        "base_values": ("row", "output"),
-        "predictions": ("row", "output"),
-        "error_bound": ("row", "output"),
-        "std": ("row", "feature", "output"),
+        **dict.fromkeys(("values", "std"), ("row", "feature", "output")),
+        **dict.fromkeys(("base_values", "predictions", "error_bound"), ("row", "output")),
         "cov": ("row", "feature", "feature", "output"),
         "data": ("row", "column"),
         "predicted_class": ("row",),
@@ -129,8 +126,9 @@ class Explanation(GroupValues):
             codec.Entries({"removal": optional(as_text), "additivity_error": as_number}),
             codec.ROWS,
             codec.Rules(),
-            codec.FloatArrays(("values", "base_values", "predictions")),
-            codec.FloatArrays(("error_bound", "std", "cov"), optional=True),
+            codec.FloatArrays(
+                ("values", "base_values", "predictions"), ("error_bound", "std", "cov")
+            ),
             codec.CellTable(),
         ),
     )

@@ -20,6 +20,8 @@ from pkex.results.fields import PlotField
 
 __all__ = ["Importance"]
 
+_MEANS = ("values", "standard_errors", "centred")
+
 
 def _upgrade(header: Header) -> None:
     """Add what files of version 1 do not have: their features were columns of their own."""
@@ -92,9 +94,7 @@ class Importance(Result):
     """
 
     AXES: ClassVar = {
-        **dict.fromkeys(
-            ("values", "standard_errors", "centred", "importances_std"), ("feature", "output")
-        ),
+        **dict.fromkeys((*_MEANS, "importances_std"), ("feature", "output")),
         "draws": ("draw", "feature", "output"),
     }
     REPORT: ClassVar = "importance"
@@ -113,8 +113,8 @@ class Importance(Result):
                     "meaning": optional(as_text),
                 }
             ),
-            FloatArrays(("values", "standard_errors", "centred"), finite=True, gaps=True),
-            FloatArrays(("importances_std", "draws"), finite=True, optional=True),
+            FloatArrays(_MEANS, finite=True, gaps=True),
+            FloatArrays(optional=("importances_std", "draws"), finite=True),
         ),
         _upgrade,
     )

@@ -158,7 +158,7 @@ class Influence(Result):
             ),
             _Lines(),
             FloatArrays(("values", "feature_values", "base_values", "predictions"), finite=True),
-            FloatArrays(("variance",), finite=True, optional=True),
+            FloatArrays(optional=("variance",), finite=True),
             CellTable(),
             CellTable(optional=True, name="train_data"),
         ),

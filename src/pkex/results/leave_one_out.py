@@ -94,8 +94,9 @@ class LeaveOneOut(Result):
                     "input_notes": lambda value: () if value is None else entry.as_names(value),
                 }
             ),
-            FloatArrays(("residuals", "predictions", "targets"), finite=True),
-            FloatArrays(("std", "log_density"), finite=True, optional=True),
+            FloatArrays(
+                ("residuals", "predictions", "targets"), ("std", "log_density"), finite=True
+            ),
             CellTable(optional=True),
         ),
     )

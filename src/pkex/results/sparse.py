@@ -30,6 +30,8 @@ from pkex.results.importance import Importance
 
 __all__ = ["SparseExplanation"]
 
+_SUMS = ("rest", "base_values", "predictions")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseExplanation(RowResult):
@@ -85,9 +87,10 @@ class SparseExplanation(RowResult):
     (array([[ 0.    , -1.7826,  0.    ]]), array([-0.4467]))
     """
 
-    AXES: ClassVar = dict.fromkeys(
-        ("rest", "base_values", "predictions", "error_bound"), ("row", "output")
-    ) | dict.fromkeys(("predicted_class", "row_index"), ("row",))
+    AXES: ClassVar = {
+        **dict.fromkeys((*_SUMS, "error_bound"), ("row", "output")),
+        **dict.fromkeys(("predicted_class", "row_index"), ("row",)),
+    }
     SELECTED: ClassVar = ("row", "output")
     VIEWS: ClassVar = (row_sums, row_table)
     _FRAME: ClassVar = frames.sparse_explanation
@@ -103,8 +106,7 @@ class SparseExplanation(RowResult):
             ),
             codec.ROWS,
             codec.Rules(),
-            codec.FloatArrays(("rest", "base_values", "predictions"), finite=True),
-            codec.FloatArrays(("error_bound",), finite=True, optional=True),
+            codec.FloatArrays(_SUMS, ("error_bound",), finite=True),
             SparseArrays(),
         ),
     )

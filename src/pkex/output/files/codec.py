@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 
@@ -79,34 +79,30 @@ class Entries:
 
 @dataclass(frozen=True)
 class FloatArrays:
-    """Fields that are arrays of floats.
+    """Fields that are arrays of floats; those that are `optional` may be None.
 
     Those that are `finite` are refused where an entry is not a number; with `gaps` it may be NaN.
-    What is `optional` may be missing from a file, and is None. `keys` has the names in files of
-    fields that have another one.
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
     finite: bool = False
     gaps: bool = False
-    optional: bool = False
-    keys: Mapping[str, str] = field(default_factory=dict)
 
     def pack(self, result: Any, content: Content) -> None:
         """Write those that are there."""
-        for name in self.names:
+        for name in (*self.names, *self.optional):
             array = getattr(result, name)
             if array is not None:
-                content.arrays[self.keys.get(name, name)] = np.asarray(array)
+                content.arrays[name] = np.asarray(array)
 
     def unpack(self, content: Content, fields: dict[str, Any]) -> None:
         """Read those that are there."""
-        for name in self.names:
-            key = self.keys.get(name, name)
-            if key not in content.arrays and self.optional:
+        for name in (*self.names, *self.optional):
+            if name not in content.arrays and name in self.optional:
                 fields[name] = None
                 continue
-            fields[name] = array = content.arrays[key].astype(np.float64)
+            fields[name] = array = content.arrays[name].astype(np.float64)
             if self.finite and not (np.isfinite(array) | (self.gaps & np.isnan(array))).all():
                 raise ValueError(f"{name} has an entry that is not a number")
 
