@@ -71,20 +71,17 @@ def _csr(entries: Any, stored: Any, starts: Any, shape: tuple[int, int]) -> Any:
     """Return a CSR array, or raise where its parts do not make one."""
     from scipy.sparse import csr_array
 
-    _check_shape("starts", starts.shape, (shape[0] + 1,))
-    _check_shape("entries", entries.shape, stored.shape)
-    if starts.dtype.kind != "i" or stored.dtype.kind != "i" or stored.ndim != 1:
+    if starts.dtype.kind != "i" or stored.dtype.kind != "i":
         raise ValueError("the positions of entries are not integers")
-    steps = np.diff(starts)
-    if starts[0] != 0 or starts[-1] != len(stored) or (steps < 0).any():
+    if starts[0] != 0 or starts[-1] != len(stored) or (np.diff(starts) < 0).any():
         raise ValueError("the entries of its rows do not follow each other")
-    ascends = np.diff(stored) > 0
-    ascends[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(stored))] - 1] = True
-    if len(stored) and not (ascends.all() and stored.min() >= 0 and stored.max() < shape[1]):
+    table = csr_array((entries, stored, starts), shape=shape)  # which refuses other shapes
+    outside = len(stored) and not 0 <= stored.min() <= stored.max() < shape[1]
+    if outside or not table.has_canonical_format:
         raise ValueError("the columns of a row do not ascend, or are out of range")
     if not np.isfinite(entries).all():
         raise ValueError("it holds an entry that is not a number")
-    return csr_array((entries, stored, starts), shape=shape)
+    return table
 
 
 def _locate(spans: Any, texts: tuple[str, ...] | None, n_columns: int) -> Located:
