@@ -119,11 +119,8 @@ class SparsePlots(ExplanationPlots):
         values = explanation.values
         here = slice(values.indptr[row], values.indptr[row + 1])
         phi = dict(zip(values.indices[here].tolist(), values.data[here].tolist(), strict=True))
-        owner = {
-            j: feature
-            for feature, columns in enumerate(explanation.feature_groups)
-            for j in columns
-        }
+        groups = enumerate(explanation.feature_groups)
+        owner = {column: feature for feature, columns in groups for column in columns}
         shown = [s._replace(column=owner[s.column]) for s in spans if owner[s.column] in phi]
         facts = [("base value", f"{explanation.base_values[row]:.4g}")]
         if explanation.efficient:
