@@ -117,13 +117,11 @@ def interactions_to_shapiq(interactions: Interactions, row: int, output: str | i
         raise IndexError(
             f"to_shapiq takes the number of one of {pluralise(n_rows, 'row')}, got {brief(row)}."
         )
-    number = interactions.output_number(output, "to_shapiq")
-    base = float(interactions.base_values.reshape(n_rows, -1)[row, number])
-    values: dict[tuple[int, ...], float] = {(): base}
-    for _, subset, table in interactions.by_order():
-        each = enumerate(table[row, :, number].tolist())
-        values |= {subset(place): value for place, value in each}
-    return _interaction_values(interactions, values)
+    one = interactions.select_output(output, "to_shapiq")
+    values: dict[tuple[int, ...], float] = {(): float(one.base_values[row])}
+    for _, subset, table in one.by_order():
+        values |= {subset(place): value for place, value in enumerate(table[row, :, 0].tolist())}
+    return _interaction_values(one, values)
 
 
 def _interaction_values(result: Any, values: dict[tuple[int, ...], float]) -> Any:

@@ -118,15 +118,13 @@ class Change(Differences):
         (
             ABOUT,
             Entries(
-                {
-                    "n_rows": each(as_count),
-                    "n_permutations": as_count,
-                    "alpha": as_level,
-                    "sample_names": as_names,
-                    "input_notes": as_names,
-                    "additivity_error": as_number,
-                    "error_bound": optional(as_number),
-                }
+                n_rows=each(as_count),
+                n_permutations=as_count,
+                alpha=as_level,
+                sample_names=as_names,
+                input_notes=as_names,
+                additivity_error=as_number,
+                error_bound=optional(as_number),
             ),
             FloatArrays((*_BY_FEATURE, *_BY_OUTPUT), _TESTS, finite=True),
         ),

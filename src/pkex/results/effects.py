@@ -93,7 +93,7 @@ class Effects(Result):
         1,
         (
             ABOUT,
-            Entries({"kind": one_of(*KINDS), "response": as_text, "features": each(as_names)}),
+            Entries(kind=one_of(*KINDS), response=as_text, features=each(as_names)),
             FloatArrays(("mean", "weights"), finite=True),
             RaggedArrays(_CURVES),
             CellArrays(("grid", "data")),

@@ -123,7 +123,7 @@ class Explanation(GroupValues):
         (
             codec.ABOUT,
             codec.Kernels(),
-            codec.Entries({"removal": optional(as_text), "additivity_error": as_number}),
+            codec.Entries(removal=optional(as_text), additivity_error=as_number),
             codec.ROWS,
             codec.Rules(),
             codec.FloatArrays(

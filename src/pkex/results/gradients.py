@@ -74,7 +74,7 @@ class Gradients(Result):
         (
             codec.ABOUT,
             codec.Kernels(),
-            codec.Entries({"row_index": optional(as_index)}),
+            codec.Entries(row_index=optional(as_index)),
             codec.FloatArrays(("values",), ("std",), finite=True),
             codec.CellTable(),
         ),

@@ -107,11 +107,9 @@ class Importance(Result):
         (
             ABOUT,
             Entries(
-                {
-                    "n_rows": optional(as_count),
-                    "has_std": lambda value: bool(optional(as_flag)(value)),
-                    "meaning": optional(as_text),
-                }
+                n_rows=optional(as_count),
+                has_std=lambda value: bool(optional(as_flag)(value)),
+                meaning=optional(as_text),
             ),
             FloatArrays(_MEANS, finite=True, gaps=True),
             FloatArrays(optional=("importances_std", "draws"), finite=True),

@@ -147,14 +147,12 @@ class Influence(Result):
             ABOUT,
             Kernels(),
             Entries(
-                {
-                    "kind": entry.one_of("leave-one-out", "representer"),
-                    "train_noun": entry.as_text,
-                    "n_train": entry.as_count,
-                    "additivity_error": entry.as_number,
-                    "row_index": entry.optional(entry.as_index),
-                    "input_notes": lambda value: () if value is None else entry.as_names(value),
-                }
+                kind=entry.one_of("leave-one-out", "representer"),
+                train_noun=entry.as_text,
+                n_train=entry.as_count,
+                additivity_error=entry.as_number,
+                row_index=entry.optional(entry.as_index),
+                input_notes=lambda value: () if value is None else entry.as_names(value),
             ),
             _Lines(),
             FloatArrays(("values", "feature_values", "base_values", "predictions"), finite=True),

@@ -47,15 +47,13 @@ _CODEC = codec.Codec(
         codec.ABOUT,
         codec.Kernels(),
         codec.Entries(
-            {
-                "index": header.one_of(*INDICES),
-                "removal": header.as_text,
-                "max_order": header.as_count,
-                "subsets": header.optional(header.as_players),
-                "explained": header.as_text,
-                "additivity_error": header.as_number,
-                "row_index": header.optional(header.as_index),
-            }
+            index=header.one_of(*INDICES),
+            removal=header.as_text,
+            max_order=header.as_count,
+            subsets=header.optional(header.as_players),
+            explained=header.as_text,
+            additivity_error=header.as_number,
+            row_index=header.optional(header.as_index),
         ),
         codec.Rules(optional=True),
         codec.FloatArrays(("base_values", "predictions"), _OPTIONAL, finite=True),

@@ -89,10 +89,8 @@ class LeaveOneOut(Result):
             ABOUT,
             Kernels(),
             Entries(
-                {
-                    "row_index": entry.optional(entry.as_index),
-                    "input_notes": lambda value: () if value is None else entry.as_names(value),
-                }
+                row_index=entry.optional(entry.as_index),
+                input_notes=lambda value: () if value is None else entry.as_names(value),
             ),
             FloatArrays(
                 ("residuals", "predictions", "targets"), ("std", "log_density"), finite=True

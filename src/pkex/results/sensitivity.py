@@ -116,13 +116,11 @@ class Sensitivity(Result):
         (
             ABOUT,
             Entries(
-                {
-                    "inputs": as_text,
-                    "error_bound": as_number,
-                    "input_notes": lambda value: () if value is None else as_names(value),
-                    "draws_error": optional(as_number),
-                    "dependence": optional(as_dependence),
-                }
+                inputs=as_text,
+                error_bound=as_number,
+                input_notes=lambda value: () if value is None else as_names(value),
+                draws_error=optional(as_number),
+                dependence=optional(as_dependence),
             ),
             FloatArrays(_EFFECTS, ("second_order",), finite=True, gaps=True),
             FloatArrays(("variance", "mean"), finite=True),

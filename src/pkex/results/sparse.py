@@ -101,9 +101,7 @@ class SparseExplanation(RowResult):
         (
             codec.ABOUT,
             codec.Kernels(),
-            codec.Entries(
-                {"removal": as_text, "additivity_error": as_number, "texts": optional(as_names)}
-            ),
+            codec.Entries(removal=as_text, additivity_error=as_number, texts=optional(as_names)),
             codec.ROWS,
             codec.Rules(),
             codec.FloatArrays(_SUMS, ("error_bound",), finite=True),

@@ -60,11 +60,11 @@ class Piece(Protocol):
         """Add the fields that are there to `fields`, which holds those of the pieces before."""
 
 
-@dataclass(frozen=True)
 class Entries:
     """Fields of a result or of what it is about that are entries of the header, with readers."""
 
-    readers: dict[str, entry.Reader]
+    def __init__(self, **readers: entry.Reader) -> None:
+        self.readers = readers
 
     def pack(self, result: Any, content: Content) -> None:
         """Write each as JSON."""
@@ -221,35 +221,31 @@ def _as_side(value: Any) -> tuple[str, str | None]:
 
 
 ABOUT = Entries(
-    {
-        "feature_names": entry.as_names,
-        "column_names": entry.as_names,
-        "feature_groups": entry.as_players,
-        "output_names": entry.optional(entry.as_names),
-        "removal": entry.optional(entry.as_text),
-        "background_info": entry.optional(entry.as_text),
-        "index": lambda value: "SV" if value is None else entry.as_text(value),
-        "efficient": lambda value: value is None or entry.as_flag(value),
-        "quantity": entry.optional(entry.as_text),
-        "classes": entry.optional(entry.as_names),
-        "output_classes": entry.optional(entry.each(_as_side)),
-        "output_kind": entry.optional(entry.as_text),
-        "complete": lambda value: value is None or entry.as_flag(value),
-        "conditional_model": entry.optional(entry.as_text),
-        "blocks": entry.optional(entry.each(entry.as_names)),
-        "dependence_notes": lambda value: () if value is None else entry.as_names(value),
-        "model_notes": lambda value: () if value is None else entry.as_names(value),
-        "hierarchy": entry.optional(entry.as_hierarchy),
-        "background_dependence": entry.optional(entry.as_dependence),
-    }
+    feature_names=entry.as_names,
+    column_names=entry.as_names,
+    feature_groups=entry.as_players,
+    output_names=entry.optional(entry.as_names),
+    removal=entry.optional(entry.as_text),
+    background_info=entry.optional(entry.as_text),
+    index=lambda value: "SV" if value is None else entry.as_text(value),
+    efficient=lambda value: value is None or entry.as_flag(value),
+    quantity=entry.optional(entry.as_text),
+    classes=entry.optional(entry.as_names),
+    output_classes=entry.optional(entry.each(_as_side)),
+    output_kind=entry.optional(entry.as_text),
+    complete=lambda value: value is None or entry.as_flag(value),
+    conditional_model=entry.optional(entry.as_text),
+    blocks=entry.optional(entry.each(entry.as_names)),
+    dependence_notes=lambda value: () if value is None else entry.as_names(value),
+    model_notes=lambda value: () if value is None else entry.as_names(value),
+    hierarchy=entry.optional(entry.as_hierarchy),
+    background_dependence=entry.optional(entry.as_dependence),
 )
 """What `About` holds but for kernels, which are a piece of their own."""
 
 ROWS = Entries(
-    {
-        "predicted_class": entry.optional(lambda value: np.array(entry.as_cells(value))),
-        "row_index": entry.optional(entry.as_index),
-    }
+    predicted_class=entry.optional(lambda value: np.array(entry.as_cells(value))),
+    row_index=entry.optional(entry.as_index),
 )
 """What is known of each row besides numbers."""
 
