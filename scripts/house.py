@@ -83,6 +83,7 @@ LATER = {
         *("cli._drift:_saved_options", "output.report.history"),
         *("cli._column_facts", "output.view.changes", "results.recomputed:Recomputed.changes"),
         *("output.files.header:with_default", "output.view.attribution:_EXTREME"),
+        "output.view.attribution:verdict",
         *("output.report._attribution:_title", "output.report._attribution:_change"),
     ),
     "family of the verdict": (

@@ -129,12 +129,14 @@ class ArrayResult(AboutAttributes):
     AXES: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     SELECTED: ClassVar[tuple[str, ...]] = ()
     FIRST: ClassVar[str]  # the first array
+    KIND: ClassVar[str]  # the class in small letters, by which there are reports
     NOUN: ClassVar[str]  # what sentences call the result
 
     about: About
 
     def __init_subclass__(cls) -> None:
-        cls.FIRST, cls.NOUN = next(iter(cls.AXES), ""), cls.__name__.removeprefix("Sparse").lower()
+        cls.FIRST, cls.KIND = next(iter(cls.AXES), ""), cls.__name__.lower()
+        cls.NOUN = cls.KIND.removeprefix("sparse")
 
     def __post_init__(self) -> None:
         fields = self.__dict__

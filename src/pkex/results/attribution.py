@@ -185,7 +185,6 @@ class Attribution(Recomputed):
       p-values of features adjusted for 2 features
     """
 
-    REPORT: ClassVar = "attribution"
     AXES: ClassVar = {
         **dict.fromkeys(("values", "univariate_values", "standard_errors"), ("feature",)),
         **dict.fromkeys(("rounding", "univariate_rounding", "test_p_values"), ("feature",)),

@@ -94,7 +94,6 @@ class Change(Differences):
       ...
     """
 
-    REPORT: ClassVar = "change"
     AXES: ClassVar = {
         "means_before": ("feature", "output"),
         "means_after": ("feature", "output"),

@@ -80,7 +80,6 @@ class Effects(Result):
       x0     0   1  -0.2285   0.2285
     """
 
-    REPORT: ClassVar = "effects"
     AXES: ClassVar = {"mean": ("output",), "weights": ("background_row",)}
     VIEWS: ClassVar = (
         lambda self: effects(self, text.LINES),

@@ -103,7 +103,6 @@ class Explanation(GroupValues):
     '2 points, features treated as independent'
     """
 
-    REPORT: ClassVar = "explanation"
     AXES: ClassVar = {
         **dict.fromkeys(("values", "std"), ("row", "feature", "output")),
         **dict.fromkeys(("base_values", "predictions", "error_bound"), ("row", "output")),

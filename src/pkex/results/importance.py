@@ -97,7 +97,6 @@ class Importance(Result):
         **dict.fromkeys((*_MEANS, "importances_std"), ("feature", "output")),
         "draws": ("draw", "feature", "output"),
     }
-    REPORT: ClassVar = "importance"
     VIEWS: ClassVar = (features.importance, lambda self: features.importance(self, html.LINES))
     _FRAME: ClassVar = frames.importance
     plot = PlotField(ImportancePlots)

@@ -122,7 +122,6 @@ class Influence(Result):
     True
     """
 
-    REPORT: ClassVar = "influence"
     AXES: ClassVar = {
         "values": ("row", "train_row", "output"),
         "feature_values": ("row", "train_row", "feature", "output"),

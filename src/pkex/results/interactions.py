@@ -104,7 +104,6 @@ class Interactions(RowResult):
     array([-0.1161,  0.054 ])
     """
 
-    REPORT: ClassVar = "interactions"
     AXES: ClassVar = {
         **dict.fromkeys(("base_values", "predictions", "error_bound"), ("row", "output")),
         **dict.fromkeys(("main", "main_std"), ("row", "feature", "output")),

@@ -98,7 +98,6 @@ class Sensitivity(Result):
       interactions: 0.00074 of the variance
     """
 
-    REPORT: ClassVar = "sensitivity"
     AXES: ClassVar = {
         **_KINDS,
         "mean": ("output",),

@@ -92,7 +92,7 @@ def write(
     ...     "<!doctype html>" in path.read_text(encoding="utf-8")
     True
     """
-    facts, kind = _details(details), getattr(result, "REPORT", None)
+    facts, kind = _details(details), getattr(result, "KIND", None)
     for option, given, owners in (
         ("sample_names are", sample_names, _COMPARED),
         ("alpha is", alpha, _COMPARED),

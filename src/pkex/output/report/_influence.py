@@ -22,13 +22,13 @@ _ROWS, _LINES, _FEATURES = 100, 10, 5  # explained rows, training rows and featu
 
 def check(influence: Any, result: Any) -> None:
     """Refuse an influence on other rows."""
-    if getattr(influence, "REPORT", None) != "influence":
+    if getattr(influence, "KIND", None) != "influence":
         raise TypeError(
             "influence must be an Influence, e.g. explainer.influence(X, top=10); got "
             f"{type(influence).__name__}."
         )
     same = influence.feature_names == result.feature_names and len(influence) == len(result)
-    if result.REPORT != "explanation" or not same:
+    if result.KIND != "explanation" or not same:
         raise ValueError(
             "the influence is not that of the result: it must have the rows and features of an "
             "explanation. Make both from the same explainer and table."
