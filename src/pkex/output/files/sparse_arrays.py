@@ -47,19 +47,14 @@ class SparseArrays:
         """Read them, where they fit together."""
         arrays, several = content.arrays, entry.as_flag(content.header["several"])
         n_features, n_columns = len(fields["feature_names"]), len(fields["column_names"])
-        n_rows, texts = len(arrays["starts"]) - 1, fields["texts"]
-        n_sets = arrays["values"].shape[1] if arrays["values"].ndim == 2 else -1
-        _check_shape(
-            "values", arrays["values"].shape, (len(arrays["stored"]), n_sets if several else 1)
-        )
+        table, stored, starts = (arrays[name] for name in ("values", "stored", "starts"))
+        n_rows, texts = len(starts) - 1, fields["texts"]
+        n_sets, shape = table.shape[-1] if several else 1, (n_rows, n_features)
+        _check_shape("values", table.shape, (len(stored), n_sets))
         _check_shape("rest", fields["rest"].shape, (n_rows, n_sets) if several else (n_rows,))
         _check_shape("texts", (n_rows if texts is None else len(texts),), (n_rows,))
-        values = tuple(
-            _csr(
-                column.astype(np.float64), arrays["stored"], arrays["starts"], (n_rows, n_features)
-            )
-            for column in arrays["values"].T.copy()
-        )
+        outputs = table.T.astype(np.float64, order="C")
+        values = tuple(_csr(output, stored, starts, shape) for output in outputs)
         places = arrays["data_stored"], arrays["data_starts"]
         fields["values"] = values if several else values[0]
         fields["data"] = _csr(arrays["data"].astype(np.float64), *places, (n_rows, n_columns))
