@@ -21,7 +21,7 @@ from pkex.output.spread import POSTERIOR, describe_error
 from pkex.output.text import cut, feature_text, leaves_out, most_important, value_name
 from pkex.output.view import Chip, Column, TableView, View, more, title_of
 
-__all__ = ["REST", "explanation_notes", "row_sums", "row_table"]
+__all__ = ["REST", "explanation_notes", "row_sums", "row_table", "stored_entries"]
 
 REST = "(remaining features)"
 _SUMS, _TERMS = 6, 4  # rows in words, and features of each
@@ -177,14 +177,18 @@ def _largest(explanation: Any, place: Place) -> list[Term]:
     """Return the values of a row, the largest first."""
     row, output = place
     if _is_sparse(explanation):
-        values = explanation.with_output_axis[0][output]
-        here = slice(values.indptr[row], values.indptr[row + 1])
-        features, phi = values.indices[here], values.data[here]
+        features, phi = stored_entries(explanation.with_output_axis[0][output], row)
     else:
         phi = explanation.with_output_axis()[0][row, :, output]
         features = np.arange(len(phi))
     names, order = explanation.feature_names, most_important(np.abs(phi))
     return [(names[features[i]], float(phi[i]), _spread(explanation, place, i)) for i in order]
+
+
+def stored_entries(table: Any, row: int) -> tuple[NDArray[Any], Floats]:
+    """Return the columns that a row of a CSR array stores, and what it stores there."""
+    here = slice(table.indptr[row], table.indptr[row + 1])
+    return table.indices[here], table.data[here]
 
 
 def _spread(explanation: Any, place: Place, feature: int) -> str:
