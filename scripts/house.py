@@ -32,7 +32,8 @@ PACKAGES = (
 AROUND = ("root", "explain", "results", "output", "cli", "_util")  # what is not the engine
 LONGEST = 450  # lines of a file
 # What came after the house was rebuilt (commit 19ea64a), by capability: files, and files that only
-# these import; after a colon functions, classes and methods of files that are shared. What had a
+# these import; after a colon functions, classes, methods and constants of several lines, of files
+# that are shared. What had a
 # like before, under whatever name, is not listed, nor are single lines that a capability has in
 # the functions of others.
 LATER = {
@@ -46,6 +47,7 @@ LATER = {
         *("explain.gradients", "explain.integrated", "results.gradients"),
         *("output.view.gradients", "output.plots.gradients"),
         *("output.frames:gradients", "output.plots.accessors:GradientsPlots"),
+        *("output.plots.display:Display._check_rows", "output.report._page:_PATH_NOTES"),
     ),
     "training rows": (
         *("explain.influence", "explain.training", "cli._influence", "results.influence"),
@@ -59,6 +61,7 @@ LATER = {
     "losses": (
         *("explain.loss", "explain.sage", "explain.permutation", "explain.scoring"),
         *("explain.questions:Questions.loss", "output.report._importance"),
+        "results.importance:Importance.importances_mean",
     ),
     "change": (
         *("explain.change", "cli._change", "results.change"),
@@ -77,6 +80,8 @@ LATER = {
         *("cli._drift:_check_kinds", "cli._drift:_load", "cli._drift:_saved_table"),
         *("cli._drift:_saved_options", "output.report.history"),
         *("cli._column_facts", "output.view.changes", "results.recomputed:Recomputed.changes"),
+        *("output.files.header:with_default", "output.view.attribution:_EXTREME"),
+        "output.view.attribution:verdict",
         *("output.report._attribution:_title", "output.report._attribution:_change"),
     ),
     "family of the verdict": (
@@ -86,7 +91,8 @@ LATER = {
         *("results.family:Permuted", "results.family:verdict_of", "results.family:labellings"),
         *("results.family:Family.p_members", "results.family:Family.detected_by"),
         *("results.family:Family._members", "results.family:Family._family"),
-        "output.files.header:as_lists",
+        *("results.family:Family.permuted_univariate", "results.tested:Tested.adjusted_by_holm"),
+        *("output.view.attribution:MEMBER_WORDS", "output.files.header:as_lists"),
     ),
     "hierarchies": (
         *("results.group_values", "explain.background_columns", "explain.unsupported"),
@@ -104,6 +110,9 @@ LATER = {
         *("output.spread:outside_words", "output.spread:posterior_interval"),
         *("output.view.features:_intervals", "output.view.features:_words_on_draws"),
         *("results.importance:Importance.interval", "results.sensitivity:Sensitivity.draws"),
+        *("results.importance:Importance._other_sizes", "output.plots.drawing:Canvas.intervals"),
+        *("results.sensitivity:Sensitivity._other_sizes", "output.spread:deviations"),
+        *("output.view.features:_columns_of_draws", "output.plots.bars:_draw_intervals"),
         "results.sensitivity:Sensitivity.interval",
     ),
 }
@@ -199,12 +208,20 @@ def later_modules(graph: Graph) -> set[str]:
 
 
 def definition(source: str, name: str) -> int:
-    """Return how many lines of code a function, a class or a method of a source has."""
+    """Return how many lines of code a function, a class, a method or a constant has."""
     node: Any = ast.parse(source)
     for part in name.split("."):
-        [node] = [child for child in node.body if getattr(child, "name", None) == part]
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        [node] = [child for child in node.body if part in _defined(child)]
+    decorators = getattr(node, "decorator_list", ())
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
     return len(code_lines(source) & {*range(first, node.end_lineno + 1)})
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    """Return the names that a statement defines."""
+    if isinstance(node, ast.Assign):
+        return {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return {node.name} if isinstance(node, ast.ClassDef | ast.FunctionDef) else set()
 
 
 def later_lines(modules_alone: set[str]) -> dict[str, int]:

@@ -157,7 +157,7 @@ def test_lines_of_a_definition_have_its_decorators_and_no_docstring():
         'X = 1\n\n\n@cache\ndef f():\n    """Do."""\n    return 1\n\n\n'
         'class A:\n    """A."""\n\n    def f(self):\n        # why\n        return X\n'
     )
-    assert [HOUSE["definition"](source, name) for name in ("f", "A", "A.f")] == [3, 3, 2]
+    assert [HOUSE["definition"](source, name) for name in ("f", "A", "A.f", "X")] == [3, 3, 2, 1]
     with pytest.raises(ValueError, match="unpack"):
         HOUSE["definition"](source, "g")
 

@@ -14,7 +14,7 @@ import numpy as np
 from pkex._util.extras import import_optional
 from pkex._util.types import Floats
 from pkex.output.spread import LEVEL, deviations, has_intervals
-from pkex.output.view.rows import REST
+from pkex.output.view.rows import REST, stored_entries
 
 if TYPE_CHECKING:
     from pkex.results.attribution import Attribution
@@ -137,14 +137,11 @@ def sensitivity(result: Sensitivity, _totals: bool) -> Any:
 def sparse_explanation(result: SparseExplanation, _totals: bool) -> Any:
     """Return a line for each value that is stored, and one for the rest of each row."""
     pandas, one = import_optional("pandas", "pandas"), result.select_output(None, "to_frame")
-    values, data = one.values, one.data
     labels = range(len(one)) if one.row_index is None else one.row_index
     lines = []
     for row, label in enumerate(labels):
-        here = slice(values.indptr[row], values.indptr[row + 1])
-        stored = slice(data.indptr[row], data.indptr[row + 1])
-        cells = dict(zip(data.indices[stored].tolist(), data.data[stored].tolist(), strict=True))
-        phi, features = values.data[here], values.indices[here]
+        cells = dict(zip(*stored_entries(one.data, row), strict=True))
+        features, phi = stored_entries(one.values, row)
         for i in np.argsort(-np.abs(phi), kind="stable"):
             columns = one.feature_groups[features[i]]
             cell = cells.get(columns[0], 0.0) if len(columns) == 1 else np.nan

@@ -37,9 +37,10 @@ def draw(view: View) -> str:
     titles = [first.noun, *(title for table in view.tables for title in table.titles)]
     head = "".join(f'<th style="{_STYLE}">{escape(title)}</th>' for title in titles)
     columns = [column for table in view.tables for column in table.columns]
+    names = [f'<th style="{_LEFT}">{escape(name)}</th>' for name in first.names]
     if first.noun == "row":  # whose names are numbers, as a rule
         columns.insert(0, Column("row", first.names))
-    names = [_name(name) if first.noun != "row" else "" for name in first.names]
+        names = [""] * len(first.names)
     body = "".join(
         f"<tr>{name}{''.join(_cell(column, line) for column in columns)}</tr>"
         for line, name in enumerate(names)
@@ -89,10 +90,6 @@ def _lines(lines: Iterable[str]) -> str:
 
 def _small(lines: Iterable[str]) -> str:
     return "".join(f"<div><small>{escape(line)}</small></div>" for line in lines)
-
-
-def _name(name: str) -> str:
-    return f'<th style="{_LEFT}">{escape(name)}</th>'
 
 
 def _cell(column: Column, line: int) -> str:

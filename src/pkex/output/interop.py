@@ -12,6 +12,7 @@ from pkex._util.extras import import_optional
 from pkex._util.types import Floats
 from pkex._util.validation import brief, is_index
 from pkex._util.words import pluralise
+from pkex.output.text import value_name
 
 if TYPE_CHECKING:
     from pkex.results.explanation import Explanation
@@ -65,8 +66,6 @@ def _feature_data(explanation: Explanation) -> tuple[Floats, NDArray[Any]]:
         if len(columns) > 1:
             titles = [explanation.column_names[c] for c in columns]
             texts[feature] = [_group_text(titles, row) for row in cells]
-        elif cells.dtype.kind == "f":
-            data[:, feature] = cells[:, 0]
         elif all(is_number(cell) or is_missing(cell) for cell in cells[:, 0]):
             data[:, feature] = [np.nan if is_missing(c) else float(c) for c in cells[:, 0]]
         else:
@@ -100,10 +99,9 @@ def _codes(texts: list[str]) -> tuple[Floats, list[str]]:
 def to_shapiq(explanation: Explanation, row: int) -> Any:
     """See `Explanation.to_shapiq`; `explanation` has one output here."""
     if explanation.index in ("IG", "Owen", "Winter", "asymmetric"):
-        what = (
-            "integrated gradients" if explanation.index == "IG" else f"{explanation.index} values"
+        raise ValueError(
+            f"shapiq has no index for {value_name(explanation)}s; use to_frame() or to_shap()."
         )
-        raise ValueError(f"shapiq has no index for {what}; use to_frame() or to_shap().")
     one = explanation[row]
     if len(one) != 1:
         raise IndexError(f"to_shapiq takes the number of one row, got {brief(row)}.")
@@ -119,13 +117,11 @@ def interactions_to_shapiq(interactions: Interactions, row: int, output: str | i
         raise IndexError(
             f"to_shapiq takes the number of one of {pluralise(n_rows, 'row')}, got {brief(row)}."
         )
-    number = interactions.output_number(output, "to_shapiq")
-    base = float(interactions.base_values.reshape(n_rows, -1)[row, number])
-    values: dict[tuple[int, ...], float] = {(): base}
-    for _, subset, table in interactions.by_order():
-        each = enumerate(table[row, :, number].tolist())
-        values |= {subset(place): value for place, value in each}
-    return _interaction_values(interactions, values)
+    one = interactions.select_output(output, "to_shapiq")
+    values: dict[tuple[int, ...], float] = {(): float(one.base_values[row])}
+    for _, subset, table in one.by_order():
+        values |= {subset(place): value for place, value in enumerate(table[row, :, 0].tolist())}
+    return _interaction_values(one, values)
 
 
 def _interaction_values(result: Any, values: dict[tuple[int, ...], float]) -> Any:

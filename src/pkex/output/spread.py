@@ -178,5 +178,5 @@ def describe_error(result: Any, error: float | None) -> str:
         return f"error bound {error:.1g}"
     if bound == 0.0 or any(rule.is_fallback for rule in result.rules):
         return "exact up to rounding"
-    pairs = result.removal == "neutral" or result.REPORT == "attribution"
+    pairs = result.removal == "neutral" or result.KIND == "attribution"
     return f"relative error bound {bound:.1g}" if pairs else f"error bound {bound:.1g} sum|alpha|"

@@ -111,14 +111,12 @@ class Sheet:
     hint: str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
-        bars = [
-            i for i in range(len(self.heads)) if any(isinstance(li[i], Bar) for li in self.lines)
-        ]
-        room = options.max_width
-        kept = [i for i in range(len(self.heads)) if i not in bars]
+        columns, room = range(len(self.heads)), options.max_width
+        bars = [i for i in columns if any(isinstance(line[i], Bar) for line in self.lines)]
+        kept = [i for i in columns if i not in bars]
         shown, heads = len(self.outputs), list(self.heads)
         if self._width(kept, heads) > room:
-            heads = [self._narrow(i) for i in range(len(heads))]
+            heads = [self._narrow(i) for i in columns]
         while shown > 1 and self._width(kept, heads) > room:
             shown -= 1
             kept = [i for i in kept if i not in self.outputs[shown]]
@@ -176,10 +174,8 @@ class Sheet:
 
     def _widest(self, column: int) -> int:
         """Return the letters of the longest entry below the head of a column."""
-        entries = (line[column] for line in self.lines)
-        return max(
-            (cell(entry).cell_len for entry in entries if not isinstance(entry, Bar)), default=0
-        )
+        entries = (line[column] for line in self.lines if not isinstance(line[column], Bar))
+        return max((cell(entry).cell_len for entry in entries), default=0)
 
     def _narrow(self, column: int) -> str:
         """Return the head of a column in lines, as wide as its entries or its longest word."""

@@ -147,9 +147,8 @@ class About:
 
     def select_outputs(self, outputs: Sequence[int], names: Sequence[str]) -> About:
         """Return what holds for some outputs; `names` are those of all of them."""
-        sides = (
-            None if self.output_classes is None else tuple(self.output_classes[k] for k in outputs)
-        )
+        sides = self.output_classes
+        sides = None if sides is None else tuple(sides[k] for k in outputs)
         return replace(self, output_names=tuple(names[k] for k in outputs), output_classes=sides)
 
 

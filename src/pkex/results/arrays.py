@@ -129,12 +129,14 @@ class ArrayResult(AboutAttributes):
     AXES: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     SELECTED: ClassVar[tuple[str, ...]] = ()
     FIRST: ClassVar[str]  # the first array
+    KIND: ClassVar[str]  # the class in small letters, by which there are reports
     NOUN: ClassVar[str]  # what sentences call the result
 
     about: About
 
     def __init_subclass__(cls) -> None:
-        cls.FIRST, cls.NOUN = next(iter(cls.AXES), ""), cls.__name__.removeprefix("Sparse").lower()
+        cls.FIRST, cls.KIND = next(iter(cls.AXES), ""), cls.__name__.lower()
+        cls.NOUN = cls.KIND.removeprefix("sparse")
 
     def __post_init__(self) -> None:
         fields = self.__dict__
@@ -163,13 +165,11 @@ class ArrayResult(AboutAttributes):
                     f"{word} must have shape {(n_outputs,)}, one for each output; got "
                     f"{(len(entries),)}."
                 )
-        return self.about.shapes.setdefault(
-            key,
-            tuple(
-                (name, tuple(sizes[axis] for axis in axes if axis in sizes))
-                for name, axes in self.AXES.items()
-            ),
+        shapes = tuple(
+            (name, tuple(sizes[axis] for axis in axes if axis in sizes))
+            for name, axes in self.AXES.items()
         )
+        return self.about.shapes.setdefault(key, shapes)
 
     def _sizes(self, others: tuple[tuple[str, int], ...] | None = None) -> dict[str, int]:
         """Return the length of each axis; "output" is there where there are several.
@@ -268,9 +268,8 @@ class ArrayResult(AboutAttributes):
                 f"there are {count} outputs; choose one, e.g. "
                 f"{caller}(output={self.output_names[0]!r})."
             )
-        [places] = select(
-            0 if output is None else output, [Axis("output", count, self.output_names)]
-        )
+        axis = Axis("output", count, self.output_names)
+        [places] = select(0 if output is None else output, [axis])
         if len(places) != 1:
             raise IndexError(f"{caller} takes one output, got {brief(output)}.")
         return int(places[0])

@@ -36,32 +36,29 @@ _CODEC = codec.Codec(
     (
         codec.ABOUT,
         codec.Entries(
-            {
-                "kernel": optional(from_data),
-                "target_kernel": optional(from_data),
-                "statistic_name": one_of("MMD^2", "HSIC"),
-                "estimator": header.as_text,
-                "removal": one_of("product-of-marginals", "neutral"),
-                "standard_error": optional(as_number),
-                "categorical": each(header.as_flag),
-                "block_size": optional(header.as_count),
-                "additivity_error": as_number,
-                "sample_names": header.as_names,
-                "alpha": header.as_level,
-                "error_bound": optional(as_number),
-                "n_rows": each(header.as_count),
-                "n_test_rows": optional(header.as_count),
-                "statistic": as_number,
-                "member_names": with_default(each(one_of(*MEMBERS)), ()),
-                "new_categories": header.as_lists,
-                "lost_categories": header.as_lists,
-                "column_units": with_default(each(optional(header.as_text)), ()),
-            }
+            kernel=optional(from_data),
+            target_kernel=optional(from_data),
+            statistic_name=one_of("MMD^2", "HSIC"),
+            estimator=header.as_text,
+            removal=one_of("product-of-marginals", "neutral"),
+            standard_error=optional(as_number),
+            categorical=each(header.as_flag),
+            block_size=optional(header.as_count),
+            additivity_error=as_number,
+            sample_names=header.as_names,
+            alpha=header.as_level,
+            error_bound=optional(as_number),
+            n_rows=each(header.as_count),
+            n_test_rows=optional(header.as_count),
+            statistic=as_number,
+            member_names=with_default(each(one_of(*MEMBERS)), ()),
+            new_categories=header.as_lists,
+            lost_categories=header.as_lists,
+            column_units=with_default(each(optional(header.as_text)), ()),
         ),
         codec.Rules(),
-        codec.FloatArrays(("values", "rounding"), finite=True),
-        codec.FloatArrays(_OPTIONAL, finite=True, optional=True),
-        codec.FloatArrays(("test_p_values",), finite=True, gaps=True, optional=True),
+        codec.FloatArrays(("values", "rounding"), _OPTIONAL, finite=True),
+        codec.FloatArrays(optional=("test_p_values",), finite=True, gaps=True),
     ),
 )
 
@@ -188,19 +185,12 @@ class Attribution(Recomputed):
       p-values of features adjusted for 2 features
     """
 
-    REPORT: ClassVar = "attribution"
     AXES: ClassVar = {
-        "values": ("feature",),
-        "rounding": ("feature",),
-        "null_values": ("permutation", "feature"),
-        "univariate_values": ("feature",),
-        "univariate_null_values": ("permutation", "feature"),
-        "univariate_rounding": ("feature",),
-        "test_p_values": ("feature",),
-        "standard_errors": ("feature",),
-        "member_values": ("member",),
+        **dict.fromkeys(("values", "univariate_values", "standard_errors"), ("feature",)),
+        **dict.fromkeys(("rounding", "univariate_rounding", "test_p_values"), ("feature",)),
+        **dict.fromkeys(("null_values", "univariate_null_values"), ("permutation", "feature")),
+        **dict.fromkeys(("member_values", "member_rounding"), ("member",)),
         "member_null_values": ("permutation", "member"),
-        "member_rounding": ("member",),
     }
     VIEWS: ClassVar = (
         lambda self: view.attribution(self, text.LINES),

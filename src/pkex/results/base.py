@@ -62,7 +62,6 @@ class Result(ArrayResult):
     CODEC: ClassVar[Codec]
     VIEWS: ClassVar[tuple[Callable[[Any], View], Callable[[Any], View]]]
     _FRAME: ClassVar[Callable[[Any, bool], Any]]
-    REPORT: ClassVar[str] = ""  # the kind of report, where there is one
 
     @classmethod
     def concat(cls, results: Iterable[Self]) -> Self:

@@ -94,7 +94,6 @@ class Change(Differences):
       ...
     """
 
-    REPORT: ClassVar = "change"
     AXES: ClassVar = {
         "means_before": ("feature", "output"),
         "means_after": ("feature", "output"),
@@ -118,18 +117,15 @@ class Change(Differences):
         (
             ABOUT,
             Entries(
-                {
-                    "n_rows": each(as_count),
-                    "n_permutations": as_count,
-                    "alpha": as_level,
-                    "sample_names": as_names,
-                    "input_notes": as_names,
-                    "additivity_error": as_number,
-                    "error_bound": optional(as_number),
-                }
+                n_rows=each(as_count),
+                n_permutations=as_count,
+                alpha=as_level,
+                sample_names=as_names,
+                input_notes=as_names,
+                additivity_error=as_number,
+                error_bound=optional(as_number),
             ),
-            FloatArrays((*_BY_FEATURE, *_BY_OUTPUT), finite=True),
-            FloatArrays(_TESTS, finite=True, optional=True),
+            FloatArrays((*_BY_FEATURE, *_BY_OUTPUT), _TESTS, finite=True),
         ),
     )
 

@@ -80,7 +80,6 @@ class Effects(Result):
       x0     0   1  -0.2285   0.2285
     """
 
-    REPORT: ClassVar = "effects"
     AXES: ClassVar = {"mean": ("output",), "weights": ("background_row",)}
     VIEWS: ClassVar = (
         lambda self: effects(self, text.LINES),
@@ -93,7 +92,7 @@ class Effects(Result):
         1,
         (
             ABOUT,
-            Entries({"kind": one_of(*KINDS), "response": as_text, "features": each(as_names)}),
+            Entries(kind=one_of(*KINDS), response=as_text, features=each(as_names)),
             FloatArrays(("mean", "weights"), finite=True),
             RaggedArrays(_CURVES),
             CellArrays(("grid", "data")),

@@ -103,13 +103,9 @@ class Explanation(GroupValues):
     '2 points, features treated as independent'
     """
 
-    REPORT: ClassVar = "explanation"
     AXES: ClassVar = {
-        "values": ("row", "feature", "output"),
-        "base_values": ("row", "output"),
-        "predictions": ("row", "output"),
-        "error_bound": ("row", "output"),
-        "std": ("row", "feature", "output"),
+        **dict.fromkeys(("values", "std"), ("row", "feature", "output")),
+        **dict.fromkeys(("base_values", "predictions", "error_bound"), ("row", "output")),
         "cov": ("row", "feature", "feature", "output"),
         "data": ("row", "column"),
         "predicted_class": ("row",),
@@ -126,11 +122,12 @@ class Explanation(GroupValues):
         (
             codec.ABOUT,
             codec.Kernels(),
-            codec.Entries({"removal": optional(as_text), "additivity_error": as_number}),
+            codec.Entries(removal=optional(as_text), additivity_error=as_number),
             codec.ROWS,
             codec.Rules(),
-            codec.FloatArrays(("values", "base_values", "predictions")),
-            codec.FloatArrays(("error_bound", "std", "cov"), optional=True),
+            codec.FloatArrays(
+                ("values", "base_values", "predictions"), ("error_bound", "std", "cov")
+            ),
             codec.CellTable(),
         ),
     )

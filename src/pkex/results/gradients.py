@@ -74,9 +74,8 @@ class Gradients(Result):
         (
             codec.ABOUT,
             codec.Kernels(),
-            codec.Entries({"row_index": optional(as_index)}),
-            codec.FloatArrays(("values",), finite=True),
-            codec.FloatArrays(("std",), finite=True, optional=True),
+            codec.Entries(row_index=optional(as_index)),
+            codec.FloatArrays(("values",), ("std",), finite=True),
             codec.CellTable(),
         ),
     )

@@ -20,6 +20,8 @@ from pkex.results.fields import PlotField
 
 __all__ = ["Importance"]
 
+_MEANS = ("values", "standard_errors", "centred")
+
 
 def _upgrade(header: Header) -> None:
     """Add what files of version 1 do not have: their features were columns of their own."""
@@ -92,12 +94,9 @@ class Importance(Result):
     """
 
     AXES: ClassVar = {
-        **dict.fromkeys(
-            ("values", "standard_errors", "centred", "importances_std"), ("feature", "output")
-        ),
+        **dict.fromkeys((*_MEANS, "importances_std"), ("feature", "output")),
         "draws": ("draw", "feature", "output"),
     }
-    REPORT: ClassVar = "importance"
     VIEWS: ClassVar = (features.importance, lambda self: features.importance(self, html.LINES))
     _FRAME: ClassVar = frames.importance
     plot = PlotField(ImportancePlots)
@@ -107,14 +106,12 @@ class Importance(Result):
         (
             ABOUT,
             Entries(
-                {
-                    "n_rows": optional(as_count),
-                    "has_std": lambda value: bool(optional(as_flag)(value)),
-                    "meaning": optional(as_text),
-                }
+                n_rows=optional(as_count),
+                has_std=lambda value: bool(optional(as_flag)(value)),
+                meaning=optional(as_text),
             ),
-            FloatArrays(("values", "standard_errors", "centred"), finite=True, gaps=True),
-            FloatArrays(("importances_std", "draws"), finite=True, optional=True),
+            FloatArrays(_MEANS, finite=True, gaps=True),
+            FloatArrays(optional=("importances_std", "draws"), finite=True),
         ),
         _upgrade,
     )

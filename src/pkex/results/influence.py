@@ -122,7 +122,6 @@ class Influence(Result):
     True
     """
 
-    REPORT: ClassVar = "influence"
     AXES: ClassVar = {
         "values": ("row", "train_row", "output"),
         "feature_values": ("row", "train_row", "feature", "output"),
@@ -147,18 +146,16 @@ class Influence(Result):
             ABOUT,
             Kernels(),
             Entries(
-                {
-                    "kind": entry.one_of("leave-one-out", "representer"),
-                    "train_noun": entry.as_text,
-                    "n_train": entry.as_count,
-                    "additivity_error": entry.as_number,
-                    "row_index": entry.optional(entry.as_index),
-                    "input_notes": lambda value: () if value is None else entry.as_names(value),
-                }
+                kind=entry.one_of("leave-one-out", "representer"),
+                train_noun=entry.as_text,
+                n_train=entry.as_count,
+                additivity_error=entry.as_number,
+                row_index=entry.optional(entry.as_index),
+                input_notes=lambda value: () if value is None else entry.as_names(value),
             ),
             _Lines(),
             FloatArrays(("values", "feature_values", "base_values", "predictions"), finite=True),
-            FloatArrays(("variance",), finite=True, optional=True),
+            FloatArrays(optional=("variance",), finite=True),
             CellTable(),
             CellTable(optional=True, name="train_data"),
         ),

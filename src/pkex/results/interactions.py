@@ -16,16 +16,7 @@ from pkex._util.validation import brief, is_index
 from pkex.games.functionals import INDICES
 from pkex.games.rules import Rule
 from pkex.output import frames, html, text
-from pkex.output.files import codec
-from pkex.output.files.header import (
-    as_count,
-    as_index,
-    as_number,
-    as_players,
-    as_text,
-    one_of,
-    optional,
-)
+from pkex.output.files import codec, header
 from pkex.output.interop import interactions_to_shapiq
 from pkex.output.plots.accessors import InteractionPlots
 from pkex.output.view import features
@@ -45,6 +36,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Interaction", "Interactions"]
 
+_OPTIONAL = (
+    *("main", "pairs", "triples", "values", "error_bound"),
+    *("main_std", "pairs_std", "values_std"),
+)
 _CODEC = codec.Codec(
     "Interactions",
     2,
@@ -52,22 +47,16 @@ _CODEC = codec.Codec(
         codec.ABOUT,
         codec.Kernels(),
         codec.Entries(
-            {
-                "index": one_of(*INDICES),
-                "removal": as_text,
-                "max_order": as_count,
-                "subsets": optional(as_players),
-                "explained": as_text,
-                "additivity_error": as_number,
-                "row_index": optional(as_index),
-            }
+            index=header.one_of(*INDICES),
+            removal=header.as_text,
+            max_order=header.as_count,
+            subsets=header.optional(header.as_players),
+            explained=header.as_text,
+            additivity_error=header.as_number,
+            row_index=header.optional(header.as_index),
         ),
         codec.Rules(optional=True),
-        codec.FloatArrays(("base_values", "predictions"), finite=True),
-        codec.FloatArrays(
-            ("main", "pairs", "triples", "values", "error_bound"), finite=True, optional=True
-        ),
-        codec.FloatArrays(("main_std", "pairs_std", "values_std"), finite=True, optional=True),
+        codec.FloatArrays(("base_values", "predictions"), _OPTIONAL, finite=True),
         codec.CellTable(optional=True),
     ),
 )
@@ -115,18 +104,12 @@ class Interactions(RowResult):
     array([-0.1161,  0.054 ])
     """
 
-    REPORT: ClassVar = "interactions"
     AXES: ClassVar = {
-        "base_values": ("row", "output"),
-        "predictions": ("row", "output"),
-        "error_bound": ("row", "output"),
-        "main": ("row", "feature", "output"),
-        "pairs": ("row", "feature", "feature", "output"),
+        **dict.fromkeys(("base_values", "predictions", "error_bound"), ("row", "output")),
+        **dict.fromkeys(("main", "main_std"), ("row", "feature", "output")),
+        **dict.fromkeys(("pairs", "pairs_std"), ("row", "feature", "feature", "output")),
         "triples": ("row", "triple", "output"),
-        "values": ("row", "subset", "output"),
-        "main_std": ("row", "feature", "output"),
-        "pairs_std": ("row", "feature", "feature", "output"),
-        "values_std": ("row", "subset", "output"),
+        **dict.fromkeys(("values", "values_std"), ("row", "subset", "output")),
         "data": ("row", "column"),
         "row_index": ("row",),
     }

@@ -89,13 +89,12 @@ class LeaveOneOut(Result):
             ABOUT,
             Kernels(),
             Entries(
-                {
-                    "row_index": entry.optional(entry.as_index),
-                    "input_notes": lambda value: () if value is None else entry.as_names(value),
-                }
+                row_index=entry.optional(entry.as_index),
+                input_notes=lambda value: () if value is None else entry.as_names(value),
             ),
-            FloatArrays(("residuals", "predictions", "targets"), finite=True),
-            FloatArrays(("std", "log_density"), finite=True, optional=True),
+            FloatArrays(
+                ("residuals", "predictions", "targets"), ("std", "log_density"), finite=True
+            ),
             CellTable(optional=True),
         ),
     )

@@ -22,7 +22,12 @@ from pkex.tables.dependence import Dependence
 
 __all__ = ["Sensitivity"]
 
-_KINDS = ("shapley", "first_order", "total_order", "second_order", "variance")
+_EFFECTS = ("shapley", "first_order", "total_order")
+_KINDS = {  # with the axes of their arrays
+    **dict.fromkeys(_EFFECTS, ("feature", "output")),
+    "second_order": ("feature", "feature", "output"),
+    "variance": ("output",),
+}
 _FEW_WAVES = 0.2  # error of the variance of draws that is worth a word
 _COARSE = 1e-4  # numerical error of an index that is worth a word
 
@@ -93,19 +98,10 @@ class Sensitivity(Result):
       interactions: 0.00074 of the variance
     """
 
-    REPORT: ClassVar = "sensitivity"
     AXES: ClassVar = {
-        "shapley": ("feature", "output"),
-        "first_order": ("feature", "output"),
-        "total_order": ("feature", "output"),
-        "second_order": ("feature", "feature", "output"),
-        "variance": ("output",),
+        **_KINDS,
         "mean": ("output",),
-        "shapley_draws": ("draw", "feature", "output"),
-        "first_order_draws": ("draw", "feature", "output"),
-        "total_order_draws": ("draw", "feature", "output"),
-        "second_order_draws": ("draw", "feature", "feature", "output"),
-        "variance_draws": ("draw", "output"),
+        **{f"{kind}_draws": ("draw", *axes) for kind, axes in _KINDS.items()},
     }
     VIEWS: ClassVar = (
         lambda self: features.sensitivity(self, text.LINES, text.OUTPUTS),
@@ -119,18 +115,15 @@ class Sensitivity(Result):
         (
             ABOUT,
             Entries(
-                {
-                    "inputs": as_text,
-                    "error_bound": as_number,
-                    "input_notes": lambda value: () if value is None else as_names(value),
-                    "draws_error": optional(as_number),
-                    "dependence": optional(as_dependence),
-                }
+                inputs=as_text,
+                error_bound=as_number,
+                input_notes=lambda value: () if value is None else as_names(value),
+                draws_error=optional(as_number),
+                dependence=optional(as_dependence),
             ),
-            FloatArrays(("shapley", "first_order", "total_order"), finite=True, gaps=True),
-            FloatArrays(("second_order",), finite=True, gaps=True, optional=True),
+            FloatArrays(_EFFECTS, ("second_order",), finite=True, gaps=True),
             FloatArrays(("variance", "mean"), finite=True),
-            FloatArrays(tuple(f"{kind}_draws" for kind in _KINDS), gaps=True, optional=True),
+            FloatArrays(optional=tuple(f"{kind}_draws" for kind in _KINDS), gaps=True),
         ),
     )
 

@@ -30,6 +30,8 @@ from pkex.results.importance import Importance
 
 __all__ = ["SparseExplanation"]
 
+_SUMS = ("rest", "base_values", "predictions")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseExplanation(RowResult):
@@ -85,9 +87,10 @@ class SparseExplanation(RowResult):
     (array([[ 0.    , -1.7826,  0.    ]]), array([-0.4467]))
     """
 
-    AXES: ClassVar = dict.fromkeys(
-        ("rest", "base_values", "predictions", "error_bound"), ("row", "output")
-    ) | dict.fromkeys(("predicted_class", "row_index"), ("row",))
+    AXES: ClassVar = {
+        **dict.fromkeys((*_SUMS, "error_bound"), ("row", "output")),
+        **dict.fromkeys(("predicted_class", "row_index"), ("row",)),
+    }
     SELECTED: ClassVar = ("row", "output")
     VIEWS: ClassVar = (row_sums, row_table)
     _FRAME: ClassVar = frames.sparse_explanation
@@ -98,13 +101,10 @@ class SparseExplanation(RowResult):
         (
             codec.ABOUT,
             codec.Kernels(),
-            codec.Entries(
-                {"removal": as_text, "additivity_error": as_number, "texts": optional(as_names)}
-            ),
+            codec.Entries(removal=as_text, additivity_error=as_number, texts=optional(as_names)),
             codec.ROWS,
             codec.Rules(),
-            codec.FloatArrays(("rest", "base_values", "predictions"), finite=True),
-            codec.FloatArrays(("error_bound",), finite=True, optional=True),
+            codec.FloatArrays(_SUMS, ("error_bound",), finite=True),
             SparseArrays(),
         ),
     )
@@ -206,7 +206,20 @@ class SparseExplanation(RowResult):
         >>> explanation.importance().values.round(4)
         array([1.119, 0.046])
         """
-        return _importance(self)
+        if not len(self):
+            raise ValueError("the explanation has no rows, so there is no mean over them.")
+        values, rest = self.with_output_axis
+        parts = [_means(one, rest[:, k]) for k, one in enumerate(values)]
+        tables = [np.stack(part, axis=1) for part in zip(*parts, strict=True)]
+        if not isinstance(self.values, tuple):
+            tables = [table[:, 0] for table in tables]
+        features = np.unique(values[0].indices)
+        rows = np.append(features, len(self.feature_names))
+        about, _ = self.about.select_features(features.tolist())
+        names, groups = (*about.feature_names, REST), (*about.feature_groups, ())
+        about = replace(about, feature_names=names, feature_groups=groups)
+        means, errors, centred = (table[rows] for table in tables)
+        return Importance(about, means, errors, centred, len(self))
 
     def dense(self, max_columns: int | None = None) -> Explanation:
         """Return the features that some row stores as an `Explanation`, for its plots and reports.
@@ -321,26 +334,6 @@ class SparseExplanation(RowResult):
 def _without_output_axis(values: Sequence[Any]) -> Any:
     """Return one table where there is one output, else a tuple of them."""
     return values[0] if len(values) == 1 else tuple(values)
-
-
-def _importance(explanation: SparseExplanation) -> Importance:
-    """See `SparseExplanation.importance`."""
-    if not len(explanation):
-        raise ValueError("the explanation has no rows, so there is no mean over them.")
-    values, rest = explanation.with_output_axis
-    parts = [_means(one, rest[:, k]) for k, one in enumerate(values)]
-    means, errors, centred = (np.stack(part, axis=1) for part in zip(*parts, strict=True))
-    if not isinstance(explanation.values, tuple):
-        means, errors, centred = means[:, 0], errors[:, 0], centred[:, 0]
-    features = np.unique(values[0].indices)
-    rows = np.append(features, len(explanation.feature_names))
-    about, _ = explanation.about.select_features(features.tolist())
-    about = replace(
-        about,
-        feature_names=(*about.feature_names, REST),
-        feature_groups=(*about.feature_groups, ()),
-    )
-    return Importance(about, means[rows], errors[rows], centred[rows], len(explanation))
 
 
 def _means(values: Any, rest: Floats) -> tuple[Floats, Floats, Floats]:

@@ -125,11 +125,8 @@ class Tested(Family):
         >>> pkex.hsic(X, X[:, 0], n_permutations=99, random_state=0).p_univariate
         array([0.01, 0.96])
         """
-        if self.univariate_null_values is None:
-            return None
-        p: Floats = permutation_p(
-            self.univariate_values, self.univariate_null_values, self.univariate_rounding
-        )
+        univariate = self.permuted_univariate
+        p: Floats | None = None if univariate is None else permutation_p(*univariate)
         return p
 
     @lazy

@@ -84,11 +84,8 @@ class PairTotals:
         assert interactions.pairs is not None  # not of chosen subsets
         d = len(interactions.feature_names)
         pairs = interactions.pairs.reshape(len(interactions), d, d, -1)
-        error = (
-            None
-            if interactions.error_bound is None
-            else float(interactions.error_bound.max(initial=0.0))
-        )
+        bound = interactions.error_bound
+        error = None if bound is None else float(bound.max(initial=0.0))
         return cls(len(interactions), np.abs(pairs).mean(axis=0), pairs.mean(axis=0), error)
 
     def plus(self, other: PairTotals) -> PairTotals:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 
@@ -60,11 +60,11 @@ class Piece(Protocol):
         """Add the fields that are there to `fields`, which holds those of the pieces before."""
 
 
-@dataclass(frozen=True)
 class Entries:
     """Fields of a result or of what it is about that are entries of the header, with readers."""
 
-    readers: dict[str, entry.Reader]
+    def __init__(self, **readers: entry.Reader) -> None:
+        self.readers = readers
 
     def pack(self, result: Any, content: Content) -> None:
         """Write each as JSON."""
@@ -79,34 +79,30 @@ class Entries:
 
 @dataclass(frozen=True)
 class FloatArrays:
-    """Fields that are arrays of floats.
+    """Fields that are arrays of floats; those that are `optional` may be None.
 
     Those that are `finite` are refused where an entry is not a number; with `gaps` it may be NaN.
-    What is `optional` may be missing from a file, and is None. `keys` has the names in files of
-    fields that have another one.
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
     finite: bool = False
     gaps: bool = False
-    optional: bool = False
-    keys: Mapping[str, str] = field(default_factory=dict)
 
     def pack(self, result: Any, content: Content) -> None:
         """Write those that are there."""
-        for name in self.names:
+        for name in (*self.names, *self.optional):
             array = getattr(result, name)
             if array is not None:
-                content.arrays[self.keys.get(name, name)] = np.asarray(array)
+                content.arrays[name] = np.asarray(array)
 
     def unpack(self, content: Content, fields: dict[str, Any]) -> None:
         """Read those that are there."""
-        for name in self.names:
-            key = self.keys.get(name, name)
-            if key not in content.arrays and self.optional:
+        for name in (*self.names, *self.optional):
+            if name not in content.arrays and name in self.optional:
                 fields[name] = None
                 continue
-            fields[name] = array = content.arrays[key].astype(np.float64)
+            fields[name] = array = content.arrays[name].astype(np.float64)
             if self.finite and not (np.isfinite(array) | (self.gaps & np.isnan(array))).all():
                 raise ValueError(f"{name} has an entry that is not a number")
 
@@ -225,35 +221,31 @@ def _as_side(value: Any) -> tuple[str, str | None]:
 
 
 ABOUT = Entries(
-    {
-        "feature_names": entry.as_names,
-        "column_names": entry.as_names,
-        "feature_groups": entry.as_players,
-        "output_names": entry.optional(entry.as_names),
-        "removal": entry.optional(entry.as_text),
-        "background_info": entry.optional(entry.as_text),
-        "index": lambda value: "SV" if value is None else entry.as_text(value),
-        "efficient": lambda value: value is None or entry.as_flag(value),
-        "quantity": entry.optional(entry.as_text),
-        "classes": entry.optional(entry.as_names),
-        "output_classes": entry.optional(entry.each(_as_side)),
-        "output_kind": entry.optional(entry.as_text),
-        "complete": lambda value: value is None or entry.as_flag(value),
-        "conditional_model": entry.optional(entry.as_text),
-        "blocks": entry.optional(entry.each(entry.as_names)),
-        "dependence_notes": lambda value: () if value is None else entry.as_names(value),
-        "model_notes": lambda value: () if value is None else entry.as_names(value),
-        "hierarchy": entry.optional(entry.as_hierarchy),
-        "background_dependence": entry.optional(entry.as_dependence),
-    }
+    feature_names=entry.as_names,
+    column_names=entry.as_names,
+    feature_groups=entry.as_players,
+    output_names=entry.optional(entry.as_names),
+    removal=entry.optional(entry.as_text),
+    background_info=entry.optional(entry.as_text),
+    index=lambda value: "SV" if value is None else entry.as_text(value),
+    efficient=lambda value: value is None or entry.as_flag(value),
+    quantity=entry.optional(entry.as_text),
+    classes=entry.optional(entry.as_names),
+    output_classes=entry.optional(entry.each(_as_side)),
+    output_kind=entry.optional(entry.as_text),
+    complete=lambda value: value is None or entry.as_flag(value),
+    conditional_model=entry.optional(entry.as_text),
+    blocks=entry.optional(entry.each(entry.as_names)),
+    dependence_notes=lambda value: () if value is None else entry.as_names(value),
+    model_notes=lambda value: () if value is None else entry.as_names(value),
+    hierarchy=entry.optional(entry.as_hierarchy),
+    background_dependence=entry.optional(entry.as_dependence),
 )
 """What `About` holds but for kernels, which are a piece of their own."""
 
 ROWS = Entries(
-    {
-        "predicted_class": entry.optional(lambda value: np.array(entry.as_cells(value))),
-        "row_index": entry.optional(entry.as_index),
-    }
+    predicted_class=entry.optional(lambda value: np.array(entry.as_cells(value))),
+    row_index=entry.optional(entry.as_index),
 )
 """What is known of each row besides numbers."""
 

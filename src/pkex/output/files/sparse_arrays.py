@@ -47,19 +47,14 @@ class SparseArrays:
         """Read them, where they fit together."""
         arrays, several = content.arrays, entry.as_flag(content.header["several"])
         n_features, n_columns = len(fields["feature_names"]), len(fields["column_names"])
-        n_rows, texts = len(arrays["starts"]) - 1, fields["texts"]
-        n_sets = arrays["values"].shape[1] if arrays["values"].ndim == 2 else -1
-        _check_shape(
-            "values", arrays["values"].shape, (len(arrays["stored"]), n_sets if several else 1)
-        )
+        table, stored, starts = (arrays[name] for name in ("values", "stored", "starts"))
+        n_rows, texts = len(starts) - 1, fields["texts"]
+        n_sets, shape = table.shape[-1] if several else 1, (n_rows, n_features)
+        _check_shape("values", table.shape, (len(stored), n_sets))
         _check_shape("rest", fields["rest"].shape, (n_rows, n_sets) if several else (n_rows,))
         _check_shape("texts", (n_rows if texts is None else len(texts),), (n_rows,))
-        values = tuple(
-            _csr(
-                column.astype(np.float64), arrays["stored"], arrays["starts"], (n_rows, n_features)
-            )
-            for column in arrays["values"].T.copy()
-        )
+        outputs = table.T.astype(np.float64, order="C")
+        values = tuple(_csr(output, stored, starts, shape) for output in outputs)
         places = arrays["data_stored"], arrays["data_starts"]
         fields["values"] = values if several else values[0]
         fields["data"] = _csr(arrays["data"].astype(np.float64), *places, (n_rows, n_columns))
@@ -71,20 +66,17 @@ def _csr(entries: Any, stored: Any, starts: Any, shape: tuple[int, int]) -> Any:
     """Return a CSR array, or raise where its parts do not make one."""
     from scipy.sparse import csr_array
 
-    _check_shape("starts", starts.shape, (shape[0] + 1,))
-    _check_shape("entries", entries.shape, stored.shape)
-    if starts.dtype.kind != "i" or stored.dtype.kind != "i" or stored.ndim != 1:
+    if starts.dtype.kind != "i" or stored.dtype.kind != "i":
         raise ValueError("the positions of entries are not integers")
-    steps = np.diff(starts)
-    if starts[0] != 0 or starts[-1] != len(stored) or (steps < 0).any():
+    if starts[0] != 0 or starts[-1] != len(stored) or (np.diff(starts) < 0).any():
         raise ValueError("the entries of its rows do not follow each other")
-    ascends = np.diff(stored) > 0
-    ascends[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(stored))] - 1] = True
-    if len(stored) and not (ascends.all() and stored.min() >= 0 and stored.max() < shape[1]):
+    table = csr_array((entries, stored, starts), shape=shape)  # which refuses other shapes
+    outside = len(stored) and not 0 <= stored.min() <= stored.max() < shape[1]
+    if outside or not table.has_canonical_format:
         raise ValueError("the columns of a row do not ascend, or are out of range")
     if not np.isfinite(entries).all():
         raise ValueError("it holds an entry that is not a number")
-    return csr_array((entries, stored, starts), shape=shape)
+    return table
 
 
 def _locate(spans: Any, texts: tuple[str, ...] | None, n_columns: int) -> Located:

@@ -71,11 +71,7 @@ class ImportanceDisplay(Display):
         if len(series) > 1:  # stacked bars, where error bars would not be readable
             canvas.legend()
         elif has_intervals(importance.draws):
-            low, high = (end.reshape(len(end), -1)[shown, 0] for end in importance.interval(LEVEL))
-            draws = np.asarray(importance.draws)
-            means = draws.mean(axis=0).reshape(len(importance.values), -1)[shown, 0]
-            canvas.intervals(low, high, means, places)
-            note = f"whiskers: {interval_words(draws)[0]}, {DOTS}"
+            note = _draw_intervals(canvas, importance, shown)
         elif not np.isnan(errors).any():
             canvas.whiskers(left, places, errors)
             note = f"whiskers: {importance_words(importance)}"
@@ -90,6 +86,15 @@ class ImportanceDisplay(Display):
         label = of_all(title, len(shown), len(importance.feature_names))
         canvas.label_below(label, note)
         return self
+
+
+def _draw_intervals(canvas: Canvas, importance: Importance, shown: NDArray[np.intp]) -> str:
+    """Draw the intervals of posterior draws, with their means; return what they are."""
+    low, high = (end.reshape(len(end), -1)[shown, 0] for end in importance.interval(LEVEL))
+    draws = np.asarray(importance.draws)
+    means = draws.mean(axis=0).reshape(len(importance.values), -1)[shown, 0]
+    canvas.intervals(low, high, means, np.arange(len(shown)))
+    return f"whiskers: {interval_words(draws)[0]}, {DOTS}"
 
 
 def _series(importance: Importance) -> list[tuple[str, Floats]]:
@@ -195,9 +200,8 @@ class AttributionDisplay(Display):
             note = f"whiskers: ± 1 standard error over blocks of {attribution.block_size} rows"
         canvas.line_at(0.0, zorder=2)
         title = literal(attribution.statistic_name.replace("^2", "²"))
-        canvas.label_below(
-            of_all(f"contribution to {title}", len(shown), len(attribution.feature_groups)), note
-        )
+        label = of_all(f"contribution to {title}", len(shown), len(attribution.feature_groups))
+        canvas.label_below(label, note)
         headline = f"{title} = {attribution.statistic:.3g}"
         if attribution.standard_error is not None:
             headline += f" ± {attribution.standard_error:.1g}"

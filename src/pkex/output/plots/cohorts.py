@@ -72,9 +72,8 @@ class CohortsDisplay(ExplanationDisplay):
             if not np.isnan(errors).any():
                 canvas.whiskers(values, places, errors)
                 note = f"\nwhiskers: {error_words('the rows of each cohort', importance.has_std)}"
-        canvas.ax.set_xlabel(
-            of_all(f"mean |{value_name(one)}|", len(order), len(one.feature_names)) + note
-        )
+        label = of_all(f"mean |{value_name(one)}|", len(order), len(one.feature_names))
+        canvas.ax.set_xlabel(label + note)
         canvas.ax.set_xlim(left=0.0)
 
     def _finish(self) -> None:

@@ -183,12 +183,9 @@ class NetworkDisplay(_AllPairsDisplay):
         strengths = np.abs(values) / _largest(values)
         for place in np.argsort(-strengths, kind="stable")[:_LINES][::-1]:  # the strongest on top
             strength, both = strengths[place], ends[place]
-            style: dict[str, Any] = {
-                "linewidth": 0.3 + 7.0 * strength,
-                "alpha": 0.15 + 0.75 * strength,
-            }
-            style |= {"color": colour(values[place]), "solid_capstyle": "round", "zorder": 1}
-            ax.plot(x[both], y[both], **style)
+            style: dict[str, Any] = {"color": colour(values[place]), "solid_capstyle": "round"}
+            style |= {"linewidth": 0.3 + 7.0 * strength, "alpha": 0.15 + 0.75 * strength}
+            ax.plot(x[both], y[both], zorder=1, **style)
         sizes = 40.0 + 500.0 * np.abs(main) / _largest(main)
         colours, page = [colour(value) for value in main], theme(palette.PAGE)
         ax.scatter(x, y, s=sizes, c=colours, edgecolors=page, zorder=2)

@@ -19,7 +19,7 @@ from pkex._util.lazy import lazy
 from pkex._util.validation import brief, is_index
 from pkex.output import palette
 from pkex.output.plots.accessors import ExplanationPlots
-from pkex.output.view.rows import REST
+from pkex.output.view.rows import REST, stored_entries
 from pkex.readers.sklearn.token_spans import Analyzed, Span, spans_of
 
 if TYPE_CHECKING:
@@ -116,14 +116,10 @@ class SparsePlots(ExplanationPlots):
                 f"plot.text({row}, text)."
             )
         spans = self._spans(explanation, row, letters, letters == known)
-        values = explanation.values
-        here = slice(values.indptr[row], values.indptr[row + 1])
-        phi = dict(zip(values.indices[here].tolist(), values.data[here].tolist(), strict=True))
-        owner = {
-            j: feature
-            for feature, columns in enumerate(explanation.feature_groups)
-            for j in columns
-        }
+        entries = (part.tolist() for part in stored_entries(explanation.values, row))
+        phi = dict(zip(*entries, strict=True))
+        groups = enumerate(explanation.feature_groups)
+        owner = {column: feature for feature, columns in groups for column in columns}
         shown = [s._replace(column=owner[s.column]) for s in spans if owner[s.column] in phi]
         facts = [("base value", f"{explanation.base_values[row]:.4g}")]
         if explanation.efficient:
@@ -138,8 +134,7 @@ class SparsePlots(ExplanationPlots):
             return explanation.spans.of(row, text)
         from sklearn.feature_extraction.text import CountVectorizer
 
-        data = explanation.data
-        stored = data.indices[data.indptr[row] : data.indptr[row + 1]]
+        stored, _ = stored_entries(explanation.data, row)
         columns = {explanation.column_names[j]: int(j) for j in stored}
         most = max((len(name.split()) for name in columns), default=1)
         words = CountVectorizer(token_pattern=r"(?u)\b\w+\b", ngram_range=(1, max(1, most)))

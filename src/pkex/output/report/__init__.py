@@ -34,7 +34,8 @@ __all__ = ["write"]
 # by kinds of results: those of two samples, with a verdict, and those without options
 _COMPARED = {"attribution": _attribution, "change": _change}
 _PLAIN = {"effects": _effects, "importance": _importance, "sensitivity": _sensitivity}
-_KINDS = ("explanation", "influence", *_COMPARED, *_PLAIN)
+_PLAIN |= {"influence": _influence}
+_KINDS = ("explanation", *_COMPARED, *_PLAIN)
 
 
 def write(
@@ -91,7 +92,7 @@ def write(
     ...     "<!doctype html>" in path.read_text(encoding="utf-8")
     True
     """
-    facts, kind = _details(details), getattr(result, "REPORT", None)
+    facts, kind = _details(details), getattr(result, "KIND", None)
     for option, given, owners in (
         ("sample_names are", sample_names, _COMPARED),
         ("alpha is", alpha, _COMPARED),
@@ -108,9 +109,6 @@ def write(
         payload = _COMPARED[kind].payload(result, _pair(sample_names), alpha)
     elif kind in _PLAIN:
         payload = _PLAIN[kind].payload(result)
-    elif kind == "influence":
-        payload = {"title": "Training rows behind predictions", "facts": _influence.method(result)}
-        payload["influence"] = _influence.payload(result)
     else:
         raise TypeError(
             "a report shows an Explanation, an Attribution, Effects, an Importance, a Sensitivity, "
@@ -128,7 +126,7 @@ def write(
         payload["facts"] += _interactions.facts(interactions, pairs)
     if influence is not None:
         _influence.check(influence, result)
-        payload["influence"] = _influence.payload(influence)
+        payload["influence"] = _influence.section(influence)
         payload["facts"] += _influence.facts(influence)
     payload |= {"kind": kind, "names": result.feature_names, "facts": facts + payload["facts"]}
     payload |= {"title": title or payload["title"], "version": import_module("pkex").__version__}

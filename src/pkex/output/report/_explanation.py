@@ -47,7 +47,8 @@ def payload(
     tables = {"mean": importance.values, "error": importance.standard_errors}
     if explanation.removal == "neutral":
         tables["centred"] = importance.centred
-    kept, columns = values[rows], sorted({c for p in shown for c in explanation.feature_groups[p]})
+    groups = [explanation.feature_groups[feature] for feature in shown]
+    kept, columns = values[rows], sorted({c for group in groups for c in group})
     stds = None if explanation.std is None else explanation.std.reshape(values.shape)[rows]
     return {
         "title": f"Which features drive the {explanation.quantity or 'predictions'}",
@@ -71,9 +72,7 @@ def payload(
             for k in outputs
         ],
         "features": shown.tolist(),
-        "feature_groups": [
-            [columns.index(c) for c in explanation.feature_groups[p]] for p in shown
-        ],
+        "feature_groups": [list(map(columns.index, group)) for group in groups],
         "columns": [
             {"name": explanation.column_names[c], **page.column_data(explanation.data[:, c], rows)}
             for c in columns

@@ -15,20 +15,20 @@ from pkex.output.view.influence import KINDS, count_lines, largest_lines, line_n
 if TYPE_CHECKING:
     from pkex.results.influence import Influence
 
-__all__ = ["check", "facts", "method", "payload"]
+__all__ = ["check", "facts", "payload", "section"]
 
 _ROWS, _LINES, _FEATURES = 100, 10, 5  # explained rows, training rows and features of a table
 
 
 def check(influence: Any, result: Any) -> None:
     """Refuse an influence on other rows."""
-    if getattr(influence, "REPORT", None) != "influence":
+    if getattr(influence, "KIND", None) != "influence":
         raise TypeError(
             "influence must be an Influence, e.g. explainer.influence(X, top=10); got "
             f"{type(influence).__name__}."
         )
     same = influence.feature_names == result.feature_names and len(influence) == len(result)
-    if result.REPORT != "explanation" or not same:
+    if result.KIND != "explanation" or not same:
         raise ValueError(
             "the influence is not that of the result: it must have the rows and features of an "
             "explanation. Make both from the same explainer and table."
@@ -36,6 +36,15 @@ def check(influence: Any, result: Any) -> None:
 
 
 def payload(influence: Influence) -> dict[str, Any]:
+    """Return all that the page needs, where it shows training rows alone."""
+    return {
+        "title": "Training rows behind predictions",
+        "facts": _method(influence),
+        "influence": section(influence),
+    }
+
+
+def section(influence: Influence) -> dict[str, Any]:
     """Return what the section needs: a table for each row, for the first output."""
     if not len(influence):
         raise ValueError("the influence has no rows, so there is nothing to show.")
@@ -80,7 +89,7 @@ def _text(one: Influence, cells: Any, feature: int) -> Any:
     return cut(", ".join(format_cell(cells[column]) for column in one.feature_groups[feature][:4]))
 
 
-def method(influence: Influence) -> list[Fact]:
+def _method(influence: Influence) -> list[Fact]:
     """Return lines for the method of a report that is about training rows only."""
     values = {
         "Background": influence.background_info or None,

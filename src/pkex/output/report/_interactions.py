@@ -75,7 +75,7 @@ def facts(interactions: Interactions, totals: PairTotals | None = None) -> list[
 
 def _check(interactions: Interactions, result: Any, totals: PairTotals | None) -> None:
     """Refuse interactions of something else."""
-    if getattr(interactions, "REPORT", None) != "interactions":
+    if getattr(interactions, "KIND", None) != "interactions":
         raise TypeError(
             f"interactions must be Interactions, e.g. explainer.interactions(X); got "
             f"{type(interactions).__name__}."
@@ -84,7 +84,7 @@ def _check(interactions: Interactions, result: Any, totals: PairTotals | None) -
         raise ValueError(
             "a report shows all pairs, but only chosen subsets were computed; omit subsets=."
         )
-    explained = result.REPORT == "explanation"
+    explained = result.KIND == "explanation"
     n_rows = len(result) if explained else 1
     shown = interactions.feature_names, len(interactions), interactions.explained
     if shown != (
@@ -104,7 +104,7 @@ def _points(
 ) -> dict[str, Any]:
     """Return the columns of features that have one, and what colours the points of pairs."""
     data: dict[str, Any] = {"columns": {}, "values": None, "series": None, "target": None}
-    if result.REPORT == "explanation":
+    if result.KIND == "explanation":
         some, rows = sample_rows(len(interactions), _ROWS), interactions.data
         assert interactions.pairs is not None
         values = interactions.pairs.reshape(*interactions.pairs.shape[:3], -1)[some]

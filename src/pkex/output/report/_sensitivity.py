@@ -26,10 +26,9 @@ _NOTES = {
 def payload(sensitivity: Sensitivity) -> dict[str, Any]:
     """Return all that the page needs, with nothing in it but text, numbers and lists of them."""
     count, pairs = len(sensitivity.feature_groups), sensitivity.second_order
-    first, shapley, total = (
-        table.reshape(count, -1).T
-        for table in (sensitivity.first_order, sensitivity.shapley, sensitivity.total_order)
-    )
+    kinds = ("first_order", "shapley", "total_order")
+    indices = {kind: getattr(sensitivity, kind).reshape(count, -1).T for kind in kinds}
+    shapley = np.nan_to_num(indices["shapley"])
     tables: list[Any] = [None] * len(shapley)
     if pairs is not None:
         tables = list(np.moveaxis(np.nan_to_num(pairs).reshape(count, count, -1), 2, 0))
@@ -39,10 +38,8 @@ def payload(sensitivity: Sensitivity) -> dict[str, Any]:
         "remarks": sensitivity_remarks(sensitivity),
         "output_names": sensitivity.output_names,
         "variance": finite(np.reshape(sensitivity.variance, -1)),
-        "rankings": np.argsort(-np.nan_to_num(shapley), axis=1, kind="stable").tolist(),
-        "first_order": list(map(finite, first)),
-        "shapley": list(map(finite, shapley)),
-        "total_order": list(map(finite, total)),
+        "rankings": np.argsort(-shapley, axis=1, kind="stable").tolist(),
+        **{kind: list(map(finite, table)) for kind, table in indices.items()},
         "second_order": [
             table
             if table is None

@@ -145,17 +145,14 @@ def remarks(result: Attribution, alpha: float) -> list[str]:
             )
             break
     if result.detected(alpha) and p_adjusted is not None and p_univariate is not None:
-        plain, overall = np.asarray(result.p_univariate), result.p_statistic
-        if overall is not None and overall > alpha:
-            member, least = str(result.detected_by), ""
+        plain, univariate = np.asarray(result.p_univariate), p_univariate <= alpha
+        member, least = str(result.detected_by), ""
+        if result.p_statistic is not None and result.p_statistic > alpha:
             if member == "univariate":
                 least = f", {result.feature_names[int(p_univariate.argmin())]}"
-            words_of_member = MEMBER_WORDS[member]
-            sentences.append(
-                _DILUTED.format(**words, p=overall, member=words_of_member, least=least)
-            )
-        significant, univariate = p_adjusted <= alpha, p_univariate <= alpha
-        jointly = significant & ~univariate
+            facts = {"p": result.p_statistic, "member": MEMBER_WORDS[member], "least": least}
+            sentences.append(_DILUTED.format(**words, **facts))
+        jointly = (p_adjusted <= alpha) & ~univariate
         extreme = np.zeros_like(jointly)
         for feature in np.flatnonzero(jointly).tolist():
             extreme[feature] = bool(differing_columns(result, feature, alpha))

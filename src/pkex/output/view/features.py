@@ -73,16 +73,22 @@ def importance_tables(
         spreads = ["" if np.isnan(error) else f"± {error:.2g}" for error in errors[:, k]]
         columns = [number_column(title, means[:, k], scale=scale, spreads=spreads)]
         columns += [number_column("centred", centred[:, k])] if result.neutral else []
-        if result.draws is not None and has_intervals(result.draws):
-            ends = [end.reshape(len(end), -1)[order, k] for end in result.interval(LEVEL)]
-            cells = [f"[{low:.3g}, {high:.3g}]" for low, high in zip(*ends, strict=True)]
-            middle = result.draws.mean(axis=0).reshape(len(result.values), -1)[order, k]
-            columns.append(number_column("mean of draws", middle))
-            columns.append(Column(f"{100.0 * LEVEL:.0f} % interval", cells))
+        columns += _columns_of_draws(result, order, k)
         if result.importances_std is not None:
             columns.append(number_column("std of a shuffle", result.importances_std[order]))
         tables.append(TableView("feature", shown, columns))
     return tables
+
+
+def _columns_of_draws(result: Importance, order: Indices, k: int) -> list[Column]:
+    """Return means and intervals of the draws for one output; none without enough draws."""
+    if result.draws is None or not has_intervals(result.draws):
+        return []
+    ends = [end.reshape(len(end), -1)[order, k] for end in result.interval(LEVEL)]
+    cells = [f"[{low:.3g}, {high:.3g}]" for low, high in zip(*ends, strict=True)]
+    middle = result.draws.mean(axis=0).reshape(len(result.values), -1)[order, k]
+    interval = Column(f"{100.0 * LEVEL:.0f} % interval", cells)
+    return [number_column("mean of draws", middle), interval]
 
 
 def sensitivity(result: Sensitivity, count: int, n_outputs: int | None = None) -> View:

@@ -7,6 +7,7 @@ others.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from pkex.output.spread import POSTERIOR, describe_error
 from pkex.output.text import cut, feature_text, leaves_out, most_important, value_name
 from pkex.output.view import Chip, Column, TableView, View, more, title_of
 
-__all__ = ["REST", "explanation_notes", "row_sums", "row_table"]
+__all__ = ["REST", "explanation_notes", "row_sums", "row_table", "stored_entries"]
 
 REST = "(remaining features)"
 _SUMS, _TERMS = 6, 4  # rows in words, and features of each
@@ -45,12 +46,8 @@ def row_sums(explanation: Any) -> View:
         remarks = [describe_disagreement(count, len(explanation))] if count else []
     else:
         base = _with_outputs(explanation.base_values)
-        remarks = [
-            line
-            for place in places[:_SUMS]
-            for line in _sum(explanation, place, base, predictions, other)
-        ]
-        remarks += [more(hidden)] if hidden > 0 else []
+        sums = (_sum(explanation, place, base, predictions, other) for place in places[:_SUMS])
+        remarks = [*chain.from_iterable(sums), *filter(None, [more(hidden)])]
     return _view(explanation, remarks=remarks)
 
 
@@ -116,7 +113,7 @@ def _features(explanation: Any, places: Sequence[Place]) -> list[Column]:
         Column(
             explanation.feature_names[i],
             [f"{value:+.4g}" for value in shown[:, at]],
-            [_spread(explanation, row, i, k).strip() for row, k in places],
+            [_spread(explanation, place, i).strip() for place in places],
             (shown[:, at] / scale).tolist(),
             [feature_text(explanation, row, i) for row, _ in places],
         )
@@ -136,7 +133,7 @@ def _chips(explanation: Any, places: Sequence[Place]) -> list[Column]:
     cells: list[list[Chip | str]] = []
     for terms in rows:
         cells.append([Chip(name, value, value / scale) for name, value, _ in terms[:_CHIPS]])
-        cells[-1] += [f"and {len(terms) - _CHIPS} more"] if len(terms) > _CHIPS else []
+        cells[-1] += filter(None, [more(len(terms) - _CHIPS)])
     rest = [f"{_with_outputs(explanation.rest)[place]:+.4g}" for place in places]
     return [Column("largest values", cells), Column(REST, rest)][: 1 + explanation.efficient]
 
@@ -180,26 +177,25 @@ def _largest(explanation: Any, place: Place) -> list[Term]:
     """Return the values of a row, the largest first."""
     row, output = place
     if _is_sparse(explanation):
-        values = explanation.with_output_axis[0][output]
-        here = slice(values.indptr[row], values.indptr[row + 1])
-        features, phi = values.indices[here], values.data[here]
+        features, phi = stored_entries(explanation.with_output_axis[0][output], row)
     else:
         phi = explanation.with_output_axis()[0][row, :, output]
         features = np.arange(len(phi))
-    return [
-        (
-            explanation.feature_names[features[i]],
-            float(phi[i]),
-            _spread(explanation, row, i, output),
-        )
-        for i in most_important(np.abs(phi))
-    ]
+    names, order = explanation.feature_names, most_important(np.abs(phi))
+    return [(names[features[i]], float(phi[i]), _spread(explanation, place, i)) for i in order]
 
 
-def _spread(explanation: Any, row: int, feature: int, output: int) -> str:
+def stored_entries(table: Any, row: int) -> tuple[NDArray[Any], Floats]:
+    """Return the columns that a row of a CSR array stores, and what it stores there."""
+    here = slice(table.indptr[row], table.indptr[row + 1])
+    return table.indices[here], table.data[here]
+
+
+def _spread(explanation: Any, place: Place, feature: int) -> str:
     """Return the standard deviation of a value, where it is known."""
     if getattr(explanation, "std", None) is None:
         return ""
+    row, output = place
     return f" ± {explanation.std[row, feature].reshape(-1)[output]:.2g}"
 
 
@@ -217,8 +213,7 @@ def _with_outputs(array: Floats) -> Floats:
 
 
 def _name_of_rest(explanation: Any) -> str:
-    sparse = _is_sparse(explanation)
-    return REST[1:-1] if sparse else others_name(explanation.feature_names)
+    return REST[1:-1] if _is_sparse(explanation) else others_name(explanation.feature_names)
 
 
 def _largest_output(other: NDArray[Any] | None, row: int) -> str:
