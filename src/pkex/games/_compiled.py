@@ -18,6 +18,7 @@ __all__ = [
     "measure_distances",
     "sum_blocks",
     "sum_chain",
+    "sum_variances",
 ]
 
 GAME: Any = None
@@ -34,6 +35,8 @@ integrate_sparse: Any = None
 """That of `pkex.games.sparse_integrals`, or None."""
 measure_distances: Any = None
 """That of `pkex.games.distances`, or None."""
+sum_variances: Any = None
+"""That of `pkex.games.variance_tiles`, or None."""
 
 
 def config() -> dict[str, str | list[str]]:
@@ -50,6 +53,7 @@ try:
         measure_distances,
         sum_blocks,
         sum_chain,
+        sum_variances,
     )
 except ImportError as error:
     MISSING = error.with_traceback(None)

@@ -42,6 +42,7 @@ __all__ = [
     "measure_distances",
     "sum_blocks",
     "sum_chain",
+    "sum_variances",
 ]
 
 Coded = tuple[str, Any, Any]  # a kind and its two parameters, numbers or arrays
@@ -62,6 +63,8 @@ measure_distances = _kernel.measure_distances
 """The loop of `pkex.games.distances`."""
 sum_blocks, sum_chain = _kernel.sum_blocks, _kernel.sum_chain
 """The loops of conditional games."""
+sum_variances = _kernel.sum_variances
+"""The loop of `pkex.games.variance_tiles`."""
 integrate_sparse = _kernel.integrate_sparse
 """The loop of `pkex.games.sparse_integrals`."""
 

@@ -89,6 +89,20 @@ def contract_looked_up(
     sums: Floats,
     isa: str = "",
 ) -> None: ...
+def sum_variances(
+    changes: Floats,
+    left: Floats,
+    right: Floats,
+    left_weights: Floats,
+    right_weights: Floats,
+    sizes: NDArray[np.int64],
+    limits: Floats,
+    nodes: Floats,
+    shares: Floats,
+    to: Floats,
+    used: NDArray[np.uint8],
+    isa: str = "",
+) -> None: ...
 def measure_distances(x: Floats, z: Floats, scales: Floats, to: Floats, isa: str = "") -> None: ...
 def integrate_sparse(
     nodes: Floats,

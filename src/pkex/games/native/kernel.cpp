@@ -8,6 +8,7 @@
 #include "lookup_kernel.hpp"
 #include "means.hpp"
 #include "ratio_kernel.hpp"
+#include "variance_kernel.hpp"
 
 #define PKEX_STRING_(name) #name
 #define PKEX_STRING(name) PKEX_STRING_(name)
@@ -97,6 +98,8 @@ const pkex::Backend backend = {PKEX_STRING(PKEX_LEVEL),
                                lookup_workspace,
                                contract_looked_up,
                                measure_distances,
+                               variances_workspace,
+                               sum_variances,
                                function,
                                multiply_add};
 

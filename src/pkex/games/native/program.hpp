@@ -15,6 +15,7 @@
 #include "lookup_data.hpp"
 #include "ratio_data.hpp"
 #include "signed_series.hpp"
+#include "variance_data.hpp"
 
 namespace pkex {
 
@@ -162,6 +163,8 @@ struct Backend {
     Index (*lookup_workspace)(const LookedUp&);
     void (*contract_looked_up)(const LookedUp&, double* workspace);
     void (*measure_distances)(const Distances&);
+    Index (*variances_workspace)(const VarianceTile&);
+    void (*sum_variances)(const VarianceTile&, double* workspace);
     void (*function)(int which, const double* from, double* to, Index count);
     double (*multiply_add)(Index steps);
 };
