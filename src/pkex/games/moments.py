@@ -16,8 +16,17 @@ player, all of it, and an equal share for each player. The part of a pair of pla
     sum_ac w_a w_c C_j C_m prod_{others} E[g_a] E[g_c],      C_j = E[g_aj g_cj] - E[g_aj] E[g_cj].
 
 The covariances ``C_j`` are matrix products over the rows of centred factors, each times the root of
-the weight of its row, and the present factor is absent factor plus covariance. An atom of a single
-player may be shifted by a constant, which changes no variance; it is centred.
+the weight of its row, and the present factor is absent factor plus covariance; a tile of pairs is
+summed up by `pkex.games.variance_tiles`, and parts of pairs of players where their covariances are
+short by `pkex.games.pair_variances`. An atom of a single player may be shifted by a constant, which
+changes no variance; it is centred.
+
+*Rounding.* Let n and s be the root mean square and the standard deviation of a factor. Means are
+at most n, a covariance of two atoms is at most ``s s'``, and off by some units of that. So the part
+of a pair in the index of player j is off by some units of ``s_j s_j' prod_{i != j} n_i n_i'``, and
+the index by as many of
+
+    (sum_a |w_a| s_aj prod_{i != j} n_ai)^2.
 """
 
 from __future__ import annotations
@@ -25,7 +34,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,16 +42,15 @@ from numpy.typing import NDArray
 from pkex._util.types import Floats
 from pkex.games.accumulator import Accumulator
 from pkex.games.atoms import Atoms, join_factors
-from pkex.games.backend import Backend, game_class
 from pkex.games.blocks import rectangle, triangle
 from pkex.games.compression import Compression
 from pkex.games.engine import run_reduction
-from pkex.games.measures import FirstIn, LastIn, Shapley
-from pkex.games.protocols import BlockSums, Factors, Game, Task
+from pkex.games.pair_variances import PairVariances, all_but
+from pkex.games.protocols import Factors, Task
 from pkex.games.rules import Rule
-from pkex.games.sources import given_game
 from pkex.games.sums import GameSums, sort_rules, sum_tolerance
 from pkex.games.threads import cluster_width, raise_if_cancelled, workspace
+from pkex.games.variance_tiles import NO_RULES, TileSums, rules_of, sum_tile
 
 __all__ = [
     "AtomFactors",
@@ -53,7 +60,7 @@ __all__ = [
     "VarianceSums",
     "centre_factors",
     "multiply_centred",
-    "multiply_means",
+    "sum_variances",
 ]
 
 
@@ -82,9 +89,14 @@ class Bundles:
     owners: NDArray[np.intp]
     n_players: int
 
+    @property
+    def are_players(self) -> bool:
+        """Whether every player has one bundle, in the order of the players."""
+        return np.array_equal(self.owners, np.arange(self.n_players))
+
     def join(self, factors: Factors) -> Factors:
         """Return the factors of the players from those of the bundles, on the first axis."""
-        if np.array_equal(self.owners, np.arange(self.n_players)):
+        if self.are_players:
             return factors
         shape = (self.n_players, *factors.values.shape[1:])
         values, deficits = np.ones(shape), np.zeros(shape)
@@ -104,8 +116,7 @@ class VarianceSums(NamedTuple):
         The variances of the parts of two players.
     variance, mean : arrays of shape (outputs,)
     magnitudes : array of shape (outputs,)
-        Sums of absolute terms, which rounding errors are measured by: where factors lie in [0, 1],
-        of weights times deficits, as a pair is relatively exact in the deficits of its factors.
+        What rounding errors of the variance are measured by: see above.
     rules : tuple of Rule
         Those of the Shapley effects.
     """
@@ -134,15 +145,12 @@ class CentredFactors(NamedTuple):
         None where factors minus their means are too many to be kept.
     mean_of_singles : array of shape (outputs,)
         What atoms of single players have in the mean of the functions.
-    unit : bool
-        Whether all factors lie in [0, 1].
     """
 
     means: Factors
     lacks: Floats
     centred: list[Floats] | None
     mean_of_singles: Floats
-    unit: bool
 
 
 class AtomFactors:
@@ -179,18 +187,17 @@ class AtomFactors:
         self.keep = few if keep is None else keep
         self.sums = np.empty((2, self.n_bundles, self.count))
         self.centred: list[Floats] = []
-        self.unit = True
 
     def tasks(self) -> Sequence[Task]:
         """Return blocks of atoms, each at all rows."""
         rows = slice(0, self.n_rows)
         return [Task(rows, atoms) for atoms, _ in rectangle(self.count, 1, self.side)]
 
-    def run(self, task: Task) -> tuple[slice, Floats, bool, Floats | None]:
+    def run(self, task: Task) -> tuple[slice, Floats, Floats | None]:
         """Return the means of factors and deficits of a block, and weighted factors if kept."""
         atoms = task.points
         width = atoms.stop - atoms.start
-        sums, unit = np.zeros((2, self.n_bundles, width)), True
+        sums = np.zeros((2, self.n_bundles, width))
         kept = np.empty((2, self.n_bundles, self.n_rows, width)) if self.keep else None
         step = max(1, _STEP // (self.n_bundles * width))
         for start in range(0, self.n_rows, step):
@@ -199,24 +206,22 @@ class AtomFactors:
             rows = slice(start, min(start + step, self.n_rows))
             factors = self.evaluate(rows, atoms)
             shares = self.bundles.weights[rows].T[:, None, :]
-            unit &= bool(factors.deficits.min() >= 0.0 and factors.deficits.max() <= 1.0)
             for total, part in zip(sums, factors, strict=True):
                 total += (shares @ part)[:, 0]
             if kept is not None:
                 kept[:, :, rows] = factors
         if kept is None:
-            return atoms, sums, unit, None
+            return atoms, sums, None
         # from deficits where factors are near 1, else from values: each has its own roundings
         np.subtract(kept[0], sums[0][:, None], out=kept[0])
         np.subtract(sums[1][:, None], kept[1], out=kept[1], where=_are_near_one(sums[1])[:, None])
         np.copyto(kept[1], kept[0], where=~_are_near_one(sums[1])[:, None])
-        return atoms, sums, unit, kept[1] * self.roots
+        return atoms, sums, kept[1] * self.roots
 
-    def add(self, part: tuple[slice, Floats, bool, Floats | None]) -> None:
+    def add(self, part: tuple[slice, Floats, Floats | None]) -> None:
         """Take in what a task returned."""
-        atoms, sums, unit, centred = part
+        atoms, sums, centred = part
         self.sums[:, :, atoms] = sums
-        self.unit &= unit
         if centred is not None:
             self.centred.append(centred)
 
@@ -231,7 +236,7 @@ class AtomFactors:
         mean_of_singles = values[single[alone], alone] @ self.weights[alone]
         values[single[alone], alone] = 0.0
         deficits[single[alone], alone] = 1.0
-        return CentredFactors(Factors(values, deficits), lacks, None, mean_of_singles, self.unit)
+        return CentredFactors(Factors(values, deficits), lacks, None, mean_of_singles)
 
     def evaluate(self, rows: slice, wanted: slice) -> Factors:
         """Return the factors of some atoms of all parts at some rows."""
@@ -263,8 +268,8 @@ class VarianceGame:
         What `centre_factors` returns of them.
     pairs : bool
         Whether the parts of two players are wanted.
-    backend : Backend, optional
-        Asked for here by default.
+    shapley : bool
+        Whether the Shapley effects are; else they are 0.
     """
 
     def __init__(
@@ -273,14 +278,15 @@ class VarianceGame:
         factors: CentredFactors,
         *,
         pairs: bool = False,
-        backend: Backend | None = None,
+        shapley: bool = True,
     ) -> None:
-        self.atoms, self.factors, self.pairs = atoms, factors, pairs
+        self.atoms, self.factors, self.pairs, self.shapley = atoms, factors, pairs, shapley
         self.weights, self.bundles = atoms.weights, atoms.bundles
-        n_players, n_outputs = self.bundles.n_players, self.weights.shape[1]
-        self.games = _index_games(n_players, backend or game_class())
+        self.columns = np.ascontiguousarray(self.weights.T)
         self.absent = self.bundles.join(factors.means).values
-        self.sums = Accumulator.of_blocks(1, n_players, n_outputs)
+        self.rules = rules_of(self.bundles.n_players) if shapley else NO_RULES
+        self.sums = Accumulator()
+        self.variances = np.empty_like(self.absent)  # of the factors
         self.worth: Floats = np.multiply.reduce(self.absent, axis=0) @ self.weights
 
     def tasks(self) -> Sequence[Task]:
@@ -288,56 +294,72 @@ class VarianceGame:
         side = self.atoms.side
         return [Task(*block) for block in triangle(self.atoms.count, side, side)]
 
-    def run(self, task: Task) -> tuple[list[BlockSums], Floats | None]:
-        """Return the sums of a tile for each index, and those of pairs of players."""
+    def run(self, task: Task) -> tuple[slice, TileSums, Floats | None, Floats | None]:
+        """Return the sums of a tile, variances of atoms, and the sums of pairs of players."""
         first, second = task.rows, task.points
-        weights = self.weights[first, None] * self.weights[None, second]
-        if second.start != first.start:
-            weights *= 2.0
-        present, absent = self._factors(first, second)
-        flat = Factors(*(part[:, None, :] for part in present))
-        local = weights.reshape(-1, weights.shape[2])
-        sums = [game.explain_given(flat, local, absent) for game in self.games]
-        if not self.pairs:
-            return sums, None
-        change = (absent.deficits - present.deficits).reshape(len(self.absent), *weights.shape[:2])
-        return sums, self._sum_pairs(change, first, second)
+        twice = 1.0 if first.start == second.start else 2.0
+        changes = self._changes(first, second)
+        means = self.absent[:, first], self.absent[:, second]
+        weights = twice * self.columns[:, first], self.columns[:, second]
+        sums = sum_tile(changes, means, weights, self.rules)
+        own = np.einsum("jaa->ja", changes).copy() if first.start == second.start else None
+        pairs = self._sum_pairs(changes, first, second) if self.pairs else None
+        return first, sums, own, pairs
 
-    def add(self, part: tuple[list[BlockSums], Floats | None]) -> None:
+    def add(self, part: tuple[slice, TileSums, Floats | None, Floats | None]) -> None:
         """Add the sums of a tile."""
-        blocks, pairs = part
-        self.sums.add_block(blocks[-1])
-        self.sums.add_array("indices", np.stack([block.values[0] for block in blocks]))
-        if pairs is not None:
-            self.sums.add_array("pairs", pairs)
+        first, sums, own, pairs = part
+        if own is not None:
+            self.variances[:, first] = own
+        arrays = {"indices": sums.indices, "totals": sums.totals}
+        self.sums.add(arrays if pairs is None else arrays | {"pairs": pairs}, rules=sums.rules)
 
     def result(self) -> VarianceSums:
         """Return the indices in the units of the variance."""
         arrays, rules = self.sums.arrays, sort_rules(self.sums.rules)
-        sizes, n_players = arrays["magnitudes"], self.bundles.n_players
-        tolerance = sum_tolerance(rules, n_players, self.atoms.count, sizes, True)
-        square = self.worth * self.worth
-        sums = GameSums(arrays["values"], arrays["totals"], square, sizes, tolerance, rules)
-        sums.check("the variance of the function")
-        variance, pairs = sums.checked[0][0], arrays.get("pairs")
-        first, total, shapley = arrays["indices"]
-        size = sizes[0]
-        if self.factors.unit:  # a pair has the deficits u + m v <= u + v
-            weights = np.abs(self.weights)
-            lacks = np.minimum(self.factors.means.deficits.sum(axis=0), 1.0)
-            size = np.minimum(size, 2.0 * weights.sum(axis=0) * (lacks @ weights))
+        indices, square = arrays["indices"], self.worth * self.worth
+        largest, magnitudes = self._magnitudes()
+        variance = arrays["totals"] - square
+        if self.shapley:
+            tolerance = sum_tolerance(rules, len(self.absent), self.atoms.count, largest, True)
+            parts = (indices[2], arrays["totals"], largest, tolerance)
+            values, totals, sizes, allowed = (part[None] for part in parts)
+            sums = GameSums(values, totals, square, sizes, allowed, rules)
+            sums.check("the variance of the function")
+            variance = sums.checked[0][0]
+        first, total, shapley = indices
         mean = self.worth + self.factors.mean_of_singles
-        return VarianceSums(first, total, shapley, pairs, variance, mean, size, rules)
+        pairs = arrays.get("pairs")
+        return VarianceSums(first, total, shapley, pairs, variance, mean, magnitudes, rules)
 
-    def _factors(self, first: slice, second: slice) -> tuple[Factors, Factors]:
-        """Return the present and absent factors of a tile, shape (players, pairs)."""
+    def _magnitudes(self) -> tuple[Floats, Floats]:
+        """Return what rounding of products of all factors and of the variance is measured by."""
+        spread = np.sqrt(np.maximum(self.variances, 0.0))
+        sizes, weights = np.hypot(self.absent, spread), np.abs(self.weights)
+        parts = (spread * all_but(sizes)) @ weights
+        magnitudes: Floats = (parts * parts).sum(axis=0)
+        largest: Floats = (np.multiply.reduce(sizes, axis=0) @ weights) ** 2
+        return largest, magnitudes
+
+    def _changes(self, first: slice, second: slice) -> Floats:
+        """Return what presence adds to the factors of a tile, shape (players, atoms, atoms)."""
         widths = first.stop - first.start, second.stop - second.start
-        memory = workspace("factors", 4, self.atoms.n_bundles, *widths)
-        self._fill_covariances(first, second, memory[0])
-        both = multiply_means(self.factors.means, memory, first, second)
-        flat = (Factors(*(part.reshape(len(part), -1) for part in one)) for one in both)
-        joined = [self.bundles.join(one) for one in flat]
-        return joined[0], joined[1]
+        covariances = workspace("covariances", self.atoms.n_bundles, *widths)
+        self._fill_covariances(first, second, covariances)
+        if self.bundles.are_players:
+            return covariances
+        changes, absent = (
+            np.zeros((len(self.absent), *widths)),
+            np.ones((len(self.absent), *widths)),
+        )
+        for owner, means, one in zip(
+            self.bundles.owners, self.factors.means.values, covariances, strict=True
+        ):
+            product = means[first, None] * means[second]
+            changes[owner] *= product + one
+            changes[owner] += absent[owner] * one
+            absent[owner] *= product
+        return changes
 
     def _fill_covariances(self, first: slice, second: slice, total: Floats) -> None:
         """Put those of the factors of a tile under each bundle into (bundles, atoms, atoms)."""
@@ -367,7 +389,7 @@ class VarianceGame:
         sums = np.zeros((n_players, n_players, n_outputs))
         twice = 1.0 if first.start == second.start else 2.0
         for j in range(n_players - 1):
-            left, right = (_all_but(self.absent[:, some], j)[j + 1 :] for some in (first, second))
+            left, right = (all_but(self.absent[:, some], j)[j + 1 :] for some in (first, second))
             both = change[j + 1 :] * change[j]
             for output in range(n_outputs):
                 w = self.weights[:, output]
@@ -375,6 +397,25 @@ class VarianceGame:
                 sums_of_j = twice * (inner * (left * w[first])).sum(axis=1)
                 sums[j, j + 1 :, output] = sums[j + 1 :, j, output] = sums_of_j
         return sums
+
+
+def sum_variances(
+    atoms: AtomFactors, *, pairs: bool = False, shapley: bool = True, n_jobs: int | None = 1
+) -> VarianceSums:
+    """Return what the variances are made of, with the parts of two players if wanted.
+
+    To be called inside `single_blas`.
+    """
+    factors = centre_factors(atoms, n_jobs=n_jobs)
+    short: PairVariances | None = None
+    if pairs and factors.centred is not None and atoms.bundles.are_players:
+        columns = PairVariances(factors.centred, factors.means.values, atoms.weights)
+        short = columns if columns.are_short else None
+    game = VarianceGame(atoms, factors, pairs=pairs and short is None, shapley=shapley)
+    sums: VarianceSums = run_reduction(game, n_jobs=n_jobs)
+    if short is None:
+        return sums
+    return sums._replace(pairs=run_reduction(short, n_jobs=n_jobs))
 
 
 def _are_near_one(lacks: Floats) -> NDArray[np.bool_]:
@@ -388,48 +429,3 @@ def multiply_centred(centred: Sequence[Floats], first: slice, second: slice, out
     for short, one in zip(centred, out, strict=True):
         np.matmul(short[:, first].T, short[:, second], out=one)
     return out
-
-
-def multiply_means(
-    means: Factors, memory: Floats, first: slice, second: slice
-) -> tuple[Factors, Factors]:
-    """Return means of the products of a tile, and products of the means, in both forms.
-
-    Shapes (bundles, atoms, atoms). With the deficits u and v of means m and n, a product of means
-    has the deficit ``u + m v``. The first of four arrays in `memory` has the covariances, and all
-    four are overwritten with the results.
-    """
-    values, lacks = means
-    covariances, absent_values, absent_deficits, present_values = memory
-    m, n = values[:, first, None], values[:, None, second]
-    u, v = lacks[:, first, None], lacks[:, None, second]
-    absent = Factors(
-        np.multiply(m, n, out=absent_values),
-        np.multiply(m, v, out=absent_deficits),
-    )
-    np.add(absent.deficits, u, out=absent.deficits)
-    present = Factors(
-        np.add(absent.values, covariances, out=present_values),
-        np.subtract(absent.deficits, covariances, out=covariances),
-    )
-    return present, absent
-
-
-@lru_cache(maxsize=64)
-def _index_games(n_players: int, backend: Backend) -> tuple[Game, ...]:
-    """Return the games of the three indices for factors that are given, which know no data."""
-    return tuple(
-        given_game(n_players, measure, general=True, tol=None, backend=backend)
-        for measure in (FirstIn(), LastIn(), Shapley())
-    )
-
-
-def _all_but(factors: Floats, j: int) -> Floats:
-    """Return the products over the first axis without j and another one, for each other one."""
-    rest = factors.copy()
-    rest[j] = 1.0
-    result = np.ones_like(rest)
-    np.multiply.accumulate(rest[:-1], axis=0, out=result[1:])
-    after = np.multiply.accumulate(rest[:0:-1], axis=0)[::-1]
-    result[:-1] *= after
-    return result
