@@ -11,9 +11,9 @@ import pytest
 from pkex.games import pair_variances, variance_tiles
 from pkex.games.backend import native
 from pkex.games.engine import run_reduction
-from pkex.games.pair_variances import PairVariances, all_but
+from pkex.games.pair_variances import PairVariances
 from pkex.games.rules import exact
-from pkex.games.variance_tiles import NO_RULES, TileRules, rules_of, sum_tile
+from pkex.games.variance_tiles import NO_RULES, ShortColumns, TileRules, rules_of, sum_tile
 
 
 def draw(n_players, first, second, n_outputs, seed=0, size=0.3):
@@ -131,6 +131,25 @@ def test_blocks_of_larger_arrays_are_read_in_place(backend):
     np.testing.assert_array_equal(found.indices, every.indices)
 
 
+@pytest.mark.parametrize("shape", [(3, 1, 1), (3, 8, 16), (20, 11, 19)], ids=str)
+def test_covariances_are_products_of_columns(backend, shape):
+    n_players, first, second = shape
+    rng = np.random.default_rng(6)
+    short = ShortColumns.of([rng.normal(size=(1 + j % 4, 40)) / 9.0 for j in range(n_players)])
+    _, means, weights = draw(n_players, first, second, 2)
+    blocks = slice(0, first), slice(12, 12 + second)
+    changes = short.multiply(*blocks)
+    wanted = np.einsum("ra,rc->ac", *(short.numbers[1:3, block] for block in blocks))
+    np.testing.assert_allclose(changes[1], wanted, rtol=1e-13, atol=1e-16)
+    own = np.einsum("jaa->ja", short.multiply(slice(0, 40), slice(0, 40)))
+    np.testing.assert_allclose(short.variances(), own, rtol=1e-13)
+    sizes = plain(changes, means, weights)[2]
+    given = sum_tile(changes, means, weights, rules_of(n_players))
+    found = sum_tile((short, *blocks), means, weights, rules_of(n_players))
+    close(found.indices, given.indices, sizes + 0.1, 64.0 * n_players)
+    close(found.totals, given.totals, sizes + 0.1, 64.0 * n_players)
+
+
 @pytest.mark.parametrize("n_players", [3, 20])
 def test_every_instruction_set_sums(n_players):
     kernel = pytest.importorskip("pkex.games.native._kernel")
@@ -140,7 +159,9 @@ def test_every_instruction_set_sums(n_players):
     for isa in kernel.config()["isas"]:
         rules = rules_of(n_players)
         sums, used = np.empty((2, 3 * n_players + 1)), np.empty(len(rules.rules), dtype=np.uint8)
-        kernel.sum_variances(changes, *means, *weights, *rules[1:], sums, used, isa)
+        kernel.sum_variances(
+            changes, None, None, None, *means, *weights, *rules[1:], sums, used, isa
+        )
         indices = sums[:, :-1].reshape(2, 3, n_players).transpose(1, 2, 0)
         close(indices, wanted.indices, sizes, 64.0 * n_players)
         close(sums[:, -1], wanted.totals, sizes, 64.0 * n_players)
@@ -152,14 +173,22 @@ def test_arguments_are_checked():
     changes, (left, right), (mine, theirs) = draw(3, 4, 5, 2)
     rules = rules_of(3)
     given = {"changes": changes, "left": left, "right": right}
+    given |= {"left_columns": None, "right_columns": None, "starts": None}
     given |= {"left_weights": mine, "right_weights": theirs}
     given |= {"sizes": rules.sizes, "limits": rules.limits}
     given |= {"nodes": rules.nodes, "shares": rules.weights}
     given |= {"to": np.empty((2, 10)), "used": np.empty(1, dtype=np.uint8)}
+    columns = {"changes": None, "left_columns": left, "right_columns": right}
+    columns |= {"starts": np.arange(4)}
     kernel.sum_variances(**given)
+    kernel.sum_variances(**(given | columns))
     for wrong, words in (
-        ({"changes": changes[:0]}, "changes must have a player"),
-        ({"left": left[:, :2]}, "left must have the shape"),
+        ({"left": left[:0]}, "left must have a player"),
+        ({"left": left[:, :2]}, "changes must have the shape"),
+        ({"right": right[:2]}, "right must have the shape"),
+        ({"changes": None}, "changes or columns must be given"),
+        (columns | {"starts": np.array([0, 2, 1, 3])}, "starts must ascend from 0"),
+        (columns | {"left_columns": left[:2]}, "left_columns must have the shape"),
         ({"right": np.asfortranarray(right)}, "last axis of right must be contiguous"),
         ({"right_weights": mine}, "right_weights must have the shape"),
         ({"to": np.empty((2, 9))}, "to must have the shape"),
@@ -178,8 +207,7 @@ def test_parts_of_two_players_are_sums_over_pairs_of_atoms(monkeypatch, n_jobs):
     rng = np.random.default_rng(4)
     short = [rng.normal(size=(rank, 11)) for rank in (2, 5, 1, 3)]
     means, weights = rng.normal(size=(4, 11)), rng.normal(size=(11, 2))
-    game = PairVariances(short, means, weights)
-    assert game.are_short
+    game = PairVariances(ShortColumns.of(short), means, weights)
     found = run_reduction(game, n_jobs=n_jobs)
     assert not found[np.arange(4), np.arange(4)].any()
     for j, m in zip(*np.triu_indices(4, 1), strict=True):
@@ -190,13 +218,3 @@ def test_parts_of_two_players_are_sums_over_pairs_of_atoms(monkeypatch, n_jobs):
         )
         np.testing.assert_allclose(found[j, m], wanted, rtol=1e-12)
         np.testing.assert_array_equal(found[m, j], found[j, m])
-
-
-def test_products_of_all_others():
-    factors = np.random.default_rng(5).normal(size=(4, 3))
-    factors[1, 1] = 0.0
-    for j in (None, 2):
-        found = all_but(factors, j)
-        for i in range(4):
-            kept = [k for k in range(4) if k not in (i, j)]
-            np.testing.assert_allclose(found[i], factors[kept].prod(axis=0), rtol=1e-14)

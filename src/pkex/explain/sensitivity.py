@@ -1,8 +1,8 @@
 """`sensitivity`: which inputs drive the output of a kernel machine over their whole range.
 
 Sobol indices and Shapley effects of a kernel expansion are sums over pairs of its atoms
-(`pkex.games.moments`). Nothing is sampled: a table gives the marginals by its rows, a distribution
-by the nodes of a rule, of which there are so many that twice as many change nothing.
+(`pkex.games.variances`). Nothing is sampled: a table gives the marginals by its rows, a
+distribution by the nodes of a rule, of which there are so many that twice as many change nothing.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from pkex.games.atoms import Atoms
 from pkex.games.backend import game_class
 from pkex.games.blas import single_blas
 from pkex.games.layout import as_column_major
-from pkex.games.moments import AtomFactors, VarianceSums, sum_variances
+from pkex.games.moments import AtomFactors
 from pkex.games.plan import Plan
 from pkex.games.players import Groups, parse_groups
+from pkex.games.variances import VarianceSums, sum_variances
 from pkex.kernels.bounded import within
 from pkex.kernels.normal_form import bound_gap
 from pkex.models.inputs import Inputs, bundle_inputs, from_distributions, from_table, names_in

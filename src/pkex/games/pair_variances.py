@@ -17,13 +17,13 @@ import numpy as np
 
 from pkex._util.types import Floats
 from pkex.games.protocols import Task
-from pkex.games.threads import raise_if_cancelled
+from pkex.games.threads import raise_if_cancelled, workspace
+from pkex.games.variance_tiles import ShortColumns
 
-__all__ = ["PairVariances", "all_but"]
+__all__ = ["PairVariances"]
 
 
 _AT_ONCE = 2**18  # numbers of an array: 2 MiB
-_SHORT = 4.0  # times the atoms: products of the lengths of two columns up to which this is faster
 
 
 class PairVariances:
@@ -31,24 +31,20 @@ class PairVariances:
 
     Parameters
     ----------
-    short : sequence of arrays of shape (rank, atoms)
-        B, one for each player.
+    short : ShortColumns
+        B of all players.
     means : array of shape (players, atoms)
         M.
     weights : array of shape (atoms, outputs)
     """
 
-    def __init__(self, short: Sequence[Floats], means: Floats, weights: Floats) -> None:
-        self.means, self.weights = means, weights
-        self.columns = np.concatenate(short)
-        self.ranks = np.array([len(columns) for columns in short])
-        self.starts = np.concatenate([[0], np.cumsum(self.ranks)])
+    def __init__(self, short: ShortColumns, means: Floats, weights: Floats) -> None:
+        self.short, self.means, self.weights = short, means, weights
+        self.owners = np.repeat(np.arange(len(means)), short.lengths)
+        self.before, self.after = np.ones_like(means), np.ones_like(means)  # products of the others
+        np.multiply.accumulate(means[:-1], axis=0, out=self.before[1:])
+        np.multiply.accumulate(means[:0:-1], axis=0, out=self.after[-2::-1])
         self.sums = np.zeros((len(means), len(means), weights.shape[1]))
-
-    @property
-    def are_short(self) -> bool:
-        """Whether columns are so short that this takes less time than all pairs of atoms."""
-        return bool(self.ranks.mean() ** 2 <= _SHORT * len(self.weights))
 
     def tasks(self) -> Sequence[Task]:
         """Return each player but the last, with the players after it."""
@@ -58,22 +54,26 @@ class PairVariances:
     def run(self, task: Task) -> tuple[Task, Floats]:
         """Return the parts of a player and the others, shape (others, outputs)."""
         j = task.rows.start
-        begin, end = self.starts[j : j + 2]
-        later, ranks = self.columns[end:], self.ranks[task.points]
-        others = all_but(self.means, j)[task.points]
+        numbers, starts = self.short
+        begin, end = starts[j : j + 2]
+        later, owners = numbers[end:], self.owners[end:] - (j + 1)
+        between = np.concatenate([self.before[j : j + 1], self.means[j + 1 : -1]])
+        others = np.multiply.accumulate(between, axis=0)
+        others *= self.after[j + 1 :]  # without j and the other player
         n_atoms, n_outputs = self.weights.shape
         products = np.zeros((n_outputs, len(later), end - begin))
         step = max(1, _AT_ONCE // len(later))
         for start in range(0, n_atoms, step):
             raise_if_cancelled()
             some = slice(start, start + step)
-            scaled = np.repeat(others[:, some], ranks, axis=0)
+            scaled = workspace("scaled", len(later), later[:, some].shape[1])
+            np.take(others[:, some], owners, axis=0, out=scaled, mode="clip")
             scaled *= later[:, some]
-            own = self.columns[begin:end, some]
+            own = numbers[begin:end, some]
             for product, weights in zip(products, self.weights[some].T, strict=True):
                 product += scaled @ (own * weights).T
         squares = np.einsum("orb,orb->ro", products, products)
-        return task, np.add.reduceat(squares, self.starts[j + 1 : -1] - end, axis=0)
+        return task, np.add.reduceat(squares, starts[j + 1 : -1] - end, axis=0)
 
     def add(self, part: tuple[Task, Floats]) -> None:
         """Take in the parts of a player."""
@@ -84,15 +84,3 @@ class PairVariances:
     def result(self) -> Floats:
         """Return an array of shape (players, players, outputs)."""
         return self.sums
-
-
-def all_but(factors: Floats, j: int | None = None) -> Floats:
-    """Return the products over the first axis without each one, and without j."""
-    rest = factors.copy()
-    if j is not None:
-        rest[j] = 1.0
-    result = np.ones_like(rest)
-    np.multiply.accumulate(rest[:-1], axis=0, out=result[1:])
-    after = np.multiply.accumulate(rest[:0:-1], axis=0)[::-1]
-    result[:-1] *= after
-    return result

@@ -1,4 +1,4 @@
-"""The variance of a sum of atoms, one tile of pairs: what `pkex.games.moments` adds up.
+"""The variance of a sum of atoms, one tile of pairs: what `pkex.games.variances` adds up.
 
 A pair of atoms has the factors ``a_j = l_j r_j`` of absent players, products of two means, and
 ``a_j + c_j`` of present ones, with the covariance c_j. The value of player j is an integral over t,
@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from pkex._util.types import Floats
 from pkex.games.backend import native
 from pkex.games.rules import Rule, exact, general_ladder
 
-__all__ = ["NO_RULES", "TileRules", "TileSums", "rules_of", "sum_tile"]
+__all__ = ["NO_RULES", "ShortColumns", "TileRules", "TileSums", "rules_of", "sum_tile"]
 
 _EXACT = 16  # players up to which the exact rule costs less than a choice
 
@@ -47,6 +47,42 @@ class TileSums(NamedTuple):
     indices: Floats
     totals: Floats
     rules: tuple[Rule, ...]
+
+
+class ShortColumns(NamedTuple):
+    """Columns of few numbers, whose products are the covariances of atoms (`Compression`).
+
+    Attributes
+    ----------
+    numbers : array of shape (numbers, atoms)
+        Those of all players, one after the other.
+    starts : integer array of shape (players + 1,)
+        Where those of each player begin, and where the last one's end.
+    """
+
+    numbers: Floats
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, short: Sequence[Floats]) -> ShortColumns:
+        """Return the columns of all players, each of shape (rank, atoms)."""
+        lengths = [0, *(len(columns) for columns in short)]
+        return cls(np.concatenate(short), np.cumsum(lengths, dtype=np.int64))
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many numbers each player has."""
+        return np.diff(self.starts)
+
+    def multiply(self, first: slice, second: slice) -> Floats:
+        """Return the covariances of two blocks of atoms, shape (players, first, second)."""
+        parts = np.split(self.numbers, self.starts[1:-1])
+        return np.stack([part[:, first].T @ part[:, second] for part in parts])
+
+    def variances(self) -> Floats:
+        """Return the variances of the factors, shape (players, atoms)."""
+        parts = np.split(self.numbers, self.starts[1:-1])
+        return np.stack([np.einsum("ra,ra->a", part, part) for part in parts])
 
 
 class TileRules(NamedTuple):
@@ -81,7 +117,7 @@ def rules_of(n_players: int) -> TileRules:
 
 
 def sum_tile(
-    changes: Floats,
+    changes: Floats | tuple[ShortColumns, slice, slice],
     means: tuple[Floats, Floats],
     weights: tuple[Floats, Floats],
     rules: TileRules,
@@ -90,8 +126,8 @@ def sum_tile(
 
     Parameters
     ----------
-    changes : array of shape (players, first, second)
-        The covariances c, contiguous.
+    changes : array of shape (players, first, second), or columns and both blocks
+        The covariances c, contiguous, or what they are products of.
     means : two arrays of shape (players, atoms)
         l and r.
     weights : two arrays of shape (outputs, atoms)
@@ -112,10 +148,15 @@ def sum_tile(
     """
     compiled = native()
     if compiled is None:
-        return _sum_by_numpy(changes, means, weights, rules)
-    d, n_outputs = len(changes), len(weights[0])
+        given = changes if isinstance(changes, np.ndarray) else changes[0].multiply(*changes[1:])
+        return _sum_by_numpy(given, means, weights, rules)
+    d, n_outputs = len(means[0]), len(weights[0])
     sums, used = np.empty((n_outputs, 3 * d + 1)), np.empty(len(rules.rules), dtype=np.uint8)
-    compiled.sum_variances(changes, *means, *weights, *rules[1:], sums, used)
+    arrays: tuple[Any, ...] = (changes, None, None, None)
+    if not isinstance(changes, np.ndarray):
+        (numbers, starts), first, second = changes
+        arrays = (None, numbers[:, first], numbers[:, second], starts)
+    compiled.sum_variances(*arrays, *means, *weights, *rules[1:], sums, used)
     indices = sums[:, : 3 * d].reshape(n_outputs, 3, d).transpose(1, 2, 0)
     chosen = tuple([rules.rules[place] for place in used.nonzero()[0]])
     return TileSums(indices, sums[:, 3 * d], chosen)

@@ -90,7 +90,10 @@ def contract_looked_up(
     isa: str = "",
 ) -> None: ...
 def sum_variances(
-    changes: Floats,
+    changes: Floats | None,
+    left_columns: Floats | None,
+    right_columns: Floats | None,
+    starts: NDArray[np.int64] | None,
     left: Floats,
     right: Floats,
     left_weights: Floats,

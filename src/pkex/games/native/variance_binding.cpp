@@ -3,10 +3,12 @@
 #include "variance_binding.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "checks.hpp"
 #include "dispatch.hpp"
@@ -35,17 +37,43 @@ const double* table_of(const Table& table, const char* name, Index rows, Index c
     return table.data();
 }
 
-void sum_variances(const Changes& changes, const Table& left, const Table& right,
+void take_starts(const Counts& starts, pkex::VarianceTile& tile) {
+    require_shape(starts, "starts", {tile.players + 1});
+    tile.starts = starts.data();
+    bool ascending = tile.starts[0] == 0;
+    for (Index j = 0; j < tile.players; ++j) {
+        ascending = ascending && tile.starts[j] <= tile.starts[j + 1];
+    }
+    require(ascending, "starts must ascend from 0.");
+}
+
+// The changes are given, or else columns whose products they are, and where those of each player
+// begin and end.
+void sum_variances(const std::optional<Changes>& changes, const std::optional<Table>& left_columns,
+                   const std::optional<Table>& right_columns, const std::optional<Counts>& starts,
+                   const Table& left, const Table& right,
                    const Table& left_weights, const Table& right_weights, const Counts& sizes,
                    const Numbers& limits, const Numbers& nodes, const Numbers& shares,
                    const Sums& to, const Flags& used, const std::string& isa) {
     pkex::VarianceTile tile = {};
-    tile.players = Index(changes.shape(0));
-    tile.rows = Index(changes.shape(1));
-    tile.points = Index(changes.shape(2));
+    tile.players = Index(left.shape(0));
+    tile.rows = Index(left.shape(1));
+    tile.points = Index(right.shape(1));
     tile.sets = Index(to.shape(0));
     tile.n_rules = Index(sizes.shape(0));
-    require(tile.players > 0, "changes must have a player.");
+    require(tile.players > 0, "left must have a player.");
+    if (changes) {
+        require_shape(*changes, "changes", {tile.players, tile.rows, tile.points});
+        tile.changes = changes->data();
+    } else {
+        require(left_columns && right_columns && starts, "changes or columns must be given.");
+        take_starts(*starts, tile);
+        const Index columns = Index(tile.starts[tile.players]);
+        tile.left_columns = table_of(*left_columns, "left_columns", columns, tile.rows);
+        tile.left_column = left_columns->stride(0);
+        tile.right_columns = table_of(*right_columns, "right_columns", columns, tile.points);
+        tile.right_column = right_columns->stride(0);
+    }
     require_shape(to, "to", {tile.sets, 3 * tile.players + 1});
     require_shape(limits, "limits", {tile.n_rules});
     require(Index(used.shape(0)) == tile.n_rules, "used must have a flag for each rule.");
@@ -58,7 +86,6 @@ void sum_variances(const Changes& changes, const Table& left, const Table& right
     }
     require_shape(nodes, "nodes", {count});
     require_shape(shares, "shares", {count});
-    tile.changes = changes.data();
     tile.left = table_of(left, "left", tile.players, tile.rows);
     tile.left_player = left.stride(0);
     tile.right = table_of(right, "right", tile.players, tile.points);
@@ -84,8 +111,9 @@ void sum_variances(const Changes& changes, const Table& left, const Table& right
 }  // namespace
 
 void pkex::bind_variances(nb::module_& module) {
-    module.def("sum_variances", &sum_variances, "changes"_a.noconvert(), "left"_a.noconvert(),
-               "right"_a.noconvert(), "left_weights"_a.noconvert(), "right_weights"_a.noconvert(),
+    module.def("sum_variances", &sum_variances, "changes"_a.noconvert().none(),
+               "left_columns"_a.noconvert().none(), "right_columns"_a.noconvert().none(),
+               "starts"_a.noconvert().none(), "left"_a.noconvert(), "right"_a.noconvert(), "left_weights"_a.noconvert(), "right_weights"_a.noconvert(),
                "sizes"_a.noconvert(), "limits"_a.noconvert(), "nodes"_a.noconvert(),
                "shares"_a.noconvert(), "to"_a.noconvert(), "used"_a.noconvert(),
                "isa"_a = "");

@@ -10,8 +10,14 @@ namespace pkex {
 // a + c where it is present. Its values are integrals over t of c_j prod_{i != j} (a_i + t c_i): at
 // t = 0 and t = 1, and where there are rules by the nodes of one of them.
 struct VarianceTile {
-    const double* changes;  // c, shape (players, rows, points), contiguous
     std::ptrdiff_t players, rows, points, sets;
+    const double* changes;  // c, shape (players, rows, points), contiguous; or null, where they are
+    // products of columns: c_j = sum over r from starts[j] to starts[j + 1] of left[r] right[r]
+    const std::int64_t* starts;
+    const double* left_columns;  // shape (columns, rows)
+    std::ptrdiff_t left_column;
+    const double* right_columns;  // shape (columns, points)
+    std::ptrdiff_t right_column;
     const double* left;  // of rows, shape (players, rows), rows contiguous; so are the others
     std::ptrdiff_t left_player;
     const double* right;  // of points
