@@ -142,7 +142,8 @@ class AtomFactors:
         atoms = task.points
         width = atoms.stop - atoms.start
         sums = np.zeros((2, self.n_bundles, width))
-        kept = np.empty((2, self.n_bundles, self.n_rows, width)) if self.keep else None
+        deficits = np.empty((self.n_bundles, self.n_rows, width)) if self.keep else None
+        values: Floats | None = None  # kept only where they seem to be needed
         step = max(1, _STEP // (self.n_bundles * width))
         for start in range(0, self.n_rows, step):
             if start:
@@ -152,16 +153,23 @@ class AtomFactors:
             shares = self.bundles.weights[rows].T[:, None, :]
             for total, part in zip(sums, factors, strict=True):
                 total += (shares @ part)[:, 0]
-            if kept is not None:
-                kept[:, :, rows] = factors
-        if kept is None:
+            if deficits is None:
+                continue
+            if start == 0 and not _are_near_one(factors.deficits.mean(axis=1)).all():
+                values = np.empty_like(deficits)
+            deficits[:, rows] = factors.deficits
+            if values is not None:
+                values[:, rows] = factors.values
+        if deficits is None:
             return atoms, sums, None
         # from deficits where factors are near 1, else from values: each has its own roundings
         near = _are_near_one(sums[1])
-        centred = np.subtract(sums[1][:, None], kept[1], out=kept[1])
+        centred = np.subtract(sums[1][:, None], deficits, out=deficits)
         if not near.all():
-            np.subtract(kept[0], sums[0][:, None], out=kept[0])
-            np.copyto(centred, kept[0], where=~near[:, None])
+            if values is None:
+                values = self.evaluate(slice(0, self.n_rows), atoms).values
+            np.subtract(values, sums[0][:, None], out=values)
+            np.copyto(centred, values, where=~near[:, None])
         centred *= self.roots
         return atoms, sums, centred
 

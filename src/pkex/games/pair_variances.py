@@ -23,7 +23,7 @@ from pkex.games.variance_tiles import ShortColumns
 __all__ = ["PairVariances"]
 
 
-_AT_ONCE = 2**18  # numbers of an array: 2 MiB
+_AT_ONCE = 2**19  # numbers of an array: 4 MiB
 
 
 class PairVariances:
